@@ -1,0 +1,93 @@
+# The contract between the rooms `bounds` and `tree`.
+#
+# A tree asks two questions at a node: which test is best (a Score, evaluated
+# on blocks of candidate tests) and whether the evidence for it suffices (a
+# Bound). Both see class counts and nothing else: no rows, no features.
+#
+# Units. A score is a *total* over the rows of the node, to be minimised: the
+# sum over the outcomes z of n_z * phi(class distribution of z), with phi
+# scaled as in paper C (phi = 1/2 for two balanced classes). SplitEvidence
+# reports it per row, that is divided by the node's n.
+#
+# Counts are doubles. Without fractional weights they are integers, so that
+# their sums are exact and functions of them may come from tables.
+
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+
+cdef struct NodeFacts:
+    # What is known about a node before a decision.
+    intp_t n_classes
+    const float64_t* counts     # [n_classes] class counts, all rows the node holds
+    float64_t n                 # their sum
+    float64_t pool              # weight W of the node: n plus unlabelled rows, or a volume
+    float64_t n_fresh           # rows that came after the node was created; n in batch
+    float64_t n_tests           # candidate tests compared at this node
+    float64_t time              # rows the tree has seen; in batch, rows given to fit
+    intp_t n_attributes         # features of the training data
+    intp_t attempt              # 1, 2, ...: how often this leaf has been examined
+    intp_t depth                # 0 at the root
+    bint integral               # every count of this fit is a whole number
+
+
+cdef struct TestBlock:
+    # Candidate binary tests of one attribute, in ascending order of their cuts.
+    intp_t size
+    const float64_t* left       # [size, n_classes] counts of the left outcome
+    const float64_t* n_left     # [size] their sums
+    const float64_t* pool_left  # [size] weight W of the left outcome; n_left without a pool
+    const float64_t* phi_left   # [size] sum over classes of Score.phi(count), left outcome
+    const float64_t* phi_right  # [size] the same, right outcome
+                                # both NULL unless the score is additive; then left may be NULL
+
+
+cdef struct SplitEvidence:
+    # Why a split was installed. Stored for every internal node; NaN = does not apply.
+    float64_t score             # per row, of the installed test
+    float64_t rival_score       # per row, of the best rival
+    intp_t rival_feature        # attribute of the rival; -1 = no split
+    float64_t parent_limit      # what the children had to stay below (interval bounds)
+    float64_t child_limit       # the children's limit
+    float64_t radius            # confidence radius (race bounds)
+    float64_t confidence        # the statement that allowed the split, see the bound's page
+    float64_t n_tests           # candidate tests compared
+
+
+cdef class Score:
+    # What a scan minimises.
+    cdef public intp_t n_classes
+    cdef public bint additive   # block() can work from sums of phi() instead of class counts
+
+    cdef void begin(self, const NodeFacts* facts) noexcept nogil
+    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil
+    cdef float64_t phi(self, float64_t count) noexcept nogil
+    cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil
+
+
+cdef class Bound:
+    # Race bounds and tests: decide() alone. The scan minimises `score` if the
+    # bound has one, else the tree's criterion.
+    cdef public Score score
+
+    cdef void node_begin(self, const NodeFacts* facts) noexcept nogil
+    cdef bint decide(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        SplitEvidence* evidence,
+    ) noexcept nogil
+
+
+cdef class IntervalBound(Bound):
+    # Splits iff the sum of the children's costs is below `limit`. `score` is a
+    # certified floor: for every test, floor <= cost. The scan uses it only to
+    # discard tests that cannot win.
+    cdef public float64_t limit         # set by node_begin
+
+    cdef float64_t cost(
+        self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
+    ) noexcept nogil
+
+
+cdef class EvidenceBound(Bound):
+    # Averages over all candidates. `score.block` gives minus the logarithm of
+    # each test's evidence; the scan accumulates their weighted log-sum-exp.
+    cdef public float64_t log_evidence  # of the node, set by the scan before decide()
