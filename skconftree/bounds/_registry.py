@@ -1,0 +1,44 @@
+"""Names of bounds: one row each."""
+
+from sklearn.base import clone
+
+from .._compat import InvalidParameterError
+from ._base import BaseBound
+
+BOUNDS: dict[str, type[BaseBound]] = {}
+
+
+def resolve_bound(bound, delta=None):
+    """Return a private, checked copy of the bound that the user named or made.
+
+    Parameters
+    ----------
+    bound : str, BaseBound or None
+        Name in the registry, parameter object, or None for no bound.
+    delta : float or None, default=None
+        Overrides the bound's own confidence parameter unless None.
+
+    Returns
+    -------
+    BaseBound or None
+    """
+    if bound is None:
+        return None
+    if isinstance(bound, str):
+        if bound not in BOUNDS:
+            raise InvalidParameterError(
+                f"The 'bound' parameter must be None, a bound object or one of "
+                f"{sorted(BOUNDS)}. Got {bound!r} instead."
+            )
+        bound = BOUNDS[bound]()
+    elif isinstance(bound, BaseBound):
+        bound = clone(bound)
+    else:
+        raise InvalidParameterError(
+            f"The 'bound' parameter must be None, a bound object or one of "
+            f"{sorted(BOUNDS)}. Got {bound!r} instead."
+        )
+    if delta is not None:
+        bound.set_params(**{bound.delta_parameter: delta})
+    bound.check_parameters()
+    return bound
