@@ -85,9 +85,14 @@ cdef class IntervalBound(Bound):
     cdef float64_t cost(
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
     ) noexcept nogil
+    cdef float64_t sharp_floor(
+        self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
+    ) noexcept nogil    # certified <= cost, dearer and closer than score; 0 = unknown
 
 
 cdef class EvidenceBound(Bound):
     # Averages over all candidates. `score.block` gives minus the logarithm of
-    # each test's evidence; the scan accumulates their weighted log-sum-exp.
+    # each test's evidence; the scan accumulates their weighted log-sum-exp, with
+    # weights uniform over attributes, then over the tests of an attribute.
+    cdef public bint chooses            # the evidence also chooses the test
     cdef public float64_t log_evidence  # of the node, set by the scan before decide()

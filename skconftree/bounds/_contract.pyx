@@ -46,6 +46,11 @@ cdef class IntervalBound(Bound):
         # Upper limit of one child of a test with r outcomes, in units of `limit`.
         return 0.0
 
+    cdef float64_t sharp_floor(
+        self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
+    ) noexcept nogil:
+        return 0.0
+
     cdef bint decide(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,

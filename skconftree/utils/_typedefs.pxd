@@ -10,3 +10,4 @@ ctypedef long long int64_t
 ctypedef Py_ssize_t intp_t
 ctypedef float float32_t
 ctypedef double float64_t
+ctypedef unsigned short label_t     # a class index

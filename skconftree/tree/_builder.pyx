@@ -1,0 +1,289 @@
+"""Growth of a tree from a table, depth-first or best-first."""
+
+import numpy as np
+
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+from skconftree.tree._splitter cimport NodeRecord, Split, Splitter
+from skconftree.tree._tree cimport Tree
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+
+cdef float64_t EPSILON = np.finfo(np.float64).eps
+
+
+cdef struct Candidate:
+    # A leaf that may still split; `split` is known only in best-first growth.
+    NodeRecord record
+    Split split
+
+
+cdef class Builder:
+    """Grows a tree from the columns of a splitter.
+
+    Parameters
+    ----------
+    splitter : Splitter
+    max_depth : int
+    min_split_weight : float
+        Smallest weight of a node that may split.
+    min_leaf_weight : float
+        Smallest weight of a child.
+    max_leaf_nodes : int
+        Best-first growth up to this many leaves; depth-first without limit if -1.
+    """
+
+    cdef Splitter splitter
+    cdef Tree tree
+    cdef intp_t max_depth
+    cdef float64_t min_split_weight
+    cdef intp_t max_leaf_nodes
+    cdef Candidate* open            # stack, or heap by improvement
+    cdef intp_t n_open
+    cdef intp_t room
+
+    def __init__(
+        self, Splitter splitter, intp_t max_depth, float64_t min_split_weight,
+        float64_t min_leaf_weight, intp_t max_leaf_nodes,
+    ):
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_split_weight = max(min_split_weight, 2.0 * min_leaf_weight)
+        self.max_leaf_nodes = max_leaf_nodes
+
+    def __dealloc__(self):
+        while self.n_open > 0:
+            self.n_open -= 1
+            _release(&self.open[self.n_open].record)
+        free(self.open)
+
+    def build(
+        self, Tree tree, const float64_t[::1] counts, float64_t pool,
+        const float64_t[:, ::1] box,
+    ):
+        """Grow `tree`, which has no node yet.
+
+        Parameters
+        ----------
+        tree : Tree
+        counts : ndarray of shape (n_classes,), float64
+            Class weights of the root.
+        pool : float
+            Weight W of the root.
+        box : ndarray of shape (n_features, 2), float64, or None
+            Limits of the root's box, if W is a volume.
+        """
+        cdef intp_t d = self.splitter.columns.n_features
+        cdef NodeRecord root
+        cdef intp_t f
+        self.tree = tree
+        root.id = 0
+        root.start = 0
+        root.end = self.splitter.columns.n_rows
+        root.depth = 0
+        root.pool = pool
+        root.n_features = d
+        root.features = <int32_t*> malloc(d * sizeof(int32_t))
+        root.box = NULL
+        if root.features == NULL:
+            raise MemoryError()
+        for f in range(d):
+            root.features[f] = <int32_t> f
+        if box is not None:
+            root.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
+            if root.box == NULL:
+                free(root.features)
+                raise MemoryError()
+            memcpy(root.box, &box[0, 0], 2 * d * sizeof(float64_t))
+        tree.add_leaf(-1, &counts[0], root.end, self._impurity(&counts[0]))
+        with nogil:
+            if self._may_split(0):
+                self._add(&root)
+            else:
+                _release(&root)
+            if self.max_leaf_nodes < 0:
+                self._grow_depth_first()
+            else:
+                self._grow_best_first()
+
+    cdef int _grow_depth_first(self) except -1 nogil:
+        cdef Candidate candidate
+        cdef intp_t K = self.tree.n_classes
+        while self.n_open > 0:
+            self.n_open -= 1
+            candidate = self.open[self.n_open]
+            self.splitter.find(
+                &candidate.record, self.tree.counts + candidate.record.id * K,
+                &candidate.split,
+            )
+            if candidate.split.feature >= 0:
+                self._install(&candidate)
+            _release(&candidate.record)
+        return 0
+
+    cdef int _grow_best_first(self) except -1 nogil:
+        # Every open candidate has its split; the one with the largest weighted
+        # decrease of impurity goes first, the older node among equals.
+        cdef Candidate candidate
+        cdef intp_t n_leaves = 1
+        while self.n_open > 0 and n_leaves < self.max_leaf_nodes:
+            candidate = self.open[0]
+            self.n_open -= 1
+            self.open[0] = self.open[self.n_open]
+            self._sift_down()
+            self.splitter.node = &candidate.record
+            self.splitter.count_children(candidate.split.feature, candidate.split.cut)
+            self._install(&candidate)
+            n_leaves += 1
+            _release(&candidate.record)
+        return 0
+
+    cdef float64_t _impurity(self, const float64_t* counts) noexcept nogil:
+        cdef float64_t n = self.splitter._to_seen(counts, self.splitter.scaled)
+        return self.splitter.criterion.impurity(self.splitter.scaled, n)
+
+    cdef bint _may_split(self, intp_t node) noexcept nogil:
+        cdef const float64_t* counts = self.tree.counts + node * self.tree.n_classes
+        cdef float64_t n = 0.0
+        cdef intp_t c
+        for c in range(self.tree.n_classes):
+            n += counts[c]
+        return (
+            self.tree.depth[node] < self.max_depth
+            and n >= self.min_split_weight
+            and self.tree.impurity[node] > EPSILON
+        )
+
+    cdef int _install(self, Candidate* candidate) except -1 nogil:
+        # Split the node and open those of its children that may split in turn.
+        cdef NodeRecord* record = &candidate.record
+        cdef Split* split = &candidate.split
+        cdef intp_t K = self.tree.n_classes
+        cdef intp_t mid = record.start + self.splitter.n_left_rows
+        cdef intp_t left, right
+        cdef bint open_left, open_right
+        if self.tree.node_count + 2 > self.tree.capacity:
+            with gil:
+                self.tree.reserve(self.tree.node_count + 2)
+        self.tree.split(record.id, split.feature, split.threshold, &split.evidence)
+        left = self.tree.add_leaf(
+            record.id, self.splitter.children, mid - record.start,
+            self._impurity(self.splitter.children),
+        )
+        right = self.tree.add_leaf(
+            record.id, self.splitter.children + K, record.end - mid,
+            self._impurity(self.splitter.children + K),
+        )
+        open_left = self._may_split(left)
+        open_right = self._may_split(right)
+        if not (open_left or open_right):
+            return 0
+        self.splitter.columns.mark(split.feature, split.cut, record.start, record.end)
+        self.splitter.columns.partition(
+            split.feature, record.features, record.n_features, record.start, record.end
+        )
+        # the stack gives back the left child first
+        cdef float64_t pool_left = self.splitter.child_pool[0]
+        cdef float64_t pool_right = self.splitter.child_pool[1]
+        if open_right:
+            self._open(candidate, right, mid, record.end, pool_right)
+        if open_left:
+            self._open(candidate, left, record.start, mid, pool_left)
+        return 0
+
+    cdef int _open(
+        self, Candidate* parent, intp_t node, intp_t start, intp_t end, float64_t pool
+    ) except -1 nogil:
+        cdef NodeRecord record
+        cdef intp_t d = self.splitter.columns.n_features
+        cdef intp_t n_bytes = parent.record.n_features * sizeof(int32_t)
+        cdef intp_t side = 1 if parent.record.start == start else 0
+        record.id = node
+        record.start = start
+        record.end = end
+        record.depth = parent.record.depth + 1
+        record.pool = pool
+        record.n_features = parent.record.n_features
+        record.features = <int32_t*> malloc(n_bytes)
+        record.box = NULL
+        if parent.record.box != NULL:
+            record.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
+        if record.features == NULL or (
+            parent.record.box != NULL and record.box == NULL
+        ):
+            _release(&record)
+            with gil:
+                raise MemoryError()
+        memcpy(record.features, parent.record.features, n_bytes)
+        if record.box != NULL:
+            memcpy(record.box, parent.record.box, 2 * d * sizeof(float64_t))
+            record.box[2 * parent.split.feature + side] = parent.split.threshold
+        self._add(&record)
+        return 0
+
+    cdef int _add(self, NodeRecord* record) except -1 nogil:
+        # Put an open node on the stack or, with its split, on the heap.
+        cdef Candidate candidate
+        cdef Candidate* larger
+        candidate.record = record[0]
+        if self.max_leaf_nodes >= 0:
+            self.splitter.find(
+                &candidate.record,
+                self.tree.counts + candidate.record.id * self.tree.n_classes,
+                &candidate.split,
+            )
+            if candidate.split.feature < 0:
+                _release(&candidate.record)
+                return 0
+        if self.n_open == self.room:
+            larger = <Candidate*> realloc(
+                self.open, (2 * self.room + 16) * sizeof(Candidate)
+            )
+            if larger == NULL:
+                _release(&candidate.record)
+                with gil:
+                    raise MemoryError()
+            self.open = larger
+            self.room = 2 * self.room + 16
+        self.open[self.n_open] = candidate
+        self.n_open += 1
+        if self.max_leaf_nodes >= 0:
+            self._sift_up()
+        return 0
+
+    cdef void _sift_up(self) noexcept nogil:
+        cdef intp_t i = self.n_open - 1
+        while i > 0 and _before(&self.open[i], &self.open[(i - 1) // 2]):
+            _swap(&self.open[i], &self.open[(i - 1) // 2])
+            i = (i - 1) // 2
+
+    cdef void _sift_down(self) noexcept nogil:
+        cdef intp_t i = 0
+        cdef intp_t child
+        while 2 * i + 1 < self.n_open:
+            child = 2 * i + 1
+            if child + 1 < self.n_open and _before(
+                &self.open[child + 1], &self.open[child]
+            ):
+                child += 1
+            if not _before(&self.open[child], &self.open[i]):
+                return
+            _swap(&self.open[child], &self.open[i])
+            i = child
+
+
+cdef bint _before(const Candidate* a, const Candidate* b) noexcept nogil:
+    if a.split.improvement != b.split.improvement:
+        return a.split.improvement > b.split.improvement
+    return a.record.id < b.record.id
+
+
+cdef void _swap(Candidate* a, Candidate* b) noexcept nogil:
+    cdef Candidate held = a[0]
+    a[0] = b[0]
+    b[0] = held
+
+
+cdef void _release(NodeRecord* record) noexcept nogil:
+    free(record.features)
+    free(record.box)

@@ -1,0 +1,360 @@
+"""Rank codes and presorted rows: what a batch node is scanned from."""
+
+from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.string cimport memcpy, memset
+
+from skconftree.utils._typedefs cimport uint64_t
+
+cdef enum:
+    HASH_SLOTS = 1024       # a power of two, at least twice MAX_LEVELS
+    RADIX_BITS = 11
+    RADIX = 1 << RADIX_BITS
+    MAX_BLOCK = 16          # columns transposed at a time: a cache line of X,
+    BLOCK_BYTES = 1 << 25   # and no more than this in all
+
+
+cdef inline uint32_t _ordered_bits(float32_t value) noexcept nogil:
+    # Unsigned integers in the order of the floats; -0.0 equals 0.0.
+    cdef float32_t canonical = value + <float32_t> 0.0
+    cdef uint32_t bits
+    memcpy(&bits, &canonical, 4)
+    if bits >> 31:
+        return ~bits
+    return bits | <uint32_t> 0x80000000
+
+
+cdef inline float32_t _value_of_bits(uint32_t ordered) noexcept nogil:
+    cdef uint32_t bits
+    cdef float32_t value
+    if ordered >> 31:
+        bits = ordered & <uint32_t> 0x7FFFFFFF
+    else:
+        bits = ~ordered
+    memcpy(&value, &bits, 4)
+    return value
+
+
+cdef int _compare_bits(const void* a, const void* b) noexcept nogil:
+    cdef uint32_t left = (<const uint32_t*> a)[0]
+    cdef uint32_t right = (<const uint32_t*> b)[0]
+    return (left > right) - (left < right)
+
+
+cdef intp_t _encode(
+    const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
+) noexcept nogil:
+    # Rank codes of a column; the number of levels, or 0 if there are too many.
+    cdef uint32_t keys[HASH_SLOTS]
+    cdef int32_t found[HASH_SLOTS]          # order of appearance, -1 = free
+    cdef uint32_t distinct[MAX_LEVELS]
+    cdef uint32_t ranked[MAX_LEVELS]
+    cdef uint8_t rank[MAX_LEVELS]
+    cdef intp_t n_levels = 0
+    cdef intp_t i, j, low, high, middle
+    cdef uint32_t key, h
+
+    memset(found, 0xFF, sizeof(found))
+    for i in range(n):
+        key = _ordered_bits(column[i])
+        h = (key * <uint32_t> 2654435761u) >> 22
+        while found[h] >= 0 and keys[h] != key:
+            h = (h + 1) & (HASH_SLOTS - 1)
+        if found[h] < 0:
+            if n_levels == MAX_LEVELS:
+                return 0
+            keys[h] = key
+            found[h] = <int32_t> n_levels
+            distinct[n_levels] = key
+            n_levels += 1
+        codes[i] = <uint8_t> found[h]
+
+    memcpy(ranked, distinct, n_levels * sizeof(uint32_t))
+    qsort(ranked, n_levels, sizeof(uint32_t), _compare_bits)
+    for j in range(n_levels):
+        levels[j] = _value_of_bits(ranked[j])
+        low = 0
+        high = n_levels
+        while high - low > 1:
+            middle = (low + high) // 2
+            if ranked[middle] <= distinct[j]:
+                low = middle
+            else:
+                high = middle
+        rank[j] = <uint8_t> low
+    for i in range(n):
+        codes[i] = rank[codes[i]]
+    return n_levels
+
+
+cdef void _presort(
+    const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
+    uint32_t* order,
+) noexcept nogil:
+    # Least-significant-digit radix sort of (value, row) by value, stable.
+    cdef intp_t histogram[3 * RADIX]
+    cdef intp_t i, pass_, shift, total, count, digit
+    cdef uint64_t key
+    cdef uint64_t* swap
+    cdef uint32_t bits, previous
+    cdef intp_t* bucket
+
+    memset(histogram, 0, sizeof(histogram))
+    for i in range(n):
+        bits = _ordered_bits(column[i])
+        keys[i] = (<uint64_t> bits << 32) | <uint64_t> i
+        histogram[bits & (RADIX - 1)] += 1
+        histogram[RADIX + ((bits >> RADIX_BITS) & (RADIX - 1))] += 1
+        histogram[2 * RADIX + (bits >> (2 * RADIX_BITS))] += 1
+    for pass_ in range(3):
+        bucket = histogram + pass_ * RADIX
+        shift = 32 + pass_ * RADIX_BITS
+        digit = <intp_t> ((keys[0] >> shift) & (RADIX - 1))
+        if bucket[digit] == n:
+            continue
+        total = 0
+        for i in range(RADIX):
+            count = bucket[i]
+            bucket[i] = total
+            total += count
+        for i in range(n):
+            key = keys[i]
+            digit = <intp_t> ((key >> shift) & (RADIX - 1))
+            other[bucket[digit]] = key
+            bucket[digit] += 1
+        swap = keys
+        keys = other
+        other = swap
+    previous = 0
+    for i in range(n):
+        bits = <uint32_t> (keys[i] >> 32)
+        order[i] = (<uint32_t> keys[i] << 1) | <uint32_t> (bits != previous)
+        previous = bits
+
+
+ctypedef fused element_t:
+    uint8_t
+    label_t
+    uint32_t
+    float64_t
+
+
+cdef void _partition(
+    element_t* values, intp_t n, const uint8_t* sides, element_t* scratch
+) noexcept nogil:
+    # Stable and without branches: every element is written to both sides, the side
+    # it belongs to moves on. values[left] is never ahead of values[i].
+    cdef intp_t left = 0
+    cdef intp_t right = 0
+    cdef intp_t i
+    cdef element_t value
+    for i in range(n):
+        value = values[i]
+        values[left] = value
+        scratch[right] = value
+        left += sides[i]
+        right += 1 - sides[i]
+    memcpy(values + left, scratch, right * sizeof(element_t))
+
+
+cdef void _partition_order(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil:
+    # As _partition; an entry is new in its child if it or any entry dropped since
+    # the child's last one was new.
+    cdef intp_t left = 0
+    cdef intp_t right = 0
+    cdef uint32_t new_left = 0
+    cdef uint32_t new_right = 0
+    cdef uint32_t entry, row, side
+    cdef intp_t i
+    for i in range(n):
+        entry = entries[i]
+        row = entry >> 1
+        side = goes_left[row]
+        new_left |= entry & 1
+        new_right |= entry & 1
+        row <<= 1
+        entries[left] = row | new_left
+        scratch[right] = row | new_right
+        left += side
+        right += 1 - side
+        new_left &= side - 1
+        new_right &= -side
+    memcpy(entries + left, scratch, right * sizeof(uint32_t))
+
+
+cdef class Columns:
+    """Training rows as rank codes and presorted rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    y : ndarray of shape (n_rows,), uint16
+        Class of each row; the number of classes marks a row without label.
+    weight : ndarray of shape (n_rows,), float64, or None
+    """
+
+    def __dealloc__(self):
+        cdef intp_t f
+        if self.columns != NULL:
+            for f in range(self.n_features):
+                free(self.columns[f].codes)
+                free(self.columns[f].levels)
+                free(self.columns[f].order)
+        free(self.columns)
+        free(self.rows)
+        free(self.node_y)
+        free(self.node_weight)
+        free(self.goes_left)
+        free(self.sides)
+        free(self.scratch)
+
+    def __init__(
+        self,
+        const float32_t[:, ::1] X not None,
+        const label_t[::1] y not None,
+        const float64_t[::1] weight,
+    ):
+        self.n_rows = X.shape[0]
+        self.n_features = X.shape[1]
+        if self.n_rows >= 1 << 31:
+            raise ValueError(
+                f"X has {self.n_rows} rows; the index type holds fewer than {1 << 31}."
+            )
+        self.x = <const float32_t*> &X[0, 0]
+        self.y = &y[0]
+        if weight is not None:
+            self.weight = &weight[0]
+        self._owners = (X, y, weight)
+        cdef bint done
+        with nogil:
+            done = self._arrange()
+        if not done:
+            raise MemoryError()
+
+    cdef bint _arrange(self) noexcept nogil:
+        # Columns are transposed in blocks, so that X is read few times.
+        cdef intp_t n = self.n_rows
+        cdef intp_t d = self.n_features
+        cdef intp_t block = BLOCK_BYTES // (4 * n)
+        if block > d:
+            block = d
+        if block > MAX_BLOCK:
+            block = MAX_BLOCK
+        if block < 1:
+            block = 1
+        cdef float32_t* values = <float32_t*> malloc(block * n * sizeof(float32_t))
+        cdef void* keys = malloc(2 * n * sizeof(uint64_t))
+        self.columns = <Column*> calloc(d, sizeof(Column))
+        self.goes_left = <uint8_t*> malloc(n * sizeof(uint8_t))
+        self.sides = <uint8_t*> malloc(n * sizeof(uint8_t))
+        self.scratch = <float64_t*> malloc((n + 1) * sizeof(float64_t))
+        cdef bint done = (
+            values != NULL and keys != NULL and self.columns != NULL
+            and self.goes_left != NULL and self.sides != NULL and self.scratch != NULL
+        )
+        cdef intp_t first, f, i, width
+        cdef const float32_t* row
+        if done:
+            first = 0
+            while first < d:
+                width = min(block, d - first)
+                for i in range(n):
+                    row = self.x + i * d + first
+                    for f in range(width):
+                        values[f * n + i] = row[f]
+                for f in range(width):
+                    done = done and self._add(first + f, values + f * n, keys)
+                first += block
+        free(values)
+        free(keys)
+        if not done or self.n_coded == 0:
+            return done
+
+        self.rows = <uint32_t*> malloc(n * sizeof(uint32_t))
+        self.node_y = <label_t*> malloc(n * sizeof(label_t))
+        if self.rows == NULL or self.node_y == NULL:
+            return False
+        for i in range(n):
+            self.rows[i] = <uint32_t> i
+        memcpy(self.node_y, self.y, n * sizeof(label_t))
+        if self.weight != NULL:
+            self.node_weight = <float64_t*> malloc(n * sizeof(float64_t))
+            if self.node_weight == NULL:
+                return False
+            memcpy(self.node_weight, self.weight, n * sizeof(float64_t))
+        return True
+
+    cdef bint _add(
+        self, intp_t feature, const float32_t* values, void* keys
+    ) noexcept nogil:
+        cdef intp_t n = self.n_rows
+        cdef Column* column = &self.columns[feature]
+        column.codes = <uint8_t*> malloc(n * sizeof(uint8_t))
+        column.levels = <float32_t*> malloc(MAX_LEVELS * sizeof(float32_t))
+        if column.codes == NULL or column.levels == NULL:
+            return False
+        column.n_levels = _encode(values, n, column.codes, column.levels)
+        if column.n_levels > 0:
+            self.n_coded += 1
+            return True
+        free(column.codes)
+        free(column.levels)
+        column.codes = NULL
+        column.levels = NULL
+        column.order = <uint32_t*> malloc(n * sizeof(uint32_t))
+        if column.order == NULL:
+            return False
+        _presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order)
+        return True
+
+    cdef void mark(
+        self, intp_t feature, intp_t cut, intp_t start, intp_t end
+    ) noexcept nogil:
+        # Note in goes_left where each row of the node goes. The cut is the number
+        # of entries that go left (sorted) or the largest code that does (coded).
+        cdef Column* column = &self.columns[feature]
+        cdef intp_t i
+        if column.order != NULL:
+            for i in range(start, start + cut):
+                self.goes_left[column.order[i] >> 1] = 1
+            for i in range(start + cut, end):
+                self.goes_left[column.order[i] >> 1] = 0
+        else:
+            for i in range(start, end):
+                self.goes_left[self.rows[i]] = column.codes[i] <= cut
+
+    cdef void partition(
+        self, intp_t feature, const int32_t* features, intp_t n_features,
+        intp_t start, intp_t end,
+    ) noexcept nogil:
+        # Restore the invariant below a split whose rows have been marked. Only the
+        # listed features are needed by the children. The split feature, if sorted,
+        # already lies as it should.
+        cdef intp_t n = end - start
+        cdef intp_t j, i, f
+        cdef Column* column
+        cdef bint by_rows = False
+        for j in range(n_features):
+            f = features[j]
+            column = &self.columns[f]
+            if column.order == NULL:
+                by_rows = True
+            elif f != feature:
+                _partition_order(
+                    column.order + start, n, self.goes_left, <uint32_t*> self.scratch
+                )
+        if not by_rows:
+            return
+        for i in range(n):
+            self.sides[i] = self.goes_left[self.rows[start + i]]
+        for j in range(n_features):
+            column = &self.columns[features[j]]
+            if column.codes != NULL:
+                _partition(
+                    column.codes + start, n, self.sides, <uint8_t*> self.scratch
+                )
+        _partition(self.rows + start, n, self.sides, <uint32_t*> self.scratch)
+        _partition(self.node_y + start, n, self.sides, <label_t*> self.scratch)
+        if self.node_weight != NULL:
+            _partition(self.node_weight + start, n, self.sides, self.scratch)

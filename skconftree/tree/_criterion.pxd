@@ -1,0 +1,21 @@
+# Criteria: Scores of a node's class counts alone (math: papers B to D).
+#
+# block() and outcomes() give the total sum_z n_z * phi_z, to be minimised, with
+# phi scaled so that two balanced classes give 1/2. impurity() is the same
+# quantity per row in scikit-learn's units, unit * phi.
+
+from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+
+cdef class Criterion(Score):
+    cdef readonly float64_t unit        # scikit-learn's impurity = unit * phi
+    cdef const float64_t* total         # [n_classes] counts of the node being scanned
+    cdef float64_t n                    # their sum
+    cdef float64_t phi_total            # sum over classes of phi(count), additive criteria
+    cdef float64_t[::1] _table          # phi of whole numbers
+    cdef float64_t* table
+    cdef intp_t table_size              # 0 unless every count is a whole number
+
+    cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil
+    cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil

@@ -1,0 +1,223 @@
+"""Impurity criteria, evaluated on blocks of candidate tests."""
+
+import numpy as np
+
+from libc.math cimport fmax, log2, sqrt
+
+cdef enum:
+    TABLE_LIMIT = 1 << 20   # entries of 8 bytes: larger counts are rare below the root
+
+
+cdef class Criterion(Score):
+    """Base class of the criteria.
+
+    Parameters
+    ----------
+    n_classes : int
+    n_max : int
+        Largest count, if every count of the fit is a whole number, else 0.
+    """
+
+    def __init__(self, intp_t n_classes, intp_t n_max=0):
+        self.n_classes = n_classes
+        self.unit = 1.0
+        self.table_size = 0
+
+    def __reduce__(self):
+        return type(self), (self.n_classes,)
+
+    def _tabulate(self, intp_t n_max):
+        # Entries come from phi() itself, so that a table changes no result.
+        cdef intp_t size = min(n_max + 1, TABLE_LIMIT)
+        cdef intp_t i
+        if n_max <= 0:
+            return
+        self._table = np.empty(size)
+        self.table = &self._table[0]
+        for i in range(size):
+            self.table[i] = self.phi(i)
+        self.table_size = size
+
+    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+        self.total = facts.counts
+        self.n = facts.n
+
+    cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
+        # n * phi of one set of counts
+        return 0.0
+
+    cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil:
+        return self.unit * self.node(counts, n) / n
+
+    cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
+        cdef float64_t score = 0.0
+        cdef float64_t n
+        cdef intp_t z, c
+        for z in range(r):
+            n = 0.0
+            for c in range(self.n_classes):
+                n += counts[z * self.n_classes + c]
+            if n > 0.0:
+                score += self.node(counts + z * self.n_classes, n)
+        return score
+
+
+cdef class Gini(Criterion):
+    """Gini index, 1 - sum p^2."""
+
+    def __init__(self, intp_t n_classes, intp_t n_max=0):
+        super().__init__(n_classes, n_max)
+        self.additive = True
+
+    cdef float64_t phi(self, float64_t count) noexcept nogil:
+        return count * count
+
+    cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
+        cdef float64_t squares = 0.0
+        cdef intp_t c
+        for c in range(self.n_classes):
+            squares += counts[c] * counts[c]
+        return n - squares / n
+
+    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+        cdef intp_t i, c
+        cdef intp_t K = self.n_classes
+        cdef float64_t n = self.n
+        cdef float64_t l0, l1, r0, r1, nl, nr, squares_left, squares_right
+        cdef const float64_t* left
+        if tests.phi_left != NULL:
+            for i in range(tests.size):
+                nl = tests.n_left[i]
+                out[i] = n - tests.phi_left[i] / nl - tests.phi_right[i] / (n - nl)
+        elif K == 2:
+            # both fractions over one division, the costliest operation here
+            for i in range(tests.size):
+                l0 = tests.left[2 * i]
+                l1 = tests.left[2 * i + 1]
+                r0 = self.total[0] - l0
+                r1 = self.total[1] - l1
+                nl = tests.n_left[i]
+                nr = n - nl
+                out[i] = 2.0 * (l0 * l1 * nr + r0 * r1 * nl) / (nl * nr)
+        else:
+            for i in range(tests.size):
+                left = tests.left + i * K
+                nl = tests.n_left[i]
+                squares_left = 0.0
+                squares_right = 0.0
+                for c in range(K):
+                    l0 = left[c]
+                    r0 = self.total[c] - l0
+                    squares_left += l0 * l0
+                    squares_right += r0 * r0
+                out[i] = n - squares_left / nl - squares_right / (n - nl)
+
+
+cdef class Entropy(Criterion):
+    """Shannon entropy; phi is half of it, in bits."""
+
+    def __init__(self, intp_t n_classes, intp_t n_max=0):
+        super().__init__(n_classes, n_max)
+        self.unit = 2.0
+        self.additive = True
+        self._tabulate(n_max)
+
+    cdef float64_t phi(self, float64_t count) noexcept nogil:
+        return 0.5 * count * log2(count) if count > 0.0 else 0.0
+
+    cdef inline float64_t xlogx(self, float64_t count) noexcept nogil:
+        if count < self.table_size:
+            return self.table[<intp_t> count]
+        return 0.5 * count * log2(count) if count > 0.0 else 0.0
+
+    cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
+        cdef float64_t total = self.xlogx(n)
+        cdef intp_t c
+        for c in range(self.n_classes):
+            total -= self.xlogx(counts[c])
+        return total
+
+    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+        cdef intp_t i, c
+        cdef intp_t K = self.n_classes
+        cdef float64_t nl, score
+        cdef const float64_t* left
+        for i in range(tests.size):
+            nl = tests.n_left[i]
+            score = self.xlogx(nl) + self.xlogx(self.n - nl)
+            if tests.phi_left != NULL:
+                score -= tests.phi_left[i] + tests.phi_right[i]
+            else:
+                left = tests.left + i * K
+                for c in range(K):
+                    score -= self.xlogx(left[c]) + self.xlogx(self.total[c] - left[c])
+            out[i] = score
+
+
+cdef class KearnsMansour(Criterion):
+    """Kearns-Mansour index, half the sum of sqrt(p (1 - p)) over the classes."""
+
+    cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
+        cdef float64_t total = 0.0
+        cdef intp_t c
+        for c in range(self.n_classes):
+            total += sqrt(counts[c] * fmax(n - counts[c], 0.0))
+        return 0.5 * total
+
+    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+        cdef intp_t i, c
+        cdef intp_t K = self.n_classes
+        cdef float64_t nl, nr, l, r, score
+        cdef const float64_t* left
+        if K == 2:
+            for i in range(tests.size):
+                left = tests.left + 2 * i
+                out[i] = sqrt(left[0] * left[1]) + sqrt(
+                    fmax((self.total[0] - left[0]) * (self.total[1] - left[1]), 0.0)
+                )
+            return
+        for i in range(tests.size):
+            left = tests.left + i * K
+            nl = tests.n_left[i]
+            nr = self.n - nl
+            score = 0.0
+            for c in range(K):
+                l = left[c]
+                r = self.total[c] - l
+                # sums of fractional weights may miss each other by a rounding
+                score += sqrt(l * fmax(nl - l, 0.0)) + sqrt(fmax(r * (nr - r), 0.0))
+            out[i] = 0.5 * score
+
+
+cdef class Error(Criterion):
+    """Misclassification rate, 1 - max p."""
+
+    cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
+        cdef float64_t largest = 0.0
+        cdef intp_t c
+        for c in range(self.n_classes):
+            largest = max(largest, counts[c])
+        return n - largest
+
+    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+        cdef intp_t i, c
+        cdef intp_t K = self.n_classes
+        cdef float64_t largest_left, largest_right
+        cdef const float64_t* left
+        for i in range(tests.size):
+            left = tests.left + i * K
+            largest_left = left[0]
+            largest_right = self.total[0] - left[0]
+            for c in range(1, K):
+                largest_left = max(largest_left, left[c])
+                largest_right = max(largest_right, self.total[c] - left[c])
+            out[i] = self.n - largest_left - largest_right
+
+
+CRITERIA = {
+    "entropy": Entropy,
+    "log_loss": Entropy,
+    "gini": Gini,
+    "kearns_mansour": KearnsMansour,
+    "error": Error,
+}

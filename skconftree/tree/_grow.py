@@ -1,0 +1,106 @@
+"""From validated arrays and parameters to a grown tree."""
+
+import numpy as np
+
+from ._builder import Builder
+from ._columns import Columns
+from ._criterion import CRITERIA
+from ._splitter import Splitter
+from ._tree import Tree
+
+
+def grow(
+    X,
+    y,
+    n_classes,
+    *,
+    criterion,
+    bound,
+    sample_weight=None,
+    class_weight=None,
+    X_pool=None,
+    pool_weight="pool",
+    splitter="best",
+    max_depth=None,
+    min_samples_split=2.0,
+    min_samples_leaf=1.0,
+    max_features=None,
+    max_leaf_nodes=None,
+    min_impurity_decrease=0.0,
+    seed=0,
+):
+    """Grow a tree in batch.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    y : ndarray of shape (n_rows,)
+        Class indices.
+    n_classes : int
+    criterion : str
+    bound : BaseBound or None
+        Checked parameter object.
+    sample_weight : ndarray of shape (n_rows,), float64, or None
+        Positive weights.
+    class_weight : ndarray of shape (n_classes,), float64, or None
+    X_pool : ndarray of shape (n_pool, n_features), float32, or None
+        Rows without label.
+    pool_weight : {"pool", "labelled", "volume"}
+        What the weight W of a node is.
+    splitter, max_depth, max_leaf_nodes, min_impurity_decrease
+        As in `ConfidenceTreeClassifier`.
+    min_samples_split, min_samples_leaf : float
+        Weights.
+    max_features : int or None
+    seed : int
+
+    Returns
+    -------
+    Tree
+    """
+    n_rows, n_features = X.shape
+    whole = sample_weight is None or bool(np.all(sample_weight == np.rint(sample_weight)))
+    if sample_weight is not None and np.all(sample_weight == 1.0):
+        sample_weight = None
+    counts = np.bincount(y, weights=sample_weight, minlength=n_classes).astype(float)
+    root_weight = counts.sum()
+    reweighted = counts if class_weight is None else counts * class_weight
+
+    rows, labels, weights = X, y, sample_weight
+    if X_pool is not None and pool_weight != "labelled":
+        rows = np.vstack([X, X_pool])
+        labels = np.concatenate([y, np.full(len(X_pool), n_classes)])
+        if sample_weight is not None:
+            weights = np.concatenate([sample_weight, np.ones(len(X_pool))])
+    by_volume = pool_weight == "volume"
+    box = None
+    if by_volume:
+        box = np.column_stack([rows.min(axis=0), rows.max(axis=0)]).astype(float)
+
+    columns = Columns(rows, labels.astype(np.uint16), weights)
+    n_max = int(root_weight) if whole else 0
+    score = CRITERIA[criterion](n_classes, n_max if class_weight is None else 0)
+    kernel = None if bound is None else bound.kernel(criterion, n_classes)
+    options = {
+        "max_features": n_features if max_features is None else max_features,
+        "random_cuts": splitter == "random",
+        "has_pool": by_volume or len(rows) > n_rows,
+        "by_volume": by_volume,
+        "integral": whole,
+        "min_weight": float(min_samples_leaf),
+        "min_impurity_decrease": min_impurity_decrease,
+        "total_weight": float(reweighted.sum()),
+        "time": float(n_rows),
+        "seed": seed,
+    }
+    builder = Builder(
+        Splitter(columns, score, kernel, options, class_weight),
+        np.iinfo(np.int32).max if max_depth is None else max_depth,
+        float(min_samples_split),
+        float(min_samples_leaf),
+        -1 if max_leaf_nodes is None else max_leaf_nodes,
+    )
+    tree = Tree(n_features, n_classes, class_weight)
+    root_pool = 1.0 if by_volume else root_weight + len(rows) - n_rows
+    builder.build(tree, counts, root_pool, box)
+    return tree

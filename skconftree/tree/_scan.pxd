@@ -1,0 +1,66 @@
+# Scan: walks one attribute of one node in ascending order and emits its
+# candidate tests, BLOCK at a time, into plain arrays.
+#
+# Two walks, both exact: a RUN of sorted rows, and a PROFILE of class counts per
+# value. After each block the walk calls take(), which a subclass overrides to
+# score the block in one virtual call and to keep what it wants. So sources,
+# scores and reductions combine freely, and the inner loops stay small.
+#
+# A test lies between two neighbouring distinct values that labelled rows have.
+# Its position is the number of rows of the run, or the largest index of a
+# profile, that go left.
+
+from skconftree.bounds._contract cimport TestBlock
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, intp_t, label_t, uint32_t,
+)
+
+cdef enum:
+    BLOCK = 256     # tests; their arrays stay in the first-level cache
+
+cdef class Scan:
+    cdef intp_t n_classes
+    cdef bint additive              # emit sums of phi instead of class counts
+    cdef const float64_t* phi       # of every whole number up to the node's weight
+
+    cdef TestBlock tests            # the arrays below, as a score sees them
+    cdef float64_t* left            # [BLOCK + 1, n_classes]: one spare, as walks
+    cdef float64_t* n_left          # [BLOCK + 1]             write before they know
+    cdef float64_t* pool_left       # [BLOCK + 1]             whether it is a test
+    cdef float64_t* phi_left        # [BLOCK + 1]
+    cdef float64_t* phi_right       # [BLOCK + 1]
+    cdef intp_t* position           # [BLOCK + 1]
+    cdef float64_t* running         # [n_classes + 1] counts so far; last: without label
+
+    cdef void take(self, intp_t size) noexcept nogil
+    cdef intp_t walk_run(
+        self, const uint32_t* entries, intp_t n, const label_t* y,
+        const float64_t* weight, const float64_t* total,
+    ) noexcept nogil
+    cdef intp_t _walk_two_classes(
+        self, const uint32_t* entries, intp_t n, const label_t* y
+    ) noexcept nogil
+    cdef intp_t _walk_counts(
+        self, const uint32_t* entries, intp_t n, const label_t* y
+    ) noexcept nogil
+    cdef intp_t _walk_additive(
+        self, const uint32_t* entries, intp_t n, const label_t* y,
+        const float64_t* total,
+    ) noexcept nogil
+    cdef intp_t _walk_weighted(
+        self, const uint32_t* entries, intp_t n, const label_t* y,
+        const float64_t* weight,
+    ) noexcept nogil
+    cdef intp_t walk_run_with_pool(
+        self, const uint32_t* entries, intp_t n, const label_t* y,
+        const float64_t* weight, const float32_t* x, intp_t stride,
+    ) noexcept nogil
+    cdef intp_t walk_profile(
+        self, const float64_t* profile, intp_t n_levels, const float64_t* total
+    ) noexcept nogil
+    cdef intp_t walk_profile_with_pool(
+        self, const float64_t* profile, intp_t n_levels, const float32_t* levels
+    ) noexcept nogil
+
+
+cdef float64_t midpoint(float32_t low, float32_t high) noexcept nogil

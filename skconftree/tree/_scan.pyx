@@ -1,0 +1,336 @@
+"""Walks over one attribute that emit candidate tests in blocks."""
+
+from libc.math cimport isfinite
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+from skconftree.utils._typedefs cimport int32_t
+
+
+cdef float64_t midpoint(float32_t low, float32_t high) noexcept nogil:
+    # As scikit-learn's, overflow included: low < high in float32, so that only a
+    # rounded half can reach high.
+    cdef float64_t cut = <float64_t> low / 2.0 + <float64_t> high / 2.0
+    if cut == high or not isfinite(cut):
+        cut = low
+    return cut
+
+
+cdef class Scan:
+    """Base class of what looks for the best test of a node."""
+
+    def __init__(self, intp_t n_classes):
+        cdef intp_t K = n_classes
+        self.n_classes = K
+        self.left = <float64_t*> calloc((BLOCK + 1) * K, sizeof(float64_t))
+        self.n_left = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
+        self.pool_left = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
+        self.phi_left = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
+        self.phi_right = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
+        self.position = <intp_t*> calloc(BLOCK + 1, sizeof(intp_t))
+        self.running = <float64_t*> calloc(K + 1, sizeof(float64_t))
+        if (
+            self.left == NULL or self.n_left == NULL or self.pool_left == NULL
+            or self.phi_left == NULL or self.phi_right == NULL
+            or self.position == NULL or self.running == NULL
+        ):
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.left)
+        free(self.n_left)
+        free(self.pool_left)
+        free(self.phi_left)
+        free(self.phi_right)
+        free(self.position)
+        free(self.running)
+
+    cdef void take(self, intp_t size) noexcept nogil:
+        # The first `size` tests of the arrays are complete.
+        pass
+
+    cdef intp_t walk_run(
+        self, const uint32_t* entries, intp_t n, const label_t* y,
+        const float64_t* weight, const float64_t* total,
+    ) noexcept nogil:
+        # Rows in ascending order; an entry is (row << 1) | (value differs from the
+        # one before). Returns the number of tests.
+        if weight != NULL:
+            return self._walk_weighted(entries, n, y, weight)
+        if self.n_classes == 2:
+            return self._walk_two_classes(entries, n, y)
+        if self.additive:
+            return self._walk_additive(entries, n, y, total)
+        return self._walk_counts(entries, n, y)
+
+    cdef intp_t _walk_two_classes(
+        self, const uint32_t* entries, intp_t n, const label_t* y
+    ) noexcept nogil:
+        # Invariant: `ones` of the first p rows are of class 1. Every step writes a
+        # test; it stays if the next row starts a new value.
+        cdef float64_t* left = self.left
+        cdef float64_t* n_left = self.n_left
+        cdef intp_t* position = self.position
+        cdef intp_t n_tests = 0
+        cdef intp_t size, stop
+        cdef intp_t p = 1
+        cdef int32_t ones = y[entries[0] >> 1]
+        cdef uint32_t entry
+        while p < n:
+            stop = min(p + BLOCK, n)
+            size = 0
+            while p < stop:
+                entry = entries[p]
+                left[2 * size] = <int32_t> p - ones
+                left[2 * size + 1] = ones
+                n_left[size] = <int32_t> p
+                position[size] = p
+                size += entry & 1
+                ones += y[entry >> 1]
+                p += 1
+            if size > 0:
+                self.take(size)
+                n_tests += size
+        return n_tests
+
+    cdef intp_t _walk_counts(
+        self, const uint32_t* entries, intp_t n, const label_t* y
+    ) noexcept nogil:
+        cdef intp_t K = self.n_classes
+        cdef float64_t* running = self.running
+        cdef intp_t n_tests = 0
+        cdef intp_t size = 0
+        cdef intp_t p
+        memset(running, 0, K * sizeof(float64_t))
+        running[y[entries[0] >> 1]] += 1.0
+        for p in range(1, n):
+            if entries[p] & 1:
+                memcpy(self.left + size * K, running, K * sizeof(float64_t))
+                self.n_left[size] = p
+                self.position[size] = p
+                size += 1
+                if size == BLOCK:
+                    self.take(size)
+                    n_tests += size
+                    size = 0
+            running[y[entries[p] >> 1]] += 1.0
+        if size > 0:
+            self.take(size)
+        return n_tests + size
+
+    cdef intp_t _walk_additive(
+        self, const uint32_t* entries, intp_t n, const label_t* y,
+        const float64_t* total,
+    ) noexcept nogil:
+        # Invariant: phi_left and phi_right are the sums of phi over the classes for
+        # the first p rows and for the others; one row changes one term of each.
+        cdef intp_t K = self.n_classes
+        cdef float64_t* running = self.running
+        cdef float64_t phi_left = 0.0
+        cdef float64_t phi_right = 0.0
+        cdef intp_t n_tests = 0
+        cdef intp_t size = 0
+        cdef intp_t p, c, count, rest
+        for c in range(K):
+            running[c] = 0.0
+            phi_left += self.phi[0]
+            phi_right += self.phi[<intp_t> total[c]]
+        for p in range(n):
+            if p > 0 and entries[p] & 1:
+                self.phi_left[size] = phi_left
+                self.phi_right[size] = phi_right
+                self.n_left[size] = p
+                self.position[size] = p
+                size += 1
+                if size == BLOCK:
+                    self.take(size)
+                    n_tests += size
+                    size = 0
+            c = y[entries[p] >> 1]
+            count = <intp_t> running[c]
+            rest = <intp_t> total[c] - count
+            phi_left += self.phi[count + 1] - self.phi[count]
+            phi_right += self.phi[rest - 1] - self.phi[rest]
+            running[c] = count + 1
+        if size > 0:
+            self.take(size)
+        return n_tests + size
+
+    cdef intp_t _walk_weighted(
+        self, const uint32_t* entries, intp_t n, const label_t* y,
+        const float64_t* weight,
+    ) noexcept nogil:
+        cdef intp_t K = self.n_classes
+        cdef float64_t* running = self.running
+        cdef float64_t n_left = 0.0
+        cdef intp_t n_tests = 0
+        cdef intp_t size = 0
+        cdef intp_t p, row
+        memset(running, 0, K * sizeof(float64_t))
+        for p in range(n):
+            if p > 0 and entries[p] & 1:
+                memcpy(self.left + size * K, running, K * sizeof(float64_t))
+                self.n_left[size] = n_left
+                self.position[size] = p
+                size += 1
+                if size == BLOCK:
+                    self.take(size)
+                    n_tests += size
+                    size = 0
+            row = entries[p] >> 1
+            running[y[row]] += weight[row]
+            n_left += weight[row]
+        if size > 0:
+            self.take(size)
+        return n_tests + size
+
+    cdef intp_t walk_run_with_pool(
+        self, const uint32_t* entries, intp_t n, const label_t* y,
+        const float64_t* weight, const float32_t* x, intp_t stride,
+    ) noexcept nogil:
+        # Some rows have no label (class n_classes). They lie on the side of the
+        # midpoint between the labelled values around them; value = x[row * stride].
+        cdef intp_t K = self.n_classes
+        cdef float64_t* running = self.running
+        cdef float64_t w, n_left = 0.0, pool_left = 0.0, waiting_left
+        cdef intp_t n_tests = 0
+        cdef intp_t size = 0
+        cdef intp_t waiting = 0     # first row without label after the last labelled
+        cdef intp_t last = -1       # last labelled row
+        cdef intp_t p, q, row
+        cdef float64_t cut
+        memset(running, 0, K * sizeof(float64_t))
+        for p in range(n):
+            row = entries[p] >> 1
+            if y[row] == K:
+                continue
+            if last >= 0 and x[row * stride] != x[last * stride]:
+                cut = midpoint(x[last * stride], x[row * stride])
+                waiting_left = 0.0
+                q = waiting
+                while q < p and x[<intp_t> (entries[q] >> 1) * stride] <= cut:
+                    w = 1.0 if weight == NULL else weight[entries[q] >> 1]
+                    waiting_left += w
+                    q += 1
+                memcpy(self.left + size * K, running, K * sizeof(float64_t))
+                self.n_left[size] = n_left
+                self.pool_left[size] = n_left + pool_left + waiting_left
+                self.position[size] = q
+                size += 1
+                if size == BLOCK:
+                    self.take(size)
+                    n_tests += size
+                    size = 0
+            # every row before this one is left of any later cut
+            for q in range(waiting, p):
+                pool_left += 1.0 if weight == NULL else weight[entries[q] >> 1]
+            waiting = p + 1
+            w = 1.0 if weight == NULL else weight[row]
+            running[y[row]] += w
+            n_left += w
+            last = row
+        if size > 0:
+            self.take(size)
+        return n_tests + size
+
+    cdef intp_t walk_profile(
+        self, const float64_t* profile, intp_t n_levels, const float64_t* total
+    ) noexcept nogil:
+        # profile is [n_levels, n_classes]. Returns the number of tests.
+        cdef intp_t K = self.n_classes
+        cdef float64_t* running = self.running
+        cdef const float64_t* level
+        cdef float64_t n_level
+        cdef float64_t n_left = 0.0
+        cdef float64_t phi_left = 0.0
+        cdef float64_t phi_right = 0.0
+        cdef intp_t n_tests = 0
+        cdef intp_t size = 0
+        cdef intp_t last = -1       # last level that has rows
+        cdef intp_t b, c, count, rest, added
+        for c in range(K):
+            running[c] = 0.0
+            if self.additive:
+                phi_left += self.phi[0]
+                phi_right += self.phi[<intp_t> total[c]]
+        for b in range(n_levels):
+            level = profile + b * K
+            n_level = 0.0
+            for c in range(K):
+                n_level += level[c]
+            if n_level == 0.0:
+                continue
+            if last >= 0:
+                if self.additive:
+                    self.phi_left[size] = phi_left
+                    self.phi_right[size] = phi_right
+                else:
+                    for c in range(K):
+                        self.left[size * K + c] = running[c]
+                self.n_left[size] = n_left
+                self.position[size] = last
+                size += 1
+                if size == BLOCK:
+                    self.take(size)
+                    n_tests += size
+                    size = 0
+            last = b
+            n_left += n_level
+            for c in range(K):
+                if self.additive and level[c] > 0:
+                    added = <intp_t> level[c]
+                    count = <intp_t> running[c]
+                    rest = <intp_t> total[c] - count
+                    phi_left += self.phi[count + added] - self.phi[count]
+                    phi_right += self.phi[rest - added] - self.phi[rest]
+                running[c] += level[c]
+        if size > 0:
+            self.take(size)
+        return n_tests + size
+
+    cdef intp_t walk_profile_with_pool(
+        self, const float64_t* profile, intp_t n_levels, const float32_t* levels
+    ) noexcept nogil:
+        # profile is [n_levels, n_classes + 1]; its last column has no label.
+        cdef intp_t K = self.n_classes
+        cdef float64_t* running = self.running
+        cdef const float64_t* level
+        cdef float64_t n_level, waiting_left, cut
+        cdef float64_t n_left = 0.0, pool_left = 0.0
+        cdef intp_t n_tests = 0
+        cdef intp_t size = 0
+        cdef intp_t last = -1       # last level that has labelled rows
+        cdef intp_t b, c, q
+        memset(running, 0, K * sizeof(float64_t))
+        for b in range(n_levels):
+            level = profile + b * (K + 1)
+            n_level = 0.0
+            for c in range(K):
+                n_level += level[c]
+            if n_level == 0.0:
+                continue
+            if last >= 0:
+                cut = midpoint(levels[last], levels[b])
+                waiting_left = 0.0
+                q = last + 1
+                while q < b and levels[q] <= cut:
+                    waiting_left += profile[q * (K + 1) + K]
+                    q += 1
+                memcpy(self.left + size * K, running, K * sizeof(float64_t))
+                self.n_left[size] = n_left
+                self.pool_left[size] = n_left + pool_left + waiting_left
+                self.position[size] = q - 1
+                size += 1
+                if size == BLOCK:
+                    self.take(size)
+                    n_tests += size
+                    size = 0
+            for q in range(last + 1, b + 1):
+                pool_left += profile[q * (K + 1) + K]
+            for c in range(K):
+                running[c] += level[c]
+            n_left += n_level
+            last = b
+        if size > 0:
+            self.take(size)
+        return n_tests + size
