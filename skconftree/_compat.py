@@ -1,6 +1,9 @@
 """The only file that touches private parts of scikit-learn."""
 
+import numpy as np
 from sklearn.base import _fit_context
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils._param_validation import (
     HasMethods,
     Hidden,
@@ -10,6 +13,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils.validation import _check_sample_weight
 
 __all__ = [
     "HasMethods",
@@ -18,6 +22,51 @@ __all__ = [
     "InvalidParameterError",
     "RealNotInt",
     "StrOptions",
+    "_check_sample_weight",
     "_fit_context",
+    "make_sklearn_tree",
     "validate_parameter_constraints",
 ]
+
+
+def make_sklearn_tree(nodes, values, *, max_depth, n_features, classes, parameters):
+    """Build a genuine, fitted ``DecisionTreeClassifier`` from arrays.
+
+    Parameters
+    ----------
+    nodes : dict of str to ndarray of shape (n_nodes,)
+        Fields of scikit-learn's node records. A field that the installed release
+        does not have is left out, one that is not given is zero.
+    values : ndarray of shape (n_nodes, n_classes)
+        Class proportions.
+    max_depth, n_features : int
+    classes : ndarray of shape (n_classes,)
+    parameters : dict
+        Parameters of the ``DecisionTreeClassifier``.
+
+    Returns
+    -------
+    DecisionTreeClassifier
+    """
+    n_nodes, n_classes = values.shape
+    records = np.zeros(n_nodes, dtype=NODE_DTYPE)
+    for name in NODE_DTYPE.names:
+        if name in nodes:
+            records[name] = nodes[name]
+    tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
+    tree.__setstate__(
+        {
+            "max_depth": max_depth,
+            "node_count": n_nodes,
+            "nodes": records,
+            "values": np.ascontiguousarray(values[:, np.newaxis, :]),
+        }
+    )
+    classifier = DecisionTreeClassifier(**parameters)
+    classifier.tree_ = tree
+    classifier.classes_ = classes
+    classifier.n_classes_ = np.intp(n_classes)
+    classifier.n_outputs_ = 1
+    classifier.n_features_in_ = n_features
+    classifier.max_features_ = n_features
+    return classifier

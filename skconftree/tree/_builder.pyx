@@ -27,8 +27,6 @@ cdef class Builder:
     max_depth : int
     min_split_weight : float
         Smallest weight of a node that may split.
-    min_leaf_weight : float
-        Smallest weight of a child.
     max_leaf_nodes : int
         Best-first growth up to this many leaves; depth-first without limit if -1.
     """
@@ -44,11 +42,11 @@ cdef class Builder:
 
     def __init__(
         self, Splitter splitter, intp_t max_depth, float64_t min_split_weight,
-        float64_t min_leaf_weight, intp_t max_leaf_nodes,
+        intp_t max_leaf_nodes,
     ):
         self.splitter = splitter
         self.max_depth = max_depth
-        self.min_split_weight = max(min_split_weight, 2.0 * min_leaf_weight)
+        self.min_split_weight = max(min_split_weight, 2.0 * splitter.min_weight)
         self.max_leaf_nodes = max_leaf_nodes
 
     def __dealloc__(self):

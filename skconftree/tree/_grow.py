@@ -24,6 +24,7 @@ def grow(
     max_depth=None,
     min_samples_split=2.0,
     min_samples_leaf=1.0,
+    min_weight_fraction_leaf=0.0,
     max_features=None,
     max_leaf_nodes=None,
     min_impurity_decrease=0.0,
@@ -47,7 +48,8 @@ def grow(
         Rows without label.
     pool_weight : {"pool", "labelled", "volume"}
         What the weight W of a node is.
-    splitter, max_depth, max_leaf_nodes, min_impurity_decrease
+    splitter, max_depth, max_leaf_nodes, min_impurity_decrease, \
+            min_weight_fraction_leaf
         As in `ConfidenceTreeClassifier`.
     min_samples_split, min_samples_leaf : float
         Weights.
@@ -88,6 +90,7 @@ def grow(
         "by_volume": by_volume,
         "integral": whole,
         "min_weight": float(min_samples_leaf),
+        "min_seen_weight": min_weight_fraction_leaf * float(reweighted.sum()),
         "min_impurity_decrease": min_impurity_decrease,
         "total_weight": float(reweighted.sum()),
         "time": float(n_rows),
@@ -97,7 +100,6 @@ def grow(
         Splitter(columns, score, kernel, options, class_weight),
         np.iinfo(np.int32).max if max_depth is None else max_depth,
         float(min_samples_split),
-        float(min_samples_leaf),
         -1 if max_leaf_nodes is None else max_leaf_nodes,
     )
     tree = Tree(n_features, n_classes, class_weight)

@@ -72,6 +72,7 @@ cdef class Splitter(Scan):
     cdef bint by_volume         # W is the volume of the node's box
     cdef bint integral          # every count is a whole number
     cdef float64_t min_weight   # of a child
+    cdef float64_t min_seen_weight      # of a child, reweighted by class
     cdef float64_t min_impurity_decrease
     cdef float64_t total_weight # of the root, reweighted by class
     cdef float64_t time         # rows given to fit
@@ -142,6 +143,9 @@ cdef class Splitter(Scan):
     ) noexcept nogil
     cdef intp_t _cut_at(self, intp_t feature, float64_t threshold) noexcept nogil
     cdef intp_t _drop_small_children(self, intp_t size) noexcept nogil
+    cdef float64_t _seen_weight(
+        self, const float64_t* counts, float64_t n
+    ) noexcept nogil
     cdef void _score_reweighted(self, intp_t size) noexcept nogil
     cdef void _scale_children(self, intp_t i) noexcept nogil
     cdef void _keep_best(self, intp_t size) noexcept nogil

@@ -70,14 +70,16 @@ cdef class Splitter(Scan):
         self.by_volume = options["by_volume"]
         self.integral = options["integral"]
         self.min_weight = options["min_weight"]
+        self.min_seen_weight = options["min_seen_weight"]
         self.min_impurity_decrease = options["min_impurity_decrease"]
         self.total_weight = options["total_weight"]
         self.seed = options["seed"]
         self.time = options["time"]
         if class_weight is not None:
             self.class_weight = &class_weight[0]
-        self.filters = self.min_weight > 0.0 and (
+        self.filters = (
             columns.weight != NULL or self.min_weight > 1.0
+            or self.min_seen_weight > 0.0
         )
         self._owners = [class_weight]
 
@@ -382,6 +384,7 @@ cdef class Splitter(Scan):
         self._labelled_range(feature, &low, &high)
         if low >= high:
             return 0
+        self.additive = False
         cut = self._cut_at(feature, self._random_threshold(feature, low, high))
         self.count_children(feature, cut)
         self.n_left[0] = 0.0
@@ -491,12 +494,20 @@ cdef class Splitter(Scan):
         cdef intp_t K = self.n_classes
         cdef intp_t kept = 0
         cdef intp_t i, c
+        cdef float64_t seen
         for i in range(size):
             if (
                 self.n_left[i] < self.min_weight
                 or self.n - self.n_left[i] < self.min_weight
             ):
                 continue
+            if self.min_seen_weight > 0.0:
+                seen = self._seen_weight(self.left + i * K, self.n_left[i])
+                if (
+                    seen < self.min_seen_weight
+                    or self.seen.n - seen < self.min_seen_weight
+                ):
+                    continue
             for c in range(K):
                 self.left[kept * K + c] = self.left[i * K + c]
             self.n_left[kept] = self.n_left[i]
@@ -506,6 +517,18 @@ cdef class Splitter(Scan):
             self.position[kept] = self.position[i]
             kept += 1
         return kept
+
+    cdef inline float64_t _seen_weight(
+        self, const float64_t* counts, float64_t n
+    ) noexcept nogil:
+        # Sum of reweighted counts. Additive walks have no counts, nor class weights.
+        cdef float64_t seen = 0.0
+        cdef intp_t c
+        if self.class_weight == NULL:
+            return n
+        for c in range(self.n_classes):
+            seen += counts[c] * self.class_weight[c]
+        return seen
 
     cdef void _score_reweighted(self, intp_t size) noexcept nogil:
         # Each child is scaled to its own weight, so the right one is not the rest

@@ -1,0 +1,598 @@
+"""The confidence tree estimator."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import betaincinv
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._compat import (
+    Interval,
+    InvalidParameterError,
+    RealNotInt,
+    StrOptions,
+    _check_sample_weight,
+    _fit_context,
+    make_sklearn_tree,
+)
+from ..bounds._base import BaseBound
+from ..bounds._registry import resolve_bound
+from ..utils import unchanged_on_error
+from ._criterion import CRITERIA
+from ._export import feature_labels
+from ._grow import grow
+
+
+class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
+    """A decision tree that splits only where a confidence statement allows it.
+
+    At every node the tree looks for the best test, as CART does, and then asks
+    its *bound* whether the data support that split. Where they do not, the node
+    stays a leaf. So the tree ends up right-sized without pruning or tuning, and
+    every split carries the evidence that justified it (`tree_.evidence`,
+    :func:`skconftree.tree.export_text`, `explain`).
+
+    Parameters
+    ----------
+    bound : str, bound object or None, default="credible"
+        What decides whether a node splits: a name (``"credible"``,
+        ``"possibilistic"``, ``"hoeffding"``, ...), an object of
+        :mod:`skconftree.bounds`, or None to split wherever impurity can fall
+        (plain CART).
+    criterion : {"gini", "entropy", "log_loss", "kearns_mansour", "error"} or None, \
+            default=None
+        Impurity of a node. None takes the first criterion the bound is defined
+        for (``"gini"`` without a bound). An interval bound measures the
+        heterogeneity of this name.
+    delta : float or None, default=None
+        Overrides the bound's own confidence parameter, so that one grid over
+        `bound` and `delta` works. Ignored without a bound.
+    splitter : {"best", "random"}, default="best"
+        Examine every cut of a feature, or one cut drawn uniformly between the
+        extreme values of the node.
+    max_depth : int or None, default=None
+        Largest depth of a leaf; the root has depth 0.
+    min_samples_split : int or float, default=2
+        Smallest weight of a node that may split. A float is a fraction of the
+        total weight.
+    min_samples_leaf : int or float, default=1
+        Smallest weight of a child. A float is a fraction of the total weight.
+    min_weight_fraction_leaf : float, default=0.0
+        Smallest weight of a child as a fraction of the total weight, both with
+        `class_weight`.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Number of features examined at a node, drawn among those that vary in it.
+        A float is a fraction; None means all.
+    max_leaf_nodes : int or None, default=None
+        Grow best-first, by weighted decrease of impurity, up to this many leaves.
+    min_impurity_decrease : float, default=0.0
+        Smallest weighted decrease of impurity of a split, in scikit-learn's units.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes. They change criterion and predictions; a bound sees
+        the reweighted proportions with the unweighted number of rows as evidence.
+    random_state : int, RandomState instance or None, default=None
+        Used by `max_features` and ``splitter="random"`` only.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_classes_ : int
+        Number of classes.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` had string column names.
+    max_features_ : int
+        The resolved value of `max_features`.
+    bound_ : bound object or None
+        The resolved bound, `delta` included.
+    criterion_ : str
+        The resolved criterion.
+    tree_ : Tree
+        The tree as read-only arrays, evidence included.
+    n_rows_seen_ : int
+        Number of rows learnt.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each feature in the decrease of impurity.
+
+    See Also
+    --------
+    skconftree.tree.export_text : The tree as text, with its evidence.
+    sklearn.tree.DecisionTreeClassifier : What `to_sklearn` gives.
+
+    Notes
+    -----
+    `X` is used as float32 and thresholds are float64 midpoints, as in
+    scikit-learn. Ties go to the lowest feature, then the lowest cut.
+    `sample_weight` is a frequency: weight k equals k copies of a row, and all
+    size limits count weight.
+
+    References
+    ----------
+    Collet and Pietquin, "Bayesian Credible Intervals for Online and Active
+    Learning of Classification Trees", 2015 (``bound="credible"``).
+
+    Serrurier and Prade, "Entropy evaluation based on confidence intervals of
+    frequency estimates: Application to the learning of decision trees", 2015
+    (``bound="possibilistic"``).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+    >>> tree.get_n_leaves()
+    3
+    >>> tree.predict(X[:2])
+    array([0, 0])
+    """
+
+    _parameter_constraints: dict = {
+        "bound": [str, BaseBound, None],
+        "criterion": [StrOptions(set(CRITERIA)), None],
+        "delta": [Interval(Real, 0.0, None, closed="neither"), None],
+        "splitter": [StrOptions({"best", "random"})],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        bound="credible",
+        *,
+        criterion=None,
+        delta=None,
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        class_weight=None,
+        random_state=None,
+    ):
+        self.bound = bound
+        self.criterion = criterion
+        self.delta = delta
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    # -- fitting ------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, *, X_pool=None):
+        """Grow the tree from a table.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows; converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Frequencies of the rows. Rows of weight 0 are left out.
+        X_pool : array-like of shape (n_pool, n_features), default=None
+            Rows without label. A bound with a `pool_weight` (``"credible"``) weighs
+            a child by all rows that fall into it, labelled or not; other bounds
+            do not use them.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; the estimator is then as it was
+            before the call.
+        """
+        with unchanged_on_error(self):
+            bound, criterion = self._resolve_bound()
+            X, y = validate_data(self, X, y, dtype=np.float32, order="C")
+            check_classification_targets(y)
+            if X_pool is not None:
+                X_pool = validate_data(
+                    self, X_pool, reset=False, dtype=np.float32, order="C"
+                )
+            X, y, weight = self._drop_weightless(X, y, sample_weight)
+            self.classes_, y = np.unique(y, return_inverse=True)
+            self.n_classes_ = len(self.classes_)
+            class_weight = self._resolve_class_weight(y, weight)
+            if class_weight is not None and not class_weight.all():
+                kept = class_weight[y] > 0.0
+                X, y = np.ascontiguousarray(X[kept]), y[kept]
+                weight = None if weight is None else weight[kept]
+                if not len(y):
+                    raise ValueError("class_weight leaves no row with a positive weight.")
+            total = float(len(y)) if weight is None else float(weight.sum())
+            self.max_features_ = self._resolve_max_features()
+            self.bound_ = bound
+            self.criterion_ = criterion
+            self.tree_ = grow(
+                X,
+                y,
+                self.n_classes_,
+                criterion=criterion,
+                bound=bound,
+                sample_weight=weight,
+                class_weight=class_weight,
+                X_pool=X_pool if hasattr(bound, "pool_weight") else None,
+                pool_weight=getattr(bound, "pool_weight", "pool"),
+                splitter=self.splitter,
+                max_depth=self.max_depth,
+                min_samples_split=_weight_limit(self.min_samples_split, total),
+                min_samples_leaf=_weight_limit(self.min_samples_leaf, total),
+                min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+                max_features=self.max_features_,
+                max_leaf_nodes=self.max_leaf_nodes,
+                min_impurity_decrease=self.min_impurity_decrease,
+                seed=check_random_state(self.random_state).randint(2**31 - 1),
+            )
+            self.n_rows_seen_ = len(y)
+        return self
+
+    def _resolve_bound(self):
+        bound = resolve_bound(self.bound, self.delta)
+        criterion = "entropy" if self.criterion == "log_loss" else self.criterion
+        if bound is None:
+            return bound, criterion or "gini"
+        if criterion is None:
+            return bound, bound.criteria[0]
+        if criterion not in bound.criteria:
+            raise InvalidParameterError(
+                f"The 'criterion' parameter of {type(self).__name__} with "
+                f"bound={self.bound!r} must be None or one of "
+                f"{list(bound.criteria)}. Got {self.criterion!r} instead."
+            )
+        return bound, criterion
+
+    def _drop_weightless(self, X, y, sample_weight):
+        if sample_weight is None:
+            return X, y, None
+        weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        if not weight.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        if weight.sum() < 0.1 * len(weight):
+            warnings.warn(
+                f"The sample weights sum to {weight.sum():g} over {len(weight)} rows. "
+                f"Weights are frequencies here: so few observations hardly support "
+                f"a split.",
+                UserWarning,
+                stacklevel=4,
+            )
+        if not weight.all():
+            kept = weight > 0.0
+            X, y, weight = np.ascontiguousarray(X[kept]), y[kept], weight[kept]
+        return X, y, weight
+
+    def _resolve_class_weight(self, y, weight):
+        if self.class_weight is None:
+            return None
+        if isinstance(self.class_weight, dict):
+            weights = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=self.classes_[y]
+            )
+            if (weights < 0.0).any() or not np.isfinite(weights).all():
+                raise ValueError(
+                    f"class_weight must be finite and not negative, "
+                    f"got {self.class_weight!r}."
+                )
+            return weights.astype(np.float64)
+        per_class = np.bincount(y, weights=weight, minlength=self.n_classes_)
+        return per_class.sum() / (self.n_classes_ * per_class)
+
+    def _resolve_max_features(self):
+        n_features = self.n_features_in_
+        if self.max_features is None:
+            return n_features
+        if self.max_features == "sqrt":
+            return max(1, int(np.sqrt(n_features)))
+        if self.max_features == "log2":
+            return max(1, int(np.log2(n_features)))
+        if isinstance(self.max_features, Integral):
+            return min(int(self.max_features), n_features)
+        return max(1, int(self.max_features * n_features))
+
+    # -- prediction ---------------------------------------------------------------
+
+    def _rows(self, X):
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=np.float32, order="C")
+
+    def apply(self, X):
+        """Index of the leaf that each row reaches.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), intp
+        """
+        rows = self._rows(X)
+        return self.tree_.apply(rows)
+
+    def decision_path(self, X):
+        """Nodes that each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        csr_matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        """
+        leaves = self.apply(X)
+        return self.tree_.path(leaves)
+
+    def predict_proba(self, X):
+        """Class proportions of the leaf that each row reaches.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        leaves = self.apply(X)
+        return self.tree_.value.take(leaves, axis=0)
+
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X):
+        """Most frequent class of the leaf that each row reaches.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Among equally frequent classes the first of `classes_`.
+        """
+        leaves = self.apply(X)
+        return self.classes_.take(self.tree_.value.argmax(axis=1).take(leaves))
+
+    def predict_proba_interval(self, X, *, confidence_level=0.95):
+        """Credible limits of each class probability in the leaf reached.
+
+        The limits are equal-tailed, from a Dirichlet posterior with a prior of
+        1 / n_classes per class; an absent class has the lower limit 0, a class that
+        fills its leaf the upper limit 1. They are conditional on the grown tree,
+        which was chosen with the same rows, and hence optimistic.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        confidence_level : float, default=0.95
+            Posterior probability between the limits, in (0, 1).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper limits.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(delta=0.1).fit(X, y)
+        >>> tree.predict_proba_interval(X[:1]).round(3)
+        array([[[0.963, 1.   ],
+                [0.   , 0.03 ],
+                [0.   , 0.03 ]]])
+        """
+        if not 0.0 < confidence_level < 1.0:
+            raise ValueError(
+                f"confidence_level must be in (0, 1), got {confidence_level!r}."
+            )
+        leaves, row = np.unique(self.apply(X), return_inverse=True)
+        n = self.tree_.counts[leaves].sum(axis=1, keepdims=True)
+        counts = self.tree_.value[leaves] * n
+        prior = 1.0 / self.n_classes_
+        a, b = counts + prior, n - counts + (1.0 - prior)
+        tail = (1.0 - confidence_level) / 2.0
+        if self.n_classes_ == 1:
+            return np.ones((len(row), 1, 2))
+        limits = np.stack([betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)], axis=2)
+        limits[..., 0][counts == 0.0] = 0.0
+        limits[..., 1][counts == n] = 1.0
+        return limits[row]
+
+    def explain(self, X):
+        """Evidence of every split on the path of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        list of list of dict
+            For each row, from the root down, one dict per split with ``node``,
+            ``feature`` (index), ``name``, ``threshold``, ``value`` (of the row),
+            ``goes`` (``"left"`` or ``"right"``) and the fields of
+            ``tree_.evidence``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(delta=0.1).fit(X, y)
+        >>> step = tree.explain(X[:1])[0][0]
+        >>> step["name"], step["goes"], step["child_limit"] < step["parent_limit"]
+        ('x2', 'left', True)
+        """
+        rows = self._rows(X)
+        tree = self.tree_
+        names = feature_labels(self)
+        feature, threshold = tree.feature, tree.threshold
+        left, parent, evidence = tree.children_left, tree.parent, tree.evidence
+        explanations = []
+        for i, leaf in enumerate(tree.apply(rows)):
+            steps = []
+            child, node = int(leaf), int(parent[leaf])
+            while node >= 0:
+                said = evidence[node]
+                steps.append(
+                    {
+                        "node": node,
+                        "feature": int(feature[node]),
+                        "name": names[feature[node]],
+                        "threshold": float(threshold[node]),
+                        "value": float(rows[i, feature[node]]),
+                        "goes": "left" if child == left[node] else "right",
+                        **{key: said[key].item() for key in said.dtype.names},
+                    }
+                )
+                child, node = node, int(parent[node])
+            explanations.append(steps[::-1])
+        return explanations
+
+    # -- the tree -----------------------------------------------------------------
+
+    def get_depth(self):
+        """Return the depth of the deepest leaf.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self):
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self):
+        """Share of each feature in the decrease of impurity."""
+        check_is_fitted(self)
+        return self.tree_.feature_importances()
+
+    def to_sklearn(self):
+        """Copy the tree into a genuine scikit-learn classifier.
+
+        Whatever accepts scikit-learn's trees (plotting, exporting, explaining)
+        accepts the result. Node ids are kept.
+
+        Returns
+        -------
+        sklearn.tree.DecisionTreeClassifier
+            Fitted; its `predict_proba` equals this tree's bit for bit.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(delta=0.1).fit(X, y)
+        >>> (tree.to_sklearn().predict_proba(X) == tree.predict_proba(X)).all()
+        np.True_
+        """
+        check_is_fitted(self)
+        tree = self.tree_
+        known = self.criterion_ in ("gini", "entropy")
+        classifier = make_sklearn_tree(
+            {
+                "left_child": tree.children_left,
+                "right_child": tree.children_right,
+                "feature": tree.feature,
+                "threshold": tree.threshold,
+                "impurity": tree.impurity,
+                "n_node_samples": tree.n_node_samples,
+                "weighted_n_node_samples": tree.weighted_n_node_samples,
+            },
+            tree.value,
+            max_depth=tree.max_depth,
+            n_features=self.n_features_in_,
+            classes=self.classes_,
+            parameters={
+                "criterion": self.criterion_ if known else "gini",
+                "max_depth": self.max_depth,
+                "random_state": self.random_state,
+            },
+        )
+        if hasattr(self, "feature_names_in_"):
+            classifier.feature_names_in_ = self.feature_names_in_
+        return classifier
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        try:
+            bound = resolve_bound(self.bound, self.delta)
+        except ValueError:
+            return tags     # fit will say what is wrong
+        tags.classifier_tags.poor_score = bound is not None and bound.cautious
+        return tags
+
+
+def _weight_limit(limit, total):
+    """A weight: as it is, or a fraction of the total rounded up."""
+    if isinstance(limit, Integral):
+        return float(limit)
+    return float(np.ceil(limit * total))
