@@ -1,8 +1,9 @@
 """What every bound's parameter object shares."""
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._compat import validate_parameter_constraints
+from .._compat import InvalidParameterError, validate_parameter_constraints
 
 
 class BaseBound(BaseEstimator):
@@ -39,3 +40,85 @@ class BaseBound(BaseEstimator):
     def kernel(self, criterion, n_classes):
         """Make the compiled decision for one fit, scratch memory included."""
         raise NotImplementedError
+
+    def check_criterion(self, criterion):
+        """Return the criterion, the bound's own if None; raise if it does not fit."""
+        if criterion is None:
+            return self.criteria[0]
+        if criterion not in self.criteria:
+            raise InvalidParameterError(
+                f"The 'criterion' parameter of {type(self).__name__} must be one of "
+                f"{list(self.criteria)}. Got {criterion!r} instead."
+            )
+        return criterion
+
+    def evaluate(
+        self,
+        children_counts,
+        *,
+        criterion=None,
+        pool=None,
+        n_tests=1,
+        time=None,
+        depth=0,
+        attributes=1,
+        attempt=1,
+        n_fresh=None,
+        rival=None,
+    ):
+        """Ask the bound about one test of one node, without a tree.
+
+        Parameters
+        ----------
+        children_counts : array-like of shape (outcomes, n_classes)
+            Class counts of every outcome of the test. The node is their sum.
+        criterion : str or None, default=None
+            One of `criteria`; None is the first of them.
+        pool : array-like of shape (outcomes,) or None, default=None
+            Weight W of every outcome for interval bounds, labelled and unlabelled
+            rows together; the labelled rows if None.
+        n_tests : int, default=1
+            Candidate tests compared at the node.
+        time : float or None, default=None
+            Rows the tree has seen; the rows of the node if None.
+        depth : int, default=0
+            Depth of the node; the root has 0.
+        attributes : int, default=1
+            Attributes of the training data.
+        attempt : int, default=1
+            How often the leaf has been examined, this time included.
+        n_fresh : float or None, default=None
+            Rows that came after the node was created; all of them if None.
+        rival : float or None, default=None
+            Score per row of the best test of another attribute, for race bounds;
+            None if there is no other attribute.
+
+        Returns
+        -------
+        answer : BoundEvaluation
+            Named tuple with ``split`` (bool) and, NaN where they do not apply,
+            ``score`` and ``rival_score`` (per row), ``parent_limit`` and
+            ``child_limit`` (what is compared by interval bounds, per unit of
+            weight; for race bounds the former is the impurity of the node),
+            ``radius``, ``confidence``, ``floor`` and ``sharp_floor`` (cheap lower
+            limits of ``child_limit``) and ``log_evidence``.
+        """
+        criterion = self.check_criterion(criterion)
+        n_classes = np.shape(children_counts)[-1] if np.ndim(children_counts) else 0
+        if n_classes < 2:
+            raise ValueError(
+                "children_counts must have shape (outcomes, classes), both at least "
+                f"2. Got {np.shape(children_counts)}."
+            )
+        return self.kernel(criterion, n_classes).evaluate(
+            children_counts,
+            criterion=criterion,
+            pool=pool,
+            n_tests=n_tests,
+            time=time,
+            depth=depth,
+            attributes=attributes,
+            attempt=attempt,
+            n_fresh=n_fresh,
+            rival=rival,
+        )

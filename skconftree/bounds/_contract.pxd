@@ -74,6 +74,11 @@ cdef class Bound:
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil
+    cdef void judge(
+        self, const NodeFacts* facts, const float64_t* child_counts,
+        const float64_t* child_pool, intp_t r, SplitEvidence* evidence,
+        float64_t* floors,
+    ) noexcept
 
 
 cdef class IntervalBound(Bound):
@@ -88,6 +93,12 @@ cdef class IntervalBound(Bound):
     cdef float64_t sharp_floor(
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
     ) noexcept nogil    # certified <= cost, dearer and closer than score; 0 = unknown
+
+    # A second, tighter floor of one child's cost, for the tests that `score`
+    # lets through; 0 = unknown.
+    cdef float64_t sharp_floor(
+        self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
+    ) noexcept nogil
 
 
 cdef class EvidenceBound(Bound):

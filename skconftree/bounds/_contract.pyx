@@ -1,5 +1,21 @@
 """Base classes of scores and bounds; the contract is written in the .pxd."""
 
+from collections import namedtuple
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN
+from libc.string cimport memset
+
+from skconftree.bounds._impurity cimport Impurity, impurity, impurity_code
+
+BoundEvaluation = namedtuple(
+    "BoundEvaluation",
+    "split score rival_score parent_limit child_limit radius confidence floor "
+    "sharp_floor log_evidence",
+)
+BoundEvaluation.__doc__ = """Answer of a bound about one test; see `BaseBound.evaluate`."""
+
 
 cdef class Score:
     """What a scan over candidate tests minimises."""
@@ -20,6 +36,86 @@ cdef class Score:
         # Score of one test with r outcomes; counts is [r, n_classes].
         return 0.0
 
+    def evaluate(self, left, total, *, pool_left=None, pool=None, from_sums=False):
+        """Score candidate binary tests of one node as a scan would.
+
+        Parameters
+        ----------
+        left : array-like of shape (n_tests, n_classes)
+            Class counts of the left outcome of every test.
+        total : array-like of shape (n_classes,)
+            Class counts of the node.
+        pool_left : array-like of shape (n_tests,) or None, default=None
+            Weight W of the left outcome; the number of its rows if None.
+        pool : float or None, default=None
+            Weight W of the node; the number of its rows if None.
+        from_sums : bool, default=False
+            Work from sums of `phi` over the classes; for additive scores.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_tests,)
+            Totals over the rows of the node (over the pool for interval bounds).
+        """
+        left = np.ascontiguousarray(left, dtype=np.float64)
+        total = np.ascontiguousarray(total, dtype=np.float64)
+        cdef const float64_t[:, ::1] left_counts = left
+        cdef const float64_t[::1] counts = total
+        cdef const float64_t[::1] n_left = left.sum(axis=1)
+        cdef const float64_t[::1] weight = (
+            n_left if pool_left is None
+            else np.ascontiguousarray(pool_left, dtype=np.float64)
+        )
+        cdef intp_t i
+        cdef intp_t c
+        cdef intp_t size = left_counts.shape[0]
+        cdef float64_t[:, ::1] sums = np.zeros((2, max(size, 1)))
+        cdef float64_t[::1] out = np.zeros(max(size, 1))
+        cdef NodeFacts facts
+        cdef TestBlock tests
+        if left_counts.shape[1] != self.n_classes or counts.shape[0] != self.n_classes:
+            raise ValueError(
+                f"left and total must have {self.n_classes} columns, one a class."
+            )
+        if from_sums and not self.additive:
+            raise ValueError("from_sums=True needs an additive score.")
+        if size == 0:
+            return np.zeros(0)
+        memset(&facts, 0, sizeof(NodeFacts))
+        facts.n_classes = self.n_classes
+        facts.counts = &counts[0]
+        facts.n = total.sum()
+        facts.pool = facts.n if pool is None else pool
+        facts.n_fresh = facts.n
+        facts.n_tests = size
+        facts.time = facts.n
+        facts.n_attributes = 1
+        facts.attempt = 1
+        facts.integral = is_integral(left) and is_integral(total)
+        self.begin(&facts)
+        tests.size = size
+        tests.left = &left_counts[0, 0]
+        tests.n_left = &n_left[0]
+        tests.pool_left = &weight[0]
+        tests.phi_left = NULL
+        tests.phi_right = NULL
+        if from_sums:
+            for i in range(size):
+                for c in range(self.n_classes):
+                    sums[0, i] += self.phi(left_counts[i, c])
+                    sums[1, i] += self.phi(counts[c] - left_counts[i, c])
+            tests.left = NULL
+            tests.phi_left = &sums[0, 0]
+            tests.phi_right = &sums[1, 0]
+        with nogil:
+            self.block(&tests, &out[0])
+        return np.asarray(out)
+
+
+def is_integral(counts):
+    """Whether every count is a whole number that tables may be indexed by."""
+    return bool(np.all(counts == np.rint(counts)))
+
 
 cdef class Bound:
     """Decides whether the best test of a node becomes a split."""
@@ -36,6 +132,122 @@ cdef class Bound:
         # (infinity if there is no rival), rival_feature and n_tests.
         return True
 
+    cdef void judge(
+        self, const NodeFacts* facts, const float64_t* child_counts,
+        const float64_t* child_pool, intp_t r, SplitEvidence* evidence,
+        float64_t* floors,
+    ) noexcept:
+        # What a scan fills in before decide(), for a single test. floors[0] and
+        # floors[1] are the two floors of an interval bound, per unit of pool.
+        cdef IntervalBound interval
+        cdef EvidenceBound weighing
+        cdef float64_t total
+        cdef intp_t k
+        cdef intp_t z
+        cdef float64_t n
+        if self.score is not None:
+            self.score.begin(facts)
+            total = self.score.outcomes(child_counts, r)
+            if isinstance(self, EvidenceBound):
+                weighing = <EvidenceBound> self
+                weighing.log_evidence = -total
+            elif isinstance(self, IntervalBound):
+                floors[0] = total / facts.pool
+            else:
+                evidence.score = total / facts.n
+        if isinstance(self, IntervalBound):
+            interval = <IntervalBound> self
+            evidence.child_limit = 0.0
+            floors[1] = 0.0
+            for z in range(r):
+                n = 0.0
+                for k in range(facts.n_classes):
+                    n += child_counts[z * facts.n_classes + k]
+                evidence.child_limit += interval.cost(
+                    child_counts + z * facts.n_classes, n, child_pool[z], r
+                )
+                floors[1] += interval.sharp_floor(
+                    child_counts + z * facts.n_classes, n, child_pool[z], r
+                )
+            evidence.child_limit /= facts.pool
+            floors[1] /= facts.pool
+            evidence.score = evidence.child_limit
+
+    def evaluate(
+        self, children_counts, *, criterion=None, pool=None, n_tests=1, time=None,
+        depth=0, attributes=1, attempt=1, n_fresh=None, rival=None,
+    ):
+        """Answer about one test of a node; see `BaseBound.evaluate`."""
+        children = np.ascontiguousarray(children_counts, dtype=np.float64)
+        if children.ndim != 2 or children.shape[0] < 2 or children.shape[1] < 2:
+            raise ValueError(
+                "children_counts must have shape (outcomes, classes), both at least "
+                f"2. Got {children.shape}."
+            )
+        if not (np.all(np.isfinite(children)) and np.all(children >= 0)):
+            raise ValueError("children_counts must be finite and not negative.")
+        cdef const float64_t[:, ::1] counts = children
+        cdef const float64_t[::1] node = children.sum(axis=0)
+        n_children = children.sum(axis=1)
+        weights = np.ascontiguousarray(
+            n_children if pool is None else pool, dtype=np.float64
+        )
+        if weights.shape != n_children.shape:
+            raise ValueError(
+                f"pool must have one weight for each of the {len(n_children)} "
+                f"outcomes. Got shape {weights.shape}."
+            )
+        cdef const float64_t[::1] child_pool = weights
+        cdef intp_t r = children.shape[0]
+        cdef NodeFacts facts
+        cdef SplitEvidence evidence
+        cdef float64_t[2] floors
+        cdef Impurity code
+        cdef intp_t z
+        cdef bint split
+        memset(&facts, 0, sizeof(NodeFacts))
+        facts.n_classes = children.shape[1]
+        facts.counts = &node[0]
+        facts.n = n_children.sum()
+        facts.pool = weights.sum()
+        if not facts.n > 0 or not facts.pool > 0:
+            raise ValueError("children_counts and pool must have positive sums.")
+        facts.n_fresh = facts.n if n_fresh is None else n_fresh
+        facts.n_tests = n_tests
+        facts.time = facts.n if time is None else time
+        facts.n_attributes = attributes
+        facts.attempt = attempt
+        facts.depth = depth
+        facts.integral = is_integral(children)
+        evidence.score = NAN
+        evidence.rival_score = INFINITY if rival is None else rival
+        evidence.rival_feature = -1 if rival is None else 1
+        evidence.parent_limit = NAN
+        evidence.child_limit = NAN
+        evidence.radius = NAN
+        evidence.confidence = NAN
+        evidence.n_tests = n_tests
+        floors[0] = NAN
+        floors[1] = NAN
+        if criterion in ("entropy", "gini", "kearns_mansour", "error"):
+            code = <Impurity> impurity_code(criterion)
+            evidence.parent_limit = impurity(code, &node[0], facts.n_classes, facts.n)
+            evidence.score = 0.0
+            for z in range(r):
+                evidence.score += (n_children[z] / facts.n) * impurity(
+                    code, &counts[z, 0], facts.n_classes, n_children[z]
+                )
+        self.node_begin(&facts)
+        self.judge(&facts, &counts[0, 0], &child_pool[0], r, &evidence, floors)
+        split = self.decide(&facts, &counts[0, 0], r, &evidence)
+        return BoundEvaluation(
+            bool(split), evidence.score, evidence.rival_score, evidence.parent_limit,
+            evidence.child_limit, evidence.radius, evidence.confidence, floors[0],
+            floors[1],
+            (<EvidenceBound> self).log_evidence
+            if isinstance(self, EvidenceBound) else NAN,
+        )
+
 
 cdef class IntervalBound(Bound):
     """A bound that scores tests itself, by the upper limit of the children."""
@@ -50,6 +262,40 @@ cdef class IntervalBound(Bound):
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
     ) noexcept nogil:
         return 0.0
+
+    def child_costs(self, counts, *, pool=None, outcomes=2):
+        """Upper limits of children, and their tighter floors.
+
+        The bound must have seen a node (`evaluate`) if its costs depend on it.
+
+        Parameters
+        ----------
+        counts : array-like of shape (n_children, n_classes)
+            Class counts of every child.
+        pool : array-like of shape (n_children,) or None, default=None
+            Weight W of every child; the number of its rows if None.
+        outcomes : int, default=2
+            Outcomes of the test the children belong to.
+
+        Returns
+        -------
+        costs, sharp_floors : ndarray of shape (n_children,)
+        """
+        counts = np.ascontiguousarray(counts, dtype=np.float64)
+        cdef const float64_t[:, ::1] child_counts = counts
+        cdef const float64_t[::1] n = counts.sum(axis=1)
+        cdef const float64_t[::1] weight = (
+            n if pool is None else np.ascontiguousarray(pool, dtype=np.float64)
+        )
+        cdef intp_t i
+        cdef intp_t size = child_counts.shape[0]
+        cdef intp_t r = outcomes
+        cdef float64_t[:, ::1] out = np.empty((2, size))
+        with nogil:
+            for i in range(size):
+                out[1, i] = self.sharp_floor(&child_counts[i, 0], n[i], weight[i], r)
+                out[0, i] = self.cost(&child_counts[i, 0], n[i], weight[i], r)
+        return np.asarray(out[0]), np.asarray(out[1])
 
     cdef bint decide(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,

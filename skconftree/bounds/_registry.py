@@ -4,8 +4,15 @@ from sklearn.base import clone
 
 from .._compat import InvalidParameterError
 from ._base import BaseBound
+from ._credible import CredibleBound
+from ._hoeffding import HoeffdingBound
+from ._possibilistic import PossibilisticBound
 
-BOUNDS: dict[str, type[BaseBound]] = {}
+BOUNDS: dict[str, type[BaseBound]] = {
+    "credible": CredibleBound,
+    "hoeffding": HoeffdingBound,
+    "possibilistic": PossibilisticBound,
+}
 
 
 def resolve_bound(bound, delta=None):

@@ -1,0 +1,494 @@
+"""Possibilistic cumulative entropy, and the bound of PiTree."""
+
+import numpy as np
+
+from libc.math cimport expm1, log, log1p, sqrt
+from libc.stdlib cimport calloc, free, realloc
+from scipy.special import ndtri as normal_quantile
+from scipy.special.cython_special cimport ndtri
+
+from skconftree.bounds._contract cimport (
+    IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
+)
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+from .._compat import Interval, RealNotInt, StrOptions
+from ._base import BaseBound
+from ._checks import check_choice, check_counts, check_open
+
+cdef float64_t LN2 = 0.6931471805599453
+# Largest node whose x ln x values are tabulated.
+cdef intp_t TABLE_LIMIT = 1 << 20
+# Floor and cost may agree on paper; rounding must not put the floor on top.
+cdef float64_t SHRINK = 1.0 - 1e-12
+
+
+cdef inline float64_t upper_limit(float64_t p, float64_t n, float64_t z) noexcept nogil:
+    # Agresti-Coull upper limit of a frequency.
+    cdef float64_t z2 = z * z
+    cdef float64_t m = n + z2
+    cdef float64_t centre
+    if not m > 0.0:
+        return 1.0
+    centre = (p * n + 0.5 * z2) / m
+    return min(1.0, centre + z * sqrt(centre * (1.0 - centre) / m))
+
+
+cdef inline void sort_order(
+    intp_t* order, const float64_t* counts, intp_t size
+) noexcept nogil:
+    # Insertion sort by ascending count: linear when the order is almost right, as
+    # it is from one test of an attribute to the next.
+    cdef intp_t i
+    cdef intp_t j
+    cdef intp_t c
+    for i in range(1, size):
+        c = order[i]
+        j = i
+        while j > 0 and counts[order[j - 1]] > counts[c]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = c
+
+
+cdef float64_t cumulative_entropy(
+    const float64_t* counts, intp_t n_classes, float64_t n, float64_t z, intp_t* order
+) noexcept nogil:
+    # H* of math B2. The last class has T = pi = 1 and a term of ln 2.
+    cdef intp_t j
+    cdef float64_t below = 0.0
+    cdef float64_t t
+    cdef float64_t limit
+    cdef float64_t total = LN2
+    if not n > 0.0:
+        return 1.0
+    sort_order(order, counts, n_classes)
+    for j in range(n_classes - 1):
+        below += counts[order[j]]
+        t = below / n
+        limit = 0.5 * upper_limit(t, n, z)
+        total -= (1.0 - 0.5 * t) * log1p(-limit)
+        if t > 0.0:
+            total -= 0.5 * t * log(limit)
+    return total / (n_classes * LN2)
+
+
+cdef class PossibilisticFloor(Score):
+    """Sum of the children's cumulative entropies without the confidence term.
+
+    Cross entropy is at least entropy, so putting the frequency T for its upper
+    limit gives a floor. With f(x) = x ln x each term is
+    (f(2n) - f(C) - f(2n - C)) / 2, where C is a sum of counts.
+    """
+
+    cdef float64_t* table       # [k] k ln k
+    cdef intp_t capacity
+    cdef intp_t filled
+    cdef bint tabulated
+    cdef const float64_t* counts
+    cdef float64_t n
+    cdef intp_t* orders         # [2, n_classes] order of the classes, left and right
+    cdef float64_t* right       # [n_classes]
+
+    def __cinit__(self, n_classes):
+        cdef intp_t c
+        self.n_classes = n_classes
+        self.table = NULL
+        self.orders = <intp_t*> calloc(2 * self.n_classes, sizeof(intp_t))
+        self.right = <float64_t*> calloc(self.n_classes, sizeof(float64_t))
+        if self.orders == NULL or self.right == NULL:
+            raise MemoryError()
+        for c in range(self.n_classes):
+            self.orders[c] = c
+            self.orders[self.n_classes + c] = c
+
+    def __dealloc__(self):
+        free(self.table)
+        free(self.orders)
+        free(self.right)
+
+    cdef bint reserve(self, intp_t size) noexcept nogil:
+        # Make the table reach `size`; False if there is no memory for that.
+        cdef intp_t capacity = self.capacity
+        cdef void* block
+        cdef intp_t k
+        if size >= capacity:
+            capacity = max(size + 1, 2 * capacity)
+            block = realloc(self.table, capacity * sizeof(float64_t))
+            if block == NULL:
+                return False
+            self.table = <float64_t*> block
+            self.capacity = capacity
+        for k in range(self.filled, size + 1):
+            self.table[k] = k * log(<float64_t> k) if k > 0 else 0.0
+        self.filled = max(self.filled, size + 1)
+        return True
+
+    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+        self.counts = facts.counts
+        self.n = facts.n
+        self.tabulated = (
+            facts.integral and facts.n < TABLE_LIMIT
+            and self.reserve(2 * <intp_t> facts.n)
+        )
+
+    cdef inline float64_t f(self, float64_t x) noexcept nogil:
+        if self.tabulated:
+            return self.table[<intp_t> x]
+        return x * log(x) if x > 0.0 else 0.0
+
+    cdef inline float64_t binary(self, float64_t n1, float64_t n0) noexcept nogil:
+        cdef float64_t n = n1 + n0
+        cdef float64_t rarer = min(n1, n0)
+        return (
+            0.5 * (self.f(2.0 * n) - self.f(rarer) - self.f(2.0 * n - rarer)) + n * LN2
+        )
+
+    cdef float64_t general(
+        self, const float64_t* counts, float64_t n, intp_t* order
+    ) noexcept nogil:
+        cdef intp_t j
+        cdef float64_t below = 0.0
+        cdef float64_t total = 0.0
+        sort_order(order, counts, self.n_classes)
+        for j in range(self.n_classes - 1):
+            below += counts[order[j]]
+            total += self.f(below) + self.f(2.0 * n - below)
+        return 0.5 * ((self.n_classes - 1) * self.f(2.0 * n) - total) + n * LN2
+
+    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+        cdef intp_t i
+        cdef intp_t c
+        cdef intp_t k = self.n_classes
+        cdef const float64_t* left
+        cdef float64_t scale = SHRINK / (k * LN2)
+        if k == 2:
+            for i in range(tests.size):
+                left = tests.left + 2 * i
+                out[i] = scale * (
+                    self.binary(left[0], left[1])
+                    + self.binary(self.counts[0] - left[0], self.counts[1] - left[1])
+                )
+            return
+        for i in range(tests.size):
+            left = tests.left + k * i
+            for c in range(k):
+                self.right[c] = self.counts[c] - left[c]
+            out[i] = scale * (
+                self.general(left, tests.n_left[i], self.orders)
+                + self.general(self.right, self.n - tests.n_left[i], self.orders + k)
+            )
+
+    cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
+        cdef intp_t z
+        cdef intp_t c
+        cdef float64_t n
+        cdef float64_t total = 0.0
+        for z in range(r):
+            n = 0.0
+            for c in range(self.n_classes):
+                n += counts[z * self.n_classes + c]
+            total += self.general(counts + z * self.n_classes, n, self.orders)
+        return total * SHRINK / (self.n_classes * LN2)
+
+
+cdef class PossibilisticKernel(IntervalBound):
+    """Decides by possibilistic entropy; made by `PossibilisticBound.kernel`."""
+
+    cdef public float64_t delta
+    cdef intp_t n_classes
+    cdef bint all_tests
+    cdef float64_t comparisons      # what the correction counts beside outcomes
+    cdef float64_t z_node
+    cdef float64_t z_child          # for tests with z_outcomes outcomes
+    cdef intp_t z_outcomes
+    cdef intp_t* order
+
+    def __cinit__(self, n_classes, *args):
+        cdef intp_t c
+        self.n_classes = n_classes
+        self.order = <intp_t*> calloc(self.n_classes, sizeof(intp_t))
+        if self.order == NULL:
+            raise MemoryError()
+        for c in range(self.n_classes):
+            self.order[c] = c
+
+    def __init__(self, n_classes, delta, all_tests):
+        self.delta = delta
+        self.all_tests = all_tests
+        self.comparisons = 1.0
+        self.z_node = -ndtri(0.5 * self.delta)
+        self.z_outcomes = -1
+        self.score = PossibilisticFloor(n_classes)
+
+    def __dealloc__(self):
+        free(self.order)
+
+    cdef void node_begin(self, const NodeFacts* facts) noexcept nogil:
+        if self.all_tests:
+            self.comparisons = max(facts.n_tests, 1.0)
+            self.z_outcomes = -1
+        self.limit = facts.n * cumulative_entropy(
+            facts.counts, self.n_classes, facts.n, self.z_node, self.order
+        )
+
+    cdef float64_t cost(
+        self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
+    ) noexcept nogil:
+        if r != self.z_outcomes:
+            # Dunn and Sidak: 1 - (1 - delta)^(1 / (r * comparisons)).
+            self.z_outcomes = r
+            self.z_child = -ndtri(
+                -0.5 * expm1(log1p(-self.delta) / (r * self.comparisons))
+            )
+        return n * cumulative_entropy(
+            counts, self.n_classes, n, self.z_child, self.order
+        )
+
+    cdef bint decide(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        SplitEvidence* evidence,
+    ) noexcept nogil:
+        # Limits are totals over labelled rows here; the pool has no part in them.
+        evidence.parent_limit = self.limit / facts.n
+        evidence.child_limit *= facts.pool / facts.n
+        evidence.confidence = 1.0 - self.delta
+        return evidence.child_limit < evidence.parent_limit
+
+
+def agresti_coull_upper(p, n, gamma=0.05):
+    """Agresti-Coull upper confidence limit of a frequency.
+
+    Parameters
+    ----------
+    p : float or array-like
+        Observed frequency, in [0, 1].
+    n : float or array-like
+        Number of rows, not negative; without rows the limit is 1.
+    gamma : float or array-like, default=0.05
+        One minus the confidence of the two-sided interval, in (0, 1).
+
+    Returns
+    -------
+    limit : float or ndarray
+        At least `p` and at most 1. The arguments are broadcast.
+
+    Notes
+    -----
+    Equation (13) of [1]_ with the root over the whole of ``p (1 - p) / n``.
+
+    References
+    ----------
+    .. [1] M. Serrurier, H. Prade, "Entropy evaluation based on confidence intervals
+       of frequency estimates: application to the learning of decision trees",
+       ICML 2015.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import agresti_coull_upper
+    >>> agresti_coull_upper([0.2, 0.5], 10).round(4)
+    array([0.5206, 0.7634])
+    """
+    p = np.asarray(p, dtype=np.float64)
+    n = np.asarray(n, dtype=np.float64)
+    if not np.all((p >= 0) & (p <= 1)):
+        raise ValueError(f"p must lie in [0, 1]. Got {p}.")
+    if not np.all(n >= 0):
+        raise ValueError(f"n must not be negative. Got {n}.")
+    z = -normal_quantile(0.5 * check_open("gamma", gamma, 0, 1))
+    m = n + z * z
+    centre = (p * n + 0.5 * z * z) / m
+    return np.minimum(1.0, centre + z * np.sqrt(centre * (1.0 - centre) / m))
+
+
+def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
+    """Possibilistic cumulative entropy of class counts.
+
+    Cumulated class frequencies, in ascending order, are replaced by their upper
+    confidence limits in the logarithms of an entropy. The fewer the rows, the
+    larger the value: 1 without any, and the plain cumulative entropy in the limit.
+
+    Parameters
+    ----------
+    counts : array-like of shape (..., n_classes)
+        Class counts, not negative, absent classes included as zeros.
+    gamma : float or array-like of shape (...), default=0.05
+        One minus the confidence, in (0, 1); broadcast against the leading
+        dimensions of `counts`.
+    normalization : {"qlog2", "shifted"}, default="qlog2"
+        ``"qlog2"`` is 1 for total ignorance and ``1 / n_classes`` for complete
+        knowledge; ``"shifted"`` maps the latter to 0. Trees are the same.
+
+    Returns
+    -------
+    entropy : float or ndarray of shape (...)
+
+    Notes
+    -----
+    Equation (12) of [1]_ with the normaliser that makes total ignorance 1, and
+    (14).
+
+    References
+    ----------
+    .. [1] M. Serrurier, H. Prade, "Entropy evaluation based on confidence intervals
+       of frequency estimates: application to the learning of decision trees",
+       ICML 2015.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import possibilistic_entropy
+    >>> possibilistic_entropy([[5, 2, 3], [50, 20, 30], [0, 0, 0]]).round(4)
+    array([0.8178, 0.7602, 1.    ])
+    """
+    check_choice("normalization", normalization, ("qlog2", "shifted"))
+    counts = check_counts(counts)
+    z = -normal_quantile(0.5 * check_open("gamma", gamma, 0, 1))
+    *leading, k = counts.shape
+    shape = np.broadcast_shapes(tuple(leading), z.shape)
+    table = np.ascontiguousarray(np.broadcast_to(counts, (*shape, k))).reshape(-1, k)
+    cdef const float64_t[:, ::1] rows = table
+    cdef const float64_t[::1] n = table.sum(axis=1)
+    cdef const float64_t[::1] quantiles = np.ascontiguousarray(
+        np.broadcast_to(z, shape)
+    ).reshape(-1)
+    cdef float64_t[::1] out = np.empty(rows.shape[0])
+    cdef intp_t[::1] order = np.arange(k, dtype=np.intp)
+    cdef intp_t n_classes = k
+    cdef intp_t i
+    with nogil:
+        for i in range(rows.shape[0]):
+            out[i] = cumulative_entropy(
+                &rows[i, 0], n_classes, n[i], quantiles[i], &order[0]
+            )
+    entropy = np.asarray(out).reshape(shape)[()]
+    if normalization == "shifted":
+        entropy = (k * entropy - 1.0) / (k - 1.0)
+    return entropy
+
+
+def possibilistic_quality(leaf_counts, gamma=0.05, *, weighted=True):
+    """Possibilistic entropy of a tree, from the class counts of its leaves.
+
+    Parameters
+    ----------
+    leaf_counts : array-like of shape (n_leaves, n_classes)
+        Class counts of every leaf.
+    gamma : float, default=0.05
+        One minus the confidence, in (0, 1).
+    weighted : bool, default=True
+        Weigh each leaf by its share of the rows. False gives the sum as printed
+        in the paper, which doubles when a leaf is split to no use.
+
+    Returns
+    -------
+    quality : float
+        Smaller is better.
+
+    Notes
+    -----
+    Equation (18) of [1]_, with weights.
+
+    References
+    ----------
+    .. [1] M. Serrurier, H. Prade, "Entropy evaluation based on confidence intervals
+       of frequency estimates: application to the learning of decision trees",
+       ICML 2015.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import possibilistic_quality
+    >>> round(possibilistic_quality([[40, 5], [3, 30]]), 4)
+    0.7052
+    """
+    leaf_counts = check_counts(leaf_counts, "leaf_counts")
+    if leaf_counts.ndim != 2 or not leaf_counts.sum() > 0:
+        raise ValueError(
+            "leaf_counts must have shape (n_leaves, n_classes) and a positive sum. "
+            f"Got shape {leaf_counts.shape}."
+        )
+    entropy = possibilistic_entropy(leaf_counts, gamma)
+    if not weighted:
+        return float(entropy.sum())
+    return float(np.average(entropy, weights=leaf_counts.sum(axis=1)))
+
+
+class PossibilisticBound(BaseBound):
+    """Split when the possibilistic entropy falls (PiTree).
+
+    The entropy of a node is taken at upper confidence limits of its cumulated class
+    frequencies, so that it grows as rows get fewer. A test becomes a split iff the
+    weighted entropy of its children, at a confidence corrected for their number, is
+    below that of the node. Unlabelled rows have no part in it.
+
+    Use it for small trees on little data. With the paper's correction the rule is
+    weak: on pure noise nearly every node finds a test that passes. Set
+    ``correction="all_tests"`` if that matters.
+
+    Parameters
+    ----------
+    delta : float, default=0.05
+        The paper's gamma: one minus the confidence of a node's limits, in the open
+        interval (0, 1). A split may come with two rows whatever the value.
+    correction : {"branches", "all_tests"}, default="branches"
+        What the Dunn-Sidak correction counts: the outcomes of a test (the paper),
+        or outcomes times the candidate tests compared at the node.
+
+    Attributes
+    ----------
+    criteria : tuple of str
+        ``"entropy"`` only.
+
+    See Also
+    --------
+    possibilistic_entropy : The entropy itself.
+    possibilistic_quality : Its sum over the leaves of a tree.
+
+    Notes
+    -----
+    Equations (12) to (17) of [1]_.
+
+    References
+    ----------
+    .. [1] M. Serrurier, H. Prade, "Entropy evaluation based on confidence intervals
+       of frequency estimates: application to the learning of decision trees",
+       ICML 2015.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import PossibilisticBound
+    >>> bound = PossibilisticBound(correction="all_tests")
+    >>> bound.evaluate([[14, 6], [6, 14]]).split
+    True
+    >>> bound.evaluate([[14, 6], [6, 14]], n_tests=1000).split
+    False
+    """
+
+    criteria = ("entropy",)
+    _parameter_constraints: dict = {
+        "delta": [Interval(RealNotInt, 0, 1, closed="neither")],
+        "correction": [StrOptions({"branches", "all_tests"})],
+    }
+
+    def __init__(self, delta=0.05, *, correction="branches"):
+        self.delta = delta
+        self.correction = correction
+
+    def kernel(self, criterion, n_classes):
+        """Make the compiled decision for one fit, scratch memory included.
+
+        Parameters
+        ----------
+        criterion : {"entropy", None}
+            The only criterion.
+        n_classes : int
+            Number of classes, at least 2.
+
+        Returns
+        -------
+        kernel : PossibilisticKernel
+        """
+        self.check_parameters()
+        self.check_criterion(criterion)
+        return PossibilisticKernel(
+            n_classes, self.delta, self.correction == "all_tests"
+        )

@@ -1,0 +1,74 @@
+"""What all race bounds share: the best test against its best rival."""
+
+from libc.math cimport INFINITY
+
+from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
+from skconftree.bounds._impurity cimport impurity_code
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+# Two totals of one node that are equal on paper differ by rounding; a tie may
+# not be broken by that.
+cdef float64_t ROUNDING = 1e-12
+
+
+cdef class RaceBound(Bound):
+    """Splits iff the best test beats its best rival by more than a radius.
+
+    The rivals are the best test of every other attribute and "no split", whose
+    score is the impurity of the node (math C5); with `against_no_split` the
+    latter alone (math A5). If the radius has shrunk to `tie_threshold` without
+    a winner, the rivals are as good as each other and the best test is
+    installed, provided that it beats "no split".
+
+    Parameters
+    ----------
+    criterion : {"entropy", "gini", "kearns_mansour", "error"}
+        Impurity, on the scale of math C1.
+    n_classes : int
+        Number of classes.
+    delta : float
+        Probability that the statement fails.
+    factor : float
+        How many radii the gap must exceed.
+    against_no_split : bool
+        Whether "no split" is the only rival.
+    """
+
+    def __cinit__(self, *args, **kwargs):
+        self.factor = 1.0
+        self.tie_threshold = 0.0
+        self.against_no_split = False
+
+    def __init__(
+        self, criterion, n_classes, delta=0.0, factor=1.0, against_no_split=False
+    ):
+        self.impurity = <Impurity> impurity_code(criterion)
+        self.n_classes = n_classes
+        self.delta = delta
+        self.factor = factor
+        self.against_no_split = against_no_split
+
+    cdef float64_t radius(self, const NodeFacts* facts) noexcept nogil:
+        return INFINITY
+
+    cdef float64_t confidence(self, const NodeFacts* facts) noexcept nogil:
+        return 1.0 - self.delta
+
+    cdef bint decide(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        SplitEvidence* evidence,
+    ) noexcept nogil:
+        # The caller has put the impurity of the node into parent_limit.
+        cdef float64_t no_split = evidence.parent_limit
+        cdef float64_t gap
+        if self.against_no_split or not evidence.rival_score < no_split:
+            evidence.rival_score = no_split
+            evidence.rival_feature = -1
+        evidence.radius = self.radius(facts)
+        evidence.confidence = self.confidence(facts)
+        gap = evidence.rival_score - evidence.score
+        if not no_split - evidence.score > ROUNDING:
+            return False
+        if gap > self.factor * evidence.radius:
+            return True
+        return self.tie_threshold > 0.0 and evidence.radius <= self.tie_threshold
