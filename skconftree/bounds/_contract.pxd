@@ -102,3 +102,4 @@ cdef class EvidenceBound(Bound):
     # Averages over all candidates. `score.block` gives minus the logarithm of
     # each test's evidence; the scan accumulates their weighted log-sum-exp.
     cdef public float64_t log_evidence  # of the node, set by the scan before decide()
+    cdef public bint by_criterion       # the criterion chooses the test, not `score`

@@ -4,8 +4,13 @@ from sklearn.base import clone
 
 from .._compat import InvalidParameterError
 from ._base import BaseBound
+from ._bayes_factor import BayesFactorBound
+from ._evalue import EValueBound
 
-BOUNDS: dict[str, type[BaseBound]] = {}
+BOUNDS: dict[str, type[BaseBound]] = {
+    "evalue": EValueBound,
+    "bayes_factor": BayesFactorBound,
+}
 
 
 def resolve_bound(bound, delta=None):
