@@ -1,4 +1,4 @@
-"""Posterior odds that the label depends on a test (math.md G2)."""
+"""Posterior odds that the label depends on a test."""
 
 from libc.math cimport INFINITY, exp, log, log1p
 

@@ -1,4 +1,4 @@
-"""Anytime-valid evidence that the label depends on a test (math.md G1)."""
+"""Anytime-valid evidence that the label depends on a test."""
 
 from libc.math cimport INFINITY, exp, log
 

@@ -1,7 +1,7 @@
 """Dirichlet-multinomial likelihood of tests, in logarithms.
 
 For class counts ``n_1 .. n_K`` of one outcome and a prior Dirichlet(a, ..., a),
-a label sequence has probability (math.md G1)::
+a label sequence has probability::
 
     log DM = lgamma(K a) - lgamma(n + K a) + sum_c [ lgamma(n_c + a) - lgamma(a) ]
 

@@ -5,11 +5,21 @@ from sklearn.base import clone
 from .._compat import InvalidParameterError
 from ._base import BaseBound
 from ._bayes_factor import BayesFactorBound
+from ._chi2 import Chi2Bound
+from ._derosa import DeRosaBound
+from ._ec2 import EC2Bound
 from ._evalue import EValueBound
+from ._gtest import GTestBound
+from ._mcdiarmid import McDiarmidBound
 
 BOUNDS: dict[str, type[BaseBound]] = {
+    "mcdiarmid": McDiarmidBound,
+    "derosa": DeRosaBound,
+    "chi2": Chi2Bound,
+    "ec2": EC2Bound,
     "evalue": EValueBound,
     "bayes_factor": BayesFactorBound,
+    "gtest": GTestBound,
 }
 
 

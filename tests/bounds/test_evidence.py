@@ -1,4 +1,4 @@
-"""The evidence bounds (math.md G1, G2) keep their word.
+"""The evidence bounds keep their word.
 
 Why: `evalue` promises that pure noise is left alone however often one looks, a
 promise no other tree library makes. Here it is compared with a slow reference,
@@ -295,7 +295,7 @@ def test_evidence_of_noise_averages_at_most_one(classes):
     [(1.0, 16, 60), (0.9, 26, 150), (0.8, 57, 400), (0.7, 152, 700)],
 )
 def test_rows_until_a_planted_split(planted, median, n):
-    # The table of math.md G1 gives medians of 30, with a standard error of a tenth.
+    # Published medians are of 30 streams, with a standard error of a tenth.
     rng = np.random.default_rng(1)
     rows = []
     for _ in range(100):
