@@ -4,8 +4,20 @@ A bound decides whether the evidence for a test suffices to split a node. It see
 class counts and knows neither trees nor features.
 """
 
+from ._bayes_factor import BayesFactorBound, log_bayes_factor
+from ._chi2 import Chi2Bound, chi2_pvalue
 from ._credible import CredibleBound, credible_interval
+from ._derosa import (
+    DeRosaBound,
+    derosa_practical_radius,
+    derosa_radius,
+    derosa_share,
+)
+from ._ec2 import EC2Bound, ec2_confidence, ec2_score, noise_beta
+from ._evalue import EValueBound, log_evalue
+from ._gtest import GTestBound, gtest_pvalue
 from ._hoeffding import HoeffdingBound, hoeffding_radius
+from ._mcdiarmid import McDiarmidBound, mcdiarmid_radius
 from ._possibilistic import (
     PossibilisticBound,
     agresti_coull_upper,
@@ -14,12 +26,30 @@ from ._possibilistic import (
 )
 
 __all__ = [
+    "BayesFactorBound",
+    "Chi2Bound",
     "CredibleBound",
+    "DeRosaBound",
+    "EC2Bound",
+    "EValueBound",
+    "GTestBound",
     "HoeffdingBound",
+    "McDiarmidBound",
     "PossibilisticBound",
     "agresti_coull_upper",
+    "chi2_pvalue",
     "credible_interval",
+    "derosa_practical_radius",
+    "derosa_radius",
+    "derosa_share",
+    "ec2_confidence",
+    "ec2_score",
+    "gtest_pvalue",
     "hoeffding_radius",
+    "log_bayes_factor",
+    "log_evalue",
+    "mcdiarmid_radius",
+    "noise_beta",
     "possibilistic_entropy",
     "possibilistic_quality",
 ]

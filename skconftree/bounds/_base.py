@@ -22,11 +22,14 @@ class BaseBound(BaseEstimator):
     cautious : bool
         Whether the bound, at its default, needs more rows for a first split
         than a small table has.
+    statement : str
+        What the number stored as the evidence's ``confidence`` is called.
     """
 
     criteria = ()
     delta_parameter = "delta"
     cautious = False
+    statement = "confidence"
     _parameter_constraints: dict = {}
 
     def check_parameters(self):

@@ -107,3 +107,4 @@ cdef class EvidenceBound(Bound):
     # weights uniform over attributes, then over the tests of an attribute.
     cdef public bint chooses            # the evidence also chooses the test
     cdef public float64_t log_evidence  # of the node, set by the scan before decide()
+    cdef public bint by_criterion       # the criterion chooses the test, not `score`

@@ -4,14 +4,28 @@ from sklearn.base import clone
 
 from .._compat import InvalidParameterError
 from ._base import BaseBound
+from ._bayes_factor import BayesFactorBound
+from ._chi2 import Chi2Bound
 from ._credible import CredibleBound
+from ._derosa import DeRosaBound
+from ._ec2 import EC2Bound
+from ._evalue import EValueBound
+from ._gtest import GTestBound
 from ._hoeffding import HoeffdingBound
+from ._mcdiarmid import McDiarmidBound
 from ._possibilistic import PossibilisticBound
 
 BOUNDS: dict[str, type[BaseBound]] = {
     "credible": CredibleBound,
     "hoeffding": HoeffdingBound,
     "possibilistic": PossibilisticBound,
+    "mcdiarmid": McDiarmidBound,
+    "derosa": DeRosaBound,
+    "chi2": Chi2Bound,
+    "ec2": EC2Bound,
+    "evalue": EValueBound,
+    "bayes_factor": BayesFactorBound,
+    "gtest": GTestBound,
 }
 
 

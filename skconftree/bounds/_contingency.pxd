@@ -1,0 +1,55 @@
+# Tests of independence in a table of counts, shared by the bounds `gtest` and
+# `chi2`.
+
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+
+cdef enum Fisher:
+    FREEMAN_HALTON  # all tables as unlikely as the observed one, or more so
+    POINT           # the observed table alone
+
+
+cdef class Contingency:
+    # One table at a time, without its empty rows and columns. Used by one thread.
+    cdef intp_t r                       # outcomes that have rows
+    cdef intp_t k                       # classes that have rows
+    cdef float64_t n
+    cdef float64_t* cells               # [r, k]
+    cdef float64_t* outcome             # [r] sums
+    cdef float64_t* label               # [k] sums
+    cdef float64_t* room                # [r] what an enumeration has left of `outcome`
+    cdef float64_t* memory              # holds the four above
+    cdef intp_t capacity
+    cdef float64_t* ways                # scratch of too_many_tables()
+    cdef intp_t ways_capacity
+    cdef float64_t[::1] log_factorial   # of small whole numbers, immutable
+
+    # State of an enumeration.
+    cdef float64_t log_limit            # tables above it are more likely than observed
+    cdef float64_t tail
+    cdef intp_t budget
+
+    cdef bint load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil
+    cdef float64_t degrees_of_freedom(self) noexcept nogil
+    cdef float64_t g_statistic(self) noexcept nogil
+    cdef float64_t pearson(self, bint yates) noexcept nogil
+    cdef float64_t least_expected(self) noexcept nogil
+    cdef bint is_integral(self) noexcept nogil
+    cdef float64_t fisher(self, Fisher kind) noexcept nogil
+
+    cdef float64_t log_fac(self, float64_t count) noexcept nogil
+    cdef float64_t room_beyond_first(self) noexcept nogil
+    cdef bint too_many_tables(self) noexcept nogil
+    cdef void enumerate_column(
+        self, intp_t c, intp_t z, float64_t rows, float64_t room_after, float64_t log_p
+    ) noexcept nogil
+
+
+cdef float64_t g_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k
+) noexcept nogil
+
+# Which test is made depends on the smallest expected count, see chi2_pvalue().
+cdef float64_t chi2_rule_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
+) noexcept nogil

@@ -1,0 +1,303 @@
+"""Tests of independence in r x k tables of counts."""
+
+from libc.math cimport INFINITY, NAN, exp, fabs, floor, fmax, fmin, log1p
+from libc.stdlib cimport free, realloc
+from scipy.special.cython_special cimport chdtrc, gammaln
+
+import numpy as np
+
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+cdef enum:
+    FACTORIALS = 1024
+    # Enumerating so many tables takes about a millisecond.
+    MAX_TABLES = 100000
+    # So many additions are worth spending to learn that there are more.
+    MAX_COUNTING = 400000
+
+# Logarithms of tables that are equally likely on paper differ by rounding, which
+# grows with the logarithm of n!.
+cdef float64_t EQUALLY_LIKELY = 1e-7
+cdef float64_t ROUNDING = 1e-15
+
+
+cdef bint grow(float64_t** buffer, intp_t* capacity, intp_t size) noexcept nogil:
+    cdef float64_t* larger
+    if size <= capacity[0]:
+        return True
+    larger = <float64_t*> realloc(buffer[0], size * sizeof(float64_t))
+    if larger == NULL:
+        return False
+    buffer[0] = larger
+    capacity[0] = size
+    return True
+
+
+cdef class Contingency:
+    """A table of counts without its empty rows and columns, and its tests."""
+
+    def __cinit__(self):
+        cdef float64_t[::1] table = np.empty(FACTORIALS)
+        cdef intp_t i
+        for i in range(FACTORIALS):
+            table[i] = gammaln(i + 1.0)
+        self.log_factorial = table
+
+    def __dealloc__(self):
+        free(self.memory)
+        free(self.ways)
+
+    cdef bint load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil:
+        # False if there is no memory for it.
+        cdef intp_t c
+        cdef intp_t z
+        cdef intp_t row
+        cdef intp_t column
+        cdef float64_t total
+        if not grow(&self.memory, &self.capacity, r * k + 2 * r + k):
+            return False
+        self.cells = self.memory
+        self.outcome = self.cells + r * k
+        self.room = self.outcome + r
+        self.label = self.room + r
+        self.n = 0.0
+        self.k = 0
+        for c in range(k):
+            total = 0.0
+            for z in range(r):
+                total += table[z * k + c]
+            self.label[c] = total
+            self.n += total
+            if total > 0.0:
+                self.k += 1
+        self.r = 0
+        row = 0
+        for z in range(r):
+            total = 0.0
+            column = 0
+            for c in range(k):
+                total += table[z * k + c]
+                if self.label[c] > 0.0:
+                    self.cells[row * self.k + column] = table[z * k + c]
+                    column += 1
+            if total > 0.0:
+                self.outcome[row] = total
+                row += 1
+        self.r = row
+        column = 0
+        for c in range(k):
+            if self.label[c] > 0.0:
+                self.label[column] = self.label[c]
+                column += 1
+        return True
+
+    cdef float64_t degrees_of_freedom(self) noexcept nogil:
+        return (self.r - 1.0) * (self.k - 1.0) if self.n > 0.0 else 0.0
+
+    cdef float64_t g_statistic(self) noexcept nogil:
+        # 2 sum o ln(o/e), as a sum of terms o ln(o/e) - (o - e) >= 0: large tables
+        # near independence would lose the statistic in the rounding of the first.
+        cdef intp_t c
+        cdef intp_t z
+        cdef float64_t expected
+        cdef float64_t excess
+        cdef float64_t out = 0.0
+        for z in range(self.r):
+            for c in range(self.k):
+                expected = self.outcome[z] * (self.label[c] / self.n)
+                excess = self.cells[z * self.k + c] - expected
+                if self.cells[z * self.k + c] > 0.0:
+                    out += fmax(
+                        0.0,
+                        self.cells[z * self.k + c] * log1p(excess / expected) - excess,
+                    )
+                else:
+                    out += expected
+        return 2.0 * out
+
+    cdef float64_t pearson(self, bint yates) noexcept nogil:
+        cdef intp_t c
+        cdef intp_t z
+        cdef float64_t expected
+        cdef float64_t excess
+        cdef float64_t out = 0.0
+        for z in range(self.r):
+            for c in range(self.k):
+                expected = self.outcome[z] * (self.label[c] / self.n)
+                excess = fabs(self.cells[z * self.k + c] - expected)
+                if yates:
+                    excess = fmax(0.0, excess - 0.5)
+                out += excess * (excess / expected)
+        return out
+
+    cdef float64_t least_expected(self) noexcept nogil:
+        cdef intp_t c
+        cdef intp_t z
+        cdef float64_t outcome = INFINITY
+        cdef float64_t label = INFINITY
+        for z in range(self.r):
+            outcome = fmin(outcome, self.outcome[z])
+        for c in range(self.k):
+            label = fmin(label, self.label[c])
+        return outcome * (label / self.n)
+
+    cdef bint is_integral(self) noexcept nogil:
+        cdef intp_t i
+        for i in range(self.r * self.k):
+            if floor(self.cells[i]) != self.cells[i]:
+                return False
+        return True
+
+    cdef float64_t log_fac(self, float64_t count) noexcept nogil:
+        # count is a whole number >= 0.
+        if count < FACTORIALS:
+            return self.log_factorial[<intp_t> count]
+        return gammaln(count + 1.0)
+
+    cdef float64_t fisher(self, Fisher kind) noexcept nogil:
+        # P-value of a table of whole numbers given its margins; NaN if the tables
+        # with these margins are too many to enumerate.
+        cdef intp_t i
+        cdef float64_t log_scale = -self.log_fac(self.n)
+        cdef float64_t log_observed = 0.0
+        for i in range(self.r):
+            log_scale += self.log_fac(self.outcome[i])
+        for i in range(self.k):
+            log_scale += self.log_fac(self.label[i])
+        for i in range(self.r * self.k):
+            log_observed -= self.log_fac(self.cells[i])
+        if kind == POINT:
+            return fmin(1.0, exp(log_scale + log_observed))
+        if self.too_many_tables():
+            return NAN
+        self.log_limit = (
+            log_scale + log_observed + EQUALLY_LIKELY + ROUNDING * self.log_fac(self.n)
+        )
+        self.tail = 0.0
+        self.budget = MAX_TABLES
+        for i in range(self.r):
+            self.room[i] = self.outcome[i]
+        self.enumerate_column(
+            0, 0, self.label[0], self.n - self.outcome[0], log_scale
+        )
+        return NAN if self.budget < 0 else fmin(1.0, self.tail)
+
+    cdef bint too_many_tables(self) noexcept nogil:
+        # Counts the tables that remain when the outcomes are merged into two of
+        # about equal size, a lower limit that is exact for two outcomes: ways[s] =
+        # how often the labels so far put s rows into the first. Another label never
+        # lowers ways[first], which ends the count early and far from overflow.
+        cdef intp_t c
+        cdef intp_t s
+        cdef intp_t rows
+        cdef intp_t size
+        cdef float64_t first = 0.0
+        cdef float64_t largest = 0.0
+        cdef float64_t at_most = 1.0
+        cdef float64_t window
+        cdef float64_t* before
+        cdef float64_t* after
+        for c in range(self.r):
+            if first + self.outcome[c] <= 0.5 * self.n or first == 0.0:
+                first += self.outcome[c]
+        first = fmin(first, self.n - first)
+        for c in range(self.k):
+            at_most *= fmin(self.label[c], first) + 1.0
+            largest = fmax(largest, self.label[c])
+        if at_most / (fmin(largest, first) + 1.0) <= MAX_TABLES:
+            return False
+        if first * self.k > MAX_COUNTING:
+            return True
+        size = <intp_t> first + 1
+        if not grow(&self.ways, &self.ways_capacity, 2 * size):
+            return True
+        before = self.ways
+        after = self.ways + size
+        for s in range(size):
+            before[s] = 1.0 if s == 0 else 0.0
+        for c in range(self.k):
+            rows = <intp_t> fmin(self.label[c], <float64_t> size)
+            window = 0.0
+            for s in range(size):
+                window += before[s]
+                if s > rows:
+                    window -= before[s - rows - 1]
+                after[s] = window
+            before, after = after, before
+            if not before[size - 1] <= MAX_TABLES:
+                return True
+        return False
+
+    cdef void enumerate_column(
+        self, intp_t c, intp_t z, float64_t rows, float64_t room_after, float64_t log_p
+    ) noexcept nogil:
+        # Distributes the `rows` of label c that are left over the outcomes from z
+        # on, which together have room for room_after beside that of z, then goes on
+        # to the next label. log_p holds the cells filled so far. Every branch ends
+        # in a table, so the budget is charged for tables only.
+        cdef float64_t count
+        cdef float64_t last
+        cdef float64_t room = self.room[z]
+        cdef intp_t i
+        if c == self.k - 1:
+            # The last label has no choice.
+            self.budget -= 1
+            for i in range(self.r):
+                log_p -= self.log_fac(self.room[i])
+            if log_p <= self.log_limit:
+                self.tail += exp(log_p)
+            return
+        if z == self.r - 1:
+            self.room[z] = room - rows
+            log_p -= self.log_fac(rows)
+            self.enumerate_column(
+                c + 1, 0, self.label[c + 1], self.room_beyond_first(), log_p
+            )
+            self.room[z] = room
+            return
+        count = fmax(0.0, rows - room_after)
+        last = fmin(rows, room)
+        while count <= last and self.budget >= 0:
+            self.room[z] = room - count
+            self.enumerate_column(
+                c, z + 1, rows - count, room_after - self.room[z + 1],
+                log_p - self.log_fac(count),
+            )
+            count += 1.0
+        self.room[z] = room
+
+    cdef float64_t room_beyond_first(self) noexcept nogil:
+        cdef intp_t i
+        cdef float64_t out = 0.0
+        for i in range(1, self.r):
+            out += self.room[i]
+        return out
+
+
+cdef float64_t g_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k
+) noexcept nogil:
+    cdef float64_t df
+    if not work.load(table, r, k):
+        return NAN
+    df = work.degrees_of_freedom()
+    return chdtrc(df, work.g_statistic()) if df > 0.0 else 1.0
+
+
+cdef float64_t chi2_rule_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
+) noexcept nogil:
+    cdef float64_t df
+    cdef float64_t p
+    cdef float64_t least
+    if not work.load(table, r, k):
+        return NAN
+    df = work.degrees_of_freedom()
+    if df <= 0.0:
+        return 1.0
+    least = work.least_expected()
+    if least < 5.0 and work.is_integral():
+        p = work.fisher(kind)
+        if p == p:
+            return p
+    return chdtrc(df, work.pearson(5.0 <= least <= 10.0 and df == 1.0))

@@ -1,0 +1,156 @@
+"""Likelihood-ratio test with an expected number of false cuts."""
+
+from numbers import Real
+
+import numpy as np
+
+from skconftree._compat import Interval
+from skconftree.bounds._base import BaseBound
+from skconftree.bounds._tables import check_tables
+
+from skconftree.bounds._contingency cimport Contingency, g_pvalue
+from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+
+cdef class GTestKernel(Bound):
+    """Splits iff the number of tests times the p-value is below delta."""
+
+    cdef float64_t delta
+    cdef Contingency work
+
+    def __cinit__(self, float64_t delta):
+        self.delta = delta
+        self.work = Contingency()
+
+    cdef bint decide(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        SplitEvidence* evidence,
+    ) noexcept nogil:
+        evidence.confidence = facts.n_tests * g_pvalue(
+            self.work, child_counts, r, facts.n_classes
+        )
+        return evidence.confidence < self.delta
+
+
+class GTestBound(BaseBound):
+    """Split while few cuts as good as this one are expected by chance.
+
+    The likelihood-ratio statistic of the best test gives the chance that one
+    given test looks as good without any dependence. Times the number of tests
+    compared it is the expected number of such tests at the node, and the bound
+    splits iff that is below `delta`.
+
+    A `delta` of 0.05 is a strict test. Prediction suffers more from a missed
+    split than from a false one, so values around 1 or 2 are sensible as a lax
+    first stage before a pruning.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        Expected number of equally good cuts in pure noise, above 0; it may
+        exceed 1.
+
+    Attributes
+    ----------
+    criteria : tuple of str
+        Criteria that may choose the test.
+
+    See Also
+    --------
+    gtest_pvalue : P-values of single tests.
+    Chi2Bound : The test of the published trees.
+
+    Notes
+    -----
+    ``G = 2 n MI`` with the mutual information of test and label in nats; its
+    p-value is that of chi-squared with ``(K' - 1)(r' - 1)`` degrees of freedom,
+    classes and outcomes without rows left out. Pearson's statistic is not used
+    because a single row of a rare class makes it explode.
+
+    The stored evidence has ``confidence = n_tests * p``, the expected number of
+    false cuts; the split happened because it was below `delta`.
+
+    References
+    ----------
+    .. [1] S. S. Wilks (1938), "The large-sample distribution of the likelihood
+       ratio for testing composite hypotheses", Ann. Math. Statist. 9, 60-62.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import GTestBound
+    >>> GTestBound().evaluate([[9, 2], [3, 8]], n_tests=20).split
+    True
+    >>> GTestBound().evaluate([[9, 2], [3, 8]], n_tests=200).split
+    False
+    """
+
+    criteria = ("entropy", "gini", "kearns_mansour")
+    statement = "expected false cuts"
+    _parameter_constraints: dict = {
+        "delta": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, delta=1.0):
+        self.delta = delta
+
+    def kernel(self, criterion, n_classes):
+        """Make the compiled decision for one fit.
+
+        Parameters
+        ----------
+        criterion : str or None
+            One of `criteria`; None is the first.
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        GTestKernel
+        """
+        self.check_parameters()
+        self.check_criterion(criterion)
+        return GTestKernel(self.delta)
+
+
+def gtest_pvalue(tables):
+    """P-value of the likelihood-ratio test of independence.
+
+    Parameters
+    ----------
+    tables : array-like of shape (..., n_outcomes, n_classes)
+        Counts of each class for each outcome of the test.
+
+    Returns
+    -------
+    p : float or ndarray of shape (...)
+        Chance of a statistic as large under independence; 1 where fewer than
+        two outcomes or two classes have rows.
+
+    See Also
+    --------
+    GTestBound : Multiplies it by the number of tests compared.
+
+    References
+    ----------
+    .. [1] S. S. Wilks (1938), "The large-sample distribution of the likelihood
+       ratio for testing composite hypotheses", Ann. Math. Statist. 9, 60-62.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import gtest_pvalue
+    >>> gtest_pvalue([[[9, 2], [3, 8]], [[4, 4], [4, 4]]]).round(4)
+    array([0.0082, 1.    ])
+    """
+    tables = check_tables(tables)
+    cdef Contingency work = Contingency()
+    cdef intp_t r = tables.shape[tables.ndim - 2]
+    cdef intp_t k = tables.shape[tables.ndim - 1]
+    cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
+    out = np.empty(counts.shape[0])
+    cdef float64_t[::1] p = out
+    cdef intp_t i
+    with nogil:
+        for i in range(counts.shape[0]):
+            p[i] = g_pvalue(work, &counts[i, 0], r, k)
+    return out.reshape(tables.shape[: tables.ndim - 2])[()]
