@@ -1,1 +1,1 @@
-"""placeholder"""
+"""Helpers that know nothing of the rest of the package."""
