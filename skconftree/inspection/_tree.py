@@ -147,7 +147,7 @@ class ConfidenceTreeDisplay:
             ("class_names", class_names, len(estimator.classes_)),
         ):
             if len(given) != size:
-                raise ValueError(XX)
+                raise ValueError(f"{name} must have {size} entries. Got {len(given)}.")
         display = cls(
             estimator.tree_,
             feature_names=[str(name) for name in feature_names],
