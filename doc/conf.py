@@ -7,11 +7,14 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
 
 import skconftree
 from skconftree.bounds import _registry
 
+logger = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 
 project = "skconftree"
@@ -25,7 +28,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
+exclude_patterns = ["_build", "**/sg_execution_times.rst", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 default_role = "literal"
 nitpicky = False
@@ -91,7 +94,11 @@ def write_api_pages(app):
         for title, names in (("Classes", classes), ("Functions", functions)):
             if names:
                 lines += [title, "-" * len(title), "", f".. currentmodule:: {name}", ""]
-                lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:"]
+                lines += [
+                    ".. autosummary::",
+                    "   :toctree: generated",
+                    "   :nosignatures:",
+                ]
                 lines += ["", *(f"   {one}" for one in names), ""]
         text = "\n".join(lines)
         page = folder / f"{name}.rst"
@@ -118,7 +125,11 @@ def visit_block_math(translator, node):
 
 def inner_mathml(node):
     """Translate the formula of a node."""
-    written = str(tex2mathml(node.astext(), as_block=False))
+    try:
+        written = str(tex2mathml(node.astext(), as_block=False))
+    except MathError as error:
+        logger.warning("%s", error, location=node)
+        return ""
     return re.sub(r"^\s*<math[^>]*>|</math>\s*$", "", written)
 
 
