@@ -1,7 +1,17 @@
 """Decision trees that know how sure they are."""
 
-from .tree import ConfidenceTreeClassifier
+from importlib.metadata import version as _version
 
-__version__ = "0.1.0.dev0"
+try:
+    from .tree import ConfidenceTreeClassifier
+except ModuleNotFoundError as error:
+    if not (error.name or "").startswith("skconftree."):
+        raise
+    raise ImportError(
+        f"{error.name} is not compiled in {__path__[0]}: you are importing the "
+        "source folder. Run `pip install .` and start Python from another folder."
+    ) from error
+
+__version__ = _version("skconftree")
 
 __all__ = ["ConfidenceTreeClassifier", "__version__"]

@@ -1,0 +1,142 @@
+"""How the documentation is built: offline, without a warning."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
+
+import skconftree
+from skconftree.bounds import _registry
+
+logger = logging.getLogger(__name__)
+HERE = Path(__file__).parent
+
+project = "skconftree"
+author = copyright = "The skconftree developers"
+release = version = skconftree.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "**/sg_execution_times.rst", "sg_execution_times.rst"]
+templates_path = ["_templates"]
+default_role = "literal"
+nitpicky = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "skconftree"
+html_math_renderer = "mathml"
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+autosummary_generate = True
+autosummary_imported_members = True
+autodoc_typehints = "none"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": "/plot_",
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "abort_on_example_error": True,
+    "copyfile_regex": r"(?!)",
+}
+
+# Defaults come from the code: |credible delta| is what CredibleBound() has.
+rst_epilog = "\n".join(
+    f".. |{name} delta| replace:: {getattr(bound(), bound.delta_parameter)}"
+    for name, bound in _registry.BOUNDS.items()
+)
+
+
+def write_api_pages(app):
+    """List what every public module exports, so that no list can go stale."""
+    folder = HERE / "api"
+    folder.mkdir(exist_ok=True)
+    modules = [skconftree] + [
+        importlib.import_module(f"skconftree.{found.name}")
+        for found in pkgutil.iter_modules(skconftree.__path__)
+        if not found.name.startswith("_")
+    ]
+    for module in modules:
+        exported = {
+            name: getattr(module, name) for name in getattr(module, "__all__", ())
+        }
+        classes = [name for name, found in exported.items() if inspect.isclass(found)]
+        functions = [
+            name
+            for name, found in exported.items()
+            if callable(found) and name not in classes
+        ]
+        if not classes and not functions:
+            continue
+        name = module.__name__
+        lines = [name, "=" * len(name), "", f".. automodule:: {name}", ""]
+        for title, names in (("Classes", classes), ("Functions", functions)):
+            if names:
+                lines += [title, "-" * len(title), "", f".. currentmodule:: {name}", ""]
+                lines += [
+                    ".. autosummary::",
+                    "   :toctree: generated",
+                    "   :nosignatures:",
+                ]
+                lines += ["", *(f"   {one}" for one in names), ""]
+        text = "\n".join(lines)
+        page = folder / f"{name}.rst"
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+
+
+def skip_routing_methods(app, what, name, obj, skip, options):
+    """Leave out the methods that metadata routing adds to every estimator."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+def visit_inline_math(translator, node):
+    """Write a formula as MathML, which browsers draw without a script."""
+    translator.body.append(f"<math>{inner_mathml(node)}</math>")
+    raise nodes.SkipNode
+
+
+def visit_block_math(translator, node):
+    """Write a formula on a line of its own as MathML."""
+    translator.body.append(f'<math display="block">{inner_mathml(node)}</math>')
+    raise nodes.SkipNode
+
+
+def inner_mathml(node):
+    """Translate the formula of a node."""
+    try:
+        written = str(tex2mathml(node.astext(), as_block=False))
+    except MathError as error:
+        logger.warning("%s", error, location=node)
+        return ""
+    return re.sub(r"^\s*<math[^>]*>|</math>\s*$", "", written)
+
+
+def setup(app):
+    """Connect the above."""
+    app.connect("builder-inited", write_api_pages, priority=100)
+    app.connect("autodoc-skip-member", skip_routing_methods)
+    app.add_html_math_renderer(
+        "mathml", (visit_inline_math, None), (visit_block_math, None)
+    )

@@ -1,0 +1,415 @@
+"""The console script: a confidence tree beside CART on a table."""
+
+import argparse
+import csv
+import gzip
+import json
+import math
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.multiclass import check_classification_targets
+
+from skconftree import ConfidenceTreeClassifier, __version__
+from skconftree.tree import export_text
+
+MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
+INNER_FOLDS = 5
+MOST_ALPHAS = 25
+
+
+class UserError(Exception):
+    """Something the user can mend; its message is the whole output."""
+
+
+class Table(NamedTuple):
+    """A table with a class to predict."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    feature_names: list[str]
+    class_names: list[str]
+
+
+# --- reading -----------------------------------------------------------------
+
+
+def bundled_table():
+    """Return the real set that comes with scikit-learn."""
+    data = load_breast_cancer()
+    return Table(
+        "breast cancer Wisconsin (comes with scikit-learn)",
+        data.data,
+        data.target_names[data.target],
+        [str(name) for name in data.feature_names],
+        sorted(map(str, data.target_names)),
+    )
+
+
+def read_table(path, target):
+    """Read a .csv or .csv.gz file whose columns, the target aside, are numbers."""
+    header, rows = _read_csv(path)
+    if target not in header:
+        raise UserError(
+            f"there is no column {target!r} in {path}; its columns are: "
+            + ", ".join(header)
+        )
+    if len(header) == 1:
+        raise UserError(f"{path} has no column besides the target {target!r}")
+    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    y = _labels(columns.pop(target), target)
+    X = np.column_stack([_numbers(name, values) for name, values in columns.items()])
+    return Table(str(path), X, y, list(columns), [str(one) for one in np.unique(y)])
+
+
+def _read_csv(path):
+    opened = gzip.open if str(path).endswith(".gz") else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+            first = file.readline()
+            file.seek(0)
+            delimiter = max(",;\t", key=first.count)
+            reader = csv.reader(file, delimiter=delimiter)
+            header = [name.strip() for name in next(reader, [])]
+            rows = []
+            for row in reader:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise UserError(
+                        f"{path}, line {reader.line_num}: {len(row)} fields where the "
+                        f"header has {len(header)}"
+                    )
+                rows.append(row)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error, EOFError) as error:
+        raise UserError(f"{path} is not a CSV file in UTF-8: {error}") from error
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise UserError(f"{path} has more than one column named {twice[0]!r}")
+    if not rows:
+        raise UserError(f"{path} has no rows below its header")
+    return header, rows
+
+
+def _numbers(name, values):
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except ValueError:
+        numbers = None
+    if numbers is not None and np.isfinite(numbers).all():
+        return numbers
+    for row, value in enumerate(values, start=1):
+        if value.strip().lower() in MISSING:
+            raise UserError(
+                f"column {name!r} misses a value in row {row}; missing values are not "
+                "supported yet"
+            )
+        try:
+            finite = math.isfinite(float(value))
+        except ValueError:
+            raise UserError(
+                f"column {name!r} is not numeric: row {row} has {value!r}; text "
+                "columns are not supported yet, so drop or encode it"
+            ) from None
+        if not finite:
+            raise UserError(f"column {name!r} is not finite: row {row} has {value!r}")
+    raise AssertionError(name)
+
+
+def _labels(values, target):
+    for row, value in enumerate(values, start=1):
+        if value.strip().lower() in MISSING:
+            raise UserError(f"target column {target!r} misses a value in row {row}")
+    labels = np.array([value.strip() for value in values])
+    try:
+        numbers = labels.astype(np.float64)
+    except ValueError:
+        return labels
+    if (numbers == np.rint(numbers)).all():
+        return numbers.astype(np.int64)
+    try:
+        check_classification_targets(numbers)
+    except ValueError as error:
+        raise UserError(
+            f"target column {target!r} holds measurements, not classes"
+        ) from error
+    return labels
+
+
+# --- comparing ---------------------------------------------------------------
+
+
+def pruned_cart(X, y, seed):
+    """Fit CART with the ccp_alpha that cross-validation likes best."""
+    cart = DecisionTreeClassifier(random_state=seed)
+    alphas = np.unique(cart.cost_complexity_pruning_path(X, y).ccp_alphas.clip(0))
+    if len(alphas) > MOST_ALPHAS:
+        places = np.linspace(0, len(alphas) - 1, MOST_ALPHAS)
+        alphas = alphas[places.round().astype(int)]
+    folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
+    # The first of equals wins, so from the largest: the smaller tree.
+    search = GridSearchCV(cart, {"ccp_alpha": alphas[::-1]}, cv=folds)
+    return search.fit(X, y).best_estimator_
+
+
+def compare(table, tree, folds, seed, progress):
+    """Cross-validate the confidence tree, CART and pruned CART."""
+    cart = DecisionTreeClassifier(random_state=seed)
+    models = {
+        "confidence tree": lambda X, y: clone(tree).fit(X, y),
+        "CART": lambda X, y: clone(cart).fit(X, y),
+        f"CART pruned by {INNER_FOLDS}-fold CV": lambda X, y: pruned_cart(X, y, seed),
+    }
+    found = {name: {"accuracy": [], "leaves": [], "seconds": []} for name in models}
+    splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    for fold, (train, test) in enumerate(splits.split(table.X, table.y), start=1):
+        progress(f"fold {fold} of {folds}")
+        for name, fit in models.items():
+            start = time.process_time()
+            model = fit(table.X[train], table.y[train])
+            found[name]["seconds"].append(time.process_time() - start)
+            right = model.predict(table.X[test]) == table.y[test]
+            found[name]["accuracy"].append(float(right.mean()))
+            found[name]["leaves"].append(int(model.get_n_leaves()))
+    return found
+
+
+# --- printing ----------------------------------------------------------------
+
+
+def aligned(rows):
+    """Lay out rows of cells: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def duration(seconds):
+    """Write a time with three digits or so and its unit."""
+    if seconds < 0.9995:
+        return f"{1e3 * seconds:.{1 if seconds < 0.1 else 0}f} ms"
+    return f"{seconds:.2f} s"
+
+
+def results_table(found):
+    """Write the figures of `compare` as an aligned table."""
+    rows = [("", "accuracy", "sd", "leaves", "fit time")]
+    for name, figures in found.items():
+        accuracy = np.array(figures["accuracy"])
+        rows.append(
+            (
+                name,
+                f"{100 * accuracy.mean():.1f} %",
+                f"{100 * accuracy.std(ddof=1):.1f}",
+                f"{np.mean(figures['leaves']):.1f}",
+                duration(np.mean(figures["seconds"])),
+            )
+        )
+    return aligned(rows)
+
+
+def as_json(value):
+    """Turn a NumPy value into what JSON has; what is not finite becomes null."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def tree_nodes(tree, table):
+    """Describe every node of a fitted tree, evidence included."""
+    arrays = tree.tree_
+    nodes = []
+    for node in range(len(arrays.feature)):
+        counts = dict(zip(table.class_names, arrays.counts[node], strict=True))
+        described = {
+            "id": node,
+            "parent": int(arrays.parent[node]),
+            "depth": int(arrays.depth[node]),
+            "counts": {name: as_json(count) for name, count in counts.items()},
+        }
+        if arrays.children_left[node] >= 0:
+            evidence = arrays.evidence[node]
+            described |= {
+                "feature": table.feature_names[arrays.feature[node]],
+                "threshold": float(arrays.threshold[node]),
+                "left": int(arrays.children_left[node]),
+                "right": int(arrays.children_right[node]),
+                "evidence": {
+                    name: as_json(evidence[name]) for name in evidence.dtype.names
+                },
+            }
+        nodes.append(described)
+    return nodes
+
+
+# --- the command -------------------------------------------------------------
+
+
+def run_fit(options):
+    """Do ``skconftree fit``."""
+    if options.data is None:
+        if options.target is not None:
+            raise UserError("--target needs a DATA.csv to look in")
+        table = bundled_table()
+    elif options.target is None:
+        raise UserError(f"say which column of {options.data} to predict: --target")
+    else:
+        table = read_table(options.data, options.target)
+    given = {"delta": options.delta, "criterion": options.criterion}
+    given = {name: value for name, value in given.items() if value is not None}
+    if options.bound is not None:
+        given["bound"] = None if options.bound == "none" else options.bound
+    tree = ConfidenceTreeClassifier(**given, random_state=options.seed)
+    counts = np.unique(table.y, return_counts=True)[1]
+    if len(counts) < 2:
+        raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
+    if options.folds > counts.max():
+        raise UserError(
+            f"--folds {options.folds} is more than the rows of any class "
+            f"({counts.max()} at most)"
+        )
+    summary = (
+        f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
+        f"{len(counts)} classes"
+    )
+    progress = _progress()
+    if counts.min() < options.folds:
+        progress(f"note: a class has {counts.min()} rows only", last=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class")
+        found = compare(table, tree, options.folds, options.seed, progress)
+    progress("growing the tree on all rows")
+    tree.fit(table.X, table.y)
+    progress("", last=True)
+    text = export_text(
+        tree, feature_names=table.feature_names, class_names=table.class_names
+    ).rstrip()
+    if options.json is not None:
+        report = {
+            "version": __version__,
+            "data": {
+                "name": table.name,
+                "rows": len(table.y),
+                "features": table.feature_names,
+                "classes": table.class_names,
+            },
+            "settings": {**given, "folds": options.folds, "seed": options.seed},
+            "cross_validation": found,
+            "tree": {
+                "leaves": int(tree.get_n_leaves()),
+                "text": text,
+                "nodes": tree_nodes(tree, table),
+            },
+        }
+        try:
+            written = json.dumps(report, indent=1, allow_nan=False) + "\n"
+            Path(options.json).write_text(written, encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"cannot write {options.json}: {error.strerror}") from error
+    print(
+        f"{summary}\n\n{results_table(found)}\n\n"
+        f"{options.folds}-fold cross-validation: mean accuracy, its standard deviation "
+        "over the folds,\nmean number of leaves, mean CPU time of a fit (for pruned "
+        f"CART the search included).\n\n{tree!r}\ngrown on all rows, with the evidence "
+        f"of each split:\n\n{text}"
+    )
+
+
+def _progress():
+    """Return a function that tells on standard error what is going on."""
+    shown = sys.stderr.isatty()
+
+    def tell(message, last=False):
+        if shown:
+            end = "\n" if last and message else ""
+            print(f"\r\x1b[K{message}", end=end, file=sys.stderr, flush=True)
+        elif message:
+            print(message, file=sys.stderr, flush=True)
+
+    return tell
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(2, f"skconftree: error: {message}\n")
+
+
+def _folds(text):
+    value = int(text)
+    if value < 2:
+        raise argparse.ArgumentTypeError("must be at least 2")
+    return value
+
+
+def make_parser():
+    """Describe the command line."""
+    parser = _Parser(
+        prog="skconftree",
+        description="Decision trees that know how sure they are. Without arguments: "
+        "`skconftree fit` on a real set that comes with scikit-learn.",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    fit = commands.add_parser(
+        "fit",
+        help="compare a confidence tree with CART on a table, and print it",
+        description="Cross-validated accuracy and leaves of a confidence tree beside "
+        "CART and cross-validated pruned CART, then the tree with the evidence of "
+        "each split.",
+    )
+    fit.add_argument(
+        "data",
+        nargs="?",
+        metavar="DATA.csv",
+        help=".csv or .csv.gz with a header; all columns but the target are numbers",
+    )
+    fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    fit.add_argument(
+        "--bound", metavar="NAME", help="what allows a split; none for plain CART"
+    )
+    fit.add_argument("--delta", type=float, help="the bound's error probability")
+    fit.add_argument("--criterion", metavar="NAME", help="what a split lowers")
+    fit.add_argument(
+        "--folds", type=_folds, default=10, metavar="N", help="default: 10"
+    )
+    fit.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    fit.add_argument(
+        "--json", metavar="FILE", help="write the figures and the tree there too"
+    )
+    return parser
+
+
+def main(argv=None):
+    """Run the console script and return its exit code."""
+    argv = sys.argv[1:] if argv is None else argv
+    options = make_parser().parse_args(argv or ["fit"])
+    try:
+        run_fit(options)
+        sys.stdout.flush()
+    except (UserError, ValueError) as error:
+        _progress()("", last=True)
+        print(f"skconftree: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has gone; keep the interpreter from flushing into the void.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0

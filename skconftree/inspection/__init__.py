@@ -1,0 +1,5 @@
+"""Displays: pictures of trees and of their evidence; they need matplotlib."""
+
+from ._tree import ConfidenceTreeDisplay
+
+__all__ = ["ConfidenceTreeDisplay"]

@@ -1,0 +1,153 @@
+"""The console script is what a new user runs first: it must work as installed.
+
+What it prints goes to standard output, what it is doing and what went wrong to
+standard error, a user's mistake in one line without a traceback.
+"""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree._cli import main
+from skconftree.tree import export_text
+
+SCRIPT = Path(sys.executable).with_name("skconftree")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """200 rows: the class is the side of 5 that `weight` is on, but for 5 %."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, size=(200, 2)).round(3)
+    heavy = (X[:, 0] > 5) ^ (rng.random(200) < 0.05)
+    path = tmp_path / "table.csv"
+    lines = [
+        f"{weight},{kind},{height}"
+        for (weight, height), kind in zip(
+            X.tolist(), np.where(heavy, "heavy", "light"), strict=True
+        )
+    ]
+    path.write_text("weight,kind,height\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def edited(path, line, text):
+    lines = path.read_text().splitlines()
+    lines[line] = text
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_console_script_without_arguments_runs_on_a_real_set():
+    run = subprocess.run([SCRIPT], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "569 rows, 30 columns, 2 classes" in run.stdout
+    for name in ("confidence tree", "CART", "CART pruned by 5-fold CV"):
+        assert any(line.startswith(f"{name} ") for line in run.stdout.splitlines())
+    assert "Traceback" not in run.stderr
+    assert "fold 10 of 10" in run.stderr
+
+
+def test_fit_reports_the_tree_that_the_estimator_grows(table, tmp_path, capsys):
+    report = tmp_path / "report.json"
+    argv = ["fit", str(table), "--target", "kind", "--folds", "3"]
+    assert main([*argv, "--json", str(report)]) == 0
+    out = capsys.readouterr().out
+
+    columns = np.genfromtxt(table, delimiter=",", names=True, dtype=None)
+    X = np.column_stack([columns["weight"], columns["height"]])
+    tree = ConfidenceTreeClassifier(random_state=0).fit(X, columns["kind"])
+    text = export_text(
+        tree, feature_names=["weight", "height"], class_names=["heavy", "light"]
+    )
+    assert text.strip() in out
+    assert "200 rows, 2 columns, 2 classes" in out
+
+    found = json.loads(report.read_text())
+    assert found["data"]["classes"] == ["heavy", "light"]
+    assert found["tree"]["leaves"] == tree.get_n_leaves()
+    assert found["tree"]["text"] in out
+    root = found["tree"]["nodes"][0]
+    assert root["feature"] == "weight"
+    assert root["threshold"] == pytest.approx(5, abs=0.2)
+    assert sum(root["counts"].values()) == 200
+    assert root["evidence"]["n_tests"] > 0
+    accuracy = found["cross_validation"]["confidence tree"]["accuracy"]
+    assert len(accuracy) == 3
+    assert f"{100 * np.mean(accuracy):.1f} %" in out
+
+
+def test_settings_reach_the_tree(table, capsys):
+    argv = ["fit", str(table), "--target", "kind", "--folds", "2"]
+    settings = ["--bound", "credible", "--delta", "0.01", "--criterion", "gini"]
+    assert main([*argv, *settings]) == 0
+    out = capsys.readouterr().out
+    assert "delta=0.01" in out
+    assert "criterion='gini'" in out
+    assert main([*argv, "--bound", "none"]) == 0
+    assert "bound=None" in capsys.readouterr().out
+
+
+def test_reads_compressed_tables_and_other_delimiters(table, tmp_path, capsys):
+    packed = tmp_path / "table.csv.gz"
+    packed.write_bytes(gzip.compress(table.read_text().replace(",", ";").encode()))
+    assert main(["fit", str(packed), "--target", "kind", "--folds", "2"]) == 0
+    assert "200 rows, 2 columns, 2 classes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "words"),
+    [
+        (2, "1.5,heavy,tall", "column 'height' is not numeric: row 2 has 'tall'"),
+        (2, "?,heavy,1", "column 'weight' misses a value in row 2"),
+        (2, "inf,heavy,1", "column 'weight' is not finite: row 2 has 'inf'"),
+        (2, "1,,1", "target column 'kind' misses a value in row 2"),
+        (2, "1,heavy", "line 3: 2 fields where the header has 3"),
+        (0, "weight,kind,weight", "more than one column named 'weight'"),
+        (0, "weight,class,height", "no column 'kind'"),
+    ],
+)
+def test_a_mistake_in_the_table_is_one_line(table, capsys, line, text, words):
+    edited(table, line, text)
+    assert main(["fit", str(table), "--target", "kind"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("skconftree: error: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["fit", "nowhere.csv", "--target", "kind"], "cannot read nowhere.csv"),
+        (["fit", "{table}"], "--target"),
+        (["fit", "--target", "kind"], "--target needs a DATA.csv"),
+        (["fit", "{table}", "--target", "weight"], "holds measurements, not classes"),
+        (["fit", "{table}", "--target", "kind", "--folds", "150"], "--folds 150"),
+        (["fit", "{table}", "--target", "kind", "--bound", "magic"], "'magic'"),
+        (["fit", "{table}", "--target", "kind", "--delta", "7"], "delta"),
+    ],
+)
+def test_a_mistake_in_the_command_is_one_line(table, capsys, argv, words):
+    assert main([part.format(table=table) for part in argv]) == 1
+    err = capsys.readouterr().err
+    (line,) = [one for one in err.splitlines() if not one.startswith("fold ")]
+    assert line.startswith("skconftree: error: ")
+    assert words in line
+
+
+@pytest.mark.parametrize("argv", [["grow"], ["fit", "--folds", "1"], ["--fast"]])
+def test_wrong_usage_exits_with_2(capsys, argv):
+    with pytest.raises(SystemExit) as stop:
+        main(argv)
+    assert stop.value.code == 2
+    err = capsys.readouterr().err
+    assert err.startswith("skconftree: error: ")
+    assert err.count("\n") == 1

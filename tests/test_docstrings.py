@@ -1,0 +1,111 @@
+"""Every public name has a docstring that is complete, and whose examples run.
+
+pytest's own doctest collection finds nothing in extension modules, where the
+vectorised functions of the bounds live; this walk over public names does. The
+rules are pyproject.toml's.
+"""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from numpydoc.validate import validate
+
+import skconftree
+
+PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def public_modules():
+    yield skconftree
+    for found in pkgutil.iter_modules(skconftree.__path__):
+        if not found.name.startswith("_"):
+            yield importlib.import_module(f"skconftree.{found.name}")
+
+
+def public_objects():
+    """Full name and object of every public class and function, and their methods."""
+    for module in public_modules():
+        for name in getattr(module, "__all__", ()):
+            found = getattr(module, name)
+            if not (inspect.isclass(found) or callable(found)):
+                continue
+            yield f"{module.__name__}.{name}", found
+            if not inspect.isclass(found):
+                continue
+            for attribute, method in vars(found).items():
+                if attribute.startswith("_") or inspect.isclass(method):
+                    continue
+                if callable(method) or isinstance(method, property | classmethod):
+                    if inherited_text(method):
+                        continue
+                    yield f"{module.__name__}.{name}.{attribute}", method
+
+
+def inherited_text(method):
+    # Metadata routing writes set_fit_request and its like into the class.
+    return type(method).__module__.startswith("sklearn.") or getattr(
+        method, "__module__", ""
+    ).startswith("sklearn.")
+
+
+OBJECTS = dict(public_objects())
+
+
+def ignored_rules(full_name, found):
+    rules = {
+        rule
+        for rule in tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"][
+            "numpydoc_validation"
+        ]["checks"]
+        if rule != "all"
+    }
+    if full_name.count(".") > 2 and not inspect.isclass(found):
+        rules.add("EX01")  # a method's example is its class's
+    if isinstance(found, property):
+        rules.add("RT01")
+    return rules
+
+
+def test_public_modules_say_what_is_public():
+    for module in public_modules():
+        assert module.__doc__, module.__name__
+        public = getattr(module, "__all__", [])
+        for name in public:
+            assert hasattr(module, name), f"{module.__name__}.{name}"
+
+
+@pytest.mark.parametrize("full_name", OBJECTS)
+def test_docstring_is_complete(full_name):
+    ignored = ignored_rules(full_name, OBJECTS[full_name])
+    errors = [
+        f"{rule} {text}"
+        for rule, text in validate(full_name)["errors"]
+        if rule not in ignored
+    ]
+    assert errors == []
+
+
+def examples():
+    parser = doctest.DocTestParser()
+    texts = {name: found.__doc__ for name, found in OBJECTS.items()}
+    texts |= {module.__name__: module.__doc__ for module in public_modules()}
+    for name, text in texts.items():
+        test = parser.get_doctest(
+            inspect.cleandoc(text or ""), {"__name__": "__main__"}, name, name, 0
+        )
+        if test.examples:
+            yield pytest.param(test, id=name)
+
+
+@pytest.mark.parametrize("example", list(examples()))
+def test_examples_run(example):
+    said = []
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    result = runner.run(example, out=said.append)
+    assert result.failed == 0, "".join(said)
