@@ -20,6 +20,18 @@ BoundEvaluation.__doc__ = """Answer of a bound about one test; see `BaseBound.ev
 cdef class Score:
     """What a scan over candidate tests minimises."""
 
+    def reserve(self, intp_t n_max):
+        """Prepare tables for whole counts up to `n_max`; called once a fit.
+
+        Only fits in which every count is a whole number call this. A table must
+        hold what the score computes without it, to the last few bits.
+
+        Parameters
+        ----------
+        n_max : int
+            Largest count.
+        """
+
     cdef void begin(self, const NodeFacts* facts) noexcept nogil:
         # Called once a node, before any block.
         pass

@@ -14,29 +14,15 @@ cdef class Criterion(Score):
     Parameters
     ----------
     n_classes : int
-    n_max : int
-        Largest count, if every count of the fit is a whole number, else 0.
     """
 
-    def __init__(self, intp_t n_classes, intp_t n_max=0):
+    def __init__(self, intp_t n_classes):
         self.n_classes = n_classes
         self.unit = 1.0
         self.table_size = 0
 
     def __reduce__(self):
         return type(self), (self.n_classes,)
-
-    def _tabulate(self, intp_t n_max):
-        # Entries come from phi() itself, so that a table changes no result.
-        cdef intp_t size = min(n_max + 1, TABLE_LIMIT)
-        cdef intp_t i
-        if n_max <= 0:
-            return
-        self._table = np.empty(size)
-        self.table = &self._table[0]
-        for i in range(size):
-            self.table[i] = self.phi(i)
-        self.table_size = size
 
     cdef void begin(self, const NodeFacts* facts) noexcept nogil:
         self.total = facts.counts
@@ -65,8 +51,8 @@ cdef class Criterion(Score):
 cdef class Gini(Criterion):
     """Gini index, 1 - sum p^2."""
 
-    def __init__(self, intp_t n_classes, intp_t n_max=0):
-        super().__init__(n_classes, n_max)
+    def __init__(self, intp_t n_classes):
+        super().__init__(n_classes)
         self.additive = True
 
     cdef float64_t phi(self, float64_t count) noexcept nogil:
@@ -116,11 +102,20 @@ cdef class Gini(Criterion):
 cdef class Entropy(Criterion):
     """Shannon entropy; phi is half of it, in bits."""
 
-    def __init__(self, intp_t n_classes, intp_t n_max=0):
-        super().__init__(n_classes, n_max)
+    def __init__(self, intp_t n_classes):
+        super().__init__(n_classes)
         self.unit = 2.0
         self.additive = True
-        self._tabulate(n_max)
+
+    def reserve(self, intp_t n_max):
+        """Tabulate phi of 0, 1, ..., n_max."""
+        cdef intp_t size = TABLE_LIMIT if n_max >= TABLE_LIMIT else n_max + 1
+        cdef intp_t i
+        self._table = np.empty(size)
+        self.table = &self._table[0]
+        for i in range(size):
+            self.table[i] = self.phi(i)
+        self.table_size = size
 
     cdef float64_t phi(self, float64_t count) noexcept nogil:
         return 0.5 * count * log2(count) if count > 0.0 else 0.0

@@ -80,9 +80,12 @@ def grow(
         box = np.column_stack([rows.min(axis=0), rows.max(axis=0)]).astype(float)
 
     columns = Columns(rows, labels.astype(np.uint16), weights)
-    n_max = int(root_weight) if whole else 0
-    score = CRITERIA[criterion](n_classes, n_max if class_weight is None else 0)
+    score = CRITERIA[criterion](n_classes)
     kernel = None if bound is None else bound.kernel(criterion, n_classes)
+    if whole and class_weight is None:
+        score.reserve(int(root_weight))
+        if kernel is not None and kernel.score is not None:
+            kernel.score.reserve(int(root_weight))
     options = {
         "max_features": n_features if max_features is None else max_features,
         "random_cuts": splitter == "random",
