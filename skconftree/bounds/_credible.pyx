@@ -141,8 +141,8 @@ cdef float64_t tail_quantile(
 ) noexcept nogil:
     # Logit of the point that a Beta(p, q) variable exceeds with probability
     # 1 - Phi(z), z > 0, from one Newton step in the signed likelihood root of the
-    # logit (error of order p^{-3/2}). The true logit is at least the result minus
-    # the margin, which the tests verify on a dense grid.
+    # logit (error of order m^{-3/2}, m = min(p, q)). The true logit is at least the
+    # result minus the margin, which the tests verify on a dense grid.
     cdef float64_t n = p + q
     cdef float64_t sd = sqrt(n / (p * q))
     cdef float64_t u = 1.0 / p
@@ -154,6 +154,7 @@ cdef float64_t tail_quantile(
     cdef float64_t gap
     cdef float64_t r
     cdef float64_t z2 = z * z
+    cdef float64_t m = min(p, q)
     theta = (
         log(p * v) + 0.5 * (v - u) + sqrt(variance) * z
         + (v * v - u * u) / variance * (z2 - 1.0) / 6.0
@@ -164,11 +165,11 @@ cdef float64_t tail_quantile(
     r = 2.0 * (p * log1p(-gap / (n * x)) + q * log1p(gap * (1.0 + odds) / n))
     margin[0] = INFINITY
     # Without a step that is clearly to the right of the mode there is no answer.
-    if not (r < 0.0 and gap > 0.0):
+    if not (r > 0.0 and gap > 0.0):
         return theta
-    r = sqrt(-r)
+    r = sqrt(r)
     theta -= (r + log(gap * sd / r) / r - z) * r / gap
-    margin[0] = sd * (0.03 * (1.0 + z2 * z2 / 81.0) / (p * sqrt(p)) + 2e-5)
+    margin[0] = sd * (0.03 * (1.0 + z2 * z2 / 81.0) / (m * sqrt(m)) + 2e-5)
     return theta
 
 
@@ -487,7 +488,8 @@ cdef class CredibleKernel(IntervalBound):
         # Solve for u = 1/2 - x; for small u the mass is proportional to it, hence
         # logarithms. H is flat at u = 0, so cancellation there is harmless.
         log_beta = betaln(a, b)
-        low = max(0.5 - x, 0.0)
+        # A little room: the solution may be this end of the bracket.
+        low = max(0.5 - x, 0.0) * (1.0 - 1e-6)
         u = 0.5 * delta * exp(log_beta - (a + b - 2.0) * LN_HALF)
         u = max(u, low)
         if not u < 0.45:
@@ -506,7 +508,8 @@ cdef class CredibleKernel(IntervalBound):
             if not low <= u + step <= high:
                 step = 0.5 * (low + high) - u
             u += step
-            if fabs(step) * u <= 1e-15 * (0.5 - u):
+            # The error left is of the order of the square of the step.
+            if fabs(step) <= 1e-8 * min(u, 0.5 - u) or high - low <= 1e-16:
                 break
         return binary_heterogeneity(self.kind, 0.5 - u)
 
@@ -527,7 +530,7 @@ cdef class CredibleKernel(IntervalBound):
         if (a - b) * log(x / (1.0 - x)) < log(delta) - 40.0:
             return binary_heterogeneity(self.kind, x)
         # The second term is the smaller one, so the first is at least delta / 2.
-        low = betaincinv(b, a, 0.5 * delta)
+        low = betaincinv(b, a, 0.5 * delta) * (1.0 - 1e-6)
         log_beta = betaln(a, b)
         for i in range(200):
             mass = betainc(b, a, x) + betainc(a, b, x)
@@ -541,7 +544,7 @@ cdef class CredibleKernel(IntervalBound):
             if not low <= x + step <= high:
                 step = 0.5 * (low + high) - x
             x += step
-            if fabs(step) <= 1e-14 * x:
+            if fabs(step) <= 1e-8 * x:
                 break
         return binary_heterogeneity(self.kind, x)
 
@@ -559,8 +562,9 @@ cdef class CredibleKernel(IntervalBound):
         if not (p > 0.0 and q > 0.0):
             x = scale
         elif p > 1e10 and q > 1e10:
-            # A normal law by now, and beyond what betaincinv is fit for.
+            # A normal law but for its skewness, and beyond what betaincinv is fit for.
             x = -ndtri(delta) if upper else ndtri(delta)
+            x += (q - p) / sqrt(p * q * (p + q)) * (x * x - 1.0) / 3.0
             x = scale + x * sqrt(scale * (1.0 - scale) / (p + q))
         elif upper:
             x = betainccinv(p, q, delta)
@@ -632,7 +636,7 @@ cdef class CredibleKernel(IntervalBound):
         else:
             self.shapes(counts, &p, &q)
         # Where the expansion is good enough for its margin to hold.
-        if self.z < 0.25 or not (p >= 3.0 + self.z * self.z and q >= p):
+        if self.z < 0.25 or not min(p, q) >= 3.0 + self.z * self.z:
             return 0.0
         theta = tail_quantile(p, q, self.z, &margin)
         theta -= margin
