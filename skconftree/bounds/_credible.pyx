@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 from scipy.special.cython_special cimport (
-    betainc, betaincc, betainccinv, betaincinv, betaln, ndtri, psi,
+    betainc, betainccinv, betaincinv, betaln, ndtri, psi,
 )
 
 from skconftree.bounds._contract cimport (
@@ -490,13 +490,17 @@ cdef class CredibleKernel(IntervalBound):
         log_beta = betaln(a, b)
         # A little room: the solution may be this end of the bracket.
         low = max(0.5 - x, 0.0) * (1.0 - 1e-6)
-        u = 0.5 * delta * exp(log_beta - (a + b - 2.0) * LN_HALF)
-        u = max(u, low)
+        # Start from the quantile of X if the second term is small there, else from
+        # the density at 1/2.
+        if x < 0.5 and (a - b) * log(x / (1.0 - x)) < log(delta):
+            u = low
+        else:
+            u = max(0.5 * delta * exp(log_beta - (a + b - 2.0) * LN_HALF), low)
         if not u < 0.45:
             u = 0.5 * (low + 0.5)
         for i in range(200):
             x = 0.5 - u
-            mass = betaincc(b, a, x) - betainc(a, b, x)
+            mass = betainc(a, b, 0.5 + u) - betainc(a, b, x)
             if mass < delta:
                 low = u
             else:
@@ -561,7 +565,7 @@ cdef class CredibleKernel(IntervalBound):
         scale = self.shapes(counts, &p, &q)
         if not (p > 0.0 and q > 0.0):
             x = scale
-        elif p > 1e10 and q > 1e10:
+        elif p > 1e8 and q > 1e8:
             # A normal law but for its skewness, and beyond what betaincinv is fit for.
             x = -ndtri(delta) if upper else ndtri(delta)
             x += (q - p) / sqrt(p * q * (p + q)) * (x * x - 1.0) / 3.0
