@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 from scipy.special.cython_special cimport (
     betainc, betainccinv, betaincinv, betaln, ndtri, psi,
 )
@@ -480,7 +480,7 @@ cdef class CredibleKernel(IntervalBound):
         cdef float64_t mass
         cdef float64_t slope
         cdef float64_t log_beta
-        cdef intp_t i
+        cdef intp_t _
         self.n_solves += 1
         # P(X > 1 - x) is at most (x / (1 - x))^(a - b).
         if x < 0.5 and (a - b) * log(x / (1.0 - x)) < log(delta) - 40.0:
@@ -498,7 +498,7 @@ cdef class CredibleKernel(IntervalBound):
             u = max(0.5 * delta * exp(log_beta - (a + b - 2.0) * LN_HALF), low)
         if not u < 0.45:
             u = 0.5 * (low + 0.5)
-        for i in range(200):
+        for _ in range(200):
             x = 0.5 - u
             mass = betainc(a, b, 0.5 + u) - betainc(a, b, x)
             if mass < delta:
@@ -529,14 +529,14 @@ cdef class CredibleKernel(IntervalBound):
         cdef float64_t step
         cdef float64_t mass
         cdef float64_t log_beta
-        cdef intp_t i
+        cdef intp_t _
         self.n_solves += 1
         if (a - b) * log(x / (1.0 - x)) < log(delta) - 40.0:
             return binary_heterogeneity(self.kind, x)
         # The second term is the smaller one, so the first is at least delta / 2.
         low = betaincinv(b, a, 0.5 * delta) * (1.0 - 1e-6)
         log_beta = betaln(a, b)
-        for i in range(200):
+        for _ in range(200):
             mass = betainc(b, a, x) + betainc(a, b, x)
             if mass < delta:
                 low = x
@@ -743,9 +743,9 @@ def credible_interval(
     >>> from skconftree.bounds import credible_interval
     >>> lower, upper = credible_interval([[0, 0], [5, 5], [10, 0]], 0.05)
     >>> lower.round(3)
-    array([0.117, 0.533, 0.03 ])
+    array([0.117, 0.544, 0.03 ])
     >>> upper.round(3)
-    array([0.693, 0.693, 0.551])
+    array([0.692, 0.693, 0.549])
     """
     check_choice("criterion", criterion, CRITERIA)
     check_choice("prior", prior, PRIORS)
