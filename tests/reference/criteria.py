@@ -18,7 +18,7 @@ def proportions(counts):
 
 def phi_entropy(counts):
     """Half the entropy in bits."""
-    return -0.5 * sum(p * math.log2(p) for p in proportions(counts) if p > 0)
+    return 0.5 * sum(p * math.log2(1.0 / p) for p in proportions(counts) if p > 0)
 
 
 def phi_gini(counts):

@@ -4,6 +4,7 @@ Every candidate test of a node is written out with the class counts of its two
 sides; nothing is updated, cached or skipped.
 """
 
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -75,8 +76,18 @@ def as_bound_sees(counts, weight):
 
 
 class _Grower:
-    def __init__(self, X, y, n_classes, criterion, bound, sample_weight, X_pool,
-                 class_weight, rules):
+    def __init__(
+        self,
+        X,
+        y,
+        n_classes,
+        criterion,
+        bound,
+        sample_weight,
+        X_pool,
+        class_weight,
+        rules,
+    ):
         self.X = np.asarray(X, dtype=np.float32)
         self.y = np.asarray(y)
         self.K = n_classes
@@ -134,7 +145,7 @@ class _Grower:
         for feature in range(self.X.shape[1]):
             x = self.X[node.rows, feature]
             values = np.unique(x)
-            for lo, hi in zip(values[:-1], values[1:], strict=True):
+            for lo, hi in itertools.pairwise(values):
                 threshold = cut_between(lo, hi)
                 test = Candidate(
                     feature=feature,
@@ -318,7 +329,14 @@ def grow(
         return value
 
     grower = _Grower(
-        X, y, n_classes, criterion, bound, sample_weight, X_pool, class_weight,
+        X,
+        y,
+        n_classes,
+        criterion,
+        bound,
+        sample_weight,
+        X_pool,
+        class_weight,
         rules={
             "max_depth": max_depth,
             "min_samples_split": absolute(min_samples_split, 2),
