@@ -11,9 +11,11 @@ Each class has a ``kind``:
 
 race      decide(facts, children, evidence)
 interval  limit(facts), cost(facts, counts, n, pool, r): it chooses the test
-evidence  log_evidence(facts, children), decide(facts, log_mean): it may choose
+evidence  log_evidence(facts, children), decide(facts, log_mean) -> (split,
+          confidence): it may choose
 """
 
+import functools
 import itertools
 import math
 
@@ -51,7 +53,7 @@ def heterogeneity_a1(criterion, mu):
 
 
 def credible_two_classes(criterion, n1, n0, delta, pseudo_count):
-    """The e with P(H(mu) >= e) = delta under the Beta posterior."""
+    """Solve P(H(mu) >= e) = delta under the Beta posterior for e."""
     posterior = stats.beta(n1 + pseudo_count, n0 + pseudo_count)
 
     def excess(u):
@@ -96,7 +98,7 @@ def entropy_moments(alpha):
 
 
 def credible_many_classes(criterion, counts, delta, pseudo_count):
-    """The same quantile from a Beta distribution with the posterior's moments."""
+    """Take the quantile of a Beta distribution with the moments of H."""
     alpha = [c + pseudo_count for c in counts]
     K = len(counts)
     if criterion == "entropy":
@@ -111,13 +113,18 @@ def credible_many_classes(criterion, counts, delta, pseudo_count):
     return math.sqrt(quantile) if criterion == "kearns_mansour" else quantile
 
 
-def credible_eps(criterion, counts, delta, prior="uniform"):
-    """The limit that the heterogeneity exceeds with probability delta."""
+@functools.cache
+def _credible_eps(criterion, counts, delta, prior):
     K = len(counts)
     pseudo_count = 1.0 if prior == "uniform" else 1.0 / K
     if K == 2:
         return credible_two_classes(criterion, *counts, delta, pseudo_count)
     return credible_many_classes(criterion, counts, delta, pseudo_count)
+
+
+def credible_eps(criterion, counts, delta, prior="uniform"):
+    """Return what the heterogeneity exceeds with probability delta."""
+    return _credible_eps(criterion, tuple(counts), delta, prior)
 
 
 class Credible:
@@ -180,9 +187,11 @@ class Possibilistic:
 
 
 class Race:
-    """The best test must be better than no split, and better than its best
-    rival by more than factor * radius. Rivals are the best test of every other
-    attribute and no split; with against="no_split" the latter alone."""
+    """Splits iff the best test beats its best rival by more than factor * radius.
+
+    Rivals are the best test of every other attribute and no split; with
+    against="no_split" the latter alone. The best test must also beat no split.
+    """
 
     kind = "race"
     factor = 1.0
@@ -403,7 +412,7 @@ def ec2_beta(noise, outcomes=2):
 
 
 def noise_beta_prior(noise, p):
-    """The same for outcomes with probabilities p (Lemma 5.4, corrected)."""
+    """Give `ec2_beta` for outcomes with probabilities p (Lemma 5.4, corrected)."""
     numerator = denominator = 0.0
     for z, other in itertools.permutations(range(len(p)), 2):
         weight = p[z] * p[other]
@@ -416,7 +425,7 @@ def noise_beta_prior(noise, p):
 
 
 def ec2_confidence(children, depth, noise, outcomes=2, eps=0.0):
-    """delta of D8."""
+    """Evaluate D8's delta."""
     parent = [sum(column) for column in zip(*children, strict=True)]
     everything = edges(parent)
     expected = everything * (1.0 - (1.0 - ec2_beta(noise, outcomes)) ** depth)
@@ -464,14 +473,14 @@ class GTest:
 
 
 def log_dirichlet_multinomial(counts, a):
-    """log DM(n; a): likelihood of a sequence of labels."""
+    """Return log DM(n; a), the likelihood of a sequence of labels."""
     K, n = len(counts), sum(counts)
     result = math.lgamma(K * a) - math.lgamma(n + K * a)
     return result + sum(math.lgamma(c + a) - math.lgamma(a) for c in counts)
 
 
 def log_no_split(counts):
-    """log L0: the largest likelihood without a split."""
+    """Return log L0, the largest likelihood without a split."""
     n = sum(counts)
     return sum(c * math.log(c / n) for c in counts if c > 0)
 
@@ -492,7 +501,7 @@ class EValue:
     def decide(self, facts, log_mean):
         h = facts["depth"]
         delta = self.delta / ((h + 1) * (h + 2)) if self.per_path else self.delta
-        return log_mean >= math.log(1.0 / delta)
+        return log_mean >= math.log(1.0 / delta), min(1.0, math.exp(-log_mean))
 
 
 class BayesFactor:
@@ -510,4 +519,5 @@ class BayesFactor:
 
     def decide(self, facts, log_mean):
         odds = math.log(self.prior_odds) + log_mean
-        return odds > math.log((1.0 - self.delta) / self.delta)
+        no_split = float(special.expit(-odds))
+        return odds > math.log((1.0 - self.delta) / self.delta), no_split

@@ -65,7 +65,7 @@ def edges(counts):
 
 
 def edges_cut(children):
-    """Expected number of edges that a test cuts: S of the EC2 criterion."""
+    """Expect so many edges to be cut by a test: S of the EC2 criterion."""
     parent = [sum(column) for column in zip(*children, strict=True)]
     n = sum(parent)
     everything = edges(parent)
@@ -84,7 +84,7 @@ def split_information(children):
 
 
 def total(criterion, children):
-    """What a scan minimises, as a sum over the node's rows.
+    """Sum what a scan minimises over the node's rows.
 
     EC2: what remains of the edges, 2 n (|E| - S) / n^2, so that no split has
     n * gini and the largest S / N^2 the smallest total.
@@ -136,9 +136,12 @@ def _rival(best, features, scores, n):
 
 
 def _best_gain_ratio(features, children, n):
-    """C4.5's choice: each attribute proposes the cut with the most gain; among
-    the proposals with at least their average gain the largest ratio of gain to
-    the outcome's own entropy wins."""
+    """Choose as C4.5 does.
+
+    Each attribute proposes the cut with the most gain; among the proposals with
+    at least their average gain the largest ratio of gain to the outcome's own
+    entropy wins.
+    """
     parent = [sum(column) for column in zip(*children[0], strict=True)]
     no_split = sum(parent) * phi_entropy(parent)
     totals = [total("entropy", c) for c in children]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .bounds import NoBound
-from .criteria import TIE, best_by_criterion, first_lowest, impurity
+from .criteria import TIE, best_by_criterion, first_lowest, impurity, total
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -176,7 +176,7 @@ class _Grower:
             test.pool.append(weight + int(pool_side.sum()))
 
     def examine(self, node):
-        """The split of a node, or None."""
+        """Return the split of a node, or None."""
         rules, weight = self.rules, node.weight
         if (
             (rules["max_depth"] is not None and node.depth >= rules["max_depth"])
@@ -202,6 +202,7 @@ class _Grower:
         if improvement + EPSILON < rules["min_impurity_decrease"]:
             return None
         evidence["n_tests"] = facts["n_tests"]
+        evidence["score"] = total(self.criterion, chosen.counts) / node.counts.sum()
         return Split(chosen.feature, chosen.threshold, evidence, improvement)
 
     def _ask_race(self, node, tests, facts):
@@ -250,8 +251,8 @@ class _Grower:
             )
         else:
             best = first_lowest([-v for v in logs], TIE * facts["n"])
-        accepted = self.bound.decide(facts, log_mean)
-        return tests[best], accepted, {"log_evidence": log_mean}
+        accepted, confidence = self.bound.decide(facts, log_mean)
+        return tests[best], accepted, {"confidence": confidence}
 
     def improvement(self, node, test):
         n = sum(map(sum, test.counts))
@@ -279,7 +280,7 @@ class _Grower:
             self.grow_depth_first(node.right)
 
     def grow_best_first(self, root, max_leaf_nodes):
-        """Always split the leaf with the largest improvement, the oldest of equals."""
+        """Split the leaf with the largest improvement, the oldest of equals."""
         leaves = [(root, self.examine(root))]
         for _ in range(max_leaf_nodes - 1):
             open_leaves = [pair for pair in leaves if pair[1] is not None]

@@ -290,7 +290,7 @@ def test_range_of_kearns_mansour():
 
 
 def test_practical_radius_is_the_author_s():
-    """c sqrt(ln(m^2 h^2 t d) / m) with the root at h = 1: ln(e^6) at m = e^3."""
+    """Radius c sqrt(ln(m^2 h^2 t d) / m) with the root at h = 1: ln(e^6) at m = e^3."""
     m = math.e**3
     facts = {"depth": 0, "n_fresh": m, "time": 1, "n_attributes": 1}
     gini = bounds.DeRosa("gini", 2, form="practical", c=0.5)
@@ -417,7 +417,7 @@ def test_rows_that_evidence_needs(share, expected):
         ]
         facts = {"counts": [half, half], "depth": 0}
         log_mean = bound.log_evidence(facts, children) - math.log(100)
-        return bound.decide(facts, log_mean)
+        return bound.decide(facts, log_mean)[0]
 
     first = next(n for n in range(2, 400) if splits(n))
     assert first == pytest.approx(expected, rel=0.2)
@@ -433,7 +433,8 @@ def test_evalue_rarely_splits_noise_whenever_it_looks():
             counts = np.zeros((2, 2))
             np.add.at(counts, (side[:n], label[:n]), 1)
             facts = {"counts": counts.sum(0).tolist(), "depth": 0}
-            if bound.decide(facts, bound.log_evidence(facts, counts.tolist())):
+            log_e = bound.log_evidence(facts, counts.tolist())
+            if bound.decide(facts, log_e)[0]:
                 false += 1
                 break
     assert false <= 25
@@ -443,8 +444,8 @@ def test_posterior_odds_are_one_when_the_sides_are_empty_of_labels():
     bound = bounds.BayesFactor("gini", 2)
     facts = {"counts": [3, 4], "depth": 0}
     assert bound.log_evidence(facts, [[3, 4], [0, 0]]) == pytest.approx(0.0)
-    assert not bound.decide(facts, 0.0)
-    assert bound.decide(facts, 0.01)
+    assert bound.decide(facts, 0.0) == (False, pytest.approx(0.5))
+    assert bound.decide(facts, math.log(3)) == (True, pytest.approx(0.25))
 
 
 # --- the tree ---------------------------------------------------------------
@@ -535,7 +536,7 @@ def test_evidence_is_averaged_over_attributes_then_tests():
 
         def decide(self, facts, log_mean):
             self.mean = math.exp(log_mean)
-            return False
+            return False, math.nan
 
     recorder = Recorder("gini", 2)
     grow(X, y, n_classes=2, bound=recorder)
