@@ -29,6 +29,7 @@ class Node:
     split: "Split | None" = None
     left: "Node | None" = None
     right: "Node | None" = None
+    ambiguous: bool = False  # best first met equals that differ by rounding
 
     @property
     def weight(self):
@@ -287,6 +288,10 @@ class _Grower:
             if not open_leaves:
                 break
             node, split = max(open_leaves, key=lambda pair: pair[1].improvement)
+            root.ambiguous |= any(
+                other is not node and abs(rival.improvement - split.improvement) < 1e-11
+                for other, rival in open_leaves
+            )
             leaves = [pair for pair in leaves if pair[0] is not node]
             node.split = split
             self.split(node)
