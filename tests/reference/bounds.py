@@ -342,6 +342,28 @@ class DeRosa(Race):
 # --- tests (D8, D9, G3) -----------------------------------------------------
 
 
+def tables_with_margins(rows, left):
+    """Yield the first columns of all tables with these row sums."""
+    if len(rows) == 1:
+        if left <= rows[0]:
+            yield (left,)
+        return
+    for first in range(min(rows[0], left) + 1):
+        for rest in tables_with_margins(rows[1:], left - first):
+            yield (first, *rest)
+
+
+def count_tables(rows, left):
+    """Count them without listing them: coefficients of a product of polynomials."""
+    ways = [1] + [0] * left
+    for n in rows:
+        running = list(itertools.accumulate(ways))
+        ways = [
+            running[i] - (running[i - n - 1] if i > n else 0) for i in range(left + 1)
+        ]
+    return ways[left]
+
+
 def freeman_halton(table, point=False):
     """Exact test of a table whose rows are classes and columns two outcomes."""
     rows = [sum(row) for row in table]
@@ -354,22 +376,21 @@ def freeman_halton(table, point=False):
     observed = probability([row[0] for row in table])
     if point:
         return observed
-    result = 0.0
-    for lefts in itertools.product(*[range(n + 1) for n in rows]):
-        if sum(lefts) == left:
-            p = probability(lefts)
-            if p <= observed * (1.0 + 1e-7):
-                result += p
-    return min(result, 1.0)
+    as_unlikely = (
+        p
+        for p in map(probability, tables_with_margins(rows, left))
+        if p <= observed * (1.0 + 1e-7)
+    )
+    return min(math.fsum(as_unlikely), 1.0)
 
 
-def chi2_pvalue(children, exact=True):
+TABLE_LIMIT = 100_000  # above it plain chi-squared takes the exact test's place
+
+
+def chi2_pvalue(children):
     """D9: plain, Yates-corrected or exact according to the smallest expectation.
 
-    Parameters
-    ----------
-    exact : bool
-        Whether counts are whole numbers, so that tables can be enumerated.
+    Fractional counts have no exact test; plain chi-squared takes its place.
     """
     table = [list(row) for row in zip(*children, strict=True) if sum(row) > 0]
     rows = [sum(row) for row in table]
@@ -383,9 +404,12 @@ def chi2_pvalue(children, exact=True):
         for j in range(len(columns))
     ]
     smallest = min(e for _, e in cells)
-    if smallest < 5.0 and exact:
-        return freeman_halton([[round(x) for x in row] for row in table])
-    yates = smallest <= 10.0 and len(rows) == len(columns) == 2
+    if smallest < 5.0 and all(float(o).is_integer() for o, _ in cells):
+        whole = [[int(x) for x in row] for row in table]
+        left = sum(row[0] for row in whole)
+        if count_tables([sum(row) for row in whole], left) <= TABLE_LIMIT:
+            return freeman_halton(whole)
+    yates = 5.0 <= smallest <= 10.0 and len(rows) == len(columns) == 2
     correction = 0.5 if yates else 0.0
     chi2 = sum(max(abs(o - e) - correction, 0.0) ** 2 / e for o, e in cells)
     return float(stats.chi2((len(rows) - 1) * (len(columns) - 1)).sf(chi2))
@@ -396,13 +420,15 @@ class Chi2:
 
     kind = "race"
 
-    def __init__(self, criterion, n_classes, delta):
-        self.delta = delta
+    def __init__(self, criterion, n_classes, delta, correction=None):
+        self.delta, self.correction = delta, correction
 
     def decide(self, facts, children, evidence):
-        whole = all(float(x).is_integer() for c in children for x in c)
-        p = chi2_pvalue(children, exact=whole)
-        return p <= self.delta, {**evidence, "confidence": 1.0 - p}
+        p = chi2_pvalue(children)
+        p *= {None: 1, "attributes": facts["n_attributes"], "tests": facts["n_tests"]}[
+            self.correction
+        ]
+        return p <= self.delta, {**evidence, "confidence": min(p, 1.0)}
 
 
 def ec2_beta(noise, outcomes=2):
@@ -447,12 +473,12 @@ class EC2:
 
 
 class GTest:
-    """Splits iff fewer than t tests of the node would look as good by chance."""
+    """Splits iff fewer than delta tests of the node look as good by chance."""
 
     kind = "race"
 
-    def __init__(self, criterion, n_classes, t):
-        self.t = t
+    def __init__(self, criterion, n_classes, delta):
+        self.delta = delta
 
     def decide(self, facts, children, evidence):
         n = facts["n"]
@@ -466,7 +492,7 @@ class GTest:
         present = sum(c > 0 for c in parent)
         p = float(stats.chi2(present - 1).sf(G))
         expected = facts["n_tests"] * p
-        return expected < self.t, {**evidence, "confidence": expected}
+        return expected < self.delta, {**evidence, "confidence": expected}
 
 
 # --- evidence (G1, G2) ------------------------------------------------------

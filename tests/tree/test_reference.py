@@ -55,6 +55,16 @@ CASES = {
     "derosa-tight": ("derosa", {"delta": 0.5, "form": "tight"}, reference.DeRosa),
     "derosa-anytime": ("derosa", {"delta": 0.5, "form": "anytime"}, reference.DeRosa),
     "chi2": ("chi2", {"delta": 0.2}, reference.Chi2),
+    "chi2-tests": (
+        "chi2",
+        {"delta": 0.5, "correction": "tests"},
+        reference.Chi2,
+    ),
+    "chi2-attributes": (
+        "chi2",
+        {"delta": 0.5, "correction": "attributes"},
+        reference.Chi2,
+    ),
     "ec2": ("ec2", {"noise": 0.2, "confidence": 0.5}, reference.EC2),
     "evalue": ("evalue", {"delta": 0.3}, reference.EValue),
     "evalue-node": (
@@ -73,7 +83,7 @@ CASES = {
         {"delta": 0.7, "prior_odds": 2.0, "a": 0.5, "choose": "criterion"},
         reference.BayesFactor,
     ),
-    "gtest": ("gtest", {"t": 0.3}, reference.GTest),
+    "gtest": ("gtest", {"delta": 0.3}, reference.GTest),
 }
 CRITERIA = ("gini", "entropy", "kearns_mansour", "error")
 

@@ -348,6 +348,14 @@ def test_exact_test_of_three_classes_by_permuting_labels():
     assert bounds.chi2_pvalue(children) == pytest.approx(hits / len(chosen))
 
 
+def test_tables_are_counted_as_they_are_listed():
+    rows = [3, 0, 5, 2]
+    for left in range(11):
+        listed = list(bounds.tables_with_margins(rows, left))
+        assert len(listed) == len(set(listed)) == bounds.count_tables(rows, left)
+        assert all(sum(t) == left for t in listed)
+
+
 def test_absent_class_costs_no_degree_of_freedom():
     with_absent = bounds.chi2_pvalue([[40, 0, 30], [20, 0, 35]])
     assert with_absent == pytest.approx(bounds.chi2_pvalue([[40, 30], [20, 35]]))
@@ -379,7 +387,7 @@ def test_g_statistic_is_scipy_s():
         np.array(children)[:, :2], correction=False, lambda_="log-likelihood"
     )
     facts = {"n": 31.0, "n_tests": 12.0}
-    bound = bounds.GTest("gini", 3, t=2.0)
+    bound = bounds.GTest("gini", 3, delta=2.0)
     _, evidence = bound.decide(facts, children, {})
     assert evidence["confidence"] == pytest.approx(12 * theirs.pvalue)
 
