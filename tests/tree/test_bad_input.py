@@ -52,6 +52,7 @@ BAD_PARAMETERS = {
     "splitter": ({"splitter": "worst"}, r"'splitter'.*Got 'worst'"),
     "class_weight": ({"class_weight": "even"}, r"'class_weight'.*Got 'even'"),
     "class_weight of a stranger": ({"class_weight": {7: 2.0}}, r"class.*7"),
+    "negative class_weight": ({"class_weight": {0: -1.0}}, r"class_weight.*-1"),
     "random_state": ({"random_state": "seed"}, r"'random_state'.*Got 'seed'"),
     "parameter of the bound": (
         {"bound": CredibleBound(prior="flat")},
@@ -62,7 +63,11 @@ BAD_PARAMETERS = {
 BAD_DATA = {
     "NaN": ((replaced(X, (3, 1), np.nan), Y), {}, r"(?s)contains NaN"),
     "infinity": ((replaced(X, (3, 1), np.inf), Y), {}, r"infinity"),
-    "too large for float32": ((replaced(X, (3, 1), 1e300), Y), {}, r"too large"),
+    "too large for float32": (
+        (replaced(X.astype(float), (3, 1), 1e300), Y),
+        {},
+        r"too large",
+    ),
     "strings": ((X.astype(str).astype(object) + "m", Y), {}, r"convert string"),
     "column of strings": (
         (pd.DataFrame(X, columns=list("abcd")).assign(b="red"), Y),
@@ -245,6 +250,14 @@ def test_constant_features_are_one_leaf(bound):
 
 
 @pytest.mark.parametrize("bound", [None, *BOUNDS])
+def test_class_weight_zero_is_absence(bound):
+    tree = ConfidenceTreeClassifier(bound=bound, class_weight={1: 0.0}).fit(X, Y)
+    probabilities = tree.predict_proba(X)
+    np.testing.assert_array_equal(probabilities[:, 1], 0.0)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("bound", [None, *BOUNDS])
 def test_a_single_row(bound):
     tree = ConfidenceTreeClassifier(bound=bound).fit([[1.0, 2.0]], ["a"])
     assert tree.predict([[5.0, 5.0]]) == ["a"]
@@ -261,18 +274,17 @@ def test_extreme_weights_neither_crash_nor_overflow(bound, weight):
 
 
 def test_many_classes():
-    """Each row its own class: as many as two bytes can hold."""
-    values = np.arange(3000.0).reshape(-1, 1)
+    values = np.arange(9000.0).reshape(-1, 1)
     tree = ConfidenceTreeClassifier(bound=None, max_depth=2)
-    tree.fit(values, np.arange(3000))
+    tree.fit(values, np.arange(9000) // 3)
     assert len(tree.classes_) == 3000
     assert tree.get_n_leaves() == 4
 
 
 def test_more_classes_than_can_be_counted():
-    rows = 65_537
+    labels = np.repeat(np.arange(65_537), 3)
     estimator = fitted(bound=None).set_params(max_depth=1)
     before = state(estimator)
     with pytest.raises(ValueError, match=r"classes.*65"):
-        estimator.fit(np.arange(rows, dtype=np.float32).reshape(-1, 1), np.arange(rows))
+        estimator.fit(labels.reshape(-1, 1), labels)
     assert state(estimator) == before

@@ -219,7 +219,13 @@ def grow_both(problem, bound, expected, criterion):
 def assert_same(tree, node, i=0):
     """Compare the subtree at node i with the reference's."""
     where = f"node {i} (depth {node.depth}, counts {node.counts})"
-    np.testing.assert_allclose(tree.counts[i], node.counts, rtol=1e-12, err_msg=where)
+    np.testing.assert_allclose(
+        tree.counts[i], node.raw_counts, rtol=1e-12, err_msg=where
+    )
+    np.testing.assert_allclose(
+        tree.value[i], node.counts / node.counts.sum(), rtol=1e-12, err_msg=where
+    )
+    assert tree.n_node_samples[i] == len(node.rows), where
     assert tree.depth[i] == node.depth, where
     assert tree.impurity[i] == pytest.approx(node.impurity, abs=1e-12), where
     if node.split is None:
