@@ -130,8 +130,11 @@ def credible_eps(criterion, counts, delta, prior="uniform"):
 class Credible:
     kind = "interval"
 
-    def __init__(self, criterion, n_classes, delta, prior="uniform"):
+    def __init__(
+        self, criterion, n_classes, delta, prior="uniform", pool_weight="pool"
+    ):
         self.criterion, self.delta, self.prior = criterion, delta, prior
+        self.pool_weight = pool_weight
 
     def limit(self, facts):
         eps = credible_eps(
@@ -240,7 +243,7 @@ class Hoeffding(Race):
         )
 
     def radius(self, facts):
-        m = facts["n_fresh"]
+        m = facts["n"] if self.against == "no_split" else facts["n_fresh"]
         return self.range * math.sqrt(math.log(1.0 / self.delta) / (2.0 * m))
 
 
@@ -249,15 +252,21 @@ class HoeffdingInterval:
 
     kind = "interval"
 
-    def __init__(self, criterion, n_classes, delta):
-        self.criterion, self.delta = criterion, delta
-        self.largest = largest_phi(criterion, n_classes)
+    def __init__(self, criterion, n_classes, delta, factor=1.0):
+        self.criterion, self.delta, self.factor = criterion, delta, factor
+        self.largest = self._heterogeneity([1.0] * n_classes)
+
+    def _heterogeneity(self, counts):
+        """Evaluate what the credible rule takes, on the scale of C1 at K = 2."""
+        if self.criterion == "kearns_mansour":
+            return math.sqrt(phi("gini", counts) / 2.0)
+        return phi(self.criterion, counts)
 
     def _clip(self, counts, n, sign):
         if n == 0:
             return self.largest if sign > 0 else 0.0
         radius = self.largest * math.sqrt(math.log(1.0 / self.delta) / (2.0 * n))
-        value = phi(self.criterion, counts) + sign * radius
+        value = self._heterogeneity(counts) + sign * self.factor * radius
         return min(max(value, 0.0), self.largest)
 
     def limit(self, facts):
@@ -291,10 +300,10 @@ def eps_entropy(m, delta, K, r=2, tight=False):
 
 
 def eps_gini(m, delta, K, r=2, tight=False):
-    """C3 eq (5). The printed form is for two classes and outcomes."""
+    """C3 eq (5). Each of r K cells has a share of the printed form's 4 / sqrt(m)."""
     if tight:
         return math.sqrt(2.0 / m * math.log(2.0 / delta)) + r * (1.0 - 1.0 / K) / m
-    return math.sqrt(8.0 / m * math.log(2.0 / delta)) + 4.0 / math.sqrt(m)
+    return math.sqrt(8.0 / m * math.log(2.0 / delta)) + r * K / math.sqrt(m)
 
 
 def eps_kearns_mansour(m, delta, K, r=2, tight=False):
@@ -336,7 +345,9 @@ class DeRosa(Race):
         )
 
     def confidence(self, facts):
-        return math.nan if self.form == "practical" else 1.0 - self.node_delta(facts)
+        if self.form == "practical":
+            return 1.0 - 1.0 / facts["time"]
+        return 1.0 - self.delta
 
 
 # --- tests (D8, D9, G3) -----------------------------------------------------
@@ -450,11 +461,11 @@ def noise_beta_prior(noise, p):
     return numerator / denominator
 
 
-def ec2_confidence(children, depth, noise, outcomes=2, eps=0.0):
+def ec2_confidence(children, depth, beta, eps=0.0):
     """Evaluate D8's delta."""
     parent = [sum(column) for column in zip(*children, strict=True)]
     everything = edges(parent)
-    expected = everything * (1.0 - (1.0 - ec2_beta(noise, outcomes)) ** depth)
+    expected = everything * (1.0 - (1.0 - beta) ** depth)
     excess = edges_cut(children) - expected - eps
     if excess < 0:
         return 0.0
@@ -464,11 +475,25 @@ def ec2_confidence(children, depth, noise, outcomes=2, eps=0.0):
 class EC2:
     kind = "race"
 
-    def __init__(self, criterion, n_classes, noise, confidence):
-        self.noise, self.minimum = noise, confidence
+    def __init__(
+        self,
+        criterion,
+        n_classes,
+        noise,
+        confidence,
+        error_outcomes="uniform",
+        margin=0.0,
+    ):
+        self.noise, self.minimum, self.margin = noise, confidence, margin
+        self.error_outcomes = error_outcomes
 
     def decide(self, facts, children, evidence):
-        confidence = ec2_confidence(children, facts["depth"], self.noise)
+        n = facts["n"]
+        if self.error_outcomes == "uniform":
+            beta = ec2_beta(self.noise, len(children))
+        else:
+            beta = noise_beta_prior(self.noise, [sum(c) / n for c in children])
+        confidence = ec2_confidence(children, facts["depth"], beta, self.margin)
         return confidence >= self.minimum, {**evidence, "confidence": confidence}
 
 

@@ -25,6 +25,8 @@ class Node:
     depth: int
     counts: np.ndarray  # reweighted by class_weight
     raw_counts: np.ndarray  # by sample_weight alone
+    pool: float  # W: labelled and unlabelled weight, or volume
+    box: np.ndarray  # limits of each feature
     impurity: float
     split: "Split | None" = None
     left: "Node | None" = None
@@ -76,6 +78,13 @@ def as_bound_sees(counts, weight):
     return [float(c) for c in (counts * (weight / total) if total > 0 else counts)]
 
 
+def _cut_box(box, test, end):
+    """Limits of the left child (end=1) or the right one (end=0)."""
+    box = box.copy()
+    box[test.feature, end] = test.threshold
+    return box
+
+
 class _Grower:
     def __init__(
         self,
@@ -108,6 +117,11 @@ class _Grower:
         self.class_weight = (
             np.ones(n_classes) if class_weight is None else np.asarray(class_weight)
         )
+        self.pool_weight = getattr(self.bound, "pool_weight", "pool")
+        if self.pool_weight == "labelled":
+            self.X_pool = self.X_pool[:0]
+        table = np.vstack([self.X, self.X_pool]).astype(float)
+        self.root_box = np.column_stack([table.min(axis=0), table.max(axis=0)])
         self.total_weight = float(self.w.sum())
         self.total_reweighted = float((self.w * self.class_weight[self.y]).sum())
         self.rules = rules
@@ -115,7 +129,14 @@ class _Grower:
     def counts_of(self, rows):
         return np.array([self.w[rows][self.y[rows] == k].sum() for k in range(self.K)])
 
-    def make_node(self, rows, pool_rows, depth):
+    def weight_of(self, labelled, unlabelled, box):
+        """W of a node: rows, or the share of the root's volume."""
+        if self.pool_weight != "volume":
+            return labelled + unlabelled
+        sides, whole = np.diff(box)[:, 0], np.diff(self.root_box)[:, 0]
+        return float(np.prod(sides[whole > 0] / whole[whole > 0]))
+
+    def make_node(self, rows, pool_rows, depth, box):
         raw = self.counts_of(rows)
         counts = raw * self.class_weight
         return Node(
@@ -124,6 +145,8 @@ class _Grower:
             depth=depth,
             counts=counts,
             raw_counts=raw,
+            pool=self.weight_of(float(raw.sum()), len(pool_rows), box),
+            box=box,
             impurity=impurity(self.criterion, counts),
         )
 
@@ -132,7 +155,7 @@ class _Grower:
             "n_classes": self.K,
             "counts": as_bound_sees(node.counts, node.weight),
             "n": node.weight,
-            "pool": node.weight + len(node.pool_rows),
+            "pool": node.pool,
             "n_fresh": node.weight,
             "n_tests": n_tests,
             "time": self.total_weight,
@@ -164,9 +187,9 @@ class _Grower:
         return result
 
     def _count(self, node, test):
-        for side, pool_side in (
-            (test.goes_left, test.pool_goes_left),
-            (~test.goes_left, ~test.pool_goes_left),
+        for side, pool_side, box in (
+            (test.goes_left, test.pool_goes_left, _cut_box(node.box, test, 1)),
+            (~test.goes_left, ~test.pool_goes_left, _cut_box(node.box, test, 0)),
         ):
             raw = self.counts_of(node.rows[side])
             weight = float(raw.sum())
@@ -174,7 +197,7 @@ class _Grower:
             test.counts.append([float(c) for c in counts])
             test.bound_counts.append(as_bound_sees(counts, weight))
             test.weights.append(weight)
-            test.pool.append(weight + int(pool_side.sum()))
+            test.pool.append(self.weight_of(weight, int(pool_side.sum()), box))
 
     def examine(self, node):
         """Return the split of a node, or None."""
@@ -267,10 +290,16 @@ class _Grower:
         left = self.X[node.rows, feature].astype(float) <= threshold
         pool_left = self.X_pool[node.pool_rows, feature].astype(float) <= threshold
         node.left = self.make_node(
-            node.rows[left], node.pool_rows[pool_left], node.depth + 1
+            node.rows[left],
+            node.pool_rows[pool_left],
+            node.depth + 1,
+            _cut_box(node.box, node.split, 1),
         )
         node.right = self.make_node(
-            node.rows[~left], node.pool_rows[~pool_left], node.depth + 1
+            node.rows[~left],
+            node.pool_rows[~pool_left],
+            node.depth + 1,
+            _cut_box(node.box, node.split, 0),
         )
 
     def grow_depth_first(self, node):
@@ -352,7 +381,10 @@ def grow(
         },
     )
     root = grower.make_node(
-        np.arange(len(grower.X)), np.arange(len(grower.X_pool)), depth=0
+        np.arange(len(grower.X)),
+        np.arange(len(grower.X_pool)),
+        depth=0,
+        box=grower.root_box,
     )
     if max_leaf_nodes is None:
         grower.grow_depth_first(root)

@@ -11,100 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from reference import bounds as reference
+from reference.cases import CASES, CRITERIA, settings_of
+from reference.cases import PAIRS as BOUND_PAIRS
 from reference.tree import grow
 from sklearn.utils.class_weight import compute_class_weight
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds._registry import BOUNDS
 
-# Every bound as published and in its other forms, with parameters lax enough to
-# split small tables: name in the registry, parameters, reference.
-CASES = {
-    "credible": ("credible", {"delta": 0.1}, reference.Credible),
-    "credible-perks": (
-        "credible",
-        {"delta": 0.3, "prior": "perks"},
-        reference.Credible,
-    ),
-    "possibilistic": ("possibilistic", {"delta": 0.05}, reference.Possibilistic),
-    "possibilistic-all": (
-        "possibilistic",
-        {"delta": 0.3, "correction": "all_tests"},
-        reference.Possibilistic,
-    ),
-    "hoeffding": ("hoeffding", {"delta": 0.3}, reference.Hoeffding),
-    "hoeffding-factor": (
-        "hoeffding",
-        {"delta": 0.5, "factor": 2.0},
-        reference.Hoeffding,
-    ),
-    "hoeffding-no-split": (
-        "hoeffding",
-        {"delta": 0.2, "against": "no_split"},
-        reference.Hoeffding,
-    ),
-    "hoeffding-interval": (
-        "hoeffding",
-        {"delta": 0.2, "against": "no_split", "variant": "interval"},
-        reference.HoeffdingInterval,
-    ),
-    "mcdiarmid": ("mcdiarmid", {"delta": 0.5}, reference.McDiarmid),
-    "derosa": ("derosa", {"c": 0.02}, reference.DeRosa),
-    "derosa-paper": ("derosa", {"delta": 0.5, "form": "paper"}, reference.DeRosa),
-    "derosa-tight": ("derosa", {"delta": 0.5, "form": "tight"}, reference.DeRosa),
-    "derosa-anytime": ("derosa", {"delta": 0.5, "form": "anytime"}, reference.DeRosa),
-    "chi2": ("chi2", {"delta": 0.2}, reference.Chi2),
-    "chi2-tests": (
-        "chi2",
-        {"delta": 0.5, "correction": "tests"},
-        reference.Chi2,
-    ),
-    "chi2-attributes": (
-        "chi2",
-        {"delta": 0.5, "correction": "attributes"},
-        reference.Chi2,
-    ),
-    "ec2": ("ec2", {"noise": 0.2, "confidence": 0.5}, reference.EC2),
-    "evalue": ("evalue", {"delta": 0.3}, reference.EValue),
-    "evalue-node": (
-        "evalue",
-        {"delta": 0.5, "per_path": False, "a": 1.0},
-        reference.EValue,
-    ),
-    "evalue-criterion": (
-        "evalue",
-        {"delta": 0.3, "choose": "criterion"},
-        reference.EValue,
-    ),
-    "bayes_factor": ("bayes_factor", {}, reference.BayesFactor),
-    "bayes_factor-criterion": (
-        "bayes_factor",
-        {"delta": 0.7, "prior_odds": 2.0, "a": 0.5, "choose": "criterion"},
-        reference.BayesFactor,
-    ),
-    "gtest": ("gtest", {"delta": 0.3}, reference.GTest),
-}
-CRITERIA = ("gini", "entropy", "kearns_mansour", "error")
-
-
-def settings_of(case, criterion, n_classes):
-    """Return the bound of a tree and the bound of the reference."""
-    if case == "none":
-        return None, reference.NoBound(criterion, n_classes)
-    name, parameters, make = CASES[case]
-    expected = {k: v for k, v in parameters.items() if k != "variant"}
-    if make is reference.HoeffdingInterval:
-        del expected["against"]
-    return BOUNDS[name](**parameters), make(criterion, n_classes, **expected)
-
-
-PAIRS = [("none", criterion) for criterion in CRITERIA] + [
-    (case, criterion)
-    for case, (name, _, _) in CASES.items()
-    if name in BOUNDS
-    for criterion in BOUNDS[name].criteria
-]
+PAIRS = [("none", criterion) for criterion in CRITERIA] + BOUND_PAIRS
 
 
 def test_every_bound_has_a_reference():

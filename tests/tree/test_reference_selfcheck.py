@@ -175,7 +175,7 @@ def test_first_split_of_both_readings_of_hoeffding(purity, gain, interval):
 
     def by_gain(n):
         bound = bounds.Hoeffding("entropy", 2, 0.1, against="no_split")
-        facts = {"counts": [n, n], "n_fresh": 2 * n}
+        facts = {"counts": [n, n], "n": 2 * n}
         score = criteria.total("entropy", children(n)) / (2 * n)
         evidence = {"score": score, "rival_score": math.inf, "rival_feature": -1}
         return bound.decide(facts, children(n), evidence)[0]
@@ -376,7 +376,9 @@ def test_ec2_is_a_depth_limit_on_even_splits(noise, depth):
     children = [[500, 500], [500, 500]]
     assert criteria.edges_cut(children) == pytest.approx(0.75 * 1000 * 1000)
     deepest = max(
-        h for h in range(20) if bounds.ec2_confidence(children, h, noise) > 0.5
+        h
+        for h in range(20)
+        if bounds.ec2_confidence(children, h, bounds.ec2_beta(noise)) > 0.5
     )
     assert deepest == depth
 
