@@ -75,14 +75,14 @@ def ask_reference(bound, node, criterion):
             for c, pool in zip(children, node["pool"], strict=True)
         )
         answer = {
-            "parent_limit": limit / facts["pool"],
-            "child_limit": cost / facts["pool"],
+            "parent_limit": limit / facts[bound.per],
+            "child_limit": cost / facts[bound.per],
         }
         return cost < limit, answer, abs(cost - limit) / max(limit, 1e-300)
     if bound.kind == "evidence":
         log_evidence = bound.log_evidence(facts, children)
         split, confidence = bound.decide(facts, log_evidence)
-        return split, {"log_evidence": log_evidence, "confidence": confidence}, 1.0
+        return split, {"confidence": confidence}, 1.0
     score = total(criterion, children) / node["n"]
     rival = rival_of(node, criterion)
     evidence = {

@@ -10,7 +10,8 @@ with (split, evidence), evidence being a dictionary with fields of
 Each class has a ``kind``:
 
 race      decide(facts, children, evidence)
-interval  limit(facts), cost(facts, counts, n, pool, r): it chooses the test
+interval  limit(facts), cost(facts, counts, n, pool, r): it chooses the test;
+          `per` is the fact by which both are divided in the evidence
 evidence  log_evidence(facts, children), decide(facts, log_mean) -> (split,
           confidence): it may choose
 """
@@ -129,6 +130,7 @@ def credible_eps(criterion, counts, delta, prior="uniform"):
 
 class Credible:
     kind = "interval"
+    per = "pool"
 
     def __init__(
         self, criterion, n_classes, delta, prior="uniform", pool_weight="pool"
@@ -173,6 +175,7 @@ def dunn_sidak(gamma, r):
 
 class Possibilistic:
     kind = "interval"
+    per = "n"  # paper B knows no unlabelled rows
 
     def __init__(self, criterion, n_classes, delta, correction="branches"):
         self.delta, self.correction = delta, correction
@@ -251,6 +254,7 @@ class HoeffdingInterval:
     """The credible rule with heterogeneity +- a Hoeffding radius (A5 b)."""
 
     kind = "interval"
+    per = "pool"
 
     def __init__(self, criterion, n_classes, delta, factor=1.0):
         self.criterion, self.delta, self.factor = criterion, delta, factor

@@ -257,8 +257,8 @@ class _Grower:
         ]
         best = first_lowest(costs, TIE * facts["pool"])
         evidence = {
-            "parent_limit": limit / facts["pool"],
-            "child_limit": costs[best] / facts["pool"],
+            "parent_limit": limit / facts[self.bound.per],
+            "child_limit": costs[best] / facts[self.bound.per],
         }
         return tests[best], costs[best] < limit, evidence
 

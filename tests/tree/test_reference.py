@@ -140,7 +140,6 @@ def assert_same(tree, node, i=0):
     np.testing.assert_allclose(
         tree.value[i], node.counts / node.counts.sum(), rtol=1e-12, err_msg=where
     )
-    assert tree.n_node_samples[i] == len(node.rows), where
     assert tree.depth[i] == node.depth, where
     assert tree.impurity[i] == pytest.approx(node.impurity, abs=1e-12), where
     if node.split is None:
