@@ -1,0 +1,137 @@
+"""Every kernel answers as its slow reference does, for any node one can describe.
+
+Trees on small tables never visit most of these nodes: deep, huge, fractional,
+with a long stream or many attributes behind them.
+"""
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from reference.cases import CASES, PAIRS, settings_of
+from reference.criteria import phi, total
+
+from skconftree.bounds._registry import BOUNDS
+
+
+def test_every_bound_has_a_reference():
+    assert set(BOUNDS) <= {name for name, _, _ in CASES.values()}
+
+
+counts = st.one_of(
+    st.integers(0, 9),
+    st.integers(0, 9_999),
+    st.floats(0.0, 50.0).map(lambda x: round(x, 3)),
+)
+
+
+@st.composite
+def nodes(draw):
+    K = draw(st.sampled_from([2, 3, 5]), label="classes")
+    children = draw(
+        st.lists(st.lists(counts, min_size=K, max_size=K), min_size=2, max_size=2),
+        label="children",
+    )
+    # A tree asks about nodes of at least one row each and two classes.
+    assume(all(sum(c) >= 1 for c in children))
+    assume(sum(sum(column) > 0 for column in zip(*children, strict=True)) > 1)
+    n = float(sum(map(sum, children)))
+    unlabelled = draw(st.sampled_from([[0, 0], [0, 7], [500, 3]]), label="unlabelled")
+    return {
+        "children": [[float(x) for x in c] for c in children],
+        "pool": [sum(c) + u for c, u in zip(children, unlabelled, strict=True)],
+        "n": n,
+        "n_tests": draw(st.integers(1, 10_000), label="tests"),
+        "time": n + draw(st.integers(0, 10**6), label="later rows"),
+        "depth": draw(st.integers(0, 30), label="depth"),
+        "attributes": draw(st.integers(1, 1000), label="attributes"),
+        "attempt": draw(st.integers(1, 100), label="attempt"),
+        "share": draw(st.sampled_from([1.0, 0.5]), label="fresh share"),
+        "rival": draw(
+            st.one_of(st.none(), st.floats(0.0, 1.0), st.just("no split")),
+            label="rival",
+        ),
+    }
+
+
+def ask_reference(bound, node, criterion):
+    children = node["children"]
+    parent = [sum(column) for column in zip(*children, strict=True)]
+    facts = {
+        "n_classes": len(parent),
+        "counts": parent,
+        "n": node["n"],
+        "pool": float(sum(node["pool"])),
+        "n_fresh": node["n"] * node["share"],
+        "n_tests": node["n_tests"],
+        "time": node["time"],
+        "n_attributes": node["attributes"],
+        "attempt": node["attempt"],
+        "depth": node["depth"],
+    }
+    if bound.kind == "interval":
+        limit = bound.limit(facts)
+        cost = sum(
+            bound.cost(facts, c, sum(c), pool, r=len(children))
+            for c, pool in zip(children, node["pool"], strict=True)
+        )
+        answer = {
+            "parent_limit": limit / facts[bound.per],
+            "child_limit": cost / facts[bound.per],
+        }
+        return cost < limit, answer, abs(cost - limit) / max(limit, 1e-300)
+    if bound.kind == "evidence":
+        log_evidence = bound.log_evidence(facts, children)
+        split, confidence = bound.decide(facts, log_evidence)
+        return split, {"confidence": confidence}, 1.0
+    score = total(criterion, children) / node["n"]
+    rival = rival_of(node, criterion)
+    evidence = {
+        "score": score,
+        "rival_score": math.inf if rival is None else rival,
+        "rival_feature": -1 if rival is None else 1,
+    }
+    split, answer = bound.decide(facts, children, evidence)
+    margin = 1.0
+    if "radius" in answer:
+        gap = answer["rival_score"] - score - bound.factor * answer["radius"]
+        margin = min(abs(gap), abs(phi(criterion, parent) - score))
+    del answer["rival_feature"]
+    return split, answer, margin
+
+
+def rival_of(node, criterion):
+    if node["rival"] == "no split":
+        parent = [sum(column) for column in zip(*node["children"], strict=True)]
+        return phi(criterion, parent)
+    return node["rival"]
+
+
+@pytest.mark.parametrize(("case", "criterion"), PAIRS)
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+@given(node=nodes())
+def test_same_answer(case, criterion, node):
+    bound, reference = settings_of(case, criterion, len(node["children"][0]))
+    split, expected, margin = ask_reference(reference, node, criterion)
+    answer = bound.evaluate(
+        node["children"],
+        criterion=criterion,
+        pool=node["pool"],
+        n_tests=node["n_tests"],
+        time=node["time"],
+        depth=node["depth"],
+        attributes=node["attributes"],
+        attempt=node["attempt"],
+        n_fresh=node["n"] * node["share"],
+        rival=rival_of(node, criterion),
+    )
+    for field, value in expected.items():
+        assert getattr(answer, field) == pytest.approx(value, rel=1e-8, abs=1e-10), (
+            field
+        )
+    assume(margin > 1e-9)
+    assert answer.split == split

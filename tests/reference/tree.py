@@ -1,0 +1,393 @@
+"""A slow, obvious decision tree: the compiled one must grow the same nodes.
+
+Every candidate test of a node is written out with the class counts of its two
+sides; nothing is updated, cached or skipped.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .bounds import NoBound
+from .criteria import TIE, best_by_criterion, first_lowest, impurity, total
+
+EPSILON = float(np.finfo(float).eps)
+
+
+@dataclass(eq=False)
+class Node:
+    """A node; ``split`` is None at a leaf."""
+
+    rows: np.ndarray  # labelled rows that reach the node
+    pool_rows: np.ndarray  # unlabelled ones
+    depth: int
+    counts: np.ndarray  # reweighted by class_weight
+    raw_counts: np.ndarray  # by sample_weight alone
+    pool: float  # W: labelled and unlabelled weight, or volume
+    box: np.ndarray  # limits of each feature
+    impurity: float
+    split: "Split | None" = None
+    left: "Node | None" = None
+    right: "Node | None" = None
+    ambiguous: bool = False  # best first met equals that differ by rounding
+
+    @property
+    def weight(self):
+        return float(self.raw_counts.sum())
+
+    def walk(self):
+        """Every node, each parent before its children, left before right."""
+        yield self
+        if self.left is not None:
+            yield from self.left.walk()
+            yield from self.right.walk()
+
+
+@dataclass
+class Split:
+    feature: int
+    threshold: float
+    evidence: dict
+    improvement: float  # N_t / N * decrease of impurity
+
+
+@dataclass(eq=False)
+class Candidate:
+    feature: int
+    threshold: float
+    goes_left: np.ndarray
+    pool_goes_left: np.ndarray
+    counts: list = field(default_factory=list)  # of both sides, as the criterion sees
+    bound_counts: list = field(default_factory=list)  # as the bound sees
+    weights: list = field(default_factory=list)  # sample_weight on both sides
+    pool: list = field(default_factory=list)  # labelled and unlabelled weight
+
+
+def cut_between(lo, hi):
+    """Midpoint of two float32 values, the lower one if there is none between."""
+    lo, hi = float(lo), float(hi)
+    middle = lo / 2 + hi / 2
+    return lo if middle >= hi or math.isinf(middle) else middle
+
+
+def as_bound_sees(counts, weight):
+    """Reweighted proportions on the scale of the sample weight behind them."""
+    total = counts.sum()
+    return [float(c) for c in (counts * (weight / total) if total > 0 else counts)]
+
+
+def _cut_box(box, test, end):
+    """Limits of the left child (end=1) or the right one (end=0)."""
+    box = box.copy()
+    box[test.feature, end] = test.threshold
+    return box
+
+
+class _Grower:
+    def __init__(
+        self,
+        X,
+        y,
+        n_classes,
+        criterion,
+        bound,
+        sample_weight,
+        X_pool,
+        class_weight,
+        rules,
+    ):
+        self.X = np.asarray(X, dtype=np.float32)
+        self.y = np.asarray(y)
+        self.K = n_classes
+        self.criterion = criterion
+        self.bound = bound if bound is not None else NoBound(criterion, n_classes)
+        self.w = (
+            np.ones(len(self.X))
+            if sample_weight is None
+            else np.asarray(sample_weight, dtype=float)
+        )
+        keep = self.w > 0
+        self.X, self.y, self.w = self.X[keep], self.y[keep], self.w[keep]
+        shape = (0, self.X.shape[1])
+        self.X_pool = np.asarray(
+            np.empty(shape) if X_pool is None else X_pool, dtype=np.float32
+        )
+        self.class_weight = (
+            np.ones(n_classes) if class_weight is None else np.asarray(class_weight)
+        )
+        self.pool_weight = getattr(self.bound, "pool_weight", "pool")
+        if self.pool_weight == "labelled":
+            self.X_pool = self.X_pool[:0]
+        table = np.vstack([self.X, self.X_pool]).astype(float)
+        self.root_box = np.column_stack([table.min(axis=0), table.max(axis=0)])
+        self.total_weight = float(self.w.sum())
+        self.total_reweighted = float((self.w * self.class_weight[self.y]).sum())
+        self.rules = rules
+
+    def counts_of(self, rows):
+        return np.array([self.w[rows][self.y[rows] == k].sum() for k in range(self.K)])
+
+    def weight_of(self, labelled, unlabelled, box):
+        """W of a node: rows, or the share of the root's volume."""
+        if self.pool_weight != "volume":
+            return labelled + unlabelled
+        sides, whole = np.diff(box)[:, 0], np.diff(self.root_box)[:, 0]
+        return float(np.prod(sides[whole > 0] / whole[whole > 0]))
+
+    def make_node(self, rows, pool_rows, depth, box):
+        raw = self.counts_of(rows)
+        counts = raw * self.class_weight
+        return Node(
+            rows=rows,
+            pool_rows=pool_rows,
+            depth=depth,
+            counts=counts,
+            raw_counts=raw,
+            pool=self.weight_of(float(raw.sum()), len(pool_rows), box),
+            box=box,
+            impurity=impurity(self.criterion, counts),
+        )
+
+    def facts_of(self, node, n_tests):
+        return {
+            "n_classes": self.K,
+            "counts": as_bound_sees(node.counts, node.weight),
+            "n": node.weight,
+            "pool": node.pool,
+            "n_fresh": node.weight,
+            "n_tests": n_tests,
+            "time": self.total_weight,
+            "n_attributes": self.X.shape[1],
+            "attempt": 1,
+            "depth": node.depth,
+        }
+
+    def candidates(self, node):
+        result = []
+        for feature in range(self.X.shape[1]):
+            x = self.X[node.rows, feature]
+            values = np.unique(x)
+            for lo, hi in itertools.pairwise(values):
+                threshold = cut_between(lo, hi)
+                test = Candidate(
+                    feature=feature,
+                    threshold=threshold,
+                    goes_left=x.astype(float) <= threshold,
+                    pool_goes_left=self.X_pool[node.pool_rows, feature].astype(float)
+                    <= threshold,
+                )
+                self._count(node, test)
+                lightest = max(
+                    self.rules["min_samples_leaf"], self.rules["min_weight_leaf"]
+                )
+                if min(test.weights) >= lightest:
+                    result.append(test)
+        return result
+
+    def _count(self, node, test):
+        for side, pool_side, box in (
+            (test.goes_left, test.pool_goes_left, _cut_box(node.box, test, 1)),
+            (~test.goes_left, ~test.pool_goes_left, _cut_box(node.box, test, 0)),
+        ):
+            raw = self.counts_of(node.rows[side])
+            weight = float(raw.sum())
+            counts = raw * self.class_weight
+            test.counts.append([float(c) for c in counts])
+            test.bound_counts.append(as_bound_sees(counts, weight))
+            test.weights.append(weight)
+            test.pool.append(self.weight_of(weight, int(pool_side.sum()), box))
+
+    def examine(self, node):
+        """Return the split of a node, or None."""
+        rules, weight = self.rules, node.weight
+        if (
+            (rules["max_depth"] is not None and node.depth >= rules["max_depth"])
+            or weight < rules["min_samples_split"]
+            or weight < 2 * rules["min_samples_leaf"]
+            or weight < 2 * rules["min_weight_leaf"]
+            or node.impurity <= EPSILON
+        ):
+            return None
+        tests = self.candidates(node)
+        if not tests:
+            return None
+        facts = self.facts_of(node, n_tests=float(len(tests)))
+        ask = {
+            "race": self._ask_race,
+            "interval": self._ask_interval,
+            "evidence": self._ask_evidence,
+        }[self.bound.kind]
+        chosen, accepted, evidence = ask(node, tests, facts)
+        if not accepted:
+            return None
+        improvement = self.improvement(node, chosen)
+        if improvement + EPSILON < rules["min_impurity_decrease"]:
+            return None
+        evidence["n_tests"] = facts["n_tests"]
+        evidence["score"] = total(self.criterion, chosen.counts) / node.counts.sum()
+        return Split(chosen.feature, chosen.threshold, evidence, improvement)
+
+    def _ask_race(self, node, tests, facts):
+        n = float(node.counts.sum())
+        best, rival, scores = best_by_criterion(
+            self.criterion, [t.feature for t in tests], [t.counts for t in tests], n
+        )
+        evidence = {
+            "score": scores[best] / n,
+            "rival_score": math.inf if rival is None else scores[rival] / n,
+            "rival_feature": -1 if rival is None else tests[rival].feature,
+        }
+        accepted, evidence = self.bound.decide(
+            facts, tests[best].bound_counts, evidence
+        )
+        return tests[best], accepted, evidence
+
+    def _ask_interval(self, node, tests, facts):
+        limit = self.bound.limit(facts)
+        costs = [
+            sum(
+                self.bound.cost(facts, counts, weight, pool, r=2)
+                for counts, weight, pool in zip(
+                    t.bound_counts, t.weights, t.pool, strict=True
+                )
+            )
+            for t in tests
+        ]
+        best = first_lowest(costs, TIE * facts["pool"])
+        evidence = {
+            "parent_limit": limit / facts[self.bound.per],
+            "child_limit": costs[best] / facts[self.bound.per],
+        }
+        return tests[best], costs[best] < limit, evidence
+
+    def _ask_evidence(self, node, tests, facts):
+        logs = [self.bound.log_evidence(facts, t.bound_counts) for t in tests]
+        own = [t.feature for t in tests]
+        log_weights = [-math.log(len(set(own))) - math.log(own.count(f)) for f in own]
+        terms = [a + b for a, b in zip(logs, log_weights, strict=True)]
+        top = max(terms)
+        log_mean = top + math.log(sum(math.exp(t - top) for t in terms))
+        if self.bound.choose == "criterion":
+            best, _, _ = best_by_criterion(
+                self.criterion, own, [t.counts for t in tests], float(node.counts.sum())
+            )
+        else:
+            best = first_lowest([-v for v in logs], TIE * facts["n"])
+        accepted, confidence = self.bound.decide(facts, log_mean)
+        return tests[best], accepted, {"confidence": confidence}
+
+    def improvement(self, node, test):
+        n = sum(map(sum, test.counts))
+        children = sum(sum(c) / n * impurity(self.criterion, c) for c in test.counts)
+        share = node.counts.sum() / self.total_reweighted
+        return float(share * (node.impurity - children))
+
+    def split(self, node):
+        """Attach the children that ``node.split`` makes."""
+        feature, threshold = node.split.feature, node.split.threshold
+        left = self.X[node.rows, feature].astype(float) <= threshold
+        pool_left = self.X_pool[node.pool_rows, feature].astype(float) <= threshold
+        node.left = self.make_node(
+            node.rows[left],
+            node.pool_rows[pool_left],
+            node.depth + 1,
+            _cut_box(node.box, node.split, 1),
+        )
+        node.right = self.make_node(
+            node.rows[~left],
+            node.pool_rows[~pool_left],
+            node.depth + 1,
+            _cut_box(node.box, node.split, 0),
+        )
+
+    def grow_depth_first(self, node):
+        node.split = self.examine(node)
+        if node.split is not None:
+            self.split(node)
+            self.grow_depth_first(node.left)
+            self.grow_depth_first(node.right)
+
+    def grow_best_first(self, root, max_leaf_nodes):
+        """Split the leaf with the largest improvement, the oldest of equals."""
+        leaves = [(root, self.examine(root))]
+        for _ in range(max_leaf_nodes - 1):
+            open_leaves = [pair for pair in leaves if pair[1] is not None]
+            if not open_leaves:
+                break
+            node, split = max(open_leaves, key=lambda pair: pair[1].improvement)
+            root.ambiguous |= any(
+                other is not node and abs(rival.improvement - split.improvement) < 1e-11
+                for other, rival in open_leaves
+            )
+            leaves = [pair for pair in leaves if pair[0] is not node]
+            node.split = split
+            self.split(node)
+            for child in (node.left, node.right):
+                leaves.append((child, self.examine(child)))
+
+
+def grow(
+    X,
+    y,
+    *,
+    n_classes,
+    criterion="gini",
+    bound=None,
+    sample_weight=None,
+    X_pool=None,
+    class_weight=None,
+    max_depth=None,
+    min_samples_split=2,
+    min_samples_leaf=1,
+    min_weight_fraction_leaf=0.0,
+    max_leaf_nodes=None,
+    min_impurity_decrease=0.0,
+):
+    """Grow a tree and return its root.
+
+    Parameters
+    ----------
+    y : array of int
+        Class indices.
+    bound : object of reference.bounds or None
+    class_weight : array of shape (n_classes,) or None
+    min_samples_split, min_samples_leaf : int or float
+        A float is a share of the total weight, rounded up.
+    """
+    weight = len(X) if sample_weight is None else float(np.sum(sample_weight))
+
+    def absolute(value, smallest):
+        if isinstance(value, float):
+            return max(math.ceil(value * weight), smallest)
+        return value
+
+    grower = _Grower(
+        X,
+        y,
+        n_classes,
+        criterion,
+        bound,
+        sample_weight,
+        X_pool,
+        class_weight,
+        rules={
+            "max_depth": max_depth,
+            "min_samples_split": absolute(min_samples_split, 2),
+            "min_samples_leaf": absolute(min_samples_leaf, 1),
+            "min_weight_leaf": min_weight_fraction_leaf * weight,
+            "min_impurity_decrease": min_impurity_decrease,
+        },
+    )
+    root = grower.make_node(
+        np.arange(len(grower.X)),
+        np.arange(len(grower.X_pool)),
+        depth=0,
+        box=grower.root_box,
+    )
+    if max_leaf_nodes is None:
+        grower.grow_depth_first(root)
+    else:
+        grower.grow_best_first(root, max_leaf_nodes)
+    return root
