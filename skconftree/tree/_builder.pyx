@@ -5,7 +5,8 @@ import numpy as np
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from skconftree.tree._splitter cimport NodeRecord, Split, Splitter
+from skconftree.tree._node cimport NodeRecord
+from skconftree.tree._splitter cimport Split, Splitter
 from skconftree.tree._tree cimport Tree
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
@@ -137,7 +138,7 @@ cdef class Builder:
         return 0
 
     cdef float64_t _impurity(self, const float64_t* counts) noexcept nogil:
-        cdef float64_t n = self.splitter._to_seen(counts, self.splitter.scaled)
+        cdef float64_t n = self.splitter.to_seen(counts, self.splitter.scaled)
         return self.splitter.criterion.impurity(self.splitter.scaled, n)
 
     cdef bint _may_split(self, intp_t node) noexcept nogil:

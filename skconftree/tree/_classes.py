@@ -27,6 +27,9 @@ from ._export import feature_labels
 from ._grow import grow
 
 
+MAX_CLASSES = np.iinfo(np.uint16).max - 1     # one more value marks a missing label
+
+
 class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
     """A decision tree that splits only where a confidence statement allows it.
 
@@ -43,8 +46,8 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         ``"possibilistic"``, ``"hoeffding"``, ...), an object of
         :mod:`skconftree.bounds`, or None to split wherever impurity can fall
         (plain CART).
-    criterion : {"gini", "entropy", "log_loss", "kearns_mansour", "error"} or None, \
-            default=None
+    criterion : {"gini", "entropy", "log_loss", "kearns_mansour", "error", \
+            "gain_ratio", "ec2"} or None, default=None
         Impurity of a node. None takes the first criterion the bound is defined
         for (``"gini"`` without a bound). An interval bound measures the
         heterogeneity of this name.
@@ -232,6 +235,11 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
             X, y, weight = self._drop_weightless(X, y, sample_weight)
             self.classes_, y = np.unique(y, return_inverse=True)
             self.n_classes_ = len(self.classes_)
+            if self.n_classes_ > MAX_CLASSES:
+                raise ValueError(
+                    f"y has {self.n_classes_} classes; at most {MAX_CLASSES} are "
+                    f"supported."
+                )
             class_weight = self._resolve_class_weight(y, weight)
             if class_weight is not None and not class_weight.all():
                 kept = class_weight[y] > 0.0

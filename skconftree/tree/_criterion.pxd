@@ -9,13 +9,24 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
 cdef class Criterion(Score):
+    cdef readonly bint by_ratio         # features compete by gain ratio
     cdef readonly float64_t unit        # scikit-learn's impurity = unit * phi
     cdef const float64_t* total         # [n_classes] counts of the node being scanned
     cdef float64_t n                    # their sum
-    cdef float64_t phi_total            # sum over classes of phi(count), additive criteria
     cdef float64_t[::1] _table          # phi of whole numbers
     cdef float64_t* table
     cdef intp_t table_size              # 0 unless every count is a whole number
 
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil
     cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil
+
+
+cdef class Gini(Criterion):
+    pass
+
+
+cdef class Entropy(Criterion):
+    cdef float64_t xlogx(self, float64_t count) noexcept nogil
+
+
+cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogil

@@ -121,9 +121,12 @@ cdef class Entropy(Criterion):
         return 0.5 * count * log2(count) if count > 0.0 else 0.0
 
     cdef inline float64_t xlogx(self, float64_t count) noexcept nogil:
+        # a difference of fractional sums may fall a rounding below zero
+        if count <= 0.0:
+            return 0.0
         if count < self.table_size:
             return self.table[<intp_t> count]
-        return 0.5 * count * log2(count) if count > 0.0 else 0.0
+        return 0.5 * count * log2(count)
 
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
         cdef float64_t total = self.xlogx(n)
@@ -209,10 +212,66 @@ cdef class Error(Criterion):
             out[i] = self.n - largest_left - largest_right
 
 
+cdef class GainRatio(Entropy):
+    """Entropy within a feature; features compete by their gain ratios."""
+
+    def __init__(self, intp_t n_classes):
+        super().__init__(n_classes)
+        self.by_ratio = True
+
+
+cdef class EC2(Gini):
+    """Equivalence class edge cutting.
+
+    An edge joins two rows of different classes. The best test cuts the most edges
+    in expectation; the score is what remains, as a share of all pairs, so that no
+    split has the Gini index.
+    """
+
+    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+        cdef intp_t i, c
+        cdef intp_t K = self.n_classes
+        cdef float64_t n = self.n
+        cdef float64_t nl, nr, rest, squares_left, squares_right
+        cdef const float64_t* left
+        for i in range(tests.size):
+            nl = tests.n_left[i]
+            nr = n - nl
+            if tests.phi_left != NULL:
+                squares_left = tests.phi_left[i]
+                squares_right = tests.phi_right[i]
+            else:
+                left = tests.left + i * K
+                squares_left = 0.0
+                squares_right = 0.0
+                for c in range(K):
+                    rest = self.total[c] - left[c]
+                    squares_left += left[c] * left[c]
+                    squares_right += rest * rest
+            out[i] = (
+                nl * (nl * nl - squares_left) + nr * (nr * nr - squares_right)
+            ) / (n * n)
+
+
+cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogil:
+    # Half the entropy, in bits, of which outcome a row has.
+    cdef float64_t n = 0.0
+    cdef float64_t entropy = 0.0
+    cdef intp_t z
+    for z in range(r):
+        n += weights[z]
+    for z in range(r):
+        if weights[z] > 0.0:
+            entropy -= weights[z] / n * log2(weights[z] / n)
+    return 0.5 * entropy
+
+
 CRITERIA = {
     "entropy": Entropy,
     "log_loss": Entropy,
     "gini": Gini,
     "kearns_mansour": KearnsMansour,
     "error": Error,
+    "gain_ratio": GainRatio,
+    "ec2": EC2,
 }

@@ -1,0 +1,98 @@
+# NodeScan: the features of one node, walked from the training columns.
+#
+# Three scales of class counts (equal unless class_weight is given): as they are
+# (`counts`), reweighted (`seen`: the criterion's) and reweighted but scaled back
+# to the node's own total (`facts`: the bound's).
+#
+# A test of a node is a feature and a cut: the number of rows that go left, in
+# ascending order of the value, if the feature is SORTED; the largest code that
+# goes left, if it is CODED.
+
+from skconftree.bounds._contract cimport NodeFacts
+from skconftree.tree._columns cimport Column, Columns
+from skconftree.tree._scan cimport Scan
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t, uint64_t,
+)
+
+
+cdef struct NodeRecord:
+    # A node that waits to be examined or split.
+    intp_t id
+    intp_t start
+    intp_t end
+    intp_t depth
+    float64_t pool          # weight W: labelled and unlabelled rows, or volume
+    int32_t* features       # not yet known to be constant; owned
+    intp_t n_features
+    float64_t* box          # [n_features of X, 2] limits, only if W is a volume; owned
+
+
+cdef class NodeScan(Scan):
+    cdef readonly Columns columns
+    cdef bint random_cuts
+    cdef bint has_pool          # rows without label count towards W
+    cdef bint by_volume         # W is the volume of the node's box
+    cdef bint integral          # every count is a whole number
+    cdef bint filters           # tests may leave a child below a smallest weight
+    cdef float64_t min_weight   # of a child
+    cdef float64_t min_seen_weight      # of a child, reweighted by class
+    cdef float64_t time         # rows given to fit
+    cdef uint64_t seed
+    cdef const float64_t* class_weight      # [n_classes], or NULL
+    cdef const float64_t[::1] _class_weight
+
+    # The node.
+    cdef NodeRecord* node
+    cdef const float64_t* counts    # [n_classes] as they are
+    cdef float64_t n
+    cdef NodeFacts seen
+    cdef NodeFacts facts
+    cdef float64_t* scaled          # [4, n_classes] counts on another scale
+
+    # The children of one test, set by count_children().
+    cdef float64_t* children        # [2, n_classes] counts as they are
+    cdef float64_t child_pool[2]
+    cdef intp_t n_left_rows
+
+    # The walk of one feature.
+    cdef intp_t feature
+    cdef float64_t* profile         # [MAX_LEVELS, n_classes + 1]
+    cdef int32_t* tally             # the same before conversion, unweighted
+    cdef const uint8_t* run_codes   # codes of the run's rows, or NULL
+    cdef uint32_t* run              # [RUN_LIMIT] sorted entries of a small node
+    cdef uint32_t* keys             # [RUN_LIMIT]
+
+    cdef void begin(self, NodeRecord* node, const float64_t* counts) noexcept nogil
+    cdef intp_t walk(self, intp_t feature) noexcept nogil
+    cdef void reduce(self, intp_t size) noexcept nogil
+    cdef void count_children(self, intp_t feature, intp_t cut) noexcept nogil
+    cdef float64_t threshold(self, intp_t feature, intp_t cut) noexcept nogil
+    cdef float64_t left_volume(self, intp_t feature, intp_t cut) noexcept nogil
+    cdef float64_t to_seen(
+        self, const float64_t* counts, float64_t* seen
+    ) noexcept nogil
+    cdef void to_bound(
+        self, const float64_t* counts, float64_t* scaled
+    ) noexcept nogil
+    cdef void _fill_profile(
+        self, const uint8_t* codes, intp_t n, intp_t n_levels
+    ) noexcept nogil
+    cdef void _sort_codes(
+        self, const uint8_t* codes, intp_t n, intp_t n_levels
+    ) noexcept nogil
+    cdef intp_t _drop_small_children(self, intp_t size) noexcept nogil
+    cdef float64_t _seen_weight(
+        self, const float64_t* counts, float64_t n
+    ) noexcept nogil
+    cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil
+    cdef float64_t _random_threshold(
+        self, intp_t feature, float32_t low, float32_t high
+    ) noexcept nogil
+    cdef void _labelled_range(
+        self, intp_t feature, float32_t* low, float32_t* high
+    ) noexcept nogil
+    cdef intp_t _cut_at(self, intp_t feature, float64_t threshold) noexcept nogil
+
+
+cdef uint64_t mix(uint64_t x) noexcept nogil
