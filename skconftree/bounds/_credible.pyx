@@ -197,7 +197,7 @@ cdef class CredibleFloor(Score):
         free(self.class_term)
         free(self.node_term)
 
-    cdef bint reserve(self, intp_t size) noexcept nogil:
+    cdef bint grow(self, intp_t size) noexcept nogil:
         # Make the tables reach `size`; False if there is no memory for that.
         cdef intp_t capacity = self.capacity
         cdef void* block
@@ -227,7 +227,7 @@ cdef class CredibleFloor(Score):
         self.pool = facts.pool
         self.tabulated = (
             self.kind == ENTROPY and facts.integral and facts.n < TABLE_LIMIT
-            and self.reserve(<intp_t> facts.n)
+            and self.grow(<intp_t> facts.n)
         )
 
     cdef inline float64_t phi_of(self, float64_t count) noexcept nogil:
