@@ -1,3 +1,5 @@
+# cython: overflowcheck=False
+# Hashing wraps around on purpose; nothing else here comes near an overflow.
 """Credible limits of a node's heterogeneity, and the bound of BOCT."""
 
 import numpy as np
@@ -197,7 +199,7 @@ cdef class CredibleFloor(Score):
         free(self.class_term)
         free(self.node_term)
 
-    cdef bint reserve(self, intp_t size) noexcept nogil:
+    cdef bint grow(self, intp_t size) noexcept nogil:
         # Make the tables reach `size`; False if there is no memory for that.
         cdef intp_t capacity = self.capacity
         cdef void* block
@@ -227,7 +229,7 @@ cdef class CredibleFloor(Score):
         self.pool = facts.pool
         self.tabulated = (
             self.kind == ENTROPY and facts.integral and facts.n < TABLE_LIMIT
-            and self.reserve(<intp_t> facts.n)
+            and self.grow(<intp_t> facts.n)
         )
 
     cdef inline float64_t phi_of(self, float64_t count) noexcept nogil:
@@ -506,8 +508,8 @@ cdef class CredibleKernel(IntervalBound):
             else:
                 high = u
             step = INFINITY
-            if mass > 0.0:
-                slope = beta_density(x, a, b, log_beta)
+            slope = beta_density(x, a, b, log_beta)
+            if mass > 0.0 and slope > 0.0:
                 step = u * exp(log(delta / mass) * mass / (u * slope)) - u
             if not low <= u + step <= high:
                 step = 0.5 * (low + high) - u
@@ -528,6 +530,7 @@ cdef class CredibleKernel(IntervalBound):
         cdef float64_t high = x
         cdef float64_t step
         cdef float64_t mass
+        cdef float64_t slope
         cdef float64_t log_beta
         cdef intp_t _
         self.n_solves += 1
@@ -542,9 +545,10 @@ cdef class CredibleKernel(IntervalBound):
                 low = x
             else:
                 high = x
-            step = x * exp(
-                log(delta / mass) * mass / (x * beta_density(x, a, b, log_beta))
-            ) - x
+            step = INFINITY
+            slope = beta_density(x, a, b, log_beta)
+            if mass > 0.0 and slope > 0.0:
+                step = x * exp(log(delta / mass) * mass / (x * slope)) - x
             if not low <= x + step <= high:
                 step = 0.5 * (low + high) - x
             x += step

@@ -107,7 +107,7 @@ cdef class PossibilisticFloor(Score):
         free(self.orders)
         free(self.right)
 
-    cdef bint reserve(self, intp_t size) noexcept nogil:
+    cdef bint grow(self, intp_t size) noexcept nogil:
         # Make the table reach `size`; False if there is no memory for that.
         cdef intp_t capacity = self.capacity
         cdef void* block
@@ -129,7 +129,7 @@ cdef class PossibilisticFloor(Score):
         self.n = facts.n
         self.tabulated = (
             facts.integral and facts.n < TABLE_LIMIT
-            and self.reserve(2 * <intp_t> facts.n)
+            and self.grow(2 * <intp_t> facts.n)
         )
 
     cdef inline float64_t f(self, float64_t x) noexcept nogil:

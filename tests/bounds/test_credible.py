@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
+
 from skconftree._compat import InvalidParameterError
 from skconftree.bounds import CredibleBound, credible_interval
 
@@ -82,7 +83,7 @@ def matched_limits(counts, alpha, criterion, delta):
 
 
 def floors(kernel, counts):
-    """The scan's floor of every row of counts, as a child of weight one."""
+    """Return the scan's floor of every row of counts, a child of weight one."""
     return kernel.score.evaluate(
         counts, counts.max(axis=0), pool_left=np.ones(len(counts)), pool=1.0
     )
@@ -168,8 +169,14 @@ def test_interval_holds_its_mass():
 
 @pytest.mark.parametrize(
     ("purity", "delta", "rows"),
-    [(1, 0.01, 14), (0.9, 0.01, 30), (0.7, 0.01, 110)]
-    + [(1, 0.1, 6), (0.9, 0.1, 10), (0.7, 0.1, 40)],
+    [
+        (1, 0.01, 14),
+        (0.9, 0.01, 30),
+        (0.7, 0.01, 110),
+        (1, 0.1, 6),
+        (0.9, 0.1, 10),
+        (0.7, 0.1, 40),
+    ],
 )
 def test_rows_until_the_split(purity, delta, rows):
     # The table of A3; children mirror each other, on a grid of 10 unless pure.
@@ -443,5 +450,5 @@ def test_invalid_input(counts, kwargs, match):
 
 
 def test_criterion_that_does_not_fit():
-    with pytest.raises(InvalidParameterError, match="'criterion'.*CredibleBound"):
+    with pytest.raises(InvalidParameterError, match=r"'criterion'.*CredibleBound"):
         CredibleBound().evaluate([[1, 0], [0, 1]], criterion="error")

@@ -6,6 +6,7 @@ literature; each reading is pinned down here by a worked number.
 
 import numpy as np
 import pytest
+
 from skconftree._compat import InvalidParameterError
 from skconftree.bounds import HoeffdingBound, hoeffding_radius
 
@@ -39,8 +40,14 @@ def test_radius():
 
 @pytest.mark.parametrize(
     ("variant", "purity", "rows"),
-    [("gain", 1, 1), ("gain", 0.9, 10), ("gain", 0.7, 50)]
-    + [("interval", 1, 4), ("interval", 0.9, 20), ("interval", 0.7, 240)],
+    [
+        ("gain", 1, 1),
+        ("gain", 0.9, 10),
+        ("gain", 0.7, 50),
+        ("interval", 1, 4),
+        ("interval", 0.9, 20),
+        ("interval", 0.7, 240),
+    ],
 )
 def test_rows_until_the_split(variant, purity, rows):
     # The table of A3 at delta = .1: A5 (a) and (b).

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+
 from skconftree._compat import InvalidParameterError
 from skconftree.bounds import (
     PossibilisticBound,
