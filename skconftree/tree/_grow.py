@@ -61,7 +61,9 @@ def grow(
     Tree
     """
     n_rows, n_features = X.shape
-    whole = sample_weight is None or bool(np.all(sample_weight == np.rint(sample_weight)))
+    whole = sample_weight is None or bool(
+        np.all(sample_weight == np.rint(sample_weight))
+    )
     if sample_weight is not None and np.all(sample_weight == 1.0):
         sample_weight = None
     counts = np.bincount(y, weights=sample_weight, minlength=n_classes).astype(float)

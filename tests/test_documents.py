@@ -1,0 +1,59 @@
+"""What the documents say can be done, can be done."""
+
+import contextlib
+import doctest
+import importlib.metadata
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted((ROOT / "doc").glob("*.rst")) + sorted((ROOT / "doc/guide").glob("*"))
+PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def test_readme_opens_with_five_lines_that_print_a_tree():
+    example = blocks("python")[0]
+    assert README.index(example) < 100
+    assert len(example.splitlines()) == 5
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(example, "README.md", "exec"), {})
+    assert "<=" in printed.getvalue()
+
+
+def test_readme_has_two_commands_of_one_line():
+    commands = blocks("sh")
+    assert [command.count("\n") for command in commands] == [1, 1]
+    assert commands[0].strip().endswith("skconftree")
+    assert commands[1].strip().endswith("pytest")
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_EXAMPLES, ids=lambda page: page.stem)
+def test_examples_of_the_documentation_run(page):
+    result = doctest.testfile(
+        str(page), module_relative=False, optionflags=doctest.ELLIPSIS
+    )
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_nothing_but_the_package_is_installed():
+    files = importlib.metadata.files("skconftree")
+    inside = [file for file in files if file.parts[0] == "skconftree"]
+    if not inside:
+        pytest.skip("an editable install has no files of its own")
+    suffixes = {file.suffix for file in inside if "__pycache__" not in file.parts}
+    assert suffixes <= {".py", ".pxd", ".so", ".pyd"}
+    assert {file.parts[0] for file in files} <= {
+        "skconftree",
+        "..",  # the console script
+        f"skconftree-{importlib.metadata.version('skconftree')}.dist-info",
+    }
