@@ -68,19 +68,23 @@ rst_epilog = "\n".join(
 )
 
 
-def write_api_pages(app):
+def write_api_pages(app, config):
     """List what every public module exports, so that no list can go stale."""
     folder = HERE / "api"
     folder.mkdir(exist_ok=True)
     modules = [skconftree] + [
         importlib.import_module(f"skconftree.{found.name}")
         for found in pkgutil.iter_modules(skconftree.__path__)
-        if not found.name.startswith("_")
+        if not found.name.startswith("_") and found.name != "utils"
     ]
+    listed = []
     for module in modules:
         exported = {
-            name: getattr(module, name) for name in getattr(module, "__all__", ())
+            name: getattr(module, name)
+            for name in module.__all__
+            if getattr(module, name) not in listed
         }
+        listed += exported.values()
         classes = [name for name, found in exported.items() if inspect.isclass(found)]
         functions = [
             name
@@ -135,7 +139,7 @@ def inner_mathml(node):
 
 def setup(app):
     """Connect the above."""
-    app.connect("builder-inited", write_api_pages, priority=100)
+    app.connect("config-inited", write_api_pages)
     app.connect("autodoc-skip-member", skip_routing_methods)
     app.add_html_math_renderer(
         "mathml", (visit_inline_math, None), (visit_block_math, None)

@@ -39,7 +39,7 @@ class _Statement(NamedTuple):
     reach: float = math.nan  # how far `value` might be off: a race's radius
 
 
-def _statement(evidence):
+def _statement(evidence, confidence):
     """Put the evidence of a split into words and, if possible, on a scale."""
     known = {
         name: float(evidence[name])
@@ -57,7 +57,7 @@ def _statement(evidence):
         text = f"{score:.3f}, {name} {rival:.3f}, radius {radius:.3f}"
         return _Statement(text, score, rival, radius)
     if "confidence" in known:
-        return _Statement(f"confidence {known['confidence']:.3g}")
+        return _Statement(f"{confidence} {known['confidence']:.3g}")
     return _Statement("")
 
 
@@ -80,6 +80,8 @@ class ConfidenceTreeDisplay:
         Names of the features.
     class_names : list of str
         Names of the classes.
+    confidence_name : str, default="confidence"
+        What the bound calls the confidence it stores.
 
     Attributes
     ----------
@@ -103,10 +105,13 @@ class ConfidenceTreeDisplay:
     >>> display.figure_.savefig("tree.png")  # doctest: +SKIP
     """
 
-    def __init__(self, tree, *, feature_names, class_names):
+    def __init__(
+        self, tree, *, feature_names, class_names, confidence_name="confidence"
+    ):
         self.tree = tree
         self.feature_names = feature_names
         self.class_names = class_names
+        self.confidence_name = confidence_name
 
     @classmethod
     def from_estimator(
@@ -152,6 +157,7 @@ class ConfidenceTreeDisplay:
             estimator.tree_,
             feature_names=[str(name) for name in feature_names],
             class_names=[str(name) for name in class_names],
+            confidence_name=getattr(estimator.bound_, "statement", "confidence"),
         )
         return display.plot(ax, max_depth=max_depth)
 
@@ -181,7 +187,7 @@ class ConfidenceTreeDisplay:
         self.ax_, self.figure_ = ax, ax.figure
 
         statements = {
-            node: _statement(self.tree.evidence[node])
+            node: _statement(self.tree.evidence[node], self.confidence_name)
             for node in places
             if self._is_split(node)
         }

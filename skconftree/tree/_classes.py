@@ -246,7 +246,9 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 X, y = np.ascontiguousarray(X[kept]), y[kept]
                 weight = None if weight is None else weight[kept]
                 if not len(y):
-                    raise ValueError("class_weight leaves no row with a positive weight.")
+                    raise ValueError(
+                        "class_weight leaves no row with a positive weight."
+                    )
             total = float(len(y)) if weight is None else float(weight.sum())
             self.max_features_ = self._resolve_max_features()
             self.bound_ = bound
@@ -296,7 +298,9 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         if not weight.any():
-            raise ValueError("Sample weights must contain at least one non-zero number.")
+            raise ValueError(
+                "Sample weights must contain at least one non-zero number."
+            )
         if weight.sum() < 0.1 * len(weight):
             warnings.warn(
                 f"The sample weights sum to {weight.sum():g} over {len(weight)} rows. "
@@ -458,7 +462,9 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         tail = (1.0 - confidence_level) / 2.0
         if self.n_classes_ == 1:
             return np.ones((len(row), 1, 2))
-        limits = np.stack([betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)], axis=2)
+        limits = np.stack(
+            [betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)], axis=2
+        )
         limits[..., 0][counts == 0.0] = 0.0
         limits[..., 1][counts == n] = 1.0
         return limits[row]
@@ -594,7 +600,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         try:
             bound = resolve_bound(self.bound, self.delta)
         except ValueError:
-            return tags     # fit will say what is wrong
+            return tags  # fit will say what is wrong
         tags.classifier_tags.poor_score = bound is not None and bound.cautious
         return tags
 

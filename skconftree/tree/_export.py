@@ -55,8 +55,10 @@ def export_text(
     check_is_fitted(estimator)
     tree = estimator.tree_
     features = feature_labels(estimator, feature_names)
-    classes = [str(c) for c in estimator.classes_] if class_names is None else (
-        [str(c) for c in class_names]
+    classes = (
+        [str(c) for c in estimator.classes_]
+        if class_names is None
+        else ([str(c) for c in class_names])
     )
     if len(classes) != tree.n_classes:
         raise ValueError(

@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import HoeffdingBound
 from skconftree.inspection import ConfidenceTreeDisplay
 
 
@@ -25,7 +26,8 @@ def texts(display):
     [
         ("credible", "children < "),
         ("possibilistic", "children < "),
-        ("hoeffding", ", radius "),
+        (HoeffdingBound(0.1, against="no_split"), ", radius "),
+        ("bayes_factor", "probability of no split "),
         (None, ""),
     ],
 )
