@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shutil
 from pathlib import Path
 
 from docutils import nodes
@@ -71,7 +72,9 @@ rst_epilog = "\n".join(
 def write_api_pages(app, config):
     """List what every public module exports, so that no list can go stale."""
     folder = HERE / "api"
-    folder.mkdir(exist_ok=True)
+    shutil.rmtree(folder / "generated", ignore_errors=True)
+    for page in folder.glob("skconftree*.rst"):
+        page.unlink()
     modules = [skconftree] + [
         importlib.import_module(f"skconftree.{found.name}")
         for found in pkgutil.iter_modules(skconftree.__path__)
@@ -104,10 +107,7 @@ def write_api_pages(app, config):
                     "   :nosignatures:",
                 ]
                 lines += ["", *(f"   {one}" for one in names), ""]
-        text = "\n".join(lines)
-        page = folder / f"{name}.rst"
-        if not page.exists() or page.read_text(encoding="utf-8") != text:
-            page.write_text(text, encoding="utf-8")
+        (folder / f"{name}.rst").write_text("\n".join(lines), encoding="utf-8")
 
 
 def skip_routing_methods(app, what, name, obj, skip, options):

@@ -88,7 +88,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         Number of classes.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` had string column names.
     max_features_ : int
         The resolved value of `max_features`.
@@ -100,7 +100,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
         Number of rows learnt.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
         Share of each feature in the decrease of impurity.
 
     See Also
