@@ -54,7 +54,7 @@ def _statement(evidence, confidence):
             known[name] for name in ("score", "rival_score", "radius")
         )
         name = "no split" if known["rival_feature"] < 0 else "rival"
-        text = f"{score:.3f}, {name} {rival:.3f}, radius {radius:.3f}"
+        text = f"{score:.3f} \N{PLUS-MINUS SIGN} {radius:.3f}, {name} {rival:.3f}"
         return _Statement(text, score, rival, radius)
     if "confidence" in known:
         return _Statement(f"{confidence} {known['confidence']:.3g}")

@@ -26,7 +26,7 @@ def texts(display):
     [
         ("credible", "children < "),
         ("possibilistic", "children < "),
-        (HoeffdingBound(0.1, against="no_split"), ", radius "),
+        (HoeffdingBound(0.1, against="no_split"), ", no split "),
         ("bayes_factor", "probability of no split "),
         (None, ""),
     ],
