@@ -26,8 +26,7 @@ from ._criterion import CRITERIA
 from ._export import feature_labels
 from ._grow import grow
 
-
-MAX_CLASSES = np.iinfo(np.uint16).max - 1     # one more value marks a missing label
+MAX_CLASSES = np.iinfo(np.uint16).max - 1  # one more value marks a missing label
 
 
 class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):

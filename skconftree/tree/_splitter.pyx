@@ -101,7 +101,7 @@ cdef class Splitter(NodeScan):
         # The split of the node, or feature = -1. Drops features found to be
         # constant from node.features.
         cdef float64_t n_tests = 0.0
-        cdef intp_t j, feature
+        cdef intp_t j
         self.begin(node, counts)
         self.criterion.begin(&self.seen)
         if self.bound_score is not None:
