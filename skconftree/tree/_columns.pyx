@@ -1,5 +1,6 @@
 """Rank codes and presorted rows: what a batch node is scanned from."""
 
+cimport cython
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
@@ -8,9 +9,9 @@ from skconftree.utils._typedefs cimport uint64_t
 cdef enum:
     HASH_SLOTS = 1024       # a power of two, at least twice MAX_LEVELS
     RADIX_BITS = 11
-    RADIX = 1 << RADIX_BITS
+    RADIX = 2048            # 2 ** RADIX_BITS
     MAX_BLOCK = 16          # columns transposed at a time: a cache line of X,
-    BLOCK_BYTES = 1 << 25   # and no more than this in all
+    BLOCK_BYTES = 33554432  # and no more than this in all
 
 
 cdef inline uint32_t _ordered_bits(float32_t value) noexcept nogil:
@@ -40,6 +41,7 @@ cdef int _compare_bits(const void* a, const void* b) noexcept nogil:
     return (left > right) - (left < right)
 
 
+@cython.overflowcheck(False)     # the hash wraps
 cdef intp_t _encode(
     const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
 ) noexcept nogil:
@@ -156,6 +158,7 @@ cdef void _partition(
     memcpy(values + left, scratch, right * sizeof(element_t))
 
 
+@cython.overflowcheck(False)     # -side is a mask
 cdef void _partition_order(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil:

@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport fmax, log2, sqrt
 
 cdef enum:
-    TABLE_LIMIT = 1 << 20   # entries of 8 bytes: larger counts are rare below the root
+    TABLE_LIMIT = 1048576  # entries of 8 bytes: larger counts are rare below the root
 
 
 cdef class Criterion(Score):

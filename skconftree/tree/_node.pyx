@@ -1,5 +1,6 @@
 """A node of a batch tree, walked feature by feature."""
 
+cimport cython
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
@@ -7,10 +8,11 @@ from skconftree.tree._columns cimport MAX_LEVELS
 from skconftree.tree._scan cimport midpoint
 
 cdef enum:
-    RUN_LIMIT = 1 << 14         # longest run sorted on the fly
+    RUN_LIMIT = 16384       # longest run sorted on the fly
     SHORT_RUN = 24              # insertion sort up to here
 
 
+@cython.overflowcheck(False)     # it wraps by design
 cdef uint64_t mix(uint64_t x) noexcept nogil:
     # splitmix64: a stateless generator, so that draws depend on their key alone
     x += <uint64_t> 0x9E3779B97F4A7C15

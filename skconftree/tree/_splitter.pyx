@@ -10,7 +10,7 @@ from skconftree.tree._node cimport mix
 from skconftree.tree._scan cimport BLOCK
 
 cdef enum:
-    PHI_LIMIT = 1 << 20         # entries of a table of phi
+    PHI_LIMIT = 1048576       # entries of a table of phi
 
 cdef float64_t TIE = 1e-10
 cdef float64_t EPSILON = np.finfo(np.float64).eps     # scikit-learn's, for impurities
