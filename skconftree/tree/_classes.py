@@ -445,9 +445,9 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         >>> X, y = load_iris(return_X_y=True)
         >>> tree = ConfidenceTreeClassifier(delta=0.1).fit(X, y)
         >>> tree.predict_proba_interval(X[:1]).round(3)
-        array([[[0.963, 1.   ],
-                [0.   , 0.03 ],
-                [0.   , 0.03 ]]])
+        array([[[0.943, 1.   ],
+                [0.   , 0.039],
+                [0.   , 0.039]]])
         """
         if not 0.0 < confidence_level < 1.0:
             raise ValueError(
