@@ -23,12 +23,12 @@ cdef class BayesFactorKernel(EvidenceBound):
 
     def __cinit__(
         self, intp_t n_classes, float64_t delta, float64_t a, float64_t prior_odds,
-        bint by_criterion,
+        bint chooses,
     ):
         self.score = DirichletScore(n_classes, a)
         self.log_prior_odds = log(prior_odds)
         self.needed = log1p(-delta) - log(delta)
-        self.by_criterion = by_criterion
+        self.chooses = chooses
         self.log_evidence = -INFINITY
 
     cdef bint decide(
@@ -149,7 +149,7 @@ class BayesFactorBound(BaseBound):
             self.delta,
             1.0 / n_classes if self.a is None else self.a,
             self.prior_odds,
-            self.choose == "criterion",
+            self.choose == "evidence",
         )
 
 

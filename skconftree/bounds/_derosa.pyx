@@ -81,9 +81,13 @@ cdef class DeRosaKernel(RaceBound):
     cdef float64_t c
     cdef intp_t n_outcomes      # of the test being decided
 
-    def __init__(self, criterion, n_classes, delta, form, c):
+    def __init__(self, criterion, n_classes, delta, form, c, against_no_split):
         super().__init__(
-            criterion, n_classes, delta, factor=1.0 if form == "practical" else 2.0
+            criterion,
+            n_classes,
+            delta,
+            factor=1.0 if form == "practical" else 2.0,
+            against_no_split=against_no_split,
         )
         self.is_practical = form == "practical"
         self.is_anytime = form == "anytime"
@@ -145,7 +149,8 @@ class DeRosaBound(BaseBound):
       in advance, and does not depend on the length of the stream.
 
     Except ``"practical"`` all need thousands of rows for a clear gap: use them for
-    long streams where a wrong split is worse than a late one.
+    long streams where a wrong split is worse than a late one. On small tables, where
+    attributes are often tied, even ``"practical"`` waits unless ``against="no_split"``.
 
     Parameters
     ----------
@@ -156,6 +161,10 @@ class DeRosaBound(BaseBound):
         Which radius and which share of `delta`.
     c : float, default=0.1
         Factor of the practical radius, above 0.
+    against : {"runner_up", "no_split"}, default="runner_up"
+        Whom the best test must beat: the best test of every other attribute and
+        "no split", as published, or "no split" alone. Two attributes that tell the
+        same story never separate, and the tree waits, however good both are.
 
     Attributes
     ----------
@@ -207,21 +216,21 @@ class DeRosaBound(BaseBound):
     """
 
     criteria = ("gini", "entropy", "kearns_mansour")
+    cautious = True
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "form": [StrOptions({"practical", "paper", "tight", "anytime"})],
         "c": [Interval(Real, 0, None, closed="neither")],
+        "against": [StrOptions({"runner_up", "no_split"})],
     }
 
-    def __init__(self, delta=0.05, *, form="practical", c=0.1):
+    def __init__(
+        self, delta=0.05, *, form="practical", c=0.1, against="runner_up"
+    ):
         self.delta = delta
         self.form = form
         self.c = c
-
-    @property
-    def cautious(self):
-        """Whether small tables are left unsplit."""
-        return self.form != "practical"
+        self.against = against
 
     def kernel(self, criterion, n_classes):
         """Make the compiled decision for one fit.
@@ -239,7 +248,12 @@ class DeRosaBound(BaseBound):
         """
         self.check_parameters()
         return DeRosaKernel(
-            self.check_criterion(criterion), n_classes, self.delta, self.form, self.c
+            self.check_criterion(criterion),
+            n_classes,
+            self.delta,
+            self.form,
+            self.c,
+            self.against == "no_split",
         )
 
 

@@ -23,12 +23,12 @@ cdef class EValueKernel(EvidenceBound):
 
     def __cinit__(
         self, intp_t n_classes, float64_t delta, float64_t a, bint per_path,
-        bint by_criterion,
+        bint chooses,
     ):
         self.score = DirichletScore(n_classes, a)
         self.delta = delta
         self.per_path = per_path
-        self.by_criterion = by_criterion
+        self.chooses = chooses
         self.log_evidence = -INFINITY
 
     cdef bint decide(
@@ -148,7 +148,7 @@ class EValueBound(BaseBound):
         self.check_parameters()
         self.check_criterion(criterion)
         return EValueKernel(
-            n_classes, self.delta, self.a, self.per_path, self.choose == "criterion"
+            n_classes, self.delta, self.a, self.per_path, self.choose == "evidence"
         )
 
 

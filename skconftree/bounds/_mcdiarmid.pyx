@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 
-from skconftree._compat import Interval
+from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
 from skconftree.bounds._tables import check_real
 
@@ -51,6 +51,10 @@ class McDiarmidBound(BaseBound):
     delta : float, default=0.05
         Probability, in (0, 1), that the gain of one test at one node lies farther
         from its expectation than the radius.
+    against : {"runner_up", "no_split"}, default="runner_up"
+        Whom the best test must beat: the best test of every other attribute and
+        "no split", as published, or "no split" alone. Two attributes that tell the
+        same story never separate, and the tree waits, however good both are.
 
     Attributes
     ----------
@@ -80,10 +84,12 @@ class McDiarmidBound(BaseBound):
     cautious = True
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
+        "against": [StrOptions({"runner_up", "no_split"})],
     }
 
-    def __init__(self, delta=0.05):
+    def __init__(self, delta=0.05, *, against="runner_up"):
         self.delta = delta
+        self.against = against
 
     def kernel(self, criterion, n_classes):
         """Make the compiled decision for one fit.
@@ -100,7 +106,12 @@ class McDiarmidBound(BaseBound):
         McDiarmidKernel
         """
         self.check_parameters()
-        return McDiarmidKernel(self.check_criterion(criterion), n_classes, self.delta)
+        return McDiarmidKernel(
+            self.check_criterion(criterion),
+            n_classes,
+            self.delta,
+            against_no_split=self.against == "no_split",
+        )
 
 
 def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):

@@ -323,11 +323,23 @@ def test_mcdiarmid_splits_iff_the_gap_exceeds_the_radius(criterion):
         assert answer.split is split
 
 
+@pytest.mark.parametrize(
+    "bound", [DeRosaBound(), DeRosaBound(form="tight"), McDiarmidBound()]
+)
+def test_a_tied_attribute_is_no_obstacle_against_no_split(bound):
+    table = np.array([[4e5, 1e5], [1e5, 4e5]])
+    tied = conditional(table, "gini")
+    assert not bound.evaluate(table, rival=tied).split
+    answer = bound.set_params(against="no_split").evaluate(table, rival=tied)
+    assert answer.split
+    assert answer.rival_score == pytest.approx(phi(table.sum(axis=0), "gini"))
+
+
 def test_only_the_practical_form_splits_small_tables():
     pure = [[60, 0], [0, 60]]
     for form in ("practical", "paper", "tight", "anytime"):
         bound = DeRosaBound(form=form)
-        assert bound.cautious is (form != "practical")
+        assert bound.cautious
         assert bound.evaluate(pure, attributes=10, n_tests=100).split is (
             form == "practical"
         )
