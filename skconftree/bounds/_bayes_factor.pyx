@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._tables import check_real, check_tables
+from skconftree.bounds._checks import check_range, check_tables
 
 from skconftree.bounds._contract cimport EvidenceBound, NodeFacts, SplitEvidence
 from skconftree.bounds._evidence cimport DirichletScore
@@ -173,6 +173,12 @@ def log_bayes_factor(tables, *, a=None):
     --------
     BayesFactorBound : Averages it over all candidate tests of a node.
 
+    Notes
+    -----
+    ``prod_z DM(n_z) / DM(n)`` with ``log DM(n) = lgamma(K a) - lgamma(n + K a)
+    + sum_c [lgamma(n_c + a) - lgamma(a)]``, ``n_z`` the counts of outcome z and
+    ``n`` their sums.
+
     References
     ----------
     .. [1] W. Buntine (1992), "Learning classification trees", Statistics and
@@ -188,7 +194,7 @@ def log_bayes_factor(tables, *, a=None):
     cdef intp_t n_classes = tables.shape[tables.ndim - 1]
     cdef DirichletScore score = DirichletScore(
         n_classes,
-        1.0 / n_classes if a is None else float(check_real(a, "a", 0, np.inf)),
+        1.0 / n_classes if a is None else float(check_range("a", a, 0, np.inf)),
     )
     cdef intp_t r = tables.shape[tables.ndim - 2]
     shape = tables.shape[: tables.ndim - 2]

@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._tables import check_real
+from skconftree.bounds._checks import check_range
 
 from skconftree.bounds._contract cimport NodeFacts
 from skconftree.bounds._impurity cimport ENTROPY
@@ -65,6 +65,13 @@ class McDiarmidBound(BaseBound):
     --------
     mcdiarmid_radius : The radius as a function.
     DeRosaBound : Smaller radii that cover the bias too.
+
+    Notes
+    -----
+    With m rows since the leaf's creation the radius is ``C sqrt(ln(1/delta) / (2 m))``,
+    C 8 for the Gini gain and ``6 (K log2(e m) + log2(2 m)) + 2 log2 K`` for the
+    information gain in bits. Scores here are halves of that, and so is the radius.
+    The stored ``confidence`` is ``1 - delta``.
 
     References
     ----------
@@ -138,6 +145,11 @@ def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
     --------
     McDiarmidBound : Splits on it.
 
+    Notes
+    -----
+    ``C sqrt(ln(1/delta) / (2 n))`` with C 8 for Gini and
+    ``6 (K log2(e n) + log2(2 n)) + 2 log2 K`` for entropy.
+
     References
     ----------
     .. [1] L. Rutkowski, L. Pietruczuk, P. Duda, M. Jaworski (2013), "Decision trees
@@ -159,9 +171,9 @@ def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
         )
     cdef bint entropy = criterion == "entropy"
     arrays = np.broadcast_arrays(
-        check_real(n, "n", 1, np.inf, closed="left"),
-        check_real(delta, "delta", 0, 1),
-        check_real(n_classes, "n_classes", 2, np.inf, closed="left"),
+        check_range("n", n, 1, np.inf, closed="left"),
+        check_range("delta", delta, 0, 1),
+        check_range("n_classes", n_classes, 2, np.inf, closed="left"),
     )
     cdef const float64_t[:, ::1] flat = np.ascontiguousarray(
         [array.ravel() for array in arrays]
