@@ -74,6 +74,8 @@ cdef float64_t prior_beta(
     cdef float64_t w2p2 = 0.0
     for z in range(r * k):
         n += table[z]
+    if n <= 0.0:
+        return 0.0
     for z in range(r):
         p = 0.0
         for c in range(k):

@@ -234,6 +234,12 @@ def test_an_outcome_that_all_rows_have_has_no_mistakes():
     assert noise_beta(0.3, prior=[1.0, 0.0, 0.0]) == 0.0
 
 
+@pytest.mark.parametrize("errors", ["uniform", "non_uniform"])
+def test_no_rows_no_confidence(errors):
+    empty = np.zeros((3, 2))
+    assert ec2_confidence(empty, 1, 0.2, error_outcomes=errors) == 0.0
+
+
 def test_always_splits_at_confidence_zero():
     assert EC2Bound(confidence=0.0).evaluate([[5, 0], [5, 0]], depth=30).split
 
