@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._tables import check_real, check_tables
+from skconftree.bounds._checks import check_range, check_tables
 
 from skconftree.bounds._contract cimport EvidenceBound, NodeFacts, SplitEvidence
 from skconftree.bounds._evidence cimport DirichletScore
@@ -23,12 +23,12 @@ cdef class BayesFactorKernel(EvidenceBound):
 
     def __cinit__(
         self, intp_t n_classes, float64_t delta, float64_t a, float64_t prior_odds,
-        bint by_criterion,
+        bint chooses,
     ):
         self.score = DirichletScore(n_classes, a)
         self.log_prior_odds = log(prior_odds)
         self.needed = log1p(-delta) - log(delta)
-        self.by_criterion = by_criterion
+        self.chooses = chooses
         self.log_evidence = -INFINITY
 
     cdef bint decide(
@@ -149,7 +149,7 @@ class BayesFactorBound(BaseBound):
             self.delta,
             1.0 / n_classes if self.a is None else self.a,
             self.prior_odds,
-            self.choose == "criterion",
+            self.choose == "evidence",
         )
 
 
@@ -173,6 +173,12 @@ def log_bayes_factor(tables, *, a=None):
     --------
     BayesFactorBound : Averages it over all candidate tests of a node.
 
+    Notes
+    -----
+    ``prod_z DM(n_z) / DM(n)`` with ``log DM(n) = lgamma(K a) - lgamma(n + K a)
+    + sum_c [lgamma(n_c + a) - lgamma(a)]``, ``n_z`` the counts of outcome z and
+    ``n`` their sums.
+
     References
     ----------
     .. [1] W. Buntine (1992), "Learning classification trees", Statistics and
@@ -188,7 +194,7 @@ def log_bayes_factor(tables, *, a=None):
     cdef intp_t n_classes = tables.shape[tables.ndim - 1]
     cdef DirichletScore score = DirichletScore(
         n_classes,
-        1.0 / n_classes if a is None else float(check_real(a, "a", 0, np.inf)),
+        1.0 / n_classes if a is None else float(check_range("a", a, 0, np.inf)),
     )
     cdef intp_t r = tables.shape[tables.ndim - 2]
     shape = tables.shape[: tables.ndim - 2]

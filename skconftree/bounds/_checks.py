@@ -22,11 +22,77 @@ def check_counts(counts, name="counts"):
     return counts
 
 
+def check_tables(tables, name="tables"):
+    """Return tables of counts as a C-contiguous float array.
+
+    Parameters
+    ----------
+    tables : array-like of shape (..., n_outcomes, n_classes)
+        Counts of each class for each outcome of a test.
+    name : str, default="tables"
+        What error messages call it.
+
+    Returns
+    -------
+    ndarray of float64 of the same shape
+    """
+    try:
+        out = np.ascontiguousarray(tables, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be an array of counts of shape (..., n_outcomes, "
+            f"n_classes). Got {tables!r} instead."
+        ) from error
+    if np.ndim(tables) < 2 or 0 in out.shape[-2:]:
+        raise ValueError(
+            f"{name} must have shape (..., n_outcomes, n_classes) with at least one "
+            f"outcome and one class. Got shape {np.shape(tables)} instead."
+        )
+    bad = ~(np.isfinite(out) & (out >= 0))
+    if bad.any():
+        raise ValueError(
+            f"{name} must hold finite counts >= 0. Got {out[bad][0]} instead."
+        )
+    return out
+
+
+def check_range(name, value, low, high, *, closed="neither"):
+    """Return numbers as a float array after checking their range.
+
+    Parameters
+    ----------
+    name : str
+        What error messages call the numbers.
+    value : array-like of float
+        Numbers to check.
+    low, high : float
+        Ends of the allowed range.
+    closed : {"neither", "left", "right", "both"}, default="neither"
+        Which ends belong to it.
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    try:
+        out = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be a number or an array of numbers. Got {value!r} instead."
+        ) from error
+    above = out >= low if closed in ("left", "both") else out > low
+    below = out <= high if closed in ("right", "both") else out < high
+    bad = ~(above & below)
+    if bad.any():
+        left = "[" if closed in ("left", "both") else "("
+        right = "]" if closed in ("right", "both") else ")"
+        raise ValueError(
+            f"{name} must be in {left}{low}, {high}{right}. Got {out[bad].flat[0]} "
+            f"instead."
+        )
+    return out
+
+
 def check_open(name, value, low, high):
     """Return the value as floats, all inside the open interval."""
-    value = np.asarray(value, dtype=np.float64)
-    if not np.all((value > low) & (value < high)):
-        raise ValueError(
-            f"{name} must lie in the open interval ({low}, {high}). Got {value}."
-        )
-    return value
+    return check_range(name, value, low, high)

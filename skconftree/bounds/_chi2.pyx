@@ -6,7 +6,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._tables import check_tables
+from skconftree.bounds._checks import check_tables
 
 from skconftree.bounds._contingency cimport (
     FREEMAN_HALTON,
@@ -155,8 +155,8 @@ def chi2_pvalue(tables, *, fisher="freeman_halton"):
     The smallest expected count e decides how: above 10 Pearson's chi-squared; from
     5 to 10 the same, with Yates' correction if the table is 2 x 2; below 5 Fisher's
     exact test, for tables larger than 2 x 2 as Freeman and Halton extended it. Where
-    more than 100,000 tables have the same margins, or counts are fractions, Pearson's
-    chi-squared takes the place of the exact test.
+    more than about 100,000 tables have the same margins, or counts are fractions,
+    Pearson's chi-squared takes the place of the exact test.
 
     Parameters
     ----------
@@ -175,6 +175,14 @@ def chi2_pvalue(tables, *, fisher="freeman_halton"):
     --------
     Chi2Bound : Splits on it.
     gtest_pvalue : The likelihood-ratio test.
+
+    Notes
+    -----
+    Classes and outcomes without rows are left out; ``e`` is row sum times column sum
+    over n, chi-squared ``sum (o - e)^2 / e`` with ``(K - 1)(r - 1)`` degrees of
+    freedom. Yates' correction reduces every ``|o - e|`` by one half, not below 0. The
+    probability of a table given its margins is ``prod(row!) prod(column!) / (n!
+    prod(o!))``.
 
     References
     ----------

@@ -10,7 +10,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:
     FACTORIALS = 1024
-    # Enumerating so many tables takes about a millisecond.
+    # Enumerating so many tables takes a fraction of a millisecond.
     MAX_TABLES = 100000
     # So many additions are worth spending to learn that there are more.
     MAX_COUNTING = 400000
@@ -54,12 +54,14 @@ cdef class Contingency:
         cdef intp_t row
         cdef intp_t column
         cdef float64_t total
-        if not grow(&self.memory, &self.capacity, r * k + 2 * r + k):
+        if not grow(&self.memory, &self.capacity, r * k + 2 * r + 3 * k):
             return False
         self.cells = self.memory
         self.outcome = self.cells + r * k
         self.room = self.outcome + r
         self.label = self.room + r
+        self.rows_from = self.label + k
+        self.log_fac_from = self.rows_from + k
         self.n = 0.0
         self.k = 0
         for c in range(k):
@@ -177,6 +179,12 @@ cdef class Contingency:
         self.budget = MAX_TABLES
         for i in range(self.r):
             self.room[i] = self.outcome[i]
+        for i in range(self.k - 1, -1, -1):
+            self.rows_from[i] = self.label[i]
+            self.log_fac_from[i] = self.log_fac(self.label[i])
+            if i < self.k - 1:
+                self.rows_from[i] += self.rows_from[i + 1]
+                self.log_fac_from[i] += self.log_fac_from[i + 1]
         self.enumerate_column(
             0, 0, self.label[0], self.n - self.outcome[0], log_scale
         )
@@ -233,20 +241,28 @@ cdef class Contingency:
     ) noexcept nogil:
         # Distributes the `rows` of label c that are left over the outcomes from z
         # on, which together have room for room_after beside that of z, then goes on
-        # to the next label. log_p holds the cells filled so far. Every branch ends
-        # in a table, so the budget is charged for tables only.
+        # to the next label. log_p holds the cells filled so far; every branch ends in
+        # a table. All completions of a prefix together weigh rows! / (prod room!
+        # prod label!), and each of them at least 1 / prod label!: where the former
+        # is at most the limit all of them count, where the latter exceeds it none.
         cdef float64_t count
         cdef float64_t last
         cdef float64_t room = self.room[z]
+        cdef float64_t together
         cdef intp_t i
-        if c == self.k - 1:
-            # The last label has no choice.
-            self.budget -= 1
+        if z == 0:
+            if log_p - self.log_fac_from[c] > self.log_limit:
+                return
+            together = log_p - self.log_fac_from[c] + self.log_fac(self.rows_from[c])
             for i in range(self.r):
-                log_p -= self.log_fac(self.room[i])
-            if log_p <= self.log_limit:
-                self.tail += exp(log_p)
-            return
+                together -= self.log_fac(self.room[i])
+            if together <= self.log_limit:
+                self.tail += exp(together)
+                return
+            if c == self.k - 1:
+                # The last label has no choice: this was the one table left.
+                return
+            self.budget -= 1
         if z == self.r - 1:
             self.room[z] = room - rows
             log_p -= self.log_fac(rows)

@@ -90,9 +90,6 @@ cdef class IntervalBound(Bound):
     cdef float64_t cost(
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
     ) noexcept nogil
-    cdef float64_t sharp_floor(
-        self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
-    ) noexcept nogil    # certified <= cost, dearer and closer than score; 0 = unknown
 
     # A second, tighter floor of one child's cost, for the tests that `score`
     # lets through; 0 = unknown.
@@ -107,4 +104,3 @@ cdef class EvidenceBound(Bound):
     # weights uniform over attributes, then over the tests of an attribute.
     cdef public bint chooses            # the evidence also chooses the test
     cdef public float64_t log_evidence  # of the node, set by the scan before decide()
-    cdef public bint by_criterion       # the criterion chooses the test, not `score`

@@ -241,12 +241,15 @@ cdef class Bound:
         evidence.n_tests = n_tests
         floors[0] = NAN
         floors[1] = NAN
-        if criterion in ("entropy", "gini", "kearns_mansour", "error"):
-            code = <Impurity> impurity_code(criterion)
+        if criterion in ("entropy", "gini", "kearns_mansour", "error", "ec2"):
+            # EC2 scores the pairs of rows that stay together: the Gini index of an
+            # outcome with the cube of its share.
+            power = 3.0 if criterion == "ec2" else 1.0
+            code = <Impurity> impurity_code("gini" if criterion == "ec2" else criterion)
             evidence.parent_limit = impurity(code, &node[0], facts.n_classes, facts.n)
             evidence.score = 0.0
             for z in range(r):
-                evidence.score += (n_children[z] / facts.n) * impurity(
+                evidence.score += (n_children[z] / facts.n) ** power * impurity(
                     code, &counts[z, 0], facts.n_classes, n_children[z]
                 )
         self.node_begin(&facts)

@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._tables import check_real
+from skconftree.bounds._checks import check_range
 
 from skconftree.bounds._contract cimport NodeFacts, SplitEvidence
 from skconftree.bounds._impurity cimport (
@@ -81,9 +81,13 @@ cdef class DeRosaKernel(RaceBound):
     cdef float64_t c
     cdef intp_t n_outcomes      # of the test being decided
 
-    def __init__(self, criterion, n_classes, delta, form, c):
+    def __init__(self, criterion, n_classes, delta, form, c, against_no_split):
         super().__init__(
-            criterion, n_classes, delta, factor=1.0 if form == "practical" else 2.0
+            criterion,
+            n_classes,
+            delta,
+            factor=1.0 if form == "practical" else 2.0,
+            against_no_split=against_no_split,
         )
         self.is_practical = form == "practical"
         self.is_anytime = form == "anytime"
@@ -145,7 +149,8 @@ class DeRosaBound(BaseBound):
       in advance, and does not depend on the length of the stream.
 
     Except ``"practical"`` all need thousands of rows for a clear gap: use them for
-    long streams where a wrong split is worse than a late one.
+    long streams where a wrong split is worse than a late one. On small tables, where
+    attributes are often tied, even ``"practical"`` waits unless ``against="no_split"``.
 
     Parameters
     ----------
@@ -156,6 +161,10 @@ class DeRosaBound(BaseBound):
         Which radius and which share of `delta`.
     c : float, default=0.1
         Factor of the practical radius, above 0.
+    against : {"runner_up", "no_split"}, default="runner_up"
+        Whom the best test must beat: the best test of every other attribute and
+        "no split", as published, or "no split" alone. Two attributes that tell the
+        same story never separate, and the tree waits, however good both are.
 
     Attributes
     ----------
@@ -207,21 +216,21 @@ class DeRosaBound(BaseBound):
     """
 
     criteria = ("gini", "entropy", "kearns_mansour")
+    cautious = True
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "form": [StrOptions({"practical", "paper", "tight", "anytime"})],
         "c": [Interval(Real, 0, None, closed="neither")],
+        "against": [StrOptions({"runner_up", "no_split"})],
     }
 
-    def __init__(self, delta=0.05, *, form="practical", c=0.1):
+    def __init__(
+        self, delta=0.05, *, form="practical", c=0.1, against="runner_up"
+    ):
         self.delta = delta
         self.form = form
         self.c = c
-
-    @property
-    def cautious(self):
-        """Whether small tables are left unsplit."""
-        return self.form != "practical"
+        self.against = against
 
     def kernel(self, criterion, n_classes):
         """Make the compiled decision for one fit.
@@ -239,7 +248,12 @@ class DeRosaBound(BaseBound):
         """
         self.check_parameters()
         return DeRosaKernel(
-            self.check_criterion(criterion), n_classes, self.delta, self.form, self.c
+            self.check_criterion(criterion),
+            n_classes,
+            self.delta,
+            self.form,
+            self.c,
+            self.against == "no_split",
         )
 
 
@@ -283,7 +297,14 @@ def derosa_radius(
     See Also
     --------
     derosa_share : The delta of one statement within a tree.
-    DeRosaBound : Splits on it.
+    DeRosaBound : Splits on it, and lists the formulas.
+
+    Notes
+    -----
+    A deviation by McDiarmid's inequality (for Kearns-Mansour Okamoto's) plus the
+    largest bias of the estimate. Moving one of n rows changes the Gini estimate by
+    at most ``2/n`` and an entropy by at most ``2 log2(n) / n`` bits. From about eight
+    rows on all radii fall with n.
 
     References
     ----------
@@ -304,10 +325,10 @@ def derosa_radius(
         raise ValueError(f"form must be 'tight' or 'paper'. Got {form!r} instead.")
     cdef bint tight = form == "tight"
     arrays = np.broadcast_arrays(
-        check_real(n, "n", 1, np.inf, closed="left"),
-        check_real(delta, "delta", 0, 1),
-        check_real(n_classes, "n_classes", 2, np.inf, closed="left"),
-        check_real(n_outcomes, "n_outcomes", 2, np.inf, closed="left"),
+        check_range("n", n, 1, np.inf, closed="left"),
+        check_range("delta", delta, 0, 1),
+        check_range("n_classes", n_classes, 2, np.inf, closed="left"),
+        check_range("n_outcomes", n_outcomes, 2, np.inf, closed="left"),
     )
     cdef const float64_t[:, ::1] flat = np.ascontiguousarray(
         [array.ravel() for array in arrays]
@@ -356,6 +377,13 @@ def derosa_share(
     --------
     derosa_radius : What the share is for.
 
+    Notes
+    -----
+    ``delta / ((h+1)(h+2) t d n)`` at depth h with t rows seen and d attributes, or
+    anytime ``delta / ((h+1)(h+2) j(j+1) N)`` at examination j with N tests. A random
+    row meets one node a depth and ``sum_h 1/((h+1)(h+2)) = 1``; a leaf with n rows
+    has at most ``d n`` binary tests.
+
     References
     ----------
     .. [1] R. De Rosa, N. Cesa-Bianchi (2017), "Confidence decision trees via online
@@ -375,13 +403,13 @@ def derosa_share(
         )
     cdef bint anytime = form == "anytime"
     arrays = np.broadcast_arrays(
-        check_real(delta, "delta", 0, 1),
-        check_real(n, "n", 1, np.inf, closed="left"),
-        check_real(depth, "depth", 0, np.inf, closed="left"),
-        check_real(time, "time", 1, np.inf, closed="left"),
-        check_real(n_attributes, "n_attributes", 1, np.inf, closed="left"),
-        check_real(attempt, "attempt", 1, np.inf, closed="left"),
-        check_real(n_tests, "n_tests", 1, np.inf, closed="left"),
+        check_range("delta", delta, 0, 1),
+        check_range("n", n, 1, np.inf, closed="left"),
+        check_range("depth", depth, 0, np.inf, closed="left"),
+        check_range("time", time, 1, np.inf, closed="left"),
+        check_range("n_attributes", n_attributes, 1, np.inf, closed="left"),
+        check_range("attempt", attempt, 1, np.inf, closed="left"),
+        check_range("n_tests", n_tests, 1, np.inf, closed="left"),
     )
     cdef const float64_t[:, ::1] flat = np.ascontiguousarray(
         [array.ravel() for array in arrays]
@@ -425,6 +453,11 @@ def derosa_practical_radius(
     --------
     derosa_radius : A radius with a guarantee.
 
+    Notes
+    -----
+    ``c sqrt(ln(n^2 (h+1)^2 t d) / n)`` at depth h with t rows seen and d attributes;
+    times ``ln n`` for entropy.
+
     References
     ----------
     .. [1] R. De Rosa, N. Cesa-Bianchi (2017), "Confidence decision trees via online
@@ -438,11 +471,11 @@ def derosa_practical_radius(
     """
     cdef Impurity code = check_impurity(criterion)
     arrays = np.broadcast_arrays(
-        check_real(n, "n", 1, np.inf, closed="left"),
-        check_real(depth, "depth", 0, np.inf, closed="left"),
-        check_real(time, "time", 1, np.inf, closed="left"),
-        check_real(n_attributes, "n_attributes", 1, np.inf, closed="left"),
-        check_real(c, "c", 0, np.inf),
+        check_range("n", n, 1, np.inf, closed="left"),
+        check_range("depth", depth, 0, np.inf, closed="left"),
+        check_range("time", time, 1, np.inf, closed="left"),
+        check_range("n_attributes", n_attributes, 1, np.inf, closed="left"),
+        check_range("c", c, 0, np.inf),
     )
     cdef const float64_t[:, ::1] flat = np.ascontiguousarray(
         [array.ravel() for array in arrays]

@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._tables import check_real, check_tables
+from skconftree.bounds._checks import check_range, check_tables
 
 from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -74,6 +74,8 @@ cdef float64_t prior_beta(
     cdef float64_t w2p2 = 0.0
     for z in range(r * k):
         n += table[z]
+    if n <= 0.0:
+        return 0.0
     for z in range(r):
         p = 0.0
         for c in range(k):
@@ -322,6 +324,12 @@ def ec2_confidence(tables, depth, noise, *, error_outcomes="uniform", margin=0.0
     --------
     EC2Bound : Splits if it is high enough.
 
+    Notes
+    -----
+    ``1 - exp(-2 (S - E[X] - margin)^2 / |E|)``, 0 if the bracket is negative, with
+    S the edges cut (`ec2_score`, not normalized), ``|E|`` those at the node and
+    ``E[X] = |E| (1 - (1 - beta)^depth)``.
+
     References
     ----------
     .. [1] B. Rupprechter (2012), "Noisy active learning from a Bayesian
@@ -339,14 +347,14 @@ def ec2_confidence(tables, depth, noise, *, error_outcomes="uniform", margin=0.0
             f"{error_outcomes!r} instead."
         )
     cdef bint uniform = error_outcomes == "uniform"
-    cdef float64_t spare = float(check_real(margin, "margin", 0, np.inf, closed="left"))
+    cdef float64_t spare = float(check_range("margin", margin, 0, np.inf, closed="left"))
     tables = check_tables(tables)
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t k = tables.shape[tables.ndim - 1]
     if r < 2:
         raise ValueError("tables must have at least two outcomes. Got 1.")
-    depth = check_real(depth, "depth", 0, np.inf, closed="left")
-    noise = check_real(noise, "noise", 0, 1, closed="left")
+    depth = check_range("depth", depth, 0, np.inf, closed="left")
+    noise = check_range("noise", noise, 0, 1, closed="left")
     shape = np.broadcast_shapes(
         tables.shape[: tables.ndim - 2], depth.shape, noise.shape
     )
@@ -419,18 +427,18 @@ def noise_beta(noise, n_outcomes=2, *, prior=None):
     >>> round(float(noise_beta(0.3, prior=[0.6, 0.3, 0.1])), 3)
     0.292
     """
-    noise = check_real(noise, "noise", 0, 1, closed="left")
+    noise = check_range("noise", noise, 0, 1, closed="left")
     cdef const float64_t[::1] alpha
     cdef const float64_t[::1] outcomes
     cdef const float64_t[:, ::1] p
     cdef float64_t[::1] beta
     cdef intp_t i
     if prior is None:
-        n_outcomes = check_real(n_outcomes, "n_outcomes", 2, np.inf, closed="left")
+        n_outcomes = check_range("n_outcomes", n_outcomes, 2, np.inf, closed="left")
         noise, n_outcomes = np.broadcast_arrays(noise, n_outcomes)
         outcomes = np.ascontiguousarray(n_outcomes).ravel()
     else:
-        prior = check_real(prior, "prior", 0, np.inf, closed="left")
+        prior = check_range("prior", prior, 0, np.inf, closed="left")
         if prior.ndim < 1 or prior.shape[prior.ndim - 1] < 2:
             raise ValueError(
                 "prior must have at least two outcomes in its last axis. Got shape "

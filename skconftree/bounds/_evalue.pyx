@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._tables import check_real, check_tables
+from skconftree.bounds._checks import check_range, check_tables
 
 from skconftree.bounds._contract cimport EvidenceBound, NodeFacts, SplitEvidence
 from skconftree.bounds._evidence cimport DirichletScore, largest_log_likelihood
@@ -23,12 +23,12 @@ cdef class EValueKernel(EvidenceBound):
 
     def __cinit__(
         self, intp_t n_classes, float64_t delta, float64_t a, bint per_path,
-        bint by_criterion,
+        bint chooses,
     ):
         self.score = DirichletScore(n_classes, a)
         self.delta = delta
         self.per_path = per_path
-        self.by_criterion = by_criterion
+        self.chooses = chooses
         self.log_evidence = -INFINITY
 
     cdef bint decide(
@@ -148,7 +148,7 @@ class EValueBound(BaseBound):
         self.check_parameters()
         self.check_criterion(criterion)
         return EValueKernel(
-            n_classes, self.delta, self.a, self.per_path, self.choose == "criterion"
+            n_classes, self.delta, self.a, self.per_path, self.choose == "evidence"
         )
 
 
@@ -172,6 +172,12 @@ def log_evalue(tables, *, a=0.5):
     --------
     EValueBound : Averages it over all candidate tests of a node.
 
+    Notes
+    -----
+    ``E_f = prod_z DM(n_z) / L0`` with ``log DM(n) = lgamma(K a) - lgamma(n + K a)
+    + sum_c [lgamma(n_c + a) - lgamma(a)]`` for each outcome z and
+    ``log L0 = sum_c n_c ln(n_c / n)`` for the sums over the outcomes.
+
     References
     ----------
     .. [1] L. Wasserman, A. Ramdas, S. Balakrishnan (2020), "Universal
@@ -187,7 +193,7 @@ def log_evalue(tables, *, a=0.5):
     tables = check_tables(tables)
     cdef DirichletScore score = DirichletScore(
         tables.shape[tables.ndim - 1],
-        float(check_real(a, "a", 0, np.inf)),
+        float(check_range("a", a, 0, np.inf)),
     )
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t n_classes = score.n_classes

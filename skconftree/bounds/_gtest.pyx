@@ -6,7 +6,7 @@ import numpy as np
 
 from skconftree._compat import Interval
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._tables import check_tables
+from skconftree.bounds._checks import check_tables
 
 from skconftree.bounds._contingency cimport Contingency, g_pvalue
 from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
@@ -130,6 +130,11 @@ def gtest_pvalue(tables):
     See Also
     --------
     GTestBound : Multiplies it by the number of tests compared.
+
+    Notes
+    -----
+    ``G = 2 sum o ln(o / e)`` is compared with chi-squared with ``(K - 1)(r - 1)``
+    degrees of freedom, classes and outcomes without rows left out.
 
     References
     ----------

@@ -6,9 +6,9 @@ from numbers import Real
 
 import numpy as np
 
-from skconftree._compat import Interval
+from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._tables import check_real
+from skconftree.bounds._checks import check_range
 
 from skconftree.bounds._contract cimport NodeFacts
 from skconftree.bounds._impurity cimport ENTROPY
@@ -51,6 +51,10 @@ class McDiarmidBound(BaseBound):
     delta : float, default=0.05
         Probability, in (0, 1), that the gain of one test at one node lies farther
         from its expectation than the radius.
+    against : {"runner_up", "no_split"}, default="runner_up"
+        Whom the best test must beat: the best test of every other attribute and
+        "no split", as published, or "no split" alone. Two attributes that tell the
+        same story never separate, and the tree waits, however good both are.
 
     Attributes
     ----------
@@ -61,6 +65,13 @@ class McDiarmidBound(BaseBound):
     --------
     mcdiarmid_radius : The radius as a function.
     DeRosaBound : Smaller radii that cover the bias too.
+
+    Notes
+    -----
+    With m rows since the leaf's creation the radius is ``C sqrt(ln(1/delta) / (2 m))``,
+    C 8 for the Gini gain and ``6 (K log2(e m) + log2(2 m)) + 2 log2 K`` for the
+    information gain in bits. Scores here are halves of that, and so is the radius.
+    The stored ``confidence`` is ``1 - delta``.
 
     References
     ----------
@@ -80,10 +91,12 @@ class McDiarmidBound(BaseBound):
     cautious = True
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
+        "against": [StrOptions({"runner_up", "no_split"})],
     }
 
-    def __init__(self, delta=0.05):
+    def __init__(self, delta=0.05, *, against="runner_up"):
         self.delta = delta
+        self.against = against
 
     def kernel(self, criterion, n_classes):
         """Make the compiled decision for one fit.
@@ -100,7 +113,12 @@ class McDiarmidBound(BaseBound):
         McDiarmidKernel
         """
         self.check_parameters()
-        return McDiarmidKernel(self.check_criterion(criterion), n_classes, self.delta)
+        return McDiarmidKernel(
+            self.check_criterion(criterion),
+            n_classes,
+            self.delta,
+            against_no_split=self.against == "no_split",
+        )
 
 
 def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
@@ -127,6 +145,11 @@ def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
     --------
     McDiarmidBound : Splits on it.
 
+    Notes
+    -----
+    ``C sqrt(ln(1/delta) / (2 n))`` with C 8 for Gini and
+    ``6 (K log2(e n) + log2(2 n)) + 2 log2 K`` for entropy.
+
     References
     ----------
     .. [1] L. Rutkowski, L. Pietruczuk, P. Duda, M. Jaworski (2013), "Decision trees
@@ -148,9 +171,9 @@ def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
         )
     cdef bint entropy = criterion == "entropy"
     arrays = np.broadcast_arrays(
-        check_real(n, "n", 1, np.inf, closed="left"),
-        check_real(delta, "delta", 0, 1),
-        check_real(n_classes, "n_classes", 2, np.inf, closed="left"),
+        check_range("n", n, 1, np.inf, closed="left"),
+        check_range("delta", delta, 0, 1),
+        check_range("n_classes", n_classes, 2, np.inf, closed="left"),
     )
     cdef const float64_t[:, ::1] flat = np.ascontiguousarray(
         [array.ravel() for array in arrays]

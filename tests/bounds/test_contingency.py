@@ -67,7 +67,7 @@ def slow_exact(table):
 
 
 def slow_chi2(table):
-    """The rule, by SciPy."""
+    """Apply the rule with SciPy."""
     table = compact(table)
     if min(table.shape, default=0) < 2:
         return 1.0

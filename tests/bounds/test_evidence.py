@@ -99,7 +99,7 @@ def test_memory_layout_does_not_matter():
 
 
 def stirling_log_evalue(table, a):
-    """Extended precision by Stirling's series; for counts above 1e3 only."""
+    """Use Stirling's series in extended precision; for counts above 1e3 only."""
     x = np.asarray(table, dtype=np.longdouble)
     half_log_2pi = np.log(2 * np.pi * np.longdouble(1)) / 2
 
@@ -197,8 +197,8 @@ def test_extreme_evidence_neither_overflows_nor_turns_round():
 
 def test_choice_of_the_test_is_passed_on_to_the_scan():
     for bound in (EValueBound, BayesFactorBound):
-        assert not bound().kernel("gini", 2).by_criterion
-        assert bound(choose="criterion").kernel("gini", 2).by_criterion
+        assert bound().kernel("gini", 2).chooses
+        assert not bound(choose="criterion").kernel("gini", 2).chooses
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_bad_pseudo_count_is_named():
 
 
 def simulate(rng, n, classes=None, planted=None):
-    """log E of the node after every row, uniform over the 100 cuts."""
+    """Log E of the node after every row, uniform over the 100 cuts."""
     bins = rng.integers(0, 11, (n, 10))
     if planted is not None:
         left = bins[:, 0] <= 4
