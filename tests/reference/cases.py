@@ -50,7 +50,7 @@ CASES = {
     "derosa-paper": ("derosa", {"delta": 0.5, "form": "paper"}, bounds.DeRosa),
     "derosa-tight": ("derosa", {"delta": 0.5, "form": "tight"}, bounds.DeRosa),
     "derosa-anytime": ("derosa", {"delta": 0.5, "form": "anytime"}, bounds.DeRosa),
-    "chi2": ("chi2", {"delta": 0.2}, bounds.Chi2),
+    "chi2": ("chi2", {"delta": 0.23}, bounds.Chi2),
     "chi2-tests": (
         "chi2",
         {"delta": 0.5, "correction": "tests"},

@@ -14,6 +14,7 @@ from .bounds import NoBound
 from .criteria import TIE, best_by_criterion, first_lowest, impurity, total
 
 EPSILON = float(np.finfo(float).eps)
+ROUNDING = 1e-11
 
 
 @dataclass(eq=False)
@@ -31,7 +32,7 @@ class Node:
     split: "Split | None" = None
     left: "Node | None" = None
     right: "Node | None" = None
-    ambiguous: bool = False  # best first met equals that differ by rounding
+    ambiguous: bool = False  # of the root: rounding decided something on the way
 
     @property
     def weight(self):
@@ -125,6 +126,9 @@ class _Grower:
         self.total_weight = float(self.w.sum())
         self.total_reweighted = float((self.w * self.class_weight[self.y]).sum())
         self.rules = rules
+        self.ambiguous = False
+        # As in scikit-learn this share includes class_weight.
+        self.min_weight_leaf = rules["min_weight_fraction_leaf"] * self.total_reweighted
 
     def counts_of(self, rows):
         return np.array([self.w[rows][self.y[rows] == k].sum() for k in range(self.K)])
@@ -179,10 +183,8 @@ class _Grower:
                     <= threshold,
                 )
                 self._count(node, test)
-                lightest = max(
-                    self.rules["min_samples_leaf"], self.rules["min_weight_leaf"]
-                )
-                if min(test.weights) >= lightest:
+                heavy = min(test.weights) >= self.rules["min_samples_leaf"]
+                if heavy and min(map(sum, test.counts)) >= self.min_weight_leaf:
                     result.append(test)
         return result
 
@@ -206,7 +208,7 @@ class _Grower:
             (rules["max_depth"] is not None and node.depth >= rules["max_depth"])
             or weight < rules["min_samples_split"]
             or weight < 2 * rules["min_samples_leaf"]
-            or weight < 2 * rules["min_weight_leaf"]
+            or node.counts.sum() < 2 * self.min_weight_leaf
             or node.impurity <= EPSILON
         ):
             return None
@@ -260,6 +262,7 @@ class _Grower:
             "parent_limit": limit / facts[self.bound.per],
             "child_limit": costs[best] / facts[self.bound.per],
         }
+        self.ambiguous |= abs(costs[best] - limit) < ROUNDING * facts["pool"]
         return tests[best], costs[best] < limit, evidence
 
     def _ask_evidence(self, node, tests, facts):
@@ -275,6 +278,10 @@ class _Grower:
             )
         else:
             best = first_lowest([-v for v in logs], TIE * facts["n"])
+        self.ambiguous |= (
+            self.bound.decide(facts, log_mean - ROUNDING)[0]
+            != self.bound.decide(facts, log_mean + ROUNDING)[0]
+        )
         accepted, confidence = self.bound.decide(facts, log_mean)
         return tests[best], accepted, {"confidence": confidence}
 
@@ -317,8 +324,9 @@ class _Grower:
             if not open_leaves:
                 break
             node, split = max(open_leaves, key=lambda pair: pair[1].improvement)
-            root.ambiguous |= any(
-                other is not node and abs(rival.improvement - split.improvement) < 1e-11
+            self.ambiguous |= any(
+                other is not node
+                and abs(rival.improvement - split.improvement) < ROUNDING
                 for other, rival in open_leaves
             )
             leaves = [pair for pair in leaves if pair[0] is not node]
@@ -376,7 +384,7 @@ def grow(
             "max_depth": max_depth,
             "min_samples_split": absolute(min_samples_split, 2),
             "min_samples_leaf": absolute(min_samples_leaf, 1),
-            "min_weight_leaf": min_weight_fraction_leaf * weight,
+            "min_weight_fraction_leaf": min_weight_fraction_leaf,
             "min_impurity_decrease": min_impurity_decrease,
         },
     )
@@ -390,4 +398,5 @@ def grow(
         grower.grow_depth_first(root)
     else:
         grower.grow_best_first(root, max_leaf_nodes)
+    root.ambiguous = grower.ambiguous
     return root
