@@ -24,12 +24,15 @@ class BaseBound(BaseEstimator):
         than a small table has.
     statement : str
         What the number stored as the evidence's ``confidence`` is called.
+    uses_pool : bool
+        Whether rows without label weigh the children (``X_pool`` of a fit).
     """
 
     criteria = ()
     delta_parameter = "delta"
     cautious = False
     statement = "confidence"
+    uses_pool = False
     _parameter_constraints: dict = {}
 
     def check_parameters(self):

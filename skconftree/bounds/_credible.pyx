@@ -824,6 +824,7 @@ class CredibleBound(BaseBound):
     """
 
     criteria = CRITERIA
+    uses_pool = True
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 0.5, closed="neither")],
         "prior": [StrOptions(set(PRIORS))],

@@ -83,7 +83,7 @@ cdef class HoeffdingLimits(Score):
         if not n > 0.0:
             return self.largest if side > 0.0 else 0.0
         if self.impurity == KEARNS_MANSOUR:
-            h = sqrt(0.5 * impurity(GINI, counts, self.n_classes, n))
+            h = sqrt(max(0.5 * impurity(GINI, counts, self.n_classes, n), 0.0))
         else:
             h = impurity(self.impurity, counts, self.n_classes, n)
         return min(max(h + side * self.scale / sqrt(n), 0.0), self.largest)
@@ -270,6 +270,11 @@ class HoeffdingBound(BaseBound):
         self.against = against
         self.variant = variant
         self.factor = factor
+
+    @property
+    def uses_pool(self):
+        """The interval variant weighs children as the credible bound does."""
+        return self.variant == "interval"
 
     def check_parameters(self):
         """Raise ``InvalidParameterError`` unless every parameter is valid."""

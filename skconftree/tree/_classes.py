@@ -260,7 +260,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 bound=bound,
                 sample_weight=weight,
                 class_weight=class_weight,
-                X_pool=X_pool if hasattr(bound, "pool_weight") else None,
+                X_pool=X_pool if bound is not None and bound.uses_pool else None,
                 pool_weight=getattr(bound, "pool_weight", "pool"),
                 splitter=self.splitter,
                 max_depth=self.max_depth,

@@ -2,10 +2,16 @@
 
 import numpy as np
 
-from libc.math cimport fmax, log2, sqrt
+from libc.math cimport log2, sqrt
 
 cdef enum:
     TABLE_LIMIT = 1048576  # entries of 8 bytes: larger counts are rare below the root
+
+
+cdef inline float64_t _rest(float64_t whole, float64_t part) noexcept nogil:
+    # Fractional weights leave a rounding where nothing is left, and its root is large.
+    cdef float64_t rest = whole - part
+    return rest if rest > 1e-12 * whole else 0.0
 
 
 cdef class Criterion(Score):
@@ -159,7 +165,7 @@ cdef class KearnsMansour(Criterion):
         cdef float64_t total = 0.0
         cdef intp_t c
         for c in range(self.n_classes):
-            total += sqrt(counts[c] * fmax(n - counts[c], 0.0))
+            total += sqrt(counts[c] * _rest(n, counts[c]))
         return 0.5 * total
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
@@ -171,7 +177,7 @@ cdef class KearnsMansour(Criterion):
             for i in range(tests.size):
                 left = tests.left + 2 * i
                 out[i] = sqrt(left[0] * left[1]) + sqrt(
-                    fmax((self.total[0] - left[0]) * (self.total[1] - left[1]), 0.0)
+                    _rest(self.total[0], left[0]) * _rest(self.total[1], left[1])
                 )
             return
         for i in range(tests.size):
@@ -181,9 +187,8 @@ cdef class KearnsMansour(Criterion):
             score = 0.0
             for c in range(K):
                 l = left[c]
-                r = self.total[c] - l
-                # sums of fractional weights may miss each other by a rounding
-                score += sqrt(l * fmax(nl - l, 0.0)) + sqrt(fmax(r * (nr - r), 0.0))
+                r = _rest(self.total[c], l)
+                score += sqrt(l * _rest(nl, l)) + sqrt(r * _rest(nr, r))
             out[i] = 0.5 * score
 
 

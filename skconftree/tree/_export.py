@@ -68,6 +68,8 @@ def export_text(
     feature, threshold, value = tree.feature, tree.threshold, tree.value
     weight = tree.counts.sum(axis=1)
     evidence = tree.evidence
+    bound = estimator.bound_
+    statement = "confidence" if bound is None else bound.statement
     lines = []
     # (node, depth, line that leads to it)
     stack = [(0, 0, None)]
@@ -78,7 +80,7 @@ def export_text(
             lines.append(f"{indent}|--- {lead}")
             if show_evidence and node == left[tree.parent[node]]:
                 said = describe_evidence(
-                    evidence[tree.parent[node]], features, decimals
+                    evidence[tree.parent[node]], features, decimals, statement
                 )
                 lines.append(f"{indent}|    evidence: {said}")
         bar = "|   " * depth
@@ -113,7 +115,7 @@ def feature_labels(estimator, feature_names=None):
     return [str(name) for name in feature_names]
 
 
-def describe_evidence(evidence, features, digits=4):
+def describe_evidence(evidence, features, digits=4, statement="confidence"):
     """One line that says why a split was installed.
 
     Parameters
@@ -123,6 +125,8 @@ def describe_evidence(evidence, features, digits=4):
         Name of every feature.
     digits : int, default=4
         Significant digits.
+    statement : str, default="confidence"
+        What the bound's confidence is called.
 
     Returns
     -------
@@ -149,6 +153,6 @@ def describe_evidence(evidence, features, digits=4):
         if not np.isnan(evidence["radius"]):
             said[-1] += f", radius {number('radius')}"
     if not np.isnan(evidence["confidence"]):
-        said.append(f"confidence {number('confidence')}")
+        said.append(f"{statement} {number('confidence')}")
     said.append(f"{evidence['n_tests']:.0f} tests")
     return "; ".join(said)

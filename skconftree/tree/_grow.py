@@ -98,7 +98,7 @@ def grow(
         "min_seen_weight": min_weight_fraction_leaf * float(reweighted.sum()),
         "min_impurity_decrease": min_impurity_decrease,
         "total_weight": float(reweighted.sum()),
-        "time": float(n_rows),
+        "time": float(root_weight),
         "seed": seed,
     }
     builder = Builder(

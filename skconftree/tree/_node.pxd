@@ -37,7 +37,7 @@ cdef class NodeScan(Scan):
     cdef bint filters           # tests may leave a child below a smallest weight
     cdef float64_t min_weight   # of a child
     cdef float64_t min_seen_weight      # of a child, reweighted by class
-    cdef float64_t time         # rows given to fit
+    cdef float64_t time         # weight of the rows given to fit
     cdef uint64_t seed
     cdef const float64_t* class_weight      # [n_classes], or NULL
     cdef const float64_t[::1] _class_weight

@@ -333,7 +333,7 @@ cdef class Splitter(NodeScan):
             if gain >= average - self.tie:
                 sides[0] = self.best_n_left[feature]
                 sides[1] = n - sides[0]
-                self.best_score[feature] = -n * gain / outcome_entropy(sides, 2)
+                self.best_score[feature] = -gain / outcome_entropy(sides, 2)
 
     cdef void _sum_evidence(self) noexcept nogil:
         # Average over features, then over the tests of a feature.
