@@ -129,6 +129,8 @@ def test_same_answer(case, criterion, node):
         n_fresh=node["n"] * node["share"],
         rival=rival_of(node, criterion),
     )
+    if criterion == "ec2":
+        del expected["score"]  # only a tree can compute it
     for field, value in expected.items():
         assert getattr(answer, field) == pytest.approx(value, rel=1e-8, abs=1e-10), (
             field

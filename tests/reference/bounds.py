@@ -22,7 +22,7 @@ import math
 
 from scipy import optimize, special, stats
 
-from .criteria import edges, edges_cut, phi
+from .criteria import edges, phi
 
 
 def largest_phi(criterion, n_classes):
@@ -465,12 +465,12 @@ def noise_beta_prior(noise, p):
     return numerator / denominator
 
 
-def ec2_confidence(children, depth, beta, eps=0.0):
+def ec2_confidence(parent, children, depth, beta, eps=0.0):
     """Evaluate D8's delta."""
-    parent = [sum(column) for column in zip(*children, strict=True)]
-    everything = edges(parent)
+    n, everything = sum(parent), edges(parent)
     expected = everything * (1.0 - (1.0 - beta) ** depth)
-    excess = edges_cut(children) - expected - eps
+    cut = sum(sum(c) / n * (everything - edges(c)) for c in children)
+    excess = cut - expected - eps
     if excess < 0:
         return 0.0
     return -math.expm1(-2.0 * excess**2 / everything)
@@ -497,7 +497,9 @@ class EC2:
             beta = ec2_beta(self.noise, len(children))
         else:
             beta = noise_beta_prior(self.noise, [sum(c) / n for c in children])
-        confidence = ec2_confidence(children, facts["depth"], beta, self.margin)
+        confidence = ec2_confidence(
+            facts["counts"], children, facts["depth"], beta, self.margin
+        )
         return confidence >= self.minimum, {**evidence, "confidence": confidence}
 
 

@@ -86,12 +86,12 @@ CASES = {
     "bayes_factor": ("bayes_factor", {}, bounds.BayesFactor),
     "bayes_factor-criterion": (
         "bayes_factor",
-        {"delta": 0.7, "prior_odds": 2.0, "a": 0.5, "choose": "criterion"},
+        {"delta": 0.3, "prior_odds": 0.5, "a": 0.5, "choose": "criterion"},
         bounds.BayesFactor,
     ),
     "gtest": ("gtest", {"delta": 0.3}, bounds.GTest),
 }
-CRITERIA = ("gini", "entropy", "kearns_mansour", "error")
+CRITERIA = ("gini", "entropy", "kearns_mansour", "error", "gain_ratio", "ec2")
 
 
 def settings_of(case, criterion, n_classes):

@@ -129,7 +129,11 @@ def best_by_criterion(criterion, features, children, n):
 
 
 def _rival(best, features, scores, n):
-    others = [i for i, f in enumerate(features) if f != features[best]]
+    others = [
+        i
+        for i, f in enumerate(features)
+        if f != features[best] and math.isfinite(scores[i])
+    ]
     if not others:
         return None
     return others[first_lowest([scores[i] for i in others], TIE * n)]

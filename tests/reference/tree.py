@@ -228,7 +228,9 @@ class _Grower:
         if improvement + EPSILON < rules["min_impurity_decrease"]:
             return None
         evidence["n_tests"] = facts["n_tests"]
-        evidence["score"] = total(self.criterion, chosen.counts) / node.counts.sum()
+        evidence.setdefault(
+            "score", total(self.criterion, chosen.counts) / node.counts.sum()
+        )
         return Split(chosen.feature, chosen.threshold, evidence, improvement)
 
     def _ask_race(self, node, tests, facts):

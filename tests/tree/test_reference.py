@@ -198,7 +198,9 @@ def test_bound_answers_both_ways(case, criterion):
     y = np.arange(60) % 3
     X = np.column_stack([y + rng.normal(0, 0.4, 60), rng.normal(size=60)])
     sizes = []
-    for weight in (1.0, 1e9):
+    # Races need many rows; textbook moments of the others cancel there.
+    heavy = 3e5 if case.startswith(("hoeffding", "mcdiarmid", "derosa")) else 100.0
+    for weight in (1.0, heavy):
         bound, expected = settings_of(case, criterion, 3)
         problem = {
             "X": X,

@@ -378,7 +378,8 @@ def test_ec2_is_a_depth_limit_on_even_splits(noise, depth):
     deepest = max(
         h
         for h in range(20)
-        if bounds.ec2_confidence(children, h, bounds.ec2_beta(noise)) > 0.5
+        if bounds.ec2_confidence([1000, 1000], children, h, bounds.ec2_beta(noise))
+        > 0.5
     )
     assert deepest == depth
 
