@@ -2,7 +2,7 @@
 
 An error inside a ``noexcept nogil`` function prints "Exception ignored" and
 returns 0, so a bounds-checked build proves nothing unless that message fails the
-test. The functions called here are wrong on purpose and exist in that build only.
+test. The functions called here have no guard and exist in that build only.
 """
 
 import subprocess
@@ -42,6 +42,13 @@ def test_division_is_checked(checks, ignored):
     assert checks.divide(7, 2) == 3
     checks.divide(7, 0)
     assert [found.exc_type for found in ignored] == [ZeroDivisionError]
+
+
+def test_overflow_is_checked(checks, ignored):
+    assert checks.add(2**62, 2**62 - 1) == 2**63 - 1
+    assert ignored == []
+    checks.add(2**62, 2**62)
+    assert [found.exc_type for found in ignored] == [OverflowError]
 
 
 @pytest.mark.usefixtures("checks")

@@ -14,6 +14,10 @@ cdef intp_t quotient(intp_t a, intp_t b) noexcept nogil:
     return a // b
 
 
+cdef intp_t total(intp_t a, intp_t b) noexcept nogil:
+    return a + b
+
+
 def read_at(float64_t[::1] values, intp_t i):
     """Read an entry the way the kernels do: nothing can be raised."""
     return entry(values, i)
@@ -22,3 +26,8 @@ def read_at(float64_t[::1] values, intp_t i):
 def divide(intp_t a, intp_t b):
     """Divide the way the kernels do: nothing can be raised."""
     return quotient(a, b)
+
+
+def add(intp_t a, intp_t b):
+    """Add the way the kernels do: nothing can be raised."""
+    return total(a, b)
