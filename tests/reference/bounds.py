@@ -359,13 +359,13 @@ class DeRosa(Race):
 
 def tables_with_margins(rows, left):
     """Yield the first columns of all tables with these row sums."""
-    if len(rows) == 1:
-        if left <= rows[0]:
-            yield (left,)
+    if not rows:
+        yield ()
         return
-    for first in range(min(rows[0], left) + 1):
-        for rest in tables_with_margins(rows[1:], left - first):
-            yield (first, *rest)
+    rest = sum(rows[1:])
+    for first in range(max(left - rest, 0), min(rows[0], left) + 1):
+        for others in tables_with_margins(rows[1:], left - first):
+            yield (first, *others)
 
 
 def count_tables(rows, left):
@@ -383,10 +383,13 @@ def freeman_halton(table, point=False):
     """Exact test of a table whose rows are classes and columns two outcomes."""
     rows = [sum(row) for row in table]
     left = sum(row[0] for row in table)
-    ways = math.comb(sum(rows), left)
+
+    @functools.cache
+    def log_comb(n, k):
+        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
     def probability(lefts):
-        return math.prod(map(math.comb, rows, lefts)) / ways
+        return math.exp(sum(map(log_comb, rows, lefts)) - log_comb(sum(rows), left))
 
     observed = probability([row[0] for row in table])
     if point:
