@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport expm1, log, log1p, sqrt
+from libc.math cimport INFINITY, expm1, log, log1p, sqrt
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 from scipy.special import ndtri as normal_quantile
@@ -118,6 +118,12 @@ cdef float64_t excess(float64_t count, float64_t n) noexcept nogil:
     return n * total
 
 
+cdef struct Sides:
+    # Floors of the two children of a test.
+    float64_t left
+    float64_t right
+
+
 cdef class PossibilisticFloor(Score):
     """Sum of the children's cumulative entropies, the confidence term from below.
 
@@ -131,11 +137,17 @@ cdef class PossibilisticFloor(Score):
 
     cdef float64_t delta
     cdef bint all_tests
+    cdef float64_t z_node
     cdef float64_t base_z2      # z^2 of tests with two outcomes, before any correction
     cdef float64_t z2           # at most that of the node's tests
     cdef float64_t n_tests      # seen in this node; negative once z2 is final
     cdef float64_t corrected    # n_tests that z2 stands for
     cdef float32_t* cells       # [n, C]; 0 = not yet known
+    cdef float64_t scale        # from nats to units of a bound's limit
+    cdef float64_t ceiling      # a test above this one is not worth a closer look
+    cdef float64_t smallest     # score of this node
+    cdef float64_t margin       # keeps what ties with the best test below the ceiling
+    cdef float64_t z_largest    # at least that of the node's tests
     cdef float64_t[::1] table   # [k] f(k) / 2
     cdef const float64_t* half_f
     cdef float64_t table_size
@@ -152,6 +164,8 @@ cdef class PossibilisticFloor(Score):
         self.all_tests = all_tests
         self.base_z2 = corrected_quantile(self.delta, 2.0) ** 2
         self.z2 = self.base_z2
+        self.z_node = -ndtri(0.5 * self.delta)
+        self.scale = SHRINK / (self.n_classes * LN2)
         self.cells = <float32_t*> calloc(CELLS * CELLS, sizeof(float32_t))
         self.orders = <intp_t*> calloc(2 * self.n_classes, sizeof(intp_t))
         self.right = <float64_t*> calloc(self.n_classes, sizeof(float64_t))
@@ -182,6 +196,20 @@ cdef class PossibilisticFloor(Score):
         self.n_tests = 0.0
         self.corrected = 1.0
         self.z2 = self.base_z2
+        if self.n_classes > 2:
+            self.margin = 1e-9 * max(facts.n, facts.pool)
+            self.smallest = INFINITY
+            self.ceiling = self.margin + self.n * cumulative_entropy(
+                self.counts, self.n_classes, self.n, self.z_node, self.orders
+            )
+            self.z_largest = sqrt(self.base_z2)
+            if self.all_tests:
+                # without whole counts rows, and so tests, may exceed any multiple of n
+                self.z_largest = INFINITY
+                if facts.integral:
+                    self.z_largest = corrected_quantile(
+                        self.delta, 2.0 * facts.n * facts.n_attributes
+                    )
 
     cdef void correct(self, float64_t n_tests) noexcept nogil:
         # z of the node's tests, all of which have been counted.
@@ -214,49 +242,60 @@ cdef class PossibilisticFloor(Score):
             return self.fill(row, column)
         return value
 
-    cdef float64_t general(
+    cdef float64_t entropy(
         self, const float64_t* counts, float64_t n, intp_t* order
     ) noexcept nogil:
-        cdef intp_t j
+        # Of one child; sorts the order, which divergences() relies on.
+        cdef const float64_t* half_f = self.half_f
+        cdef float64_t total = n * LN2 + (self.n_classes - 1) * self.f(2.0 * n)
         cdef float64_t below = 0.0
-        cdef float64_t entropy = (self.n_classes - 1) * self.f(2.0 * n)
-        cdef float64_t divergence = 0.0
+        cdef intp_t whole = 0
+        cdef intp_t j
         sort_order(order, counts, self.n_classes)
+        if self.tabulated:
+            for j in range(self.n_classes - 1):
+                whole += <intp_t> counts[order[j]]
+                total -= half_f[whole] + half_f[2 * <intp_t> n - whole]
+            return total
         for j in range(self.n_classes - 1):
             below += counts[order[j]]
-            entropy -= self.f(below) + self.f(2.0 * n - below)
-            divergence += self.divergence(below, n, 1.0 / self.z2)
-        return entropy + n * LN2 + self.z2 * divergence
+            total -= self.f(below) + self.f(2.0 * n - below)
+        return total
+
+    cdef float64_t divergences(
+        self, const float64_t* counts, float64_t n, const intp_t* order
+    ) noexcept nogil:
+        cdef float64_t unit = 1.0 / self.z2
+        cdef float64_t below = 0.0
+        cdef float64_t total = 0.0
+        cdef intp_t j
+        for j in range(self.n_classes - 1):
+            below += counts[order[j]]
+            total += self.divergence(below, n, unit)
+        return self.z2 * total
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
-        cdef intp_t i
-        cdef intp_t c
-        cdef intp_t k = self.n_classes
-        cdef const float64_t* left
-        cdef float64_t scale = SHRINK / (k * LN2)
+        cdef Sides first, last
         if self.all_tests and self.n_tests >= 0.0:
             # The node will have at least the tests seen so far.
             self.n_tests += tests.size
             if self.n_tests >= 2.0 * self.corrected:
                 self.corrected = self.n_tests
                 self.z2 = corrected_quantile(self.delta, 2.0 * self.n_tests) ** 2
-        if k == 2:
+        if self.n_classes == 2:
             self.block_of_two(tests, out)
             return
-        for i in range(tests.size):
-            left = tests.left + k * i
-            for c in range(k):
-                self.right[c] = self.counts[c] - left[c]
-            out[i] = scale * (
-                self.general(left, tests.n_left[i], self.orders)
-                + self.general(self.right, self.n - tests.n_left[i], self.orders + k)
+        first = self.evaluate_test(tests, 0, out)
+        if tests.size > 1:
+            last = self.evaluate_test(tests, tests.size - 1, out)
+            self.evaluate_between(
+                tests, 0, tests.size - 1, first.left, last.right, out
             )
 
     cdef void block_of_two(
         self, const TestBlock* tests, float64_t* out
     ) noexcept nogil:
         cdef const float64_t* half_f = self.half_f
-        cdef float64_t scale = SHRINK / (2.0 * LN2)
         cdef float64_t unit = 1.0 / self.z2
         cdef float64_t divergence, n_left, n_right, left, right
         cdef intp_t i, nl, nr, l, r
@@ -277,17 +316,70 @@ cdef class PossibilisticFloor(Score):
                 nr = 2 * <intp_t> n_right
                 l = <intp_t> left
                 r = <intp_t> right
-                out[i] = scale * (
+                out[i] = self.scale * (
                     half_f[nl] - half_f[l] - half_f[nl - l]
                     + half_f[nr] - half_f[r] - half_f[nr - r]
                     + self.n * LN2 + divergence
                 )
             else:
-                out[i] = scale * (
+                out[i] = self.scale * (
                     self.f(2.0 * n_left) - self.f(left) - self.f(2.0 * n_left - left)
                     + self.f(2.0 * n_right) - self.f(right)
                     - self.f(2.0 * n_right - right) + self.n * LN2 + divergence
                 )
+
+    cdef Sides evaluate_test(
+        self, const TestBlock* tests, intp_t i, float64_t* out
+    ) noexcept nogil:
+        # Returns the floors of both children.
+        cdef intp_t k = self.n_classes
+        cdef const float64_t* left = tests.left + k * i
+        cdef float64_t n_left = tests.n_left[i]
+        cdef float64_t n_right = self.n - n_left
+        cdef intp_t* orders = self.orders
+        cdef Sides sides
+        cdef intp_t c
+        for c in range(k):
+            self.right[c] = self.counts[c] - left[c]
+        sides.left = self.scale * self.entropy(left, n_left, orders)
+        sides.right = self.scale * self.entropy(self.right, n_right, orders + k)
+        out[i] = sides.left + sides.right
+        if out[i] > self.ceiling:
+            return sides
+        sides.left += self.scale * self.divergences(left, n_left, orders)
+        sides.right += self.scale * self.divergences(self.right, n_right, orders + k)
+        out[i] = sides.left + sides.right
+        if out[i] < self.smallest and self.z_largest < INFINITY:
+            self.smallest = out[i]
+            self.ceiling = min(
+                self.ceiling,
+                self.margin
+                + n_left * cumulative_entropy(left, k, n_left, self.z_largest, orders)
+                + n_right * cumulative_entropy(
+                    self.right, k, n_right, self.z_largest, orders + k
+                ),
+            )
+        return sides
+
+    cdef void evaluate_between(
+        self, const TestBlock* tests, intp_t low, intp_t high, float64_t left,
+        float64_t right, float64_t* out,
+    ) noexcept nogil:
+        # A child's cost, as a total over rows, never falls when a row is added. So
+        # any test between two costs at least the floor of the left child of the
+        # lower (`left`) and that of the right child of the higher one (`right`).
+        cdef intp_t middle = (low + high) // 2
+        cdef intp_t i
+        cdef Sides sides
+        if middle == low:
+            return
+        if left + right > self.ceiling:
+            for i in range(low + 1, high):
+                out[i] = left + right
+            return
+        sides = self.evaluate_test(tests, middle, out)
+        self.evaluate_between(tests, low, middle, left, sides.right, out)
+        self.evaluate_between(tests, middle, high, sides.left, right, out)
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
         # More outcomes than two have a larger z, and so a larger divergence.
@@ -299,8 +391,9 @@ cdef class PossibilisticFloor(Score):
             n = 0.0
             for c in range(self.n_classes):
                 n += counts[z * self.n_classes + c]
-            total += self.general(counts + z * self.n_classes, n, self.orders)
-        return total * SHRINK / (self.n_classes * LN2)
+            total += self.entropy(counts + z * self.n_classes, n, self.orders)
+            total += self.divergences(counts + z * self.n_classes, n, self.orders)
+        return self.scale * total
 
 
 cdef class PossibilisticKernel(IntervalBound):
