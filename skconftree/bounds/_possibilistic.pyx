@@ -22,9 +22,9 @@ cdef float64_t LN2 = 0.6931471805599453
 cdef intp_t TABLE_LIMIT = 1 << 20
 # Cells of PossibilisticFloor along either axis: 32 octaves from FIRST_EDGE on.
 cdef enum:
-    CELL_BITS = 5
-    CELLS = 32 << CELL_BITS
-    FIRST_CELL = (1023 - 6) << CELL_BITS    # the exponent of FIRST_EDGE
+    CELL_BITS = 5           # of an octave
+    CELLS = 1024
+    FIRST_CELL = 32544      # of FIRST_EDGE: (1023 - 6) << CELL_BITS
 cdef float64_t FIRST_EDGE = 1.0 / 64.0
 # Floor and cost may agree on paper; rounding must not put the floor on top.
 cdef float64_t SHRINK = 1.0 - 1e-12
@@ -83,7 +83,7 @@ cdef float64_t cumulative_entropy(
 cdef inline intp_t cell_of(float64_t x) noexcept nogil:
     # The leading bits of a positive double are a piecewise linear logarithm.
     cdef uint64_t bits
-    x += FIRST_EDGE
+    x = max(x, 0.0) + FIRST_EDGE    # a difference of sums may fall a rounding below 0
     memcpy(&bits, &x, 8)
     return min(<intp_t> (bits >> (52 - CELL_BITS)) - FIRST_CELL, CELLS - 1)
 
@@ -133,6 +133,10 @@ cdef class PossibilisticFloor(Score):
     z^2 g(C / z^2, n / z^2). As g falls with C and rises with n, its value at the
     corner of a cell of the (C, n) plane bounds it on the whole cell. Cells are a
     thirty-second of an octave wide, and filled when a test falls into them.
+
+    With more than two classes a test costs a sort and a sum over the classes, so
+    that tests known to be worse than another, or than no split, get the floor of
+    the stretch they lie in.
     """
 
     cdef float64_t delta
