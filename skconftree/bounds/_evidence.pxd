@@ -13,9 +13,14 @@ cdef class DirichletScore(Score):
     cdef float64_t log_gamma_total      # lgamma(n_classes * a)
     cdef float64_t node_total
     cdef float64_t[::1] node_counts     # [n_classes] copied by begin()
-    cdef float64_t[::1] class_terms     # phi(i) for whole i, immutable
-    cdef float64_t[::1] total_terms     # total(i) for whole i, immutable
+    cdef float64_t[::1] class_terms     # [table_size] phi(i) for whole i
+    cdef float64_t[::1] total_terms     # [table_size] total(i) for whole i
+    cdef intp_t table_size              # 0 until reserve()
+    cdef bint tabulated                 # every count of the node is in the tables
 
+    cdef void block_of_whole_counts(
+        self, const TestBlock* tests, float64_t* out
+    ) noexcept nogil
     cdef float64_t total(self, float64_t n) noexcept nogil
     cdef float64_t log_likelihood(self, const float64_t* counts) noexcept nogil
 

@@ -2,15 +2,16 @@
 
 import numpy as np
 
-from libc.math cimport expm1, log, log1p, sqrt
-from libc.stdlib cimport calloc, free, realloc
+from libc.math cimport INFINITY, expm1, log, log1p, sqrt
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 from scipy.special import ndtri as normal_quantile
 from scipy.special.cython_special cimport ndtri
 
 from skconftree.bounds._contract cimport (
     IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
 )
-from skconftree.utils._typedefs cimport float64_t, intp_t
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
 from .._compat import Interval, RealNotInt, StrOptions
 from ._base import BaseBound
@@ -19,6 +20,12 @@ from ._checks import check_choice, check_counts, check_open
 cdef float64_t LN2 = 0.6931471805599453
 # Largest node whose x ln x values are tabulated.
 cdef intp_t TABLE_LIMIT = 1 << 20
+# Cells of PossibilisticFloor along either axis: 32 octaves from FIRST_EDGE on.
+cdef enum:
+    CELL_BITS = 5           # of an octave
+    CELLS = 1024
+    FIRST_CELL = 32544      # of FIRST_EDGE: (1023 - 6) << CELL_BITS
+cdef float64_t FIRST_EDGE = 1.0 / 64.0
 # Floor and cost may agree on paper; rounding must not put the floor on top.
 cdef float64_t SHRINK = 1.0 - 1e-12
 
@@ -73,113 +80,313 @@ cdef float64_t cumulative_entropy(
     return total / (n_classes * LN2)
 
 
-cdef class PossibilisticFloor(Score):
-    """Sum of the children's cumulative entropies without the confidence term.
+cdef inline intp_t cell_of(float64_t x) noexcept nogil:
+    # The leading bits of a positive double are a piecewise linear logarithm.
+    cdef uint64_t bits
+    x = max(x, 0.0) + FIRST_EDGE    # a difference of sums may fall a rounding below 0
+    memcpy(&bits, &x, 8)
+    return min(<intp_t> (bits >> (52 - CELL_BITS)) - FIRST_CELL, CELLS - 1)
 
-    Cross entropy is at least entropy, so putting the frequency T for its upper
-    limit gives a floor. With f(x) = x ln x each term is
-    (f(2n) - f(C) - f(2n - C)) / 2, where C is a sum of counts.
+
+cdef float64_t cell_edge(intp_t cell) noexcept nogil:
+    # The smallest x of a cell.
+    cdef uint64_t bits = <uint64_t> (cell + FIRST_CELL) << (52 - CELL_BITS)
+    cdef float64_t x
+    memcpy(&x, &bits, 8)
+    return x - FIRST_EDGE
+
+
+cdef inline float64_t corrected_quantile(
+    float64_t delta, float64_t comparisons
+) noexcept nogil:
+    # Dunn and Sidak: each of so many limits at 1 - (1 - delta)^(1 / comparisons).
+    return -ndtri(-0.5 * expm1(log1p(-delta) / comparisons))
+
+
+cdef float64_t excess(float64_t count, float64_t n) noexcept nogil:
+    # g of PossibilisticFloor: n times the divergence of T / 2 from half its upper
+    # limit for z = 1.
+    cdef float64_t p, q, gap, total
+    if not n > count:
+        return 0.0
+    p = 0.5 * count / n
+    q = 0.5 * upper_limit(2.0 * p, n, 1.0)
+    gap = q - p
+    total = -(1.0 - p) * log1p(-gap / (1.0 - p))
+    if p > 0.0:
+        total += p * log1p(-gap / q)
+    return n * total
+
+
+cdef struct Sides:
+    # Floors of the two children of a test.
+    float64_t left
+    float64_t right
+
+
+cdef class PossibilisticFloor(Score):
+    """Sum of the children's cumulative entropies, the confidence term from below.
+
+    Cross entropy is entropy plus divergence. With f(x) = x ln x the entropy of
+    each term is (f(2n) - f(C) - f(2n - C)) / 2, where C is a sum of counts. The
+    divergence depends on z through the scale of the counts alone: it is
+    z^2 g(C / z^2, n / z^2). As g falls with C and rises with n, its value at the
+    corner of a cell of the (C, n) plane bounds it on the whole cell. Cells are a
+    thirty-second of an octave wide, and filled when a test falls into them.
+
+    With more than two classes a test costs a sort and a sum over the classes, so
+    that tests known to be worse than another, or than no split, get the floor of
+    the stretch they lie in.
     """
 
-    cdef float64_t* table       # [k] k ln k
-    cdef intp_t capacity
-    cdef intp_t filled
+    cdef float64_t delta
+    cdef bint all_tests
+    cdef float64_t z_node
+    cdef float64_t base_z2      # z^2 of tests with two outcomes, before any correction
+    cdef float64_t z2           # at most that of the node's tests
+    cdef float64_t n_tests      # seen in this node; negative once z2 is final
+    cdef float64_t corrected    # n_tests that z2 stands for
+    cdef float32_t* cells       # [n, C]; 0 = not yet known
+    cdef float64_t scale        # from nats to units of a bound's limit
+    cdef float64_t ceiling      # a test above this one is not worth a closer look
+    cdef float64_t smallest     # score of this node
+    cdef float64_t margin       # keeps what ties with the best test below the ceiling
+    cdef float64_t z_largest    # at least that of the node's tests
+    cdef float64_t[::1] table   # [k] f(k) / 2
+    cdef const float64_t* half_f
+    cdef float64_t table_size
     cdef bint tabulated
     cdef const float64_t* counts
     cdef float64_t n
     cdef intp_t* orders         # [2, n_classes] order of the classes, left and right
     cdef float64_t* right       # [n_classes]
 
-    def __cinit__(self, n_classes):
+    def __cinit__(self, n_classes, delta, all_tests):
         cdef intp_t c
         self.n_classes = n_classes
-        self.table = NULL
+        self.delta = delta
+        self.all_tests = all_tests
+        self.base_z2 = corrected_quantile(self.delta, 2.0) ** 2
+        self.z2 = self.base_z2
+        self.z_node = -ndtri(0.5 * self.delta)
+        self.scale = SHRINK / (self.n_classes * LN2)
+        self.cells = <float32_t*> calloc(CELLS * CELLS, sizeof(float32_t))
         self.orders = <intp_t*> calloc(2 * self.n_classes, sizeof(intp_t))
         self.right = <float64_t*> calloc(self.n_classes, sizeof(float64_t))
-        if self.orders == NULL or self.right == NULL:
+        if self.cells == NULL or self.orders == NULL or self.right == NULL:
             raise MemoryError()
         for c in range(self.n_classes):
             self.orders[c] = c
             self.orders[self.n_classes + c] = c
 
     def __dealloc__(self):
-        free(self.table)
+        free(self.cells)
         free(self.orders)
         free(self.right)
 
-    cdef bint grow(self, intp_t size) noexcept nogil:
-        # Make the table reach `size`; False if there is no memory for that.
-        cdef intp_t capacity = self.capacity
-        cdef void* block
-        cdef intp_t k
-        if size >= capacity:
-            capacity = max(size + 1, 2 * capacity)
-            block = realloc(self.table, capacity * sizeof(float64_t))
-            if block == NULL:
-                return False
-            self.table = <float64_t*> block
-            self.capacity = capacity
-        for k in range(self.filled, size + 1):
-            self.table[k] = k * log(<float64_t> k) if k > 0 else 0.0
-        self.filled = max(self.filled, size + 1)
-        return True
+    def reserve(self, intp_t n_max):
+        """Tabulate f of whole numbers; see `Score.reserve`."""
+        cdef intp_t size = min(n_max, TABLE_LIMIT)
+        k = np.arange(2.0 * size + 1.0)
+        k[1:] *= 0.5 * np.log(k[1:])
+        self.table = k
+        self.half_f = &self.table[0]
+        self.table_size = size + 1
 
     cdef void begin(self, const NodeFacts* facts) noexcept nogil:
         self.counts = facts.counts
         self.n = facts.n
-        self.tabulated = (
-            facts.integral and facts.n < TABLE_LIMIT
-            and self.grow(2 * <intp_t> facts.n)
-        )
+        self.tabulated = facts.integral and facts.n < self.table_size
+        self.n_tests = 0.0
+        self.corrected = 1.0
+        self.z2 = self.base_z2
+        if self.n_classes > 2:
+            self.margin = 1e-9 * max(facts.n, facts.pool)
+            self.smallest = INFINITY
+            self.ceiling = self.margin + self.n * cumulative_entropy(
+                self.counts, self.n_classes, self.n, self.z_node, self.orders
+            )
+            self.z_largest = sqrt(self.base_z2)
+            if self.all_tests:
+                # without whole counts rows, and so tests, may exceed any multiple of n
+                self.z_largest = INFINITY
+                if facts.integral:
+                    self.z_largest = corrected_quantile(
+                        self.delta, 2.0 * facts.n * facts.n_attributes
+                    )
+
+    cdef void correct(self, float64_t n_tests) noexcept nogil:
+        # z of the node's tests, all of which have been counted.
+        self.n_tests = -1.0
+        self.z2 = corrected_quantile(self.delta, 2.0 * n_tests) ** 2
 
     cdef inline float64_t f(self, float64_t x) noexcept nogil:
         if self.tabulated:
-            return self.table[<intp_t> x]
-        return x * log(x) if x > 0.0 else 0.0
+            return self.half_f[<intp_t> x]
+        return 0.5 * x * log(x) if x > 0.0 else 0.0
 
-    cdef inline float64_t binary(self, float64_t n1, float64_t n0) noexcept nogil:
-        cdef float64_t n = n1 + n0
-        cdef float64_t rarer = min(n1, n0)
-        return (
-            0.5 * (self.f(2.0 * n) - self.f(rarer) - self.f(2.0 * n - rarer)) + n * LN2
+    cdef float32_t fill(self, intp_t row, intp_t column) noexcept nogil:
+        # The corner of the cell with the smallest n and the largest count.
+        cdef float64_t value = 0.0
+        if column < CELLS - 1:
+            value = excess(cell_edge(column + 1), cell_edge(row))
+        self.cells[row * CELLS + column] = <float32_t> max(
+            value * (1.0 - 1e-6), 1e-30
         )
+        return self.cells[row * CELLS + column]
 
-    cdef float64_t general(
+    cdef inline float64_t divergence(
+        self, float64_t count, float64_t n, float64_t scale
+    ) noexcept nogil:
+        # A floor of n times the divergence, in units of z^2; scale is 1 / z^2.
+        cdef intp_t row = cell_of(n * scale)
+        cdef intp_t column = cell_of(count * scale)
+        cdef float32_t value = self.cells[row * CELLS + column]
+        if value == 0.0:
+            return self.fill(row, column)
+        return value
+
+    cdef float64_t entropy(
         self, const float64_t* counts, float64_t n, intp_t* order
     ) noexcept nogil:
-        cdef intp_t j
+        # Of one child; sorts the order, which divergences() relies on.
+        cdef const float64_t* half_f = self.half_f
+        cdef float64_t total = n * LN2 + (self.n_classes - 1) * self.f(2.0 * n)
         cdef float64_t below = 0.0
-        cdef float64_t total = 0.0
+        cdef intp_t whole = 0
+        cdef intp_t j
         sort_order(order, counts, self.n_classes)
+        if self.tabulated:
+            for j in range(self.n_classes - 1):
+                whole += <intp_t> counts[order[j]]
+                total -= half_f[whole] + half_f[2 * <intp_t> n - whole]
+            return total
         for j in range(self.n_classes - 1):
             below += counts[order[j]]
-            total += self.f(below) + self.f(2.0 * n - below)
-        return 0.5 * ((self.n_classes - 1) * self.f(2.0 * n) - total) + n * LN2
+            total -= self.f(below) + self.f(2.0 * n - below)
+        return total
+
+    cdef float64_t divergences(
+        self, const float64_t* counts, float64_t n, const intp_t* order
+    ) noexcept nogil:
+        cdef float64_t unit = 1.0 / self.z2
+        cdef float64_t below = 0.0
+        cdef float64_t total = 0.0
+        cdef intp_t j
+        for j in range(self.n_classes - 1):
+            below += counts[order[j]]
+            total += self.divergence(below, n, unit)
+        return self.z2 * total
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
-        cdef intp_t i
-        cdef intp_t c
-        cdef intp_t k = self.n_classes
-        cdef const float64_t* left
-        cdef float64_t scale = SHRINK / (k * LN2)
-        if k == 2:
-            for i in range(tests.size):
-                left = tests.left + 2 * i
-                out[i] = scale * (
-                    self.binary(left[0], left[1])
-                    + self.binary(self.counts[0] - left[0], self.counts[1] - left[1])
-                )
+        cdef Sides first, last
+        if self.all_tests and self.n_tests >= 0.0:
+            # The node will have at least the tests seen so far.
+            self.n_tests += tests.size
+            if self.n_tests >= 2.0 * self.corrected:
+                self.corrected = self.n_tests
+                self.z2 = corrected_quantile(self.delta, 2.0 * self.n_tests) ** 2
+        if self.n_classes == 2:
+            self.block_of_two(tests, out)
             return
-        for i in range(tests.size):
-            left = tests.left + k * i
-            for c in range(k):
-                self.right[c] = self.counts[c] - left[c]
-            out[i] = scale * (
-                self.general(left, tests.n_left[i], self.orders)
-                + self.general(self.right, self.n - tests.n_left[i], self.orders + k)
+        first = self.evaluate_test(tests, 0, out)
+        if tests.size > 1:
+            last = self.evaluate_test(tests, tests.size - 1, out)
+            self.evaluate_between(
+                tests, 0, tests.size - 1, first.left, last.right, out
             )
 
+    cdef void block_of_two(
+        self, const TestBlock* tests, float64_t* out
+    ) noexcept nogil:
+        cdef const float64_t* half_f = self.half_f
+        cdef float64_t unit = 1.0 / self.z2
+        cdef float64_t divergence, n_left, n_right, left, right
+        cdef intp_t i, nl, nr, l, r
+        for i in range(tests.size):
+            n_left = tests.n_left[i]
+            n_right = self.n - n_left
+            left = min(tests.left[2 * i], tests.left[2 * i + 1])
+            right = min(
+                self.counts[0] - tests.left[2 * i],
+                self.counts[1] - tests.left[2 * i + 1],
+            )
+            divergence = self.z2 * (
+                self.divergence(left, n_left, unit)
+                + self.divergence(right, n_right, unit)
+            )
+            if self.tabulated:
+                nl = 2 * <intp_t> n_left
+                nr = 2 * <intp_t> n_right
+                l = <intp_t> left
+                r = <intp_t> right
+                out[i] = self.scale * (
+                    half_f[nl] - half_f[l] - half_f[nl - l]
+                    + half_f[nr] - half_f[r] - half_f[nr - r]
+                    + self.n * LN2 + divergence
+                )
+            else:
+                out[i] = self.scale * (
+                    self.f(2.0 * n_left) - self.f(left) - self.f(2.0 * n_left - left)
+                    + self.f(2.0 * n_right) - self.f(right)
+                    - self.f(2.0 * n_right - right) + self.n * LN2 + divergence
+                )
+
+    cdef Sides evaluate_test(
+        self, const TestBlock* tests, intp_t i, float64_t* out
+    ) noexcept nogil:
+        # Returns the floors of both children.
+        cdef intp_t k = self.n_classes
+        cdef const float64_t* left = tests.left + k * i
+        cdef float64_t n_left = tests.n_left[i]
+        cdef float64_t n_right = self.n - n_left
+        cdef intp_t* orders = self.orders
+        cdef Sides sides
+        cdef intp_t c
+        for c in range(k):
+            self.right[c] = self.counts[c] - left[c]
+        sides.left = self.scale * self.entropy(left, n_left, orders)
+        sides.right = self.scale * self.entropy(self.right, n_right, orders + k)
+        out[i] = sides.left + sides.right
+        if out[i] > self.ceiling:
+            return sides
+        sides.left += self.scale * self.divergences(left, n_left, orders)
+        sides.right += self.scale * self.divergences(self.right, n_right, orders + k)
+        out[i] = sides.left + sides.right
+        if out[i] < self.smallest and self.z_largest < INFINITY:
+            self.smallest = out[i]
+            self.ceiling = min(
+                self.ceiling,
+                self.margin
+                + n_left * cumulative_entropy(left, k, n_left, self.z_largest, orders)
+                + n_right * cumulative_entropy(
+                    self.right, k, n_right, self.z_largest, orders + k
+                ),
+            )
+        return sides
+
+    cdef void evaluate_between(
+        self, const TestBlock* tests, intp_t low, intp_t high, float64_t left,
+        float64_t right, float64_t* out,
+    ) noexcept nogil:
+        # A child's cost, as a total over rows, never falls when a row is added. So
+        # any test between two costs at least the floor of the left child of the
+        # lower (`left`) and that of the right child of the higher one (`right`).
+        cdef intp_t middle = (low + high) // 2
+        cdef intp_t i
+        cdef Sides sides
+        if middle == low:
+            return
+        if left + right > self.ceiling:
+            for i in range(low + 1, high):
+                out[i] = left + right
+            return
+        sides = self.evaluate_test(tests, middle, out)
+        self.evaluate_between(tests, low, middle, left, sides.right, out)
+        self.evaluate_between(tests, middle, high, sides.left, right, out)
+
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
+        # More outcomes than two have a larger z, and so a larger divergence.
         cdef intp_t z
         cdef intp_t c
         cdef float64_t n
@@ -188,8 +395,9 @@ cdef class PossibilisticFloor(Score):
             n = 0.0
             for c in range(self.n_classes):
                 n += counts[z * self.n_classes + c]
-            total += self.general(counts + z * self.n_classes, n, self.orders)
-        return total * SHRINK / (self.n_classes * LN2)
+            total += self.entropy(counts + z * self.n_classes, n, self.orders)
+            total += self.divergences(counts + z * self.n_classes, n, self.orders)
+        return self.scale * total
 
 
 cdef class PossibilisticKernel(IntervalBound):
@@ -198,6 +406,7 @@ cdef class PossibilisticKernel(IntervalBound):
     cdef public float64_t delta
     cdef intp_t n_classes
     cdef bint all_tests
+    cdef PossibilisticFloor floor   # the score
     cdef float64_t comparisons      # what the correction counts beside outcomes
     cdef float64_t z_node
     cdef float64_t z_child          # for tests with z_outcomes outcomes
@@ -219,7 +428,8 @@ cdef class PossibilisticKernel(IntervalBound):
         self.comparisons = 1.0
         self.z_node = -ndtri(0.5 * self.delta)
         self.z_outcomes = -1
-        self.score = PossibilisticFloor(n_classes)
+        self.floor = PossibilisticFloor(n_classes, delta, all_tests)
+        self.score = self.floor
 
     def __dealloc__(self):
         free(self.order)
@@ -228,6 +438,7 @@ cdef class PossibilisticKernel(IntervalBound):
         if self.all_tests:
             self.comparisons = max(facts.n_tests, 1.0)
             self.z_outcomes = -1
+            self.floor.correct(self.comparisons)
         self.limit = facts.n * cumulative_entropy(
             facts.counts, self.n_classes, facts.n, self.z_node, self.order
         )
@@ -236,11 +447,8 @@ cdef class PossibilisticKernel(IntervalBound):
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
     ) noexcept nogil:
         if r != self.z_outcomes:
-            # Dunn and Sidak: 1 - (1 - delta)^(1 / (r * comparisons)).
             self.z_outcomes = r
-            self.z_child = -ndtri(
-                -0.5 * expm1(log1p(-self.delta) / (r * self.comparisons))
-            )
+            self.z_child = corrected_quantile(self.delta, r * self.comparisons)
         return n * cumulative_entropy(
             counts, self.n_classes, n, self.z_child, self.order
         )

@@ -58,6 +58,8 @@ cdef class Splitter(NodeScan):
     cdef intp_t* best_cut
     cdef float64_t* n_tests
     cdef float64_t* log_evidence
+    cdef float64_t peak             # smallest score of the node so far
+    cdef float64_t reach            # how far above it evidence still counts
     cdef int32_t* visited           # features walked, ascending once all are
     cdef intp_t n_visited
 

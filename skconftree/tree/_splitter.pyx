@@ -13,6 +13,7 @@ cdef enum:
     PHI_LIMIT = 1048576       # entries of a table of phi
 
 cdef float64_t TIE = 1e-10
+cdef float64_t NEGLIGIBLE = 40.0    # exp(-40) is a fiftieth of the rounding of 1
 cdef float64_t EPSILON = np.finfo(np.float64).eps     # scikit-learn's, for impurities
 
 
@@ -173,6 +174,8 @@ cdef class Splitter(NodeScan):
         self.n_visited = 0
         self.by_bound = self.kind == INTERVAL or self.kind == EVIDENCE
         self.reducer = SUM_EVIDENCE if self.kind == EVIDENCE else KEEP_BEST
+        self.peak = INFINITY
+        self.reach = NEGLIGIBLE + log(<float64_t> (node.end - node.start))
         for j in range(node.n_features):
             if sampling:
                 if n_varying >= self.max_features and n_tests > 0.0:
@@ -269,17 +272,21 @@ cdef class Splitter(NodeScan):
             self.best_n_left[self.feature] = self.n_left[found]
 
     cdef void _add_evidence(self, intp_t size) noexcept nogil:
-        # log-sum-exp of the block, then of what came before and the block
-        cdef float64_t smallest = self.out[0]
+        # log-sum-exp of the block, then of what came before and the block. A test
+        # has at most n times the weight of another, so that tests this far behind
+        # the best one met so far change the sum by less than its rounding.
+        cdef float64_t peak
         cdef float64_t total = 0.0
         cdef intp_t i
-        for i in range(1, size):
-            smallest = fmin(smallest, self.out[i])
+        self.peak = fmin(self.peak, self.best_score[self.feature])
+        peak = self.peak
         for i in range(size):
-            total += exp(smallest - self.out[i])
-        self.log_evidence[self.feature] = _log_add(
-            self.log_evidence[self.feature], log(total) - smallest
-        )
+            if self.out[i] - peak < self.reach:
+                total += exp(peak - self.out[i])
+        if total > 0.0:
+            self.log_evidence[self.feature] = _log_add(
+                self.log_evidence[self.feature], log(total) - peak
+            )
 
     # -- decisions ----------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from skconftree.bounds import (
     log_bayes_factor,
     log_evalue,
 )
+from skconftree.tree._grow import grow
 
 
 def log_dm(counts, a):
@@ -125,11 +126,89 @@ def test_is_stable_for_large_counts(n):
         )
 
 
-def test_tables_of_whole_counts_agree_with_the_function_between_them():
-    # The kernel reads whole counts from a table and computes all others.
-    for n in (0.0, 1.0, 17.0, 4095.0, 4096.0, 5000.0):
-        near = log_evalue([[n + 1e-9, 5.0], [3.0, n]])
-        assert near == pytest.approx(log_evalue([[n, 5.0], [3.0, n]]), abs=1e-6)
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("a", [1e-3, 0.5, 7.0])
+def test_tables_hold_what_the_score_computes_without_them(k, a):
+    rng = np.random.default_rng(k)
+    for largest in (1, 30, 40, 700, 50_000):
+        total = rng.integers(0, largest + 1, k).astype(float)
+        left = np.floor(total * rng.uniform(size=(200, k)))
+        computed = EValueBound(a=a).kernel("gini", k).score
+        tabulated = EValueBound(a=a).kernel("gini", k).score
+        # the last size leaves the node beyond the table, children within
+        for n_max in (int(total.sum()), int(total.sum()) // 2):
+            tabulated.reserve(n_max)
+            for from_sums in (False, True):
+                np.testing.assert_allclose(
+                    tabulated.evaluate(left, total, from_sums=from_sums),
+                    computed.evaluate(left, total),
+                    rtol=1e-13,
+                    atol=1e-13 * (1 + total.sum()),
+                )
+
+
+def every_cut(X, y, bound=EValueBound):
+    """log E of every cut of every feature, slowly: [(feature, cut, log E)]."""
+    evidence = log_evalue if bound is EValueBound else log_bayes_factor
+    total = np.bincount(y, minlength=y.max() + 1)
+    out = []
+    for feature in range(X.shape[1]):
+        for cut in np.unique(X[:, feature])[:-1]:
+            left = np.bincount(y[X[:, feature] <= cut], minlength=len(total))
+            out.append((feature, cut, float(evidence([left, total - left]))))
+    return out
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_evidence_of_a_node_counts_every_test_that_matters(k):
+    # Features that differ by hundreds in log E and a hundredfold in tests: what is
+    # far below the best test must not change the sum, what is near must be in it.
+    rng = np.random.default_rng(k)
+    y = rng.integers(0, k, 600)
+    X = rng.integers(0, 200, (600, 4)).astype(np.float32)
+    X[:, 1] = y + (rng.random(600) < 0.3)
+    X[:, 3] = y + rng.normal(scale=1.5, size=600)
+    for columns in ([0, 2], [0, 3], [3, 1, 0], [1]):
+        part = np.ascontiguousarray(X[:, columns])
+        cuts = every_cut(part, y)
+        by_feature = [
+            np.logaddexp.reduce([e for f, _, e in cuts if f == j])
+            - math.log(sum(f == j for f, _, _ in cuts))
+            for j in range(len(columns))
+        ]
+        log_e = np.logaddexp.reduce(by_feature) - math.log(len(columns))
+        bound = EValueBound(delta=0.999, per_path=False)
+        tree = grow(part, y, k, criterion="gini", bound=bound, max_depth=1)
+        assert tree.n_leaves == (2 if log_e > -math.log(0.999) else 1)
+        if tree.n_leaves == 2:
+            confidence = tree.evidence["confidence"][0]
+            assert math.log(confidence) == pytest.approx(-log_e, rel=1e-10)
+
+
+@pytest.mark.parametrize("bound", [EValueBound, BayesFactorBound])
+def test_evidence_or_criterion_chooses_the_test(bound):
+    # Gini and evidence weigh the size of the children differently.
+    rng = np.random.default_rng(11)
+    chosen = set()
+    for _ in range(20):
+        y = rng.integers(0, 2, 200)
+        X = (y[:, None] + rng.normal(scale=1.3, size=(200, 2))).astype(np.float32)
+        cuts = every_cut(X, y, bound)
+        feature, cut, _ = max(cuts, key=lambda c: c[2])
+        trees = [
+            grow(
+                X, y, 2, criterion="gini", bound=bound(0.9, choose=choose), max_depth=1
+            )
+            for choose in ("evidence", "criterion")
+        ]
+        assert trees[0].feature[0] == feature
+        above = X[:, feature][X[:, feature] > cut].min()
+        assert cut <= trees[0].threshold[0] < above
+        plain = grow(X, y, 2, criterion="gini", bound=None, max_depth=1)
+        assert trees[1].feature[0] == plain.feature[0]
+        assert trees[1].threshold[0] == plain.threshold[0]
+        chosen.add(trees[0].threshold[0] == trees[1].threshold[0])
+    assert chosen == {True, False}
 
 
 @pytest.mark.parametrize("k", [2, 4])

@@ -143,29 +143,102 @@ def test_two_rows_split_for_every_gamma():
         assert PossibilisticBound(gamma).evaluate([[1, 0], [0, 1]]).split
 
 
+def nested_tests(rng, n, k, size, shift=0.0):
+    """Left counts of ascending cuts through n rows, and the counts of all rows."""
+    p = rng.dirichlet(np.full(k, 0.4), 12)
+    y = np.array([rng.choice(k, p=p[12 * i // n]) for i in range(n)])
+    counts = np.cumsum(np.eye(k)[y], axis=0)
+    cuts = np.unique(rng.integers(0, n, size))
+    return counts[cuts] + shift, counts[-1] + 2 * shift
+
+
+def plain_cost(counts):
+    """Cumulative entropy with pi = T, as a total over rows."""
+    n = counts.sum(axis=1, keepdims=True)
+    t = np.cumsum(np.sort(counts), axis=1) / n / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        h = -np.where(t > 0, t * np.log(t), 0) - (1 - t) * np.log1p(-t)
+    return n[:, 0] * h.sum(axis=1) / counts.shape[1] / np.log(2)
+
+
 @pytest.mark.parametrize("k", [2, 3, 8])
 @pytest.mark.parametrize("delta", [1e-20, 0.05, 0.999999])
-def test_floor_lies_below_the_cost(k, delta):
+@pytest.mark.parametrize("correction", ["branches", "all_tests"])
+def test_floor_lies_below_the_cost(k, delta, correction):
     rng = np.random.default_rng(k)
-    kernel = PossibilisticBound(delta).kernel("entropy", k)
-    for scale in (3, 50, 1e4, 1e6, 1e9):
+    kernel = PossibilisticBound(delta, correction=correction).kernel("entropy", k)
+    for n in (5, 60, 500, 4000):
         for shift in (0.0, 0.25):
-            left = np.floor(rng.gamma(0.4, scale, (60, k))) + shift
-            total = left.max(axis=0) + np.floor(rng.gamma(0.4, scale, k)) + shift
-            floor = kernel.score.evaluate(left, total)
-            cost = kernel.child_costs(left)[0] + kernel.child_costs(total - left)[0]
-            assert np.all(floor <= cost)
-            # Plain cumulative entropy: pi = T.
-            for i in range(0, 60, 20):
-                want = 0.0
-                for counts in (left[i], total - left[i]):
-                    n = counts.sum()
-                    if n > 0:
-                        t = np.cumsum(np.sort(counts)) / n / 2
-                        with np.errstate(divide="ignore", invalid="ignore"):
-                            h = -np.where(t > 0, t * np.log(t), 0)
-                        want += n * (h - (1 - t) * np.log1p(-t)).sum()
-                assert floor[i] == pytest.approx(want / k / np.log(2), rel=1e-9)
+            for scale in (1.0, 1e5):
+                left, total = nested_tests(rng, n, k, 100, shift)
+                left, total = scale * left, scale * total
+                # the node's tests are counted before its costs are known
+                kernel.evaluate([total, total], n_tests=len(left))
+                cost = kernel.child_costs(left)[0] + kernel.child_costs(total - left)[0]
+                if shift == 0.0:
+                    kernel.score.reserve(int(total.sum()))
+                floor = kernel.score.evaluate(left, total)
+                assert np.all(floor <= cost)
+
+
+def test_floor_of_every_small_table():
+    n = np.arange(1, 41)
+    left = np.array([[a, m - a] for m in n for a in range(m + 1)], dtype=float)
+    for delta in (1e-9, 0.05, 0.7):
+        kernel = PossibilisticBound(delta).kernel("entropy", 2)
+        cost = kernel.child_costs(left)[0]
+        for rest in ([0, 0], [3, 0], [20, 17]):
+            right = kernel.child_costs([rest])[0]
+            kernel.score.reserve(200)
+            for i in range(len(left)):
+                floor = kernel.score.evaluate(left[i : i + 1], left[i] + rest)
+                assert floor <= cost[i] + right
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.05, 0.7])
+def test_floor_of_two_classes_holds_most_of_the_confidence_term(delta):
+    # Without it half of all tests get past the floor, and a tree takes five times
+    # as long.
+    rng = np.random.default_rng(0)
+    kernel = PossibilisticBound(delta).kernel("entropy", 2)
+    for n in (30, 300, 3000):
+        left, total = nested_tests(rng, n, 2, 200)
+        left = left[(left.sum(axis=1) > 0) & ((total - left).sum(axis=1) > 0)]
+        cost = kernel.child_costs(left)[0] + kernel.child_costs(total - left)[0]
+        term = cost - plain_cost(left) - plain_cost(total - left)
+        assert np.all(cost - kernel.score.evaluate(left, total) < 0.12 * term)
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_one_more_row_never_lowers_the_cost(k):
+    # The scan skips stretches of tests on the strength of this.
+    rng = np.random.default_rng(k)
+    for delta in (1e-20, 1e-3, 0.05, 0.5, 0.99):
+        kernel = PossibilisticBound(delta).kernel("entropy", k)
+        for scale in (1, 10, 1e3, 1e6):
+            counts = np.floor(rng.gamma(0.3, scale, (1500, k)))
+            more = counts + np.eye(k)[rng.integers(0, k, 1500)]
+            before, after = kernel.child_costs(counts)[0], kernel.child_costs(more)[0]
+            assert np.all(after >= before * (1 - 1e-13))
+
+
+@pytest.mark.parametrize("k", [3, 12])
+@pytest.mark.parametrize("correction", ["branches", "all_tests"])
+def test_skipped_tests_are_worse_than_the_best(k, correction):
+    rng = np.random.default_rng(k)
+    bound = PossibilisticBound(correction=correction)
+    for n in (50, 400, 4000):
+        left, total = nested_tests(rng, n, k, 250)
+        kernel = bound.kernel("entropy", k)
+        kernel.evaluate([total, total], n_tests=len(left))
+        cost = kernel.child_costs(left)[0] + kernel.child_costs(total - left)[0]
+        floor = kernel.score.evaluate(left, total)
+        # a test on its own is not compared with any other
+        alone = [kernel.score.evaluate(row[None], total)[0] for row in left]
+        skipped = floor < np.array(alone) * (1 - 1e-9)
+        assert np.all(floor[skipped] > cost.min())
+        if n == 4000:
+            assert skipped.mean() > 0.5
 
 
 def test_floor_of_many_outcomes():
