@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from libc.math cimport INFINITY, exp, log, log1p, sqrt
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 from scipy.special.cython_special cimport ndtri, psi
 
 from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
@@ -20,12 +20,17 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 # Largest node whose psi values are tabulated; above it psi itself is called.
 cdef intp_t TABLE_LIMIT = 1 << 20
 # The posterior mean lies below the upper limit for every delta up to this: over
-# all counts, both priors and K = 2, ..., 100 the least P(H >= E[H]) is .317.
+# all counts, both priors and K = 2, ..., 100 the least P(H >= E[H]) is .317. For
+# larger ones the mean less LOSS (delta - MEAN_IS_FLOOR) / (rows + 1) does, for the
+# entropy times the logarithm of the rows; the worst are pure nodes, with .331 at 1/2.
 cdef float64_t MEAN_IS_FLOOR = 0.3
+cdef float64_t LOSS = 1.7
 cdef intp_t ROOT_CELLS = 512
 cdef float64_t ROOT_END = 8.0       # plus z: there the other tail is below 1e-50
 cdef intp_t ENTROPY_CELLS = 4096
 cdef float64_t ENTROPY_END = 0.96   # nearer to a pure node logarithms are better
+# From this shape on, `tail_quantile` gains less than .003 deviations.
+cdef float64_t CLOSE_ENOUGH = 80.0
 
 
 @lru_cache(maxsize=64)
@@ -69,14 +74,15 @@ def psi_of(x):
 cdef class CredibleFloor(Score):
     """Lower limits of the children's credible limits, each times its weight.
 
-    Every test gets the posterior mean of its children's heterogeneity, plus for
-    two classes what the limit exceeds it by at the least. Two classes then get a
-    `close` floor if that leaves the test a chance of being a split.
+    Every test gets the posterior mean of its children's heterogeneity, shifted by
+    what the limit exceeds it by at the least. If that leaves a test of two classes a
+    chance of being a split, it gets a `close` floor.
     """
 
     def __cinit__(self, *args):
         self.class_term = NULL
         self.node_term = NULL
+        self.excess = NULL
 
     def __init__(self, heterogeneity, n_classes, alpha, delta):
         self.n_classes = n_classes
@@ -86,13 +92,11 @@ cdef class CredibleFloor(Score):
         self.delta = delta
         self.largest = largest_heterogeneity(self.kind, self.n_classes)
         self.z = -ndtri(self.delta)
-        self.mean_is_floor = delta <= MEAN_IS_FLOOR
-        # Above the limit Cantelli's inequality, which holds for every law.
-        self.deviations = (
-            0.0 if self.mean_is_floor else sqrt(self.delta / (1.0 - self.delta))
-        )
-        self.additive = n_classes > 2 and self.mean_is_floor
+        self.additive = n_classes > 2
+        self.skewness_factor = self.z * self.z - 1.0
+        self.slack = 0.23 + max(0.0, self.z * (self.z * self.z - 3.0) / 8.0)
         self.gain = 0.0
+        self.loss = LOSS * max(0.0, self.delta - MEAN_IS_FLOOR)
         self.ceiling = INFINITY
         self.solved_for[0] = -1.0
         self.solved_for[1] = -1.0
@@ -100,9 +104,7 @@ cdef class CredibleFloor(Score):
             self.root_table = folded_root(float(delta))
             self.entropy_table = FOLDED_ENTROPY
             self.root_step = (ROOT_END + self.z) / ROOT_CELLS
-            self.skewness_factor = self.z * self.z - 1.0
-            self.slack = 0.23 + max(0.0, self.z * (self.z * self.z - 3.0) / 8.0)
-            if self.mean_is_floor:
+            if self.loss == 0.0:
                 # A balanced node of n rows has the limit mean + (1 - q(0)^2) / 2n
                 # for the entropy, mean / (1 - (1 - q(0)^2) / n) for the variance.
                 # The margins are for small and for pure nodes.
@@ -112,10 +114,13 @@ cdef class CredibleFloor(Score):
     def __dealloc__(self):
         free(self.class_term)
         free(self.node_term)
+        free(self.excess)
 
     def reserve(self, n_max):
         """Fill the tables; see `Score.reserve`."""
         cdef intp_t size = min(n_max, TABLE_LIMIT - 1) + 1
+        cdef intp_t i
+        cdef float64_t[::1] excess
         if self.kind != ENTROPY or size <= self.filled:
             return
         if not self.allocate(size):
@@ -123,10 +128,17 @@ cdef class CredibleFloor(Score):
         k = np.arange(size, dtype=np.float64)
         a = k + self.alpha
         n = k + self.prior_rows
+        shift = self.gain
+        if self.loss > 0.0:
+            shift = shift - self.loss * np.log(n + 3.0)
         np.asarray(<float64_t[:size]> self.class_term)[:] = a * psi_of(a + 1.0)
         np.asarray(<float64_t[:size]> self.node_term)[:] = (
-            psi_of(n + 1.0) + self.gain / (n + 1.0)
+            psi_of(n + 1.0) + shift / (n + 1.0)
         )
+        if self.n_classes > 2:
+            excess = <float64_t[:size]> self.excess
+            for i in range(size):
+                excess[i] = trigamma_excess(i + self.alpha)
         self.filled = size
         self.tabulated = True
 
@@ -139,6 +151,11 @@ cdef class CredibleFloor(Score):
         if block == NULL:
             return False
         self.node_term = <float64_t*> block
+        if self.n_classes > 2:
+            block = realloc(self.excess, capacity * sizeof(float64_t))
+            if block == NULL:
+                return False
+            self.excess = <float64_t*> block
         self.capacity = capacity
         return True
 
@@ -153,10 +170,18 @@ cdef class CredibleFloor(Score):
         for k in range(self.filled, size + 1):
             a = k + self.alpha
             self.class_term[k] = a * psi(a + 1.0)
-            a = k + self.prior_rows
-            self.node_term[k] = psi(a + 1.0) + self.gain / (a + 1.0)
+            if self.n_classes > 2:
+                self.excess[k] = trigamma_excess(a)
+            self.node_term[k] = self.entropy_term(k)
         self.filled = max(self.filled, size + 1)
         return True
+
+    cdef float64_t entropy_term(self, float64_t n) noexcept nogil:
+        cdef float64_t a = n + self.prior_rows
+        cdef float64_t shift = self.gain
+        if self.loss > 0.0:
+            shift -= self.loss * log(a + 3.0)
+        return psi(a + 1.0) + shift / (a + 1.0)
 
     cdef void begin(self, const NodeFacts* facts) noexcept nogil:
         self.counts = facts.counts
@@ -202,20 +227,20 @@ cdef class CredibleFloor(Score):
     cdef inline float64_t mean_from_sum(
         self, float64_t total, float64_t n
     ) noexcept nogil:
-        # Posterior mean from the sum of phi over the classes; for the standard
-        # deviation the square root of the mean variance, which lies above it and
+        # Shifted posterior mean from the sum of phi over the classes; for the standard
+        # deviation the square root of the mean variance, which lies above its mean and
         # below the limit as well, since both limits are roots too.
         cdef float64_t a = n + self.prior_rows
         cdef float64_t mean
         if self.kind != ENTROPY:
-            mean = 0.5 * (1.0 - total / (a * (a + 1.0)))
+            mean = 0.5 - (0.5 * total + self.loss * a) / (a * (a + 1.0))
             if mean <= 0.0:
                 return 0.0
             return mean if self.kind == VARIANCE else sqrt(mean)
         if self.tabulated:
             mean = self.node_term[<intp_t> n] - total / a
         else:
-            mean = psi(a + 1.0) + self.gain / (a + 1.0) - total / a
+            mean = self.entropy_term(n) - total / a
         return mean if mean > 0.0 else 0.0
 
     cdef inline float64_t binary_floor(
@@ -227,26 +252,16 @@ cdef class CredibleFloor(Score):
             return self.mean_from_sum(self.phi_of(n1) + self.phi_of(n0), n1 + n0)
         a = n1 + self.alpha
         b = n0 + self.alpha
-        a = a * b / ((a + b) * (a + b + 1.0 - self.gain))
+        a = max(a * b - self.loss * (a + b), 0.0) / (
+            (a + b) * (a + b + 1.0 - self.gain)
+        )
         return a if self.kind == VARIANCE else sqrt(a)
 
     cdef float64_t floor(self, const float64_t* counts) noexcept nogil:
-        # Of one child with these class counts, for weight one.
+        # Of one child with these counts of more than two classes, for weight one.
         cdef intp_t c
         cdef float64_t total = 0.0
         cdef float64_t n = 0.0
-        cdef float64_t mean
-        cdef float64_t variance
-        if self.n_classes == 2:
-            if self.mean_is_floor:
-                return self.binary_floor(counts[0], counts[1])
-            return self.close(counts[0], counts[1])
-        if not self.mean_is_floor:
-            self.moments_of(counts, &mean, &variance)
-            mean -= self.deviations * sqrt(max(variance, 0.0))
-            if not mean > 0.0:
-                return 0.0
-            return sqrt(mean) if self.kind == DEVIATION else mean
         for c in range(self.n_classes):
             n += counts[c]
             total += self.phi_of(counts[c])
@@ -261,8 +276,6 @@ cdef class CredibleFloor(Score):
                 ) + (self.pool - tests.pool_left[i]) * self.mean_from_sum(
                     tests.phi_right[i], self.n - tests.n_left[i]
                 )
-        elif not self.mean_is_floor:
-            self.cautious_block(tests, out)
         elif self.n_classes == 2:
             self.binary_block(tests, out)
         else:
@@ -275,28 +288,66 @@ cdef class CredibleFloor(Score):
         # against another one's floor: enough for the smallest floor of an attribute
         # to be close, which tells whether the attribute can hold the split.
         cdef intp_t i
-        cdef const float64_t* left
-        cdef float64_t right_floor
+        cdef bint close_first = self.no_table()
+        if self.kind != ENTROPY:
+            self.variance_block(tests, out)
+        else:
+            for i in range(tests.size):
+                out[i] = self.of_test(
+                    tests.left + 2 * i, tests.pool_left[i], close_first
+                )
         for i in range(tests.size):
-            left = tests.left + 2 * i
-            right_floor = self.binary_floor(
-                self.counts[0] - left[0], self.counts[1] - left[1]
-            )
-            out[i] = tests.pool_left[i] * self.binary_floor(left[0], left[1])
-            out[i] += (self.pool - tests.pool_left[i]) * right_floor
+            if out[i] <= self.ceiling:
+                out[i] = max(out[i], self.of_test(
+                    tests.left + 2 * i, tests.pool_left[i], not close_first
+                ))
+                self.ceiling = min(self.ceiling, out[i])
+
+    cdef void variance_block(
+        self, const TestBlock* tests, float64_t* out
+    ) noexcept nogil:
+        # `binary_floor` of both children. Half of what a tree spends on this bound
+        # is spent here; local variables and few divisions save a third of it.
+        cdef float64_t ones = self.counts[1] + 2.0 * self.alpha
+        cdef float64_t rows = self.counts[0] + ones + 2.0 * self.alpha
+        cdef float64_t pool = self.pool
+        cdef float64_t alpha = self.alpha
+        cdef float64_t gain = 1.0 - self.gain
+        cdef float64_t loss = self.loss
+        cdef bint root = self.kind == DEVIATION
+        cdef float64_t b
+        cdef float64_t n
+        cdef float64_t left
+        cdef float64_t right
+        cdef intp_t i
         for i in range(tests.size):
-            if out[i] > self.ceiling:
-                continue
-            left = tests.left + 2 * i
-            right_floor = self.close(
-                self.counts[0] - left[0], self.counts[1] - left[1]
-            )
-            out[i] = max(
-                out[i],
-                tests.pool_left[i] * self.close(left[0], left[1])
-                + (self.pool - tests.pool_left[i]) * right_floor,
-            )
-            self.ceiling = min(self.ceiling, out[i])
+            b = tests.left[2 * i + 1] + alpha
+            n = tests.left[2 * i] + alpha + b
+            left = max((n - b) * b - loss * n, 0.0) / (n * (n + gain))
+            b = ones - b
+            n = rows - n
+            right = max((n - b) * b - loss * n, 0.0) / (n * (n + gain))
+            if root:
+                left = sqrt(left)
+                right = sqrt(right)
+            out[i] = tests.pool_left[i] * left + (pool - tests.pool_left[i]) * right
+
+    cdef inline bint no_table(self) noexcept nogil:
+        # Then `close` is the cheaper floor of the two.
+        return self.kind == ENTROPY and not self.tabulated
+
+    cdef inline float64_t of_test(
+        self, const float64_t* left, float64_t pool_left, bint closely
+    ) noexcept nogil:
+        cdef float64_t n1 = self.counts[0] - left[0]
+        cdef float64_t n0 = self.counts[1] - left[1]
+        if closely:
+            return pool_left * self.close(left[0], left[1]) + (
+                self.pool - pool_left
+            ) * self.close(n1, n0)
+        return pool_left * self.binary_floor(left[0], left[1]) + (
+            self.pool - pool_left
+        ) * self.binary_floor(n1, n0)
 
     cdef void many_class_block(
         self, const TestBlock* tests, float64_t* out
@@ -320,24 +371,6 @@ cdef class CredibleFloor(Score):
                 right_sum, self.n - tests.n_left[i]
             )
 
-    cdef void cautious_block(
-        self, const TestBlock* tests, float64_t* out
-    ) noexcept nogil:
-        # Large delta: each child by itself.
-        cdef intp_t i
-        cdef intp_t c
-        cdef intp_t k = self.n_classes
-        cdef float64_t* right = <float64_t*> calloc(k, sizeof(float64_t))
-        for i in range(tests.size):
-            out[i] = 0.0
-            if right == NULL:
-                continue
-            for c in range(k):
-                right[c] = self.counts[c] - tests.left[k * i + c]
-            out[i] = tests.pool_left[i] * self.floor(tests.left + k * i)
-            out[i] += (self.pool - tests.pool_left[i]) * self.floor(right)
-        free(right)
-
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
         # Weighs the outcomes by their rows: a test with more than two outcomes has
         # a pool weight for each, which a scan passes to `cost`. Zero is a floor.
@@ -347,11 +380,35 @@ cdef class CredibleFloor(Score):
         cdef float64_t total = 0.0
         if self.pool != self.n:
             return 0.0
+        if self.n_classes == 2:
+            total = self.binary_outcomes(counts, r, self.no_table())
+            if total <= self.ceiling:
+                total = max(
+                    total, self.binary_outcomes(counts, r, not self.no_table())
+                )
+                self.ceiling = min(self.ceiling, total)
+            return total
         for z in range(r):
             n = 0.0
             for c in range(self.n_classes):
                 n += counts[z * self.n_classes + c]
             total += n * self.floor(counts + z * self.n_classes)
+        return total
+
+    cdef float64_t binary_outcomes(
+        self, const float64_t* counts, intp_t r, bint closely
+    ) noexcept nogil:
+        cdef float64_t total = 0.0
+        cdef float64_t n1
+        cdef float64_t n0
+        cdef intp_t z
+        for z in range(r):
+            n1 = counts[2 * z]
+            n0 = counts[2 * z + 1]
+            if closely:
+                total += (n1 + n0) * self.close(n1, n0)
+            else:
+                total += (n1 + n0) * self.binary_floor(n1, n0)
         return total
 
     # -- closer floors ------------------------------------------------------------
@@ -402,40 +459,62 @@ cdef class CredibleFloor(Score):
         # For weight one; 0 = unknown.
         cdef float64_t p
         cdef float64_t q
-        cdef float64_t mean
-        cdef float64_t variance
+        cdef float64_t x
         cdef float64_t theta
         cdef float64_t margin
         cdef float64_t odds
-        cdef float64_t x
-        cdef float64_t known = 0.0
-        if self.n_classes == 2:
-            known = self.close(counts[0], counts[1])
-            p = min(counts[0], counts[1]) + self.alpha
-            q = max(counts[0], counts[1]) + self.alpha
-        else:
-            self.moments_of(counts, &mean, &variance)
-            match_beta(
-                mean / self.largest, variance / (self.largest * self.largest), &p, &q
-            )
-        # Where the expansion is good enough for its margin to hold.
-        if self.z < 0.25 or not min(p, q) >= 3.0 + self.z * self.z:
-            return known
+        if self.n_classes > 2:
+            return self.matched(counts)
+        x = self.close(counts[0], counts[1])
+        p = min(counts[0], counts[1]) + self.alpha
+        q = max(counts[0], counts[1]) + self.alpha
+        if not self.expands(p):
+            return x
         theta = tail_quantile(p, q, self.z, &margin)
         theta -= margin
         # The other tail of mu, at most exp((q - p) theta), must not matter.
-        if self.n_classes == 2 and not (
-            (q - p) * theta < log(self.delta) - 13.0 and theta < 0.0
-        ):
-            return known
+        if not ((q - p) * theta < log(self.delta) - 13.0 and theta < 0.0):
+            return x
         odds = exp(theta)
-        x = odds / (1.0 + odds)
-        if self.n_classes > 2:
-            x *= self.largest
-            return sqrt(x) if self.kind == DEVIATION else x
+        p = odds / (1.0 + odds)
         if self.kind == ENTROPY:
-            return max(known, log1p(odds) - x * theta)
-        return max(known, binary_heterogeneity(self.kind, x))
+            return max(x, log1p(odds) - p * theta)
+        return max(x, binary_heterogeneity(self.kind, p))
+
+    cdef inline bint expands(self, float64_t m) noexcept nogil:
+        # Where `tail_quantile` is good enough for its margin to hold.
+        return self.z >= 0.25 and m >= 3.0 + self.z * self.z
+
+    cdef float64_t matched(self, const float64_t* counts) noexcept nogil:
+        # More classes, weight one; 0 = unknown. The quantile of the matched Beta(p, q)
+        # law to the order of its skewness has an error, in deviations, of at most
+        # slack / min(p, q), as `close` has.
+        cdef float64_t p
+        cdef float64_t q
+        cdef float64_t n
+        cdef float64_t m
+        cdef float64_t r
+        cdef float64_t x
+        cdef float64_t mean
+        cdef float64_t variance
+        cdef float64_t margin
+        self.moments_of(counts, &mean, &variance)
+        mean /= self.largest
+        match_beta(mean, variance / (self.largest * self.largest), &p, &q)
+        m = min(p, q)
+        if not m > 0.0:
+            return 0.0
+        n = p + q
+        r = sqrt((n + 1.0) / (p * q))
+        x = self.z + (q - p) * r / (3.0 * (n + 2.0)) * self.skewness_factor
+        x = mean + (x - self.slack / m - 1e-6) / (n * r)
+        if m < CLOSE_ENOUGH and self.expands(m):
+            mean = tail_quantile(p, q, self.z, &margin)
+            x = max(x, 1.0 / (1.0 + exp(margin - mean)))
+        if not x > 0.0:
+            return 0.0
+        x *= self.largest
+        return sqrt(x) if self.kind == DEVIATION else x
 
     cdef void moments_of(
         self, const float64_t* counts, float64_t* mean, float64_t* variance
@@ -455,13 +534,13 @@ cdef class CredibleFloor(Score):
             n += counts[c]
             total += self.class_term[<intp_t> counts[c]]
         a = n + self.prior_rows
-        mean[0] = self.node_term[<intp_t> n] - total / a
+        mean[0] = psi(a + 1.0) - total / a
         total /= a
         for c in range(self.n_classes):
             a = counts[c] + self.alpha
             g = self.class_term[<intp_t> counts[c]] / a - total
             squares += a * g * g
-            excess += trigamma_excess(a)
+            excess += self.excess[<intp_t> counts[c]]
         a = n + self.prior_rows
         excess -= trigamma_excess(a)
         variance[0] = (squares + excess) / (a * (a + 1.0))
