@@ -239,14 +239,11 @@ cdef class Splitter(NodeScan):
 
     cdef void _score_reweighted(self, intp_t size) noexcept nogil:
         # Each child is scaled to its own weight, so the right one is not the rest
-        # and no block formula holds. Intervals then go without a floor.
+        # and no block formula holds.
         cdef intp_t i
         for i in range(size):
-            if self.kind == INTERVAL:
-                self.out[i] = -INFINITY
-            else:
-                self._scale_children(i)
-                self.out[i] = self.bound_score.outcomes(self.scaled, 2)
+            self._scale_children(i)
+            self.out[i] = self.bound_score.outcomes(self.scaled, 2)
 
     cdef void _scale_children(self, intp_t i) noexcept nogil:
         # Both children of test i of the block on the bound's scale.

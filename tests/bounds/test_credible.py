@@ -318,7 +318,7 @@ def test_two_class_mean_floor_is_certain_up_to_its_limit():
 
 
 @pytest.mark.parametrize("k", [3, 4, 7, 26, 100])
-@pytest.mark.parametrize("delta", [1e-7, 0.05, 0.3, 0.301, 0.49])
+@pytest.mark.parametrize("delta", [1e-7, 0.01, 0.05, 0.1, 0.3, 0.301, 0.49])
 def test_many_class_floors_lie_below_the_cost(k, delta):
     counts = many_class_counts(k)
     for prior in ("uniform", "perks"):
@@ -342,38 +342,110 @@ def test_many_class_floors_lie_below_the_cost(k, delta):
                 assert np.all(sums <= cost)
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("prior", ["uniform", "perks"])
+@pytest.mark.parametrize("delta", [1e-7, 0.01, 0.05, 0.1, 0.3, 0.301, 0.45])
+def test_no_gap_between_the_regions_of_the_close_floor(criterion, prior, delta):
+    # Both tails matter at balance and one far from it; `t` goes through both.
+    kernel = CredibleBound(delta, prior=prior).kernel(criterion, 2)
+    n = np.r_[np.arange(1, 40), np.geomspace(40, 1e9, 60).round()]
+    n, t = map(np.ravel, np.meshgrid(n, np.linspace(0, 16, 129)))
+    rare = np.floor((n - t * np.sqrt(n)) / 2)
+    counts = np.c_[n - rare, rare][rare >= 0]
+    counts = np.r_[counts, counts[counts[:, 1] > 1] - [0.3, 0.4]]
+    cost, sharp = kernel.child_costs(counts, pool=np.ones(len(counts)))
+    assert np.all(floors(kernel, counts) <= cost)
+    assert np.all(sharp <= cost)
+    # What is lost, in the units of a test's score: less than half a row's worth.
+    n = counts.sum(axis=1)
+    large = (counts[:, 1] > 30) & (n < 1e7)
+    assert np.all(((cost - sharp) * n)[large] < 0.25) or delta < 0.01
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("delta", [0.05, 0.1, 0.3])
+def test_floors_leave_few_tests_for_the_exact_limit(criterion, delta):
+    # A node of noise, where posterior means alone pass one test in five.
+    rng = np.random.default_rng(0)
+    left = np.eye(2)[rng.permutation(20_000) % 2].cumsum(axis=0)[:-1]
+    total = np.array([10_000.0, 10_000.0])
+    kernel = CredibleBound(delta).kernel(criterion, 2)
+    floor = kernel.score.evaluate(left, total)
+    cost = kernel.child_costs(left)[0] + kernel.child_costs(total - left)[0]
+    limit = 20_000 * credible_interval(total, delta, criterion=criterion)[0]
+    assert np.all(floor <= cost)
+    # Those above the limit, and those above the best floor before them.
+    open_ones = (floor <= limit) & (
+        floor < np.minimum.accumulate(np.r_[limit, floor])[:-1]
+    )
+    assert np.count_nonzero(open_ones & (cost > limit)) <= 5
+
+
 @pytest.mark.parametrize("k", [2, 3])
-def test_floor_of_a_test_is_the_weighted_sum_of_its_children(k):
+def test_floor_of_a_test_is_about_its_children(k):
     rng = np.random.default_rng(0)
     total = rng.integers(5, 50, k).astype(float)
     left = np.floor(rng.random((20, k)) * (total + 1))
     weights = left.sum(axis=1) + rng.random(20)
+    others = total.sum() + 2 - weights
     for criterion in CRITERIA:
         for delta in (0.05, 0.4):
             kernel = CredibleBound(delta).kernel(criterion, k)
-            got = kernel.score.evaluate(
-                left, total, pool_left=weights, pool=total.sum() + 2
-            )
-            want = weights * floors(kernel, left)
-            want += (total.sum() + 2 - weights) * floors(kernel, total - left)
-            np.testing.assert_allclose(got, want, rtol=1e-10)
+            cost = kernel.child_costs(left, pool=weights)[0]
+            cost += kernel.child_costs(total - left, pool=others)[0]
             # Fractional counts take the path without tables.
-            near = kernel.score.evaluate(
-                left + 1e-9, total + 2e-9, pool_left=weights, pool=total.sum() + 2
-            )
-            np.testing.assert_allclose(near, got, rtol=1e-6)
+            for shift in (0.0, 1e-9):
+                got = kernel.score.evaluate(
+                    left + shift,
+                    total + 2 * shift,
+                    pool_left=weights,
+                    pool=total.sum() + 2,
+                )
+                assert np.all(got <= cost)
+                if delta == 0.05:
+                    a = [
+                        [moments_a6(c, 1, criterion)[0] for c in side]
+                        for side in (left, total - left)
+                    ]
+                    if criterion == "kearns_mansour":
+                        a = np.sqrt(a)
+                    want = weights * a[0] + others * a[1]
+                    if k == 2:
+                        assert np.all(got > want) or shift > 0
+                    else:
+                        np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
-def test_posterior_means_are_the_floor():
+def test_posterior_moments():
     rng = np.random.default_rng(5)
     for counts in (np.array([7.0, 2.0]), np.array([7.0, 2.0, 0.0, 1.0])):
-        k = len(counts)
         h = heterogeneity("entropy", rng.dirichlet(counts + 1, 400_000))
-        kernel = CredibleBound().kernel("entropy", k)
-        assert floors(kernel, counts[None])[0] == pytest.approx(h.mean(), abs=2e-3)
         mean, variance = moments_a6(counts, 1, "entropy")
         assert mean == pytest.approx(h.mean(), abs=2e-3)
         assert variance == pytest.approx(h.var(), rel=0.02)
+    kernel = CredibleBound().kernel("entropy", 4)
+    assert floors(kernel, counts[None])[0] == pytest.approx(mean, rel=1e-10)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("prior", ["uniform", "perks"])
+def test_reserved_tables_hold_the_same(k, prior):
+    rng = np.random.default_rng(1)
+    total = np.full(k, 4000.0)
+    left = np.floor(rng.random((500, k)) ** 4 * 4001)
+    first, second = (CredibleBound(prior=prior).kernel("entropy", k) for _ in range(2))
+    second.score.reserve(4000 * k)
+    np.testing.assert_allclose(
+        second.score.evaluate(left, total),
+        first.score.evaluate(left, total),
+        rtol=1e-13,
+    )
+    if k > 2:
+        sums = second.score.evaluate(left, total, from_sums=True)
+        np.testing.assert_allclose(sums, first.score.evaluate(left, total), rtol=1e-10)
+        np.testing.assert_allclose(
+            second.child_costs(left)[1], first.child_costs(left)[1], rtol=1e-9
+        )
 
 
 def test_memo_solves_each_pair_once():
