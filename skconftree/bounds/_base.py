@@ -24,12 +24,18 @@ class BaseBound(BaseEstimator):
         than a small table has.
     statement : str
         What the number stored as the evidence's ``confidence`` is called.
+    pruning : str or None
+        What a tree's ``pruning="auto"`` means with this bound.
+    pruning_confidence : float or None
+        The strength that goes with it; None is the default of the pruning.
     """
 
     criteria = ()
     delta_parameter = "delta"
     cautious = False
     statement = "confidence"
+    pruning = None
+    pruning_confidence = None
     _parameter_constraints: dict = {}
 
     def check_parameters(self):
