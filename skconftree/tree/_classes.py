@@ -74,13 +74,15 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         Grow best-first, by weighted decrease of impurity, up to this many leaves.
     min_impurity_decrease : float, default=0.0
         Smallest weighted decrease of impurity of a split, in scikit-learn's units.
-    pruning : {"auto", "pessimistic", "chi2", "ec2", "possibilistic", \
-            "cost_complexity"} or None, default="auto"
+    pruning : {"auto", "pessimistic", "c45", "possibilistic", \
+            "cost_complexity", "chi2", "ec2"} or None, default="auto"
         What removes splits from the grown tree, from the leaves upwards. ``"auto"``
         is what goes with the bound, see its `pruning`; nothing for ``bound=None``.
         A subtree becomes a leaf
 
         - ``"pessimistic"``: unless its upper limits of errors sum to less,
+        - ``"c45"``: the same with the limits of C4.5, which also lets the larger
+          branch of a node take its place,
         - ``"possibilistic"``: unless its possibilistic entropy is lower,
         - ``"cost_complexity"``: unless it lowers the impurity by more than
           `pruning_confidence` per leaf (scikit-learn's `ccp_alpha`),
@@ -93,6 +95,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         `pruning`            meaning                                   range     None
         ===================  ========================================  ========  ====
         ``pessimistic``      error of the limit; smaller prunes more   (0, 1)    0.25
+        ``c45``              the same, C4.5's confidence factor        (0, 0.5]  0.25
         ``possibilistic``    error of the limits; smaller prunes more  (0, 1)    0.05
         ``chi2``             largest p-value; smaller prunes more      (0, 1)    0.05
         ``ec2``              least confidence; larger prunes more      [0, 1]    0.5
@@ -316,7 +319,16 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 min_impurity_decrease=self.min_impurity_decrease,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),
             )
-            self.tree_ = prune(tree, pruning, pruning_confidence, bound)
+            self.tree_ = prune(
+                tree,
+                pruning,
+                pruning_confidence,
+                X,
+                y,
+                criterion=criterion,
+                bound=bound,
+                sample_weight=weight,
+            )
             self.n_rows_seen_ = len(y)
         return self
 

@@ -7,7 +7,8 @@ import numpy as np
 from .._compat import InvalidParameterError
 from ..bounds import binomial_upper, chi2_pvalue, ec2_confidence, possibilistic_entropy
 from ..bounds._ec2 import EC2Bound
-from ._pruning import cheaper_as_leaf
+from ._criterion import CRITERIA
+from ._pruning import SubtreeRaising, cheaper_as_leaf
 
 
 class Strength(NamedTuple):
@@ -29,6 +30,7 @@ class Strength(NamedTuple):
 
 PRUNINGS = {
     "pessimistic": Strength(0.25, 0.0, 1.0, "()"),
+    "c45": Strength(0.25, 0.0, 0.5, "(]"),
     "chi2": Strength(0.05, 0.0, 1.0, "()"),
     "ec2": Strength(0.5, 0.0, 1.0, "[]"),
     "possibilistic": Strength(0.05, 0.0, 1.0, "()"),
@@ -68,7 +70,9 @@ def resolve_pruning(pruning, confidence, bound):
     return pruning, float(confidence)
 
 
-def prune(tree, pruning, confidence, bound=None):
+def prune(
+    tree, pruning, confidence, X, y, *, criterion, bound=None, sample_weight=None
+):
     """Prune a grown tree.
 
     Parameters
@@ -78,6 +82,10 @@ def prune(tree, pruning, confidence, bound=None):
         A name of `PRUNINGS`.
     confidence : float
         In the range of that pruning.
+    X, y, sample_weight : ndarray or None
+        What the tree was grown from, see `grow`; used by ``"c45"``.
+    criterion : str
+        What the tree was grown by.
     bound : BaseBound or None, default=None
         Its label noise is that of ``"ec2"``, if it has any.
 
@@ -87,6 +95,11 @@ def prune(tree, pruning, confidence, bound=None):
     """
     if pruning is None or tree.node_count == 1:
         return tree
+    if pruning == "c45":
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        score = CRITERIA[criterion](tree.n_classes)
+        y = y.astype(np.intp, copy=False)
+        return SubtreeRaising(tree, score, X, y, weight, confidence).prune()
     if pruning == "pessimistic":
         keep_as_leaf = cheaper_as_leaf(tree, _pessimistic_errors(tree, confidence))
     elif pruning == "possibilistic":
