@@ -5,6 +5,7 @@ class counts and knows neither trees nor features.
 """
 
 from ._bayes_factor import BayesFactorBound, log_bayes_factor
+from ._binomial import binomial_upper
 from ._chi2 import Chi2Bound, chi2_pvalue
 from ._credible import CredibleBound, credible_interval
 from ._derosa import (
@@ -37,6 +38,7 @@ __all__ = [
     "McDiarmidBound",
     "PossibilisticBound",
     "agresti_coull_upper",
+    "binomial_upper",
     "chi2_pvalue",
     "credible_interval",
     "derosa_practical_radius",

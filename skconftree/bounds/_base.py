@@ -26,6 +26,10 @@ class BaseBound(BaseEstimator):
         What the number stored as the evidence's ``confidence`` is called.
     uses_pool : bool
         Whether rows without label weigh the children (``X_pool`` of a fit).
+    pruning : str or None
+        What a tree's ``pruning="auto"`` means with this bound.
+    pruning_confidence : float or None
+        The strength that goes with it; None is the default of the pruning.
     """
 
     criteria = ()
@@ -33,6 +37,8 @@ class BaseBound(BaseEstimator):
     cautious = False
     statement = "confidence"
     uses_pool = False
+    pruning = None
+    pruning_confidence = None
     _parameter_constraints: dict = {}
 
     def check_parameters(self):

@@ -25,6 +25,7 @@ from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._export import feature_labels
 from ._grow import grow
+from ._prune import PRUNINGS, prune, resolve_pruning
 
 MAX_CLASSES = np.iinfo(np.uint16).max - 1  # one more value marks a missing label
 
@@ -73,6 +74,37 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         Grow best-first, by weighted decrease of impurity, up to this many leaves.
     min_impurity_decrease : float, default=0.0
         Smallest weighted decrease of impurity of a split, in scikit-learn's units.
+    pruning : {"auto", "pessimistic", "c45", "possibilistic", \
+            "cost_complexity", "chi2", "ec2"} or None, default="auto"
+        What removes splits from the grown tree, from the leaves upwards. ``"auto"``
+        is what goes with the bound, see its `pruning`; nothing for ``bound=None``.
+        A subtree becomes a leaf
+
+        - ``"pessimistic"``: unless its upper limits of errors sum to less,
+        - ``"c45"``: the same with the limits of C4.5, which also lets the larger
+          branch of a node take its place,
+        - ``"possibilistic"``: unless its possibilistic entropy is lower,
+        - ``"cost_complexity"``: unless it lowers the impurity by more than
+          `pruning_confidence` per leaf (scikit-learn's `ccp_alpha`),
+        - ``"chi2"``: if it is one test, and class and outcome are not dependent,
+        - ``"ec2"``: if it is one test, and label noise may explain it.
+    pruning_confidence : float or None, default=None
+        Strength of the pruning:
+
+        ===================  ========================================  ========  ====
+        `pruning`            meaning                                   range     None
+        ===================  ========================================  ========  ====
+        ``pessimistic``      error of the limit; smaller prunes more   (0, 1)    0.25
+        ``c45``              the same, C4.5's confidence factor        (0, 0.5]  0.25
+        ``possibilistic``    error of the limits; smaller prunes more  (0, 1)    0.05
+        ``chi2``             largest p-value; smaller prunes more      (0, 1)    0.05
+        ``ec2``              least confidence; larger prunes more      [0, 1]    0.5
+        ``cost_complexity``  impurity that a leaf must earn; larger    [0, inf)  0.0
+                             prunes more, 0 not at all
+        ===================  ========================================  ========  ====
+
+        With ``pruning="auto"`` None is what the bound recommends. Ignored without
+        pruning.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
@@ -95,6 +127,10 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         The resolved bound, `delta` included.
     criterion_ : str
         The resolved criterion.
+    pruning_ : str or None
+        The resolved pruning.
+    pruning_confidence_ : float or None
+        Its strength.
     tree_ : Tree
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
@@ -158,6 +194,8 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         ],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "pruning": [StrOptions({"auto", *PRUNINGS}), None],
+        "pruning_confidence": [Interval(Real, 0.0, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }
@@ -176,6 +214,8 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         max_features=None,
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
+        pruning="auto",
+        pruning_confidence=None,
         class_weight=None,
         random_state=None,
     ):
@@ -190,6 +230,8 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
+        self.pruning = pruning
+        self.pruning_confidence = pruning_confidence
         self.class_weight = class_weight
         self.random_state = random_state
 
@@ -225,6 +267,9 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         """
         with unchanged_on_error(self):
             bound, criterion = self._resolve_bound()
+            pruning, pruning_confidence = resolve_pruning(
+                self.pruning, self.pruning_confidence, bound
+            )
             X, y = validate_data(self, X, y, dtype=np.float32, order="C")
             check_classification_targets(y)
             if X_pool is not None:
@@ -252,7 +297,9 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
             self.max_features_ = self._resolve_max_features()
             self.bound_ = bound
             self.criterion_ = criterion
-            self.tree_ = grow(
+            self.pruning_ = pruning
+            self.pruning_confidence_ = pruning_confidence
+            tree = grow(
                 X,
                 y,
                 self.n_classes_,
@@ -271,6 +318,16 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 max_leaf_nodes=self.max_leaf_nodes,
                 min_impurity_decrease=self.min_impurity_decrease,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),
+            )
+            self.tree_ = prune(
+                tree,
+                pruning,
+                pruning_confidence,
+                X,
+                y,
+                criterion=criterion,
+                bound=bound,
+                sample_weight=weight,
             )
             self.n_rows_seen_ = len(y)
         return self

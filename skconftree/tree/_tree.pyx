@@ -5,6 +5,8 @@ from scipy.sparse import csr_matrix
 
 from libc.math cimport INFINITY, NAN
 
+from skconftree.utils._typedefs cimport uint8_t
+
 EVIDENCE_DTYPE = np.dtype(
     [
         ("score", np.float64),
@@ -27,6 +29,17 @@ cdef enum:
     NO_CHILD = -1   # as in scikit-learn
     UNDEFINED = -2
     LANES = 8       # rows routed in step: their cache misses overlap
+
+
+cdef void clear_evidence(SplitEvidence* evidence) noexcept nogil:
+    evidence.score = NAN
+    evidence.rival_score = NAN
+    evidence.rival_feature = UNDEFINED
+    evidence.parent_limit = NAN
+    evidence.child_limit = NAN
+    evidence.radius = NAN
+    evidence.confidence = NAN
+    evidence.n_tests = NAN
 
 
 cdef class Tree:
@@ -134,14 +147,7 @@ cdef class Tree:
         self.impurity[node] = impurity
         for c in range(self.n_classes):
             self.counts[node * self.n_classes + c] = counts[c]
-        self.evidence[node].score = NAN
-        self.evidence[node].rival_score = NAN
-        self.evidence[node].rival_feature = UNDEFINED
-        self.evidence[node].parent_limit = NAN
-        self.evidence[node].child_limit = NAN
-        self.evidence[node].radius = NAN
-        self.evidence[node].confidence = NAN
-        self.evidence[node].n_tests = NAN
+        clear_evidence(&self.evidence[node])
         if self.depth[node] > self.max_depth:
             self.max_depth = self.depth[node]
         self.node_count += 1
@@ -156,6 +162,65 @@ cdef class Tree:
         self.nodes[node].threshold = threshold
         self.nodes[node].left = <int32_t> self.node_count
         self.evidence[node] = evidence[0]
+
+    # -- pruning ------------------------------------------------------------------
+
+    def pruned(self, keep_as_leaf):
+        """Copy the tree with some nodes turned into leaves.
+
+        Parameters
+        ----------
+        keep_as_leaf : array-like of shape (node_count,), bool
+            Internal nodes that become leaves, if they are still in the tree: what
+            lies below them goes. True at a leaf changes nothing.
+
+        Returns
+        -------
+        Tree
+            The nodes left keep their order, and the splits their evidence.
+        """
+        leaf = np.array(keep_as_leaf, dtype=np.bool_)
+        if leaf.shape != (self.node_count,):
+            raise ValueError(
+                f"keep_as_leaf must have shape ({self.node_count},), "
+                f"got {leaf.shape}."
+            )
+        leaf |= self.feature < 0
+        alive = np.zeros(self.node_count, dtype=np.bool_)
+        parent = np.full(self.node_count, -1, dtype=np.int32)
+        depth = np.zeros(self.node_count, dtype=np.int32)
+        cdef const uint8_t[::1] is_leaf = leaf.view(np.uint8)
+        cdef uint8_t[::1] is_alive = alive.view(np.uint8)
+        cdef int32_t[::1] above = parent
+        cdef int32_t[::1] level = depth
+        cdef intp_t node, child
+        is_alive[0] = True
+        for node in range(self.node_count):
+            if is_alive[node] and not is_leaf[node]:
+                for child in range(self.nodes[node].left, self.nodes[node].left + 2):
+                    is_alive[child] = True
+                    above[child] = <int32_t> node
+                    level[child] = level[node] + 1
+
+        leaf = leaf[alive]
+        new_id = (np.cumsum(alive) - 1).astype(np.int32)
+        arrays = {name: self._view(name)[alive] for name in self._arrays}
+        nodes = arrays["nodes"]
+        nodes["left"] = np.where(leaf, new_id[alive], new_id[nodes["left"]])
+        nodes["feature"][leaf] = UNDEFINED
+        nodes["threshold"][leaf] = INFINITY
+        arrays["parent"] = new_id[parent[alive]]
+        arrays["parent"][0] = -1
+        arrays["depth"] = depth[alive]
+
+        cdef Tree tree = Tree(self.n_features, self.n_classes, self.class_weight)
+        tree._hold(arrays)
+        tree.node_count = len(leaf)
+        tree.max_depth = arrays["depth"].max()
+        for node in range(tree.node_count):
+            if tree.nodes[node].feature < 0:
+                clear_evidence(&tree.evidence[node])
+        return tree
 
     # -- arrays -------------------------------------------------------------------
 

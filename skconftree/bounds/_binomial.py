@@ -1,0 +1,66 @@
+"""Upper confidence limit of an error rate."""
+
+import numpy as np
+from scipy.special import betaincinv
+
+from ._checks import check_open
+
+
+def binomial_upper(errors, n, delta=0.25):
+    """Exact one-sided upper confidence limit of a binomial probability.
+
+    Of `n` rows in a leaf, `errors` are of another class than the leaf predicts.
+    The limit is the largest error rate that these counts do not refute: with it,
+    so few errors or fewer have the probability `delta`. Pessimistic pruning
+    (``pruning="pessimistic"``) counts a leaf as `n` times this limit.
+
+    Parameters
+    ----------
+    errors : float or array-like
+        Errors among the rows, from 0 to `n`; fractions are allowed.
+    n : float or array-like
+        Number of rows, above 0.
+    delta : float or array-like, default=0.25
+        One minus the confidence of the limit, in (0, 1): C4.5's confidence factor.
+
+    Returns
+    -------
+    float or ndarray
+        At most 1, and 1 where every row is an error. The arguments are broadcast.
+
+    See Also
+    --------
+    skconftree.ConfidenceTreeClassifier : Prunes by it, ``pruning="pessimistic"``.
+
+    Notes
+    -----
+    The limit of Clopper and Pearson [1]_: the (1 - delta) quantile of
+    Beta(errors + 1, n - errors).
+
+    References
+    ----------
+    .. [1] C. J. Clopper, E. S. Pearson (1934), "The use of confidence or fiducial
+       limits illustrated in the case of the binomial", Biometrika 26, 404-413.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import binomial_upper
+    >>> binomial_upper([0, 1, 6], [6, 10, 6]).round(4)
+    array([0.2063, 0.2474, 1.    ])
+    """
+    errors, n, delta = np.broadcast_arrays(
+        np.asarray(errors, dtype=np.float64),
+        np.asarray(n, dtype=np.float64),
+        check_open("delta", delta, 0, 1),
+    )
+    if not np.all((n > 0) & np.isfinite(n)):
+        raise ValueError(f"n must be positive and finite. Got {n}.")
+    if not np.all((errors >= 0) & (errors <= n)):
+        raise ValueError(f"errors must lie in [0, n]. Got {errors} with n = {n}.")
+    limit = np.ones(errors.shape)
+    none = errors == 0
+    limit[none] = -np.expm1(np.log(delta[none]) / n[none])
+    some = ~none & (errors < n)
+    # The reflected quantile: 1 - delta would lose a small delta.
+    limit[some] -= betaincinv(n[some] - errors[some], errors[some] + 1, delta[some])
+    return limit[()]

@@ -1,0 +1,344 @@
+"""Pruning of a grown tree, compiled: what needs more than array arithmetic."""
+
+import numpy as np
+
+from libc.math cimport expm1, fmax, log, sqrt
+from scipy.special.cython_special cimport ndtri
+
+from skconftree.tree._criterion cimport Criterion
+from skconftree.tree._tree cimport Node, Tree
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint8_t
+
+# A leaf as good as its subtree on paper must not lose by rounding.
+cdef float64_t ROUNDING = 1e-12
+# C4.5's: expected errors by which a smaller tree may be worse, and training errors
+# by which a test has to be better.
+cdef float64_t SLACK = 0.1
+cdef float64_t COLLAPSE = 1e-3
+
+
+def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
+    """Nodes that cost no more as a leaf than the best tree below them does.
+
+    Parameters
+    ----------
+    tree : Tree
+    cost : ndarray of shape (node_count,), float64
+        What each node costs as a leaf, not negative. A tree costs the sum over its
+        leaves.
+
+    Returns
+    -------
+    ndarray of shape (node_count,), bool
+        For `Tree.pruned`; of the trees that cost least, that gives the smallest.
+    """
+    if cost.shape[0] != tree.node_count:
+        raise ValueError(f"cost must have {tree.node_count} elements.")
+    keep_as_leaf = np.zeros(tree.node_count, dtype=np.bool_)
+    least = np.array(cost)
+    cdef uint8_t[::1] leaf = keep_as_leaf.view(np.uint8)
+    cdef float64_t[::1] best = least
+    cdef float64_t below
+    cdef intp_t node, left
+    with nogil:
+        # children have larger ids than their parent
+        for node in range(tree.node_count - 1, -1, -1):
+            if tree.nodes[node].feature < 0:
+                continue
+            left = tree.nodes[node].left
+            below = best[left] + best[left + 1]
+            if cost[node] <= below * (1.0 + ROUNDING):
+                leaf[node] = True
+            else:
+                best[node] = below
+    return keep_as_leaf
+
+
+cdef float64_t upper_errors(
+    float64_t n, float64_t errors, float64_t log_cf, float64_t z
+) noexcept nogil:
+    # C4.5's errors of a leaf: Wilson's upper limit with a correction for
+    # continuity; exact without errors, and linear from there to one error.
+    cdef float64_t rate, none
+    if errors < 1.0:
+        none = -n * expm1(log_cf / n)
+        if errors <= 0.0:
+            return none
+        return none + errors * (upper_errors(n, 1.0, log_cf, z) - none)
+    if errors + 0.5 >= n:
+        return fmax(n, errors)
+    rate = (errors + 0.5) / n
+    return n * (
+        rate + z * z / (2.0 * n)
+        + z * sqrt(rate / n - rate * rate / n + z * z / (4.0 * n * n))
+    ) / (1.0 + z * z / n)
+
+
+def c45_errors(n, errors, float64_t cf):
+    """Errors that C4.5 expects of leaves.
+
+    Parameters
+    ----------
+    n, errors : ndarray of shape (n_leaves,), float64
+    cf : float
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+    """
+    cdef const float64_t[::1] rows = n
+    cdef const float64_t[::1] wrong = errors
+    out = np.empty(len(n))
+    cdef float64_t[::1] limit = out
+    cdef intp_t i
+    for i in range(rows.shape[0]):
+        limit[i] = upper_errors(rows[i], wrong[i], log(cf), -ndtri(cf))
+    return out
+
+
+cdef class SubtreeRaising:
+    """C4.5's pruning: a subtree becomes a leaf, or its larger branch takes its place.
+
+    Parameters
+    ----------
+    tree : Tree
+        Stays as it is.
+    criterion : Criterion
+        Gives the impurity of nodes whose rows change.
+    X : ndarray of shape (n_rows, n_features), float32
+        Rows that the tree was grown from.
+    y : ndarray of shape (n_rows,), intp
+    weight : ndarray of shape (n_rows,), float64
+    cf : float
+        C4.5's confidence factor.
+    """
+
+    cdef Tree tree                  # a copy; `left` moves when a branch is raised
+    cdef Criterion criterion
+    cdef const float32_t[:, ::1] X
+    cdef const intp_t[::1] y
+    cdef const float64_t[::1] weight
+    cdef const float64_t[::1] class_weight
+    cdef float64_t log_cf
+    cdef float64_t z
+    cdef uint8_t[::1] leaf
+    cdef intp_t[::1] rows           # those of a node are contiguous
+    cdef intp_t[::1] start
+    cdef intp_t[::1] end
+    cdef float64_t[::1] errors      # expected of the subtree
+    cdef uint8_t[::1] changed       # since the node was last looked at
+    cdef float64_t[:, ::1] counts   # of the tree
+    cdef float64_t[:, ::1] more     # counts of rows that try another branch
+    cdef uint8_t[::1] is_reached
+    cdef intp_t[::1] reached        # leaves with `more`
+    cdef float64_t[::1] seen        # scratch, [n_classes]
+    cdef intp_t[::1] stack          # a node is on it once at most
+    cdef intp_t[::1] inner_stack
+
+    def __init__(self, Tree tree, Criterion criterion, X, y, weight, float64_t cf):
+        n_nodes, n_rows = tree.node_count, len(y)
+        self.tree = tree.pruned(np.zeros(n_nodes, dtype=np.bool_))
+        self.criterion = criterion
+        self.X = X
+        self.y = y
+        self.weight = weight
+        self.class_weight = tree.class_weight
+        self.log_cf = log(cf)
+        self.z = -ndtri(cf)
+        self.leaf = (tree.feature < 0).astype(np.uint8)
+        self.rows = np.arange(n_rows)
+        self.start = np.zeros(n_nodes, dtype=np.intp)
+        self.end = np.zeros(n_nodes, dtype=np.intp)
+        self.errors = np.zeros(n_nodes)
+        self.changed = np.ones(n_nodes, dtype=np.uint8)
+        self.counts = <float64_t[:n_nodes, :tree.n_classes]> self.tree.counts
+        self.more = np.zeros((n_nodes, tree.n_classes))
+        self.is_reached = np.zeros(n_nodes, dtype=np.uint8)
+        self.reached = np.zeros(n_nodes, dtype=np.intp)
+        self.seen = np.zeros(tree.n_classes)
+        self.stack = np.zeros(n_nodes + 1, dtype=np.intp)
+        self.inner_stack = np.zeros(n_nodes + 1, dtype=np.intp)
+
+    def prune(self):
+        """Prune the copy and return it.
+
+        Returns
+        -------
+        Tree
+        """
+        with nogil:
+            self.end[0] = self.rows.shape[0]
+            self._distribute(0, recount=False)
+            self._collapse()
+            self._prune()
+        return self.tree.pruned(np.asarray(self.leaf, dtype=np.bool_))
+
+    cdef float64_t _as_leaf(self, intp_t node, bint with_more) noexcept nogil:
+        # Errors expected of the node as a leaf. The class proportions are those
+        # with class_weight, on the scale of the rows behind them.
+        cdef float64_t n = 0.0
+        cdef float64_t total = 0.0
+        cdef float64_t largest = 0.0
+        cdef float64_t count
+        cdef intp_t c
+        for c in range(self.tree.n_classes):
+            count = self.counts[node, c]
+            if with_more:
+                count += self.more[node, c]
+            n += count
+            count *= self.class_weight[c]
+            total += count
+            largest = fmax(largest, count)
+        return upper_errors(n, n * (1.0 - largest / total), self.log_cf, self.z)
+
+    cdef void _collapse(self) noexcept nogil:
+        # Before anything else: tests that make no fewer errors in training.
+        cdef intp_t node, left, c
+        cdef float64_t own, count, largest
+        for node in range(self.tree.node_count - 1, -1, -1):
+            own = 0.0
+            largest = 0.0
+            for c in range(self.tree.n_classes):
+                count = self.counts[node, c] * self.class_weight[c]
+                own += count
+                largest = fmax(largest, count)
+            own -= largest
+            self.errors[node] = own
+            if not self.leaf[node]:
+                left = self.tree.nodes[node].left
+                self.errors[node] = self.errors[left] + self.errors[left + 1]
+                if self.errors[node] >= own - COLLAPSE:
+                    self.leaf[node] = True
+
+    cdef void _prune(self) noexcept nogil:
+        # On the stack ~node asks for the children of a node, node for itself.
+        cdef intp_t size = 1
+        cdef intp_t node, left
+        self.stack[0] = ~0
+        while size > 0:
+            size -= 1
+            node = self.stack[size]
+            if node < 0:
+                node = ~node
+                if not self.changed[node]:
+                    continue
+                self.changed[node] = False
+                if self.leaf[node]:
+                    self.errors[node] = self._as_leaf(node, False)
+                    continue
+                left = self.tree.nodes[node].left
+                self.stack[size] = node
+                self.stack[size + 1] = ~left
+                self.stack[size + 2] = ~(left + 1)
+                size += 3
+            elif self._raises(node):
+                self.stack[size] = ~node
+                size += 1
+
+    cdef bint _raises(self, intp_t node) noexcept nogil:
+        # Decide about a node whose children are done; True if a branch took its
+        # place and the node is to be looked at again.
+        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t larger = left
+        cdef float64_t as_tree = self.errors[left] + self.errors[left + 1]
+        cdef float64_t as_leaf = self._as_leaf(node, False)
+        cdef float64_t as_branch
+        cdef float64_t n_left = 0.0
+        cdef float64_t n_right = 0.0
+        cdef intp_t c
+        for c in range(self.tree.n_classes):
+            n_left += self.counts[left, c]
+            n_right += self.counts[left + 1, c]
+        if n_right > n_left:
+            larger = left + 1
+        if self.leaf[larger]:
+            as_branch = as_leaf
+        else:
+            as_branch = self._as_branch(larger, 2 * left + 1 - larger)
+        if as_leaf <= as_tree + SLACK and as_leaf <= as_branch + SLACK:
+            self.leaf[node] = True
+            self.errors[node] = as_leaf
+            return False
+        if as_branch > as_tree + SLACK:
+            self.errors[node] = as_tree
+            return False
+        # The branch is no leaf: that was as good as a leaf above.
+        self.tree.nodes[node] = self.tree.nodes[larger]
+        self.tree.evidence[node] = self.tree.evidence[larger]
+        self._distribute(node, recount=True)
+        self.changed[node] = True
+        return True
+
+    cdef float64_t _as_branch(self, intp_t branch, intp_t other) noexcept nogil:
+        # Errors expected of a branch that gets the rows of the other one too.
+        cdef float64_t total = self.errors[branch]
+        cdef intp_t n_reached = 0
+        cdef intp_t i, row, node, c
+        cdef const Node* test
+        for i in range(self.start[other], self.end[other]):
+            row = self.rows[i]
+            node = branch
+            while not self.leaf[node]:
+                test = &self.tree.nodes[node]
+                node = test.left + (self.X[row, test.feature] > test.threshold)
+            if not self.is_reached[node]:
+                self.is_reached[node] = True
+                self.reached[n_reached] = node
+                n_reached += 1
+            self.more[node, self.y[row]] += self.weight[row]
+        for i in range(n_reached):
+            node = self.reached[i]
+            total += self._as_leaf(node, True) - self.errors[node]
+            self.is_reached[node] = False
+            for c in range(self.tree.n_classes):
+                self.more[node, c] = 0.0
+        return total
+
+    cdef void _distribute(self, intp_t root, bint recount) noexcept nogil:
+        # Give every node below the root its rows.
+        cdef intp_t size = 1
+        cdef intp_t node, left, low, high, row
+        cdef const Node* test
+        self.inner_stack[0] = root
+        while size > 0:
+            size -= 1
+            node = self.inner_stack[size]
+            if recount and node != root:
+                self._recount(node)
+            if self.leaf[node]:
+                continue
+            test = &self.tree.nodes[node]
+            low = self.start[node]
+            high = self.end[node]
+            while low < high:
+                row = self.rows[low]
+                if self.X[row, test.feature] > test.threshold:
+                    high -= 1
+                    self.rows[low] = self.rows[high]
+                    self.rows[high] = row
+                else:
+                    low += 1
+            left = test.left
+            self.start[left] = self.start[node]
+            self.end[left] = low
+            self.start[left + 1] = low
+            self.end[left + 1] = self.end[node]
+            self.inner_stack[size] = left
+            self.inner_stack[size + 1] = left + 1
+            size += 2
+
+    cdef void _recount(self, intp_t node) noexcept nogil:
+        cdef intp_t i, c
+        cdef float64_t n = 0.0
+        if self.tree.n_node_samples[node] == self.end[node] - self.start[node]:
+            return      # a branch only gains rows when it is raised
+        self.changed[node] = True
+        self.tree.n_node_samples[node] = self.end[node] - self.start[node]
+        for c in range(self.tree.n_classes):
+            self.counts[node, c] = 0.0
+        for i in range(self.start[node], self.end[node]):
+            self.counts[node, self.y[self.rows[i]]] += self.weight[self.rows[i]]
+        for c in range(self.tree.n_classes):
+            self.seen[c] = self.counts[node, c] * self.class_weight[c]
+            n += self.seen[c]
+        self.tree.impurity[node] = self.criterion.impurity(&self.seen[0], n)

@@ -1,0 +1,388 @@
+"""Prunings, node for node against their definitions, and what each of them promises."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from reference import pruning as reference
+from skconftree.tree._pruning import c45_errors
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._tree import ccp_pruning_path
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import BayesFactorBound, EC2Bound, binomial_upper
+from skconftree.tree import export_text
+from skconftree.tree._prune import PRUNINGS, resolve_pruning
+
+STRENGTHS = {
+    "pessimistic": [0.9, 0.5, 0.25, 0.05, 1e-3, 1e-12, 1e-200],
+    "c45": [0.5, 0.25, 0.05, 1e-3, 1e-12],
+    "possibilistic": [0.9, 0.5, 0.05, 1e-3, 1e-12],
+    "cost_complexity": [0.0, 1e-4, 0.0123, 0.0571, 0.3],
+    "chi2": [0.9, 0.3, 0.05, 1e-3],
+    "ec2": [0.0, 0.1, 0.5, 0.99],
+}
+
+
+def with_wrong_labels(load):
+    X, y = load(return_X_y=True)
+    return X, np.where(np.arange(len(y)) % 7 == 0, (y + 1) % (y.max() + 1), y)
+
+
+def between_alphas(alphas):
+    """Penalties at which no two trees tie: where they do, rounding decides."""
+    steps = np.unique(np.maximum(alphas, 0.0).round(12))
+    assert len(steps) > 7
+    return [*np.sqrt(steps[1:-1] * steps[2:]), 2 * steps[-1]]
+
+
+def preorder(tree):
+    nodes = [0]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        if tree.children_left[node] >= 0:
+            nodes += [tree.children_right[node], tree.children_left[node]]
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_cost_complexity_is_that_of_scikit_learn(load, criterion, class_weight):
+    X, y = with_wrong_labels(load)
+    tree = ConfidenceTreeClassifier(
+        bound=None, criterion=criterion, class_weight=class_weight
+    ).fit(X, y)
+    genuine = tree.to_sklearn()
+    path = ccp_pruning_path(genuine.tree_)
+    sizes = []
+    for alpha in [0.0, *between_alphas(path["ccp_alphas"])]:
+        # their pruning of the same grown tree: equal tests are chosen differently
+        theirs = tree.set_params(pruning=None).fit(X, y).to_sklearn()
+        theirs.set_params(ccp_alpha=alpha)._prune_tree()
+        tree.set_params(pruning="cost_complexity", pruning_confidence=alpha).fit(X, y)
+        here, there = list(preorder(tree.tree_)), list(preorder(theirs.tree_))
+        assert_array_equal(tree.tree_.feature[here], theirs.tree_.feature[there])
+        assert_array_equal(tree.tree_.threshold[here], theirs.tree_.threshold[there])
+        assert_array_equal(tree.tree_.value[here], theirs.tree_.value[there, 0])
+        sizes.append(tree.get_n_leaves())
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 1
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_ccp_alpha_by_its_public_name(criterion):
+    X, y = with_wrong_labels(load_iris)
+    X = X[:, :1] + 1e-3 * X[:, 1:2]  # no tests of two features tie
+    path = DecisionTreeClassifier(criterion=criterion).cost_complexity_pruning_path(
+        X, y
+    )
+    for alpha in [0.0, *between_alphas(path.ccp_alphas)]:
+        theirs = DecisionTreeClassifier(criterion=criterion, ccp_alpha=alpha).fit(X, y)
+        tree = ConfidenceTreeClassifier(
+            bound=None,
+            criterion=criterion,
+            pruning="cost_complexity",
+            pruning_confidence=alpha,
+        ).fit(X, y)
+        assert tree.tree_.node_count == theirs.tree_.node_count
+        assert_allclose(tree.predict_proba(X), theirs.predict_proba(X))
+
+
+@st.composite
+def tables(draw):
+    """Draw rows, labels, weights of rows and of classes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**16), label="seed"))
+    K = draw(st.sampled_from([2, 3, 5]), label="classes")
+    n = draw(st.integers(K, 90), label="rows")
+    y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)])
+    signal = draw(st.sampled_from([0.0, 0.7, 2.0]), label="signal")
+    X = rng.normal(size=(n, 3)) + signal * y[:, None] * rng.random(3)
+    X[:, 0] = np.rint(X[:, 0])
+    weight = draw(st.sampled_from([None, "whole", "any"]), label="weights")
+    weight = {
+        None: None,
+        "whole": rng.integers(1, 6, n).astype(float),
+        "any": rng.uniform(0.2, 5, n),
+    }[weight]
+    class_weight = draw(
+        st.sampled_from([None, dict(enumerate(rng.uniform(0.3, 3, K)))]),
+        label="class weight",
+    )
+    return X.astype(np.float32), y, weight, class_weight
+
+
+def assert_same(tree, expected):
+    """Compare a pruned tree with the nested one, and with itself."""
+    nodes = list(preorder(tree))
+    pairs = list(zip(nodes, walk(expected), strict=True))
+    for node, wanted in pairs:
+        test = tree.feature[node], tree.threshold[node]
+        assert test == ((-2, -2.0) if wanted.test is None else wanted.test)
+        assert_allclose(tree.counts[node], wanted.counts, rtol=1e-12, atol=1e-12)
+        assert tree.n_node_samples[node] == len(wanted.rows)
+        assert tree.depth[node] == wanted.depth
+    assert tree.max_depth == max(tree.depth)
+    assert_consistent(tree)
+
+
+def walk(node):
+    yield node
+    if node.test is not None:
+        yield from walk(node.left)
+        yield from walk(node.right)
+
+
+def assert_consistent(tree):
+    """What every tree keeps: the order of ids, and no evidence at a leaf."""
+    left, right, parent = tree.children_left, tree.children_right, tree.parent
+    split = np.flatnonzero(left >= 0)
+    assert_array_equal(right[split], left[split] + 1)
+    assert np.all(left[split] > split)
+    assert_array_equal(parent[left[split]], split)
+    assert_array_equal(parent[right[split]], split)
+    assert parent[0] == -1
+    assert np.all(np.isnan(tree.evidence["n_tests"]) == (left < 0))
+    assert np.all((tree.evidence["rival_feature"] == -2) == (left < 0))
+    again = pickle.loads(pickle.dumps(tree))  # checks the state
+    assert_array_equal(again.children_left, left)
+
+
+@pytest.mark.parametrize("pruning", PRUNINGS)
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_prunes_as_defined(pruning, data):
+    X, y, weight, class_weight = data.draw(tables())
+    confidence = data.draw(st.sampled_from(STRENGTHS[pruning]), label="confidence")
+    criterion = data.draw(
+        st.sampled_from(["gini", "entropy", "gain_ratio"]), label="criterion"
+    )
+    options = {"bound": None, "criterion": criterion, "class_weight": class_weight}
+    grown = ConfidenceTreeClassifier(**options).fit(X, y, weight)
+    nested = reference.nested(
+        grown.tree_,
+        reference.Data(
+            X,
+            y,
+            np.ones(len(y)) if weight is None else weight,
+            np.ones(y.max() + 1)
+            if class_weight is None
+            else np.array(list(class_weight.values())),
+        ),
+    )
+    pruned = ConfidenceTreeClassifier(
+        pruning=pruning, pruning_confidence=confidence, **options
+    ).fit(X, y, weight)
+    expected = reference.prune(nested, pruning, confidence, criterion)
+    assert_same(pruned.tree_, expected)
+    # what is left of the tree works everywhere
+    leaves = pruned.apply(X)
+    weight = np.ones(len(y)) if weight is None else weight
+    for leaf in np.unique(leaves):
+        counts = np.bincount(y[leaves == leaf], weight[leaves == leaf], y.max() + 1)
+        assert_allclose(pruned.tree_.counts[leaf], counts, atol=1e-12)
+    assert_array_equal(pruned.to_sklearn().predict_proba(X), pruned.predict_proba(X))
+    assert export_text(pruned).count("\n") >= pruned.get_n_leaves() - 1
+    assert len(pruned.explain(X[:3])) == min(3, len(X))
+
+
+def test_impurity_after_raising():
+    X, y = with_wrong_labels(load_digits)
+    options = {"bound": None, "criterion": "gain_ratio", "min_samples_leaf": 2}
+    tree = ConfidenceTreeClassifier(**options, pruning="c45").fit(X, y).tree_
+    assert np.any(tree.feature[tree.feature >= 0])
+    share = tree.value
+    entropy = -np.sum(share * np.log2(np.where(share > 0, share, 1)), axis=1)
+    assert_allclose(tree.impurity, entropy, atol=1e-12)
+
+
+@pytest.mark.parametrize("pruning", PRUNINGS)
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
+def test_stronger_never_leaves_more_leaves(pruning, load):
+    X, y = with_wrong_labels(load)
+    tree = ConfidenceTreeClassifier(bound=None, criterion="entropy", pruning=pruning)
+    sizes = [
+        tree.set_params(pruning_confidence=strength).fit(X, y).get_n_leaves()
+        for strength in STRENGTHS[pruning]
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < sizes[0]
+
+
+@pytest.mark.parametrize("pruning", PRUNINGS)
+def test_weight_k_is_k_repeats(pruning):
+    X, y = with_wrong_labels(load_iris)
+    weight = 1 + np.arange(len(y)) % 3
+    tree = ConfidenceTreeClassifier(
+        bound=None, pruning=pruning, pruning_confidence=STRENGTHS[pruning][2]
+    )
+    weighted = tree.fit(X, y, weight).tree_
+    repeated = tree.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).tree_
+    assert weighted.node_count > 3
+    for name in ("feature", "threshold", "counts", "children_left"):
+        assert_array_equal(getattr(weighted, name), getattr(repeated, name))
+
+
+def test_pruned_keeps_evidence_and_order():
+    X, y = load_breast_cancer(return_X_y=True)
+    tree = ConfidenceTreeClassifier(bound="gtest").fit(X, y).tree_
+    cut = np.zeros(tree.node_count, dtype=bool)
+    cut[[1, tree.children_left[1]]] = True  # one inside the other
+    pruned = tree.pruned(cut)
+    assert_consistent(pruned)
+    kept = [
+        node
+        for node in range(tree.node_count)
+        if not (ancestors(tree, node) & {1, int(tree.children_left[1])})
+    ]
+    assert len(kept) == pruned.node_count < tree.node_count
+    assert_array_equal(pruned.counts, tree.counts[kept])
+    assert_array_equal(pruned.impurity, tree.impurity[kept])
+    inner = pruned.feature >= 0
+    assert_array_equal(pruned.evidence[inner], tree.evidence[kept][inner])
+    assert tree.feature[1] >= 0  # the tree itself is as it was
+    with pytest.raises(ValueError, match="shape"):
+        tree.pruned([True])
+
+
+def ancestors(tree, node):
+    found = set()
+    while (node := int(tree.parent[node])) >= 0:
+        found.add(node)
+    return found
+
+
+def test_binomial_upper_of_known_tables():
+    # Quinlan (1993), section 4.2: U25%(0, 6), U25%(0, 9), U25%(0, 1), U25%(1, 16)
+    limits = binomial_upper([0, 0, 0, 1], [6, 9, 1, 16], 0.25)
+    assert_allclose(limits, [0.206, 0.143, 0.75, 0.157], atol=6e-4)
+    assert binomial_upper(4, 4, 0.25) == 1.0
+    # so few errors or fewer have the probability delta
+    limit = binomial_upper(2, 30, 1e-12)
+    tail = sum(
+        ways * limit**k * (1 - limit) ** (30 - k) for k, ways in enumerate((1, 30, 435))
+    )
+    assert_allclose(tail, 1e-12, rtol=1e-6)
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 0.25, 0.999999])
+def test_binomial_upper_is_stable_and_monotone(delta):
+    n = np.array([1, 2, 7.5, 100, 1e4, 1e7])[:, None]
+    errors = n * np.array([0, 1e-7, 0.01, 0.5, 0.9, 1])
+    limits = binomial_upper(errors, n, delta)
+    assert np.all((limits > 0) & (limits <= 1))
+    assert np.all(np.diff(limits, axis=1) >= -1e-12)
+    if delta < 0.5:
+        assert np.all(limits >= errors / n)
+    assert_allclose(
+        limits[:, :5],
+        np.vectorize(reference.binomial_upper)(errors, n, delta)[:, :5],
+        rtol=1e-6,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((1, 0, 0.25), "n must be positive"),
+        ((1, np.nan, 0.25), "n must be positive"),
+        ((3, 2, 0.25), "errors must lie"),
+        ((-1, 2, 0.25), "errors must lie"),
+        ((1, 2, 0.0), "delta must lie"),
+        ((1, 2, 1.0), "delta must lie"),
+    ],
+)
+def test_binomial_upper_checks(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        binomial_upper(*arguments)
+
+
+def test_c45_errors_of_known_leaves():
+    errors = np.array([0.0, 0.0, 0.0, 3.0, 0.5])
+    n = np.array([6.0, 9.0, 1.0, 10.0, 10.0])
+    expected = [
+        reference.c45_errors(e, m, 0.25) for e, m in zip(errors, n, strict=True)
+    ]
+    assert_allclose(c45_errors(n, errors, 0.25), expected)
+    # Quinlan (1993), section 4.2: 6 * .206, 9 * .143, 1 * .75
+    assert_allclose(expected[:3], [1.236, 1.287, 0.75], atol=4e-3)
+
+
+def test_auto_is_what_goes_with_the_bound(monkeypatch):
+    X, y = with_wrong_labels(load_iris)
+    tree = ConfidenceTreeClassifier(bound=None).fit(X, y)
+    assert (tree.pruning_, tree.pruning_confidence_) == (None, None)
+    monkeypatch.setattr(BayesFactorBound, "pruning", "pessimistic")
+    monkeypatch.setattr(BayesFactorBound, "pruning_confidence", 1e-3)
+    tree = ConfidenceTreeClassifier(bound="bayes_factor").fit(X, y)
+    assert (tree.pruning_, tree.pruning_confidence_) == ("pessimistic", 1e-3)
+    tree.set_params(pruning_confidence=0.1).fit(X, y)
+    assert (tree.pruning_, tree.pruning_confidence_) == ("pessimistic", 0.1)
+    tree.set_params(pruning="chi2", pruning_confidence=None).fit(X, y)
+    assert (tree.pruning_, tree.pruning_confidence_) == ("chi2", 0.05)
+    tree.set_params(pruning=None).fit(X, y)
+    assert (tree.pruning_, tree.pruning_confidence_) == (None, None)
+
+
+def test_ec2_uses_the_noise_of_the_bound():
+    X, y = with_wrong_labels(load_breast_cancer)
+    sizes = [
+        ConfidenceTreeClassifier(
+            EC2Bound(confidence=0.0, noise=noise), pruning="ec2", pruning_confidence=0.9
+        )
+        .fit(X, y)
+        .get_n_leaves()
+        for noise in (0.02, 0.3)
+    ]
+    assert sizes[0] > sizes[1]
+
+
+@pytest.mark.parametrize("pruning", PRUNINGS)
+@pytest.mark.parametrize("bound", [None, "credible", "gtest"])
+def test_single_class_and_stump(pruning, bound):
+    tree = ConfidenceTreeClassifier(bound, pruning=pruning)
+    if bound is None:
+        tree.set_params(max_depth=1)
+    assert tree.fit([[0.0], [1.0]], [1, 1]).get_n_leaves() == 1
+    X = np.repeat([[0.0], [1.0]], 50, axis=0)
+    assert tree.fit(X, X[:, 0] > 0).get_n_leaves() == 2
+
+
+@pytest.mark.parametrize("pruning", PRUNINGS)
+def test_strength_out_of_range(pruning):
+    strength = PRUNINGS[pruning]
+    bad = [strength.high * 1.5] if np.isfinite(strength.high) else []
+    if strength.closed[0] == "(":
+        bad.append(0.0)
+    if strength.closed[1] == ")" and np.isfinite(strength.high):
+        bad.append(strength.high)
+    for value in [*bad, np.inf]:
+        tree = ConfidenceTreeClassifier(pruning=pruning, pruning_confidence=value)
+        with pytest.raises(ValueError) as caught:
+            tree.fit("no table is looked at", None)
+        message = str(caught.value)
+        assert "'pruning_confidence'" in message
+        assert f"pruning={pruning!r}" in message
+        assert repr(value) in message
+    for value in (strength.low, strength.high):
+        if strength.contains(value):
+            resolve_pruning(pruning, value, None)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"pruning": "optimistic"}, r"'pruning'.*Got 'optimistic'"),
+        ({"pruning": True}, r"'pruning'.*Got True"),
+        ({"pruning_confidence": -0.1}, r"'pruning_confidence'.*Got -0.1"),
+        ({"pruning_confidence": "high"}, r"'pruning_confidence'.*Got 'high'"),
+        ({"pruning_confidence": np.nan}, r"'pruning_confidence'.*Got nan"),
+    ],
+)
+def test_bad_parameters(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        ConfidenceTreeClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])
