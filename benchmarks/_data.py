@@ -1,0 +1,101 @@
+"""Real tables for the studies: a folder with a manifest.json and gzipped CSV files.
+
+The folder comes from ``--data`` or the variable SKCONFTREE_DATA. Its manifest lists,
+under "datasets", for each table its ``name``, ``file`` and the ``nominal`` columns; the
+column "target" holds the labels, an empty cell is a missing value.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+
+def data_folder(argument=None):
+    """Resolve the folder, from the command line or the environment."""
+    folder = argument or os.environ.get("SKCONFTREE_DATA")
+    if not folder:
+        raise SystemExit("Name the folder of the data: --data or SKCONFTREE_DATA.")
+    return Path(folder)
+
+
+def manifest(folder):
+    """Read what the folder holds: dict of name to description."""
+    text = (Path(folder) / "manifest.json").read_text(encoding="utf-8")
+    return {table["name"]: table for table in json.loads(text)["datasets"]}
+
+
+def load(name, folder):
+    """Read one table.
+
+    Returns
+    -------
+    X : DataFrame
+        Numeric columns as float64, nominal ones as strings; missing is NaN.
+    y : ndarray of str
+    nominal : list of str
+    """
+    import pandas as pd
+
+    about = manifest(folder)[name]
+    frame = pd.read_csv(
+        Path(folder) / about["file"],
+        dtype={**dict.fromkeys(about["nominal"], str), "target": str},
+        keep_default_na=False,
+        na_values=[""],
+    )
+    y = frame.pop("target").to_numpy(dtype=str)
+    numeric = [column for column in frame if column not in set(about["nominal"])]
+    frame[numeric] = frame[numeric].astype("float64")
+    return frame, y, about["nominal"]
+
+
+def encoded(name, folder, max_rows=None, seed=0):
+    """Read a table as numbers.
+
+    A nominal value becomes its rank among the column's sorted values. At most
+    `max_rows` rows are kept, drawn with `seed` in proportion to the classes.
+
+    Returns
+    -------
+    X : ndarray of float64
+        NaN where a value is missing.
+    y : ndarray of int
+        Class indices.
+    is_nominal : ndarray of bool, one a column
+    """
+    frame, labels, nominal = load(name, folder)
+    is_nominal = np.array([column in set(nominal) for column in frame])
+    for column in nominal:
+        codes = frame[column].astype("category").cat.codes.astype("float64")
+        frame[column] = codes.where(codes >= 0)
+    X = frame.to_numpy(dtype=np.float64)
+    if max_rows is not None and len(X) > max_rows:
+        from sklearn.model_selection import train_test_split
+
+        kept, _ = train_test_split(
+            np.arange(len(X)), train_size=max_rows, random_state=seed, stratify=labels
+        )
+        kept.sort()
+        X, labels = X[kept], labels[kept]
+    return X, np.unique(labels, return_inverse=True)[1], is_nominal
+
+
+def impute(train, test, is_nominal):
+    """Fill holes with the training rows' median, or their most frequent code."""
+    if not (np.isnan(train).any() or np.isnan(test).any()):
+        return train, test
+    train, test = train.copy(), test.copy()
+    for j in range(train.shape[1]):
+        seen = train[~np.isnan(train[:, j]), j]
+        if not len(seen):
+            fill = 0.0
+        elif is_nominal[j]:
+            values, counts = np.unique(seen, return_counts=True)
+            fill = values[counts.argmax()]
+        else:
+            fill = np.median(seen)
+        for part in (train, test):
+            part[np.isnan(part[:, j]), j] = fill
+    return train, test
