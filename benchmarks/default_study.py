@@ -66,7 +66,7 @@ def ours(bound, criterion=None, **parameters):
 
 # Ways of growing. A stop is a list of (name, largest stored confidence that splits).
 ODDS = [("odds > 1", 0.5), ("odds > 1/4", 0.8), ("odds > 1/20", 20 / 21)]
-CUTS = [("t = 1", 1.0), ("t = 2", 2.0), ("t = 4", 4.0)]
+CUTS = [("t = 1/2", 0.5), ("t = 1", 1.0), ("t = 2", 2.0), ("t = 4", 4.0)]
 PLAIN = {
     "CART, Gini": (None, "gini"),
     "CART, entropy": (None, "entropy"),
@@ -88,9 +88,12 @@ GROWN = {
     "C4.5-like": (None, "gain_ratio", {"min_samples_leaf": 2}, None),
     "gtest, Gini": (GTestBound(1e9), "gini", {}, CUTS),
     "gtest, entropy": (GTestBound(1e9), "entropy", {}, CUTS),
+    "gtest, Kearns-Mansour": (GTestBound(1e9), "kearns_mansour", {}, CUTS),
     "odds, Gini": (BayesFactorBound(LAX, choose="criterion"), "gini", {}, ODDS),
     "odds, entropy": (BayesFactorBound(LAX, choose="criterion"), "entropy", {}, ODDS),
     "odds, evidence": (BayesFactorBound(LAX), "gini", {}, ODDS),
+    "odds, evidence, a = 1/2": (BayesFactorBound(LAX, a=0.5), "gini", {}, ODDS),
+    "odds, evidence, a = 1": (BayesFactorBound(LAX, a=1.0), "gini", {}, ODDS),
 }
 PRIOR_ODDS = (2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02)
 
@@ -133,7 +136,8 @@ def prunings(name, model):
         rules += [f"{name} > averaged, prior {p:g}" for p in PRIOR_ODDS]
         leaves.append(averaged_leaves(arrays, shifted))
         # The test installed counts alone, its prior one over the number of tests.
-        own = log_marginal(arrays.counts, 1.0 / arrays.counts.shape[1])
+        a = GROWN[name][0].a or 1.0 / arrays.counts.shape[1]
+        own = log_marginal(arrays.counts, a)
         tests = np.where(arrays.internal, tree.evidence["n_tests"], 1.0)
         cost = -np.repeat(own[:, None], len(PRIOR_ODDS), axis=1)
         penalty = np.log(tests)[:, None] - np.log(PRIOR_ODDS)[None, :]
