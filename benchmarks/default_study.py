@@ -62,7 +62,8 @@ BASELINE = "CART, pruned by CV"
 
 
 def ours(bound, criterion=None, **parameters):
-    """Make our tree."""
+    """Make our tree, unpruned unless told."""
+    parameters = {"pruning": None, **parameters}
     return ConfidenceTreeClassifier(bound, criterion=criterion, **parameters)
 
 
