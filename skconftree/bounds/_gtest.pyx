@@ -86,6 +86,8 @@ class GTestBound(BaseBound):
     """
 
     criteria = ("entropy", "gini", "kearns_mansour")
+    pruning = "pessimistic"
+    pruning_confidence = 0.1
     statement = "expected false cuts"
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, None, closed="neither")],

@@ -35,14 +35,18 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
 
     At every node the tree looks for the best test, as CART does, and then asks
     its *bound* whether the data support that split. Where they do not, the node
-    stays a leaf. So the tree ends up right-sized without pruning or tuning, and
-    every split carries the evidence that justified it (`tree_.evidence`,
+    stays a leaf. So the tree ends up right-sized without tuning, and every split
+    carries the evidence that justified it (`tree_.evidence`,
     :func:`skconftree.tree.export_text`, `explain`).
+
+    The default is a lax likelihood-ratio test, which installs a split if fewer than
+    one test as good is expected at the node by chance, followed by pruning at an
+    exact binomial limit. It was chosen by cross-validation on many real tables.
 
     Parameters
     ----------
-    bound : str, bound object or None, default="credible"
-        What decides whether a node splits: a name (``"credible"``,
+    bound : str, bound object or None, default="gtest"
+        What decides whether a node splits: a name (``"gtest"``, ``"credible"``,
         ``"possibilistic"``, ``"hoeffding"``, ...), an object of
         :mod:`skconftree.bounds`, or None to split wherever impurity can fall
         (plain CART).
@@ -202,7 +206,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        bound="credible",
+        bound="gtest",
         *,
         criterion=None,
         delta=None,
@@ -500,7 +504,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         >>> from sklearn.datasets import load_iris
         >>> from skconftree import ConfidenceTreeClassifier
         >>> X, y = load_iris(return_X_y=True)
-        >>> tree = ConfidenceTreeClassifier(delta=0.1).fit(X, y)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
         >>> tree.predict_proba_interval(X[:1]).round(3)
         array([[[0.943, 1.   ],
                 [0.   , 0.039],
@@ -545,7 +549,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         >>> from sklearn.datasets import load_iris
         >>> from skconftree import ConfidenceTreeClassifier
         >>> X, y = load_iris(return_X_y=True)
-        >>> tree = ConfidenceTreeClassifier(delta=0.1).fit(X, y)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
         >>> step = tree.explain(X[:1])[0][0]
         >>> step["name"], step["goes"], step["child_limit"] < step["parent_limit"]
         ('x2', 'left', True)
@@ -620,7 +624,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         >>> from sklearn.datasets import load_iris
         >>> from skconftree import ConfidenceTreeClassifier
         >>> X, y = load_iris(return_X_y=True)
-        >>> tree = ConfidenceTreeClassifier(delta=0.1).fit(X, y)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
         >>> (tree.to_sklearn().predict_proba(X) == tree.predict_proba(X)).all()
         np.True_
         """
