@@ -53,12 +53,12 @@ CASES = {
     "chi2": ("chi2", {"delta": 0.23}, bounds.Chi2),
     "chi2-tests": (
         "chi2",
-        {"delta": 0.5, "correction": "tests"},
+        {"delta": 0.47, "correction": "tests"},
         bounds.Chi2,
     ),
     "chi2-attributes": (
         "chi2",
-        {"delta": 0.5, "correction": "attributes"},
+        {"delta": 0.47, "correction": "attributes"},
         bounds.Chi2,
     ),
     "ec2": ("ec2", {"noise": 0.2, "confidence": 0.5}, bounds.EC2),
