@@ -101,6 +101,7 @@ def grow_both(problem, bound, expected, criterion):
             bound=bound,
             criterion=criterion,
             class_weight=problem["class_weight"],
+            pruning=None,
             **problem["growth"],
         )
         .fit(
