@@ -57,8 +57,8 @@ cdef class Builder:
         free(self.open)
 
     def build(
-        self, Tree tree, const float64_t[::1] counts, float64_t pool,
-        const float64_t[:, ::1] box,
+        self, Tree tree, const float64_t[::1] counts, intp_t n_labelled,
+        float64_t pool, const float64_t[:, ::1] box,
     ):
         """Grow `tree`, which has no node yet.
 
@@ -67,6 +67,8 @@ cdef class Builder:
         tree : Tree
         counts : ndarray of shape (n_classes,), float64
             Class weights of the root.
+        n_labelled : int
+            Rows with a label.
         pool : float
             Weight W of the root.
         box : ndarray of shape (n_features, 2), float64, or None
@@ -94,7 +96,7 @@ cdef class Builder:
                 free(root.features)
                 raise MemoryError()
             memcpy(root.box, &box[0, 0], 2 * d * sizeof(float64_t))
-        tree.add_leaf(-1, &counts[0], root.end, self._impurity(&counts[0]))
+        tree.add_leaf(-1, &counts[0], n_labelled, self._impurity(&counts[0]))
         with nogil:
             if self._may_split(0):
                 self._add(&root)
@@ -166,11 +168,11 @@ cdef class Builder:
                 self.tree.reserve(self.tree.node_count + 2)
         self.tree.split(record.id, split.feature, split.threshold, &split.evidence)
         left = self.tree.add_leaf(
-            record.id, self.splitter.children, mid - record.start,
+            record.id, self.splitter.children, self.splitter.n_labelled[0],
             self._impurity(self.splitter.children),
         )
         right = self.tree.add_leaf(
-            record.id, self.splitter.children + K, record.end - mid,
+            record.id, self.splitter.children + K, self.splitter.n_labelled[1],
             self._impurity(self.splitter.children + K),
         )
         open_left = self._may_split(left)

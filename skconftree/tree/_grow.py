@@ -109,5 +109,5 @@ def grow(
     )
     tree = Tree(n_features, n_classes, class_weight)
     root_pool = 1.0 if by_volume else root_weight + len(rows) - n_rows
-    builder.build(tree, counts, root_pool, box)
+    builder.build(tree, counts, n_rows, root_pool, box)
     return tree

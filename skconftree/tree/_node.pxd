@@ -53,7 +53,8 @@ cdef class NodeScan(Scan):
     # The children of one test, set by count_children().
     cdef float64_t* children        # [2, n_classes] counts as they are
     cdef float64_t child_pool[2]
-    cdef intp_t n_left_rows
+    cdef intp_t n_left_rows         # with and without label
+    cdef intp_t n_labelled[2]       # rows of either child
 
     # The walk of one feature.
     cdef intp_t feature

@@ -359,6 +359,8 @@ cdef class NodeScan(Scan):
         self.child_pool[0] = 0.0
         self.child_pool[1] = 0.0
         self.n_left_rows = 0
+        self.n_labelled[0] = 0
+        self.n_labelled[1] = 0
         for i in range(start, end):
             if column.order != NULL:
                 row = column.order[i] >> 1
@@ -371,6 +373,7 @@ cdef class NodeScan(Scan):
             self.child_pool[side] += w
             if self.columns.y[row] < K:
                 self.children[side * K + self.columns.y[row]] += w
+                self.n_labelled[side] += 1
         if self.by_volume:
             self.child_pool[0] = self.left_volume(feature, cut)
             self.child_pool[1] = self.node.pool - self.child_pool[0]

@@ -368,3 +368,17 @@ def test_input_is_left_alone(cancer):
     np.testing.assert_array_equal(X, cancer[0])
     np.testing.assert_array_equal(y, cancer[1])
     np.testing.assert_array_equal(weight, 1.0)
+
+
+def test_rows_without_label_are_not_samples():
+    """A pool weighs the nodes of the credible bound and is counted nowhere else."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    tree = (
+        ConfidenceTreeClassifier(bound="credible", delta=0.1)
+        .fit(X, y, X_pool=rng.normal(size=(500, 2)))
+        .tree_
+    )
+    assert tree.node_count > 1
+    np.testing.assert_array_equal(tree.n_node_samples, tree.counts.sum(axis=1))
