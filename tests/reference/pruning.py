@@ -151,7 +151,9 @@ def prune_single_tests(node, pruning, confidence):
     if pruning == "chi2":
         stops = chi2_pvalue(table) > confidence * (1 + 1e-9)
     else:
-        stops = ec2_confidence(table, node.depth, ec2_beta(0.1)) < confidence
+        parent = np.sum(table, axis=0)
+        certain = ec2_confidence(parent, table, node.depth, ec2_beta(0.1))
+        stops = certain < confidence
     return node.as_leaf() if stops else node
 
 

@@ -334,7 +334,9 @@ def test_p_value_at_the_limit_keeps_the_split():
     y = np.arange(20) == 19  # 19 rows against one: p = 1/20
     tree = ConfidenceTreeClassifier(bound=None, pruning="chi2")
     assert tree.fit(y[:, None], y).get_n_leaves() == 2
-    assert tree.set_params(pruning_confidence=0.0499).fit(y[:, None], y).get_depth() == 0
+    assert (
+        tree.set_params(pruning_confidence=0.0499).fit(y[:, None], y).get_depth() == 0
+    )
 
 
 def test_ec2_uses_the_noise_of_the_bound():
