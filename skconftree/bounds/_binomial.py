@@ -1,7 +1,7 @@
 """Upper confidence limit of an error rate."""
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betainc, betaincinv
 
 from ._checks import check_open
 
@@ -61,6 +61,21 @@ def binomial_upper(errors, n, delta=0.25):
     none = errors == 0
     limit[none] = -np.expm1(np.log(delta[none]) / n[none])
     some = ~none & (errors < n)
-    # The reflected quantile: 1 - delta would lose a small delta.
-    limit[some] -= betaincinv(n[some] - errors[some], errors[some] + 1, delta[some])
+    limit[some] -= _beta_quantile(delta[some], n[some] - errors[some], errors[some] + 1)
     return limit[()]
+
+
+def _beta_quantile(q, a, b):
+    # Of the reflected distribution: 1 - q would lose a small q.
+    x = betaincinv(a, b, q)
+    lost = np.isnan(x)  # SciPy's, now and then, for q below 1e-100
+    if lost.any():
+        q, a, b = q[lost], a[lost], b[lost]
+        low, high = np.zeros(len(q)), np.ones(len(q))
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = betainc(a, b, middle) < q
+            low[below] = middle[below]
+            high[~below] = middle[~below]
+        x[lost] = high
+    return x

@@ -113,8 +113,10 @@ def prune(
         cost = tree.impurity * (weight / weight[0])
         keep_as_leaf = cheaper_as_leaf(tree, cost + confidence)
     elif pruning == "chi2":
+        # Exact p-values are ratios of small numbers: they meet .05 and rounding.
+        limit = confidence * (1.0 + 1e-9)
         keep_as_leaf = _unsupported(
-            tree, lambda tables, depth: chi2_pvalue(tables) > confidence
+            tree, lambda tables, depth: chi2_pvalue(tables) > limit
         )
     else:
         noise = bound if isinstance(bound, EC2Bound) else EC2Bound()

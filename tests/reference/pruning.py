@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincc
 
 from .bounds import chi2_pvalue, ec2_beta, ec2_confidence, possibilistic_entropy
 from .criteria import impurity
@@ -52,7 +52,9 @@ class Node:
     @property
     def seen(self):
         """Proportions with class_weight, on the scale of the rows behind them."""
-        return self.reweighted * self.weight / self.reweighted.sum()
+        if np.all(self.data.class_weight == 1.0):
+            return self.counts  # whole numbers stay whole
+        return self.reweighted / self.reweighted.sum() * self.weight
 
     def leaves(self):
         if self.test is None:
@@ -147,9 +149,11 @@ def prune_single_tests(node, pruning, confidence):
         return node
     table = [list(node.left.seen), list(node.right.seen)]
     if pruning == "chi2":
-        stops = chi2_pvalue(table) > confidence
+        stops = chi2_pvalue(table) > confidence * (1 + 1e-9)
     else:
-        stops = ec2_confidence(table, node.depth, ec2_beta(0.1)) < confidence
+        parent = np.sum(table, axis=0)
+        certain = ec2_confidence(parent, table, node.depth, ec2_beta(0.1))
+        stops = certain < confidence
     return node.as_leaf() if stops else node
 
 
@@ -158,7 +162,16 @@ def errors_of(node):
 
 
 def binomial_upper(errors, n, cf):
-    return 1.0 if errors >= n else float(beta.isf(cf, errors + 1, n - errors))
+    if errors >= n:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        if betaincc(errors + 1, n - errors, middle) > cf:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def c45_errors(errors, n, cf):

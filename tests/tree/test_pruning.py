@@ -98,7 +98,7 @@ def tables(draw):
     """Draw rows, labels, weights of rows and of classes."""
     rng = np.random.default_rng(draw(st.integers(0, 2**16), label="seed"))
     K = draw(st.sampled_from([2, 3, 5]), label="classes")
-    n = draw(st.integers(K, 90), label="rows")
+    n = draw(st.integers(K, 70), label="rows")
     y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)])
     signal = draw(st.sampled_from([0.0, 0.7, 2.0]), label="signal")
     X = rng.normal(size=(n, 3)) + signal * y[:, None] * rng.random(3)
@@ -153,7 +153,7 @@ def assert_consistent(tree):
 
 
 @pytest.mark.parametrize("pruning", PRUNINGS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_prunes_as_defined(pruning, data):
     X, y, weight, class_weight = data.draw(tables())
@@ -243,7 +243,10 @@ def test_pruned_keeps_evidence_and_order():
     assert_array_equal(pruned.counts, tree.counts[kept])
     assert_array_equal(pruned.impurity, tree.impurity[kept])
     inner = pruned.feature >= 0
-    assert_array_equal(pruned.evidence[inner], tree.evidence[kept][inner])
+    for name in tree.evidence.dtype.names:
+        assert_array_equal(
+            pruned.evidence[name][inner], tree.evidence[name][kept][inner]
+        )
     assert tree.feature[1] >= 0  # the tree itself is as it was
     with pytest.raises(ValueError, match="shape"):
         tree.pruned([True])
@@ -257,9 +260,8 @@ def ancestors(tree, node):
 
 
 def test_binomial_upper_of_known_tables():
-    # Quinlan (1993), section 4.2: U25%(0, 6), U25%(0, 9), U25%(0, 1), U25%(1, 16)
-    limits = binomial_upper([0, 0, 0, 1], [6, 9, 1, 16], 0.25)
-    assert_allclose(limits, [0.206, 0.143, 0.75, 0.157], atol=6e-4)
+    # Quinlan (1993), section 4.2: U25%(0, 6), U25%(0, 9), U25%(0, 1)
+    assert_allclose(binomial_upper(0, [6, 9, 1]), [0.206, 0.143, 0.75], atol=6e-4)
     assert binomial_upper(4, 4, 0.25) == 1.0
     # so few errors or fewer have the probability delta
     limit = binomial_upper(2, 30, 1e-12)
@@ -292,8 +294,8 @@ def test_binomial_upper_is_stable_and_monotone(delta):
         ((1, np.nan, 0.25), "n must be positive"),
         ((3, 2, 0.25), "errors must lie"),
         ((-1, 2, 0.25), "errors must lie"),
-        ((1, 2, 0.0), "delta must lie"),
-        ((1, 2, 1.0), "delta must lie"),
+        ((1, 2, 0.0), "delta must be in"),
+        ((1, 2, 1.0), "delta must be in"),
     ],
 )
 def test_binomial_upper_checks(arguments, words):
@@ -328,6 +330,15 @@ def test_auto_is_what_goes_with_the_bound(monkeypatch):
     assert (tree.pruning_, tree.pruning_confidence_) == (None, None)
 
 
+def test_p_value_at_the_limit_keeps_the_split():
+    y = np.arange(20) == 19  # 19 rows against one: p = 1/20
+    tree = ConfidenceTreeClassifier(bound=None, pruning="chi2")
+    assert tree.fit(y[:, None], y).get_n_leaves() == 2
+    assert (
+        tree.set_params(pruning_confidence=0.0499).fit(y[:, None], y).get_depth() == 0
+    )
+
+
 def test_ec2_uses_the_noise_of_the_bound():
     X, y = with_wrong_labels(load_breast_cancer)
     sizes = [
@@ -360,14 +371,11 @@ def test_strength_out_of_range(pruning):
         bad.append(0.0)
     if strength.closed[1] == ")" and np.isfinite(strength.high):
         bad.append(strength.high)
-    for value in [*bad, np.inf]:
+    for value in bad:
         tree = ConfidenceTreeClassifier(pruning=pruning, pruning_confidence=value)
-        with pytest.raises(ValueError) as caught:
+        words = f"'pruning_confidence'.*pruning='{pruning}'.*Got {value}"
+        with pytest.raises(ValueError, match=words):
             tree.fit("no table is looked at", None)
-        message = str(caught.value)
-        assert "'pruning_confidence'" in message
-        assert f"pruning={pruning!r}" in message
-        assert repr(value) in message
     for value in (strength.low, strength.high):
         if strength.contains(value):
             resolve_pruning(pruning, value, None)
