@@ -19,7 +19,7 @@ from ._checks import check_choice, check_counts, check_open
 
 cdef float64_t LN2 = 0.6931471805599453
 # Largest node whose x ln x values are tabulated.
-cdef intp_t TABLE_LIMIT = 1 << 20
+cdef intp_t TABLE_LIMIT = 1048576
 # Cells of PossibilisticFloor along either axis: 32 octaves from FIRST_EDGE on.
 cdef enum:
     CELL_BITS = 5           # of an octave
