@@ -1,12 +1,11 @@
 """The confidence tree estimator."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import betaincinv
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,7 +14,6 @@ from .._compat import (
     InvalidParameterError,
     RealNotInt,
     StrOptions,
-    _check_sample_weight,
     _fit_context,
     make_sklearn_tree,
 )
@@ -25,9 +23,14 @@ from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._export import feature_labels
 from ._grow import grow
+from ._inputs import (
+    MAX_CLASSES,
+    resolve_class_weight,
+    resolve_max_features,
+    rows_with_weight,
+    weight_limit,
+)
 from ._prune import PRUNINGS, prune, resolve_pruning
-
-MAX_CLASSES = np.iinfo(np.uint16).max - 1  # one more value marks a missing label
 
 
 class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
@@ -280,7 +283,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 X_pool = validate_data(
                     self, X_pool, reset=False, dtype=np.float32, order="C"
                 )
-            X, y, weight = self._drop_weightless(X, y, sample_weight)
+            X, y, weight = rows_with_weight(X, y, sample_weight)
             self.classes_, y = np.unique(y, return_inverse=True)
             self.n_classes_ = len(self.classes_)
             if self.n_classes_ > MAX_CLASSES:
@@ -288,7 +291,9 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                     f"y has {self.n_classes_} classes; at most {MAX_CLASSES} are "
                     f"supported."
                 )
-            class_weight = self._resolve_class_weight(y, weight)
+            class_weight = resolve_class_weight(
+                self.class_weight, self.classes_, y, weight
+            )
             if class_weight is not None and not class_weight.all():
                 kept = class_weight[y] > 0.0
                 X, y = np.ascontiguousarray(X[kept]), y[kept]
@@ -298,7 +303,9 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                         "class_weight leaves no row with a positive weight."
                     )
             total = float(len(y)) if weight is None else float(weight.sum())
-            self.max_features_ = self._resolve_max_features()
+            self.max_features_ = resolve_max_features(
+                self.max_features, self.n_features_in_
+            )
             self.bound_ = bound
             self.criterion_ = criterion
             self.pruning_ = pruning
@@ -315,8 +322,8 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 pool_weight=getattr(bound, "pool_weight", "pool"),
                 splitter=self.splitter,
                 max_depth=self.max_depth,
-                min_samples_split=_weight_limit(self.min_samples_split, total),
-                min_samples_leaf=_weight_limit(self.min_samples_leaf, total),
+                min_samples_split=weight_limit(self.min_samples_split, total),
+                min_samples_leaf=weight_limit(self.min_samples_leaf, total),
                 min_weight_fraction_leaf=self.min_weight_fraction_leaf,
                 max_features=self.max_features_,
                 max_leaf_nodes=self.max_leaf_nodes,
@@ -350,57 +357,6 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 f"{list(bound.criteria)}. Got {self.criterion!r} instead."
             )
         return bound, criterion
-
-    def _drop_weightless(self, X, y, sample_weight):
-        if sample_weight is None:
-            return X, y, None
-        weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        if not weight.any():
-            raise ValueError(
-                "Sample weights must contain at least one non-zero number."
-            )
-        if weight.sum() < 0.1 * len(weight):
-            warnings.warn(
-                f"The sample weights sum to {weight.sum():g} over {len(weight)} rows. "
-                f"Weights are frequencies here: so few observations hardly support "
-                f"a split.",
-                UserWarning,
-                stacklevel=4,
-            )
-        if not weight.all():
-            kept = weight > 0.0
-            X, y, weight = np.ascontiguousarray(X[kept]), y[kept], weight[kept]
-        return X, y, weight
-
-    def _resolve_class_weight(self, y, weight):
-        if self.class_weight is None:
-            return None
-        if isinstance(self.class_weight, dict):
-            weights = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=self.classes_[y]
-            )
-            if (weights < 0.0).any() or not np.isfinite(weights).all():
-                raise ValueError(
-                    f"class_weight must be finite and not negative, "
-                    f"got {self.class_weight!r}."
-                )
-            return weights.astype(np.float64)
-        per_class = np.bincount(y, weights=weight, minlength=self.n_classes_)
-        return per_class.sum() / (self.n_classes_ * per_class)
-
-    def _resolve_max_features(self):
-        n_features = self.n_features_in_
-        if self.max_features is None:
-            return n_features
-        if self.max_features == "sqrt":
-            return max(1, int(np.sqrt(n_features)))
-        if self.max_features == "log2":
-            return max(1, int(np.log2(n_features)))
-        if isinstance(self.max_features, Integral):
-            return min(int(self.max_features), n_features)
-        return max(1, int(self.max_features * n_features))
 
     # -- prediction ---------------------------------------------------------------
 
@@ -663,10 +619,3 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
             return tags  # fit will say what is wrong
         tags.classifier_tags.poor_score = bound is not None and bound.cautious
         return tags
-
-
-def _weight_limit(limit, total):
-    """A weight: as it is, or a fraction of the total rounded up."""
-    if isinstance(limit, Integral):
-        return float(limit)
-    return float(np.ceil(limit * total))

@@ -30,9 +30,13 @@ cdef class Scan:
     cdef float64_t* phi_left        # [BLOCK + 1]
     cdef float64_t* phi_right       # [BLOCK + 1]
     cdef intp_t* position           # [BLOCK + 1]
-    cdef float64_t* running         # [n_classes + 1] counts so far; last: without label
+    cdef intp_t size                # tests emitted since the last block
+    cdef intp_t n_emitted           # tests of the walk that have been handed over
+    cdef float64_t* running         # [n_classes] counts of the rows walked so far
 
     cdef void take(self, intp_t size) noexcept nogil
+    cdef void _emit(self, float64_t n_left, intp_t position) noexcept nogil
+    cdef intp_t _finish(self) noexcept nogil
     cdef intp_t walk_run(
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const float64_t* weight, const float64_t* total,

@@ -28,7 +28,7 @@ cdef class Scan:
         self.phi_left = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
         self.phi_right = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
         self.position = <intp_t*> calloc(BLOCK + 1, sizeof(intp_t))
-        self.running = <float64_t*> calloc(K + 1, sizeof(float64_t))
+        self.running = <float64_t*> calloc(K, sizeof(float64_t))
         if (
             self.left == NULL or self.n_left == NULL or self.pool_left == NULL
             or self.phi_left == NULL or self.phi_right == NULL
@@ -48,6 +48,26 @@ cdef class Scan:
     cdef void take(self, intp_t size) noexcept nogil:
         # The first `size` tests of the arrays are complete.
         pass
+
+    cdef inline void _emit(self, float64_t n_left, intp_t position) noexcept nogil:
+        # Complete the test whose counts, or sums of phi, stand at self.size.
+        self.n_left[self.size] = n_left
+        self.position[self.size] = position
+        self.size += 1
+        if self.size == BLOCK:
+            self.n_emitted += BLOCK
+            self.size = 0
+            self.take(BLOCK)
+
+    cdef inline intp_t _finish(self) noexcept nogil:
+        # Hand over the last block; the number of tests of the walk.
+        cdef intp_t size = self.size
+        cdef intp_t n_tests = self.n_emitted + size
+        self.size = 0
+        self.n_emitted = 0
+        if size > 0:
+            self.take(size)
+        return n_tests
 
     cdef intp_t walk_run(
         self, const uint32_t* entries, intp_t n, const label_t* y,
@@ -98,25 +118,15 @@ cdef class Scan:
     ) noexcept nogil:
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
-        cdef intp_t n_tests = 0
-        cdef intp_t size = 0
         cdef intp_t p
         memset(running, 0, K * sizeof(float64_t))
         running[y[entries[0] >> 1]] += 1.0
         for p in range(1, n):
             if entries[p] & 1:
-                memcpy(self.left + size * K, running, K * sizeof(float64_t))
-                self.n_left[size] = p
-                self.position[size] = p
-                size += 1
-                if size == BLOCK:
-                    self.take(size)
-                    n_tests += size
-                    size = 0
+                memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
+                self._emit(p, p)
             running[y[entries[p] >> 1]] += 1.0
-        if size > 0:
-            self.take(size)
-        return n_tests + size
+        return self._finish()
 
     cdef intp_t _walk_additive(
         self, const uint32_t* entries, intp_t n, const label_t* y,
@@ -128,8 +138,6 @@ cdef class Scan:
         cdef float64_t* running = self.running
         cdef float64_t phi_left = 0.0
         cdef float64_t phi_right = 0.0
-        cdef intp_t n_tests = 0
-        cdef intp_t size = 0
         cdef intp_t p, c, count, rest
         for c in range(K):
             running[c] = 0.0
@@ -137,24 +145,16 @@ cdef class Scan:
             phi_right += self.phi[<intp_t> total[c]]
         for p in range(n):
             if p > 0 and entries[p] & 1:
-                self.phi_left[size] = phi_left
-                self.phi_right[size] = phi_right
-                self.n_left[size] = p
-                self.position[size] = p
-                size += 1
-                if size == BLOCK:
-                    self.take(size)
-                    n_tests += size
-                    size = 0
+                self.phi_left[self.size] = phi_left
+                self.phi_right[self.size] = phi_right
+                self._emit(p, p)
             c = y[entries[p] >> 1]
             count = <intp_t> running[c]
             rest = <intp_t> total[c] - count
             phi_left += self.phi[count + 1] - self.phi[count]
             phi_right += self.phi[rest - 1] - self.phi[rest]
             running[c] = count + 1
-        if size > 0:
-            self.take(size)
-        return n_tests + size
+        return self._finish()
 
     cdef intp_t _walk_weighted(
         self, const uint32_t* entries, intp_t n, const label_t* y,
@@ -163,26 +163,16 @@ cdef class Scan:
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef float64_t n_left = 0.0
-        cdef intp_t n_tests = 0
-        cdef intp_t size = 0
         cdef intp_t p, row
         memset(running, 0, K * sizeof(float64_t))
         for p in range(n):
             if p > 0 and entries[p] & 1:
-                memcpy(self.left + size * K, running, K * sizeof(float64_t))
-                self.n_left[size] = n_left
-                self.position[size] = p
-                size += 1
-                if size == BLOCK:
-                    self.take(size)
-                    n_tests += size
-                    size = 0
+                memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
+                self._emit(n_left, p)
             row = entries[p] >> 1
             running[y[row]] += weight[row]
             n_left += weight[row]
-        if size > 0:
-            self.take(size)
-        return n_tests + size
+        return self._finish()
 
     cdef intp_t walk_run_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
@@ -193,8 +183,6 @@ cdef class Scan:
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef float64_t w, n_left = 0.0, pool_left = 0.0, waiting_left
-        cdef intp_t n_tests = 0
-        cdef intp_t size = 0
         cdef intp_t waiting = 0     # first row without label after the last labelled
         cdef intp_t last = -1       # last labelled row
         cdef intp_t p, q, row
@@ -212,15 +200,9 @@ cdef class Scan:
                     w = 1.0 if weight == NULL else weight[entries[q] >> 1]
                     waiting_left += w
                     q += 1
-                memcpy(self.left + size * K, running, K * sizeof(float64_t))
-                self.n_left[size] = n_left
-                self.pool_left[size] = n_left + pool_left + waiting_left
-                self.position[size] = q
-                size += 1
-                if size == BLOCK:
-                    self.take(size)
-                    n_tests += size
-                    size = 0
+                memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
+                self.pool_left[self.size] = n_left + pool_left + waiting_left
+                self._emit(n_left, q)
             # every row before this one is left of any later cut
             for q in range(waiting, p):
                 pool_left += 1.0 if weight == NULL else weight[entries[q] >> 1]
@@ -229,9 +211,7 @@ cdef class Scan:
             running[y[row]] += w
             n_left += w
             last = row
-        if size > 0:
-            self.take(size)
-        return n_tests + size
+        return self._finish()
 
     cdef intp_t walk_profile(
         self, const float64_t* profile, intp_t n_levels, const float64_t* total
@@ -244,8 +224,6 @@ cdef class Scan:
         cdef float64_t n_left = 0.0
         cdef float64_t phi_left = 0.0
         cdef float64_t phi_right = 0.0
-        cdef intp_t n_tests = 0
-        cdef intp_t size = 0
         cdef intp_t last = -1       # last level that has rows
         cdef intp_t b, c, count, rest, added
         for c in range(K):
@@ -262,18 +240,12 @@ cdef class Scan:
                 continue
             if last >= 0:
                 if self.additive:
-                    self.phi_left[size] = phi_left
-                    self.phi_right[size] = phi_right
+                    self.phi_left[self.size] = phi_left
+                    self.phi_right[self.size] = phi_right
                 else:
                     for c in range(K):
-                        self.left[size * K + c] = running[c]
-                self.n_left[size] = n_left
-                self.position[size] = last
-                size += 1
-                if size == BLOCK:
-                    self.take(size)
-                    n_tests += size
-                    size = 0
+                        self.left[self.size * K + c] = running[c]
+                self._emit(n_left, last)
             last = b
             n_left += n_level
             for c in range(K):
@@ -284,9 +256,7 @@ cdef class Scan:
                     phi_left += self.phi[count + added] - self.phi[count]
                     phi_right += self.phi[rest - added] - self.phi[rest]
                 running[c] += level[c]
-        if size > 0:
-            self.take(size)
-        return n_tests + size
+        return self._finish()
 
     cdef intp_t walk_profile_with_pool(
         self, const float64_t* profile, intp_t n_levels, const float32_t* levels
@@ -297,8 +267,6 @@ cdef class Scan:
         cdef const float64_t* level
         cdef float64_t n_level, waiting_left, cut
         cdef float64_t n_left = 0.0, pool_left = 0.0
-        cdef intp_t n_tests = 0
-        cdef intp_t size = 0
         cdef intp_t last = -1       # last level that has labelled rows
         cdef intp_t b, c, q
         memset(running, 0, K * sizeof(float64_t))
@@ -316,21 +284,13 @@ cdef class Scan:
                 while q < b and levels[q] <= cut:
                     waiting_left += profile[q * (K + 1) + K]
                     q += 1
-                memcpy(self.left + size * K, running, K * sizeof(float64_t))
-                self.n_left[size] = n_left
-                self.pool_left[size] = n_left + pool_left + waiting_left
-                self.position[size] = q - 1
-                size += 1
-                if size == BLOCK:
-                    self.take(size)
-                    n_tests += size
-                    size = 0
+                memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
+                self.pool_left[self.size] = n_left + pool_left + waiting_left
+                self._emit(n_left, q - 1)
             for q in range(last + 1, b + 1):
                 pool_left += profile[q * (K + 1) + K]
             for c in range(K):
                 running[c] += level[c]
             n_left += n_level
             last = b
-        if size > 0:
-            self.take(size)
-        return n_tests + size
+        return self._finish()
