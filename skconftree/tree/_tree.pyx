@@ -338,10 +338,11 @@ cdef class Tree:
                 out[i + lane] = at[lane]
             i += LANES
         while i < n:
-            node = nodes
-            while node.feature >= 0:
-                node = nodes + node.left + (x[i * d + node.feature] > node.threshold)
-            out[i] = node - nodes
+            to = 0  # not `node - nodes`: checked for overflow, that counts bytes
+            while nodes[to].feature >= 0:
+                node = nodes + to
+                to = node.left + (x[i * d + node.feature] > node.threshold)
+            out[i] = to
             i += 1
 
     def path(self, leaves):

@@ -17,6 +17,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import main
 from skconftree.tree import export_text
 
+TOO_LARGE = ["--bound", "credible", "--delta", "7"]
 SCRIPT = Path(sys.executable).with_name("skconftree")
 
 
@@ -132,7 +133,7 @@ def test_a_mistake_in_the_table_is_one_line(table, capsys, line, text, words):
         (["fit", "{table}", "--target", "weight"], "holds measurements, not classes"),
         (["fit", "{table}", "--target", "kind", "--folds", "150"], "--folds 150"),
         (["fit", "{table}", "--target", "kind", "--bound", "magic"], "'magic'"),
-        (["fit", "{table}", "--target", "kind", "--delta", "7"], "delta"),
+        (["fit", "{table}", "--target", "kind", *TOO_LARGE], "delta"),
     ],
 )
 def test_a_mistake_in_the_command_is_one_line(table, capsys, argv, words):
