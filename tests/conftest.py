@@ -1,4 +1,9 @@
-"""Settings of third parties that every test relies on."""
+"""Settings of third parties that every test relies on.
+
+Labels such as A6 or C3 in the tests name sections of the project's mathematical
+specification: A Collet and Pietquin (2015), B Serrurier and Prade (2015), C De Rosa
+and Cesa-Bianchi (2017), D Rupprechter (2012), G rules of our own.
+"""
 
 import os
 

@@ -6,7 +6,7 @@
 #
 # Units. A score is a *total* over the rows of the node, to be minimised: the
 # sum over the outcomes z of n_z * phi(class distribution of z), with phi
-# scaled as in paper C (phi = 1/2 for two balanced classes). SplitEvidence
+# scaled as by De Rosa and Cesa-Bianchi (phi = 1/2 for two balanced classes). SplitEvidence
 # reports it per row, that is divided by the node's n.
 #
 # Counts are doubles. Without fractional weights they are integers, so that

@@ -1,4 +1,4 @@
-"""Hoeffding's radius, and the bounds of VFDT, CorrH-Tree and paper A's baseline."""
+"""Hoeffding's radius, and the races of VFDT, CorrH-Tree and BOCT's baseline."""
 
 from numbers import Real
 
@@ -38,7 +38,7 @@ cdef class HoeffdingRace(RaceBound):
         self.scale = self.value_range * sqrt(-0.5 * log(self.delta))
 
     cdef float64_t radius(self, const NodeFacts* facts) noexcept nogil:
-        # Against "no split" paper A counts every labelled row of the node.
+        # Against "no split" the baseline of BOCT counts every labelled row of the node.
         cdef float64_t m = facts.n if self.against_no_split else facts.n_fresh
         return self.scale / sqrt(m) if m > 0.0 else INFINITY
 
@@ -197,7 +197,7 @@ class HoeffdingBound(BaseBound):
     rows that the leaf has received since it was created, the radius is
     ``R * sqrt(ln(1 / delta) / (2 m))``. `against` says whom the best test must
     beat by `factor` radii: the best test of every other attribute and "no split"
-    (VFDT), or "no split" alone (the baseline of paper A).
+    (VFDT), or "no split" alone (the baseline of Collet and Pietquin, 2015).
 
     Use it to compare with published stream trees. Impurities are not means of
     independent values: `delta` sets the strictness, it is no error probability.
@@ -228,10 +228,10 @@ class HoeffdingBound(BaseBound):
 
     Notes
     -----
-    All scores are on the scale of paper C, on which two balanced classes have 1/2.
+    All scores are on the scale on which two balanced classes have 1/2.
     There R is 1 (gini, error), ``log2(K) / 2`` (entropy) and ``sqrt(K - 1) / 2``
     (kearns_mansour) against the runner-up; against "no split" R is the impurity of
-    the uniform distribution and m the labelled rows of the node, as in paper A.
+    the uniform distribution and m the labelled rows of the node.
     The interval variant uses the heterogeneities of `CredibleBound`, the entropy in
     half bits and the second doubled, which leaves the rule unchanged.
 

@@ -1,4 +1,4 @@
-# Impurities of one class distribution on the scale of paper C (math C1):
+# Impurities of one class distribution on the scale of De Rosa and Cesa-Bianchi:
 # concave, symmetric, at least the Bayes risk, 1/2 at two balanced classes.
 
 from libc.math cimport log2, sqrt
@@ -55,4 +55,4 @@ cdef inline int impurity_code(str criterion) except -1:
         return KEARNS_MANSOUR
     if criterion == "error":
         return ERROR
-    raise ValueError(f"criterion={criterion!r} is not an impurity of math C1.")
+    raise ValueError(f"criterion={criterion!r} is not an impurity.")

@@ -61,7 +61,7 @@ cdef inline void sort_order(
 cdef float64_t cumulative_entropy(
     const float64_t* counts, intp_t n_classes, float64_t n, float64_t z, intp_t* order
 ) noexcept nogil:
-    # H* of math B2. The last class has T = pi = 1 and a term of ln 2.
+    # The last class has T = pi = 1 and a term of ln 2.
     cdef intp_t j
     cdef float64_t below = 0.0
     cdef float64_t t

@@ -15,15 +15,15 @@ cdef class RaceBound(Bound):
     """Splits iff the best test beats its best rival by more than a radius.
 
     The rivals are the best test of every other attribute and "no split", whose
-    score is the impurity of the node (math C5); with `against_no_split` the
-    latter alone (math A5). If the radius has shrunk to `tie_threshold` without
+    score is the impurity of the node; with `against_no_split` the
+    latter alone. If the radius has shrunk to `tie_threshold` without
     a winner, the rivals are as good as each other and the best test is
     installed, provided that it beats "no split".
 
     Parameters
     ----------
     criterion : {"entropy", "gini", "kearns_mansour", "error"}
-        Impurity, on the scale of math C1.
+        Impurity, on the scale on which two balanced classes have 1/2.
     n_classes : int
         Number of classes.
     delta : float
