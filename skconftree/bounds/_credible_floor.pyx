@@ -19,6 +19,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 # Largest node whose psi values are tabulated; above it psi itself is called.
 cdef intp_t TABLE_LIMIT = 1 << 20
+cdef intp_t CHUNK = 65536           # entries filled at a time
 # The posterior mean lies below the upper limit for every delta up to this: over
 # all counts, both priors and K = 2, ..., 100 the least P(H >= E[H]) is .317. For
 # larger ones the mean less LOSS (delta - MEAN_IS_FLOOR) / (rows + 1) does, for the
@@ -119,22 +120,25 @@ cdef class CredibleFloor(Score):
     def reserve(self, n_max):
         """Fill the tables; see `Score.reserve`."""
         cdef intp_t size = min(n_max, TABLE_LIMIT - 1) + 1
-        cdef intp_t i
+        cdef intp_t i, first
         cdef float64_t[::1] excess
         if self.kind != ENTROPY or size <= self.filled:
             return
         if not self.allocate(size):
             raise MemoryError()
-        k = np.arange(size, dtype=np.float64)
-        a = k + self.alpha
-        n = k + self.prior_rows
-        shift = self.gain
-        if self.loss > 0.0:
-            shift = shift - self.loss * np.log(n + 3.0)
-        np.asarray(<float64_t[:size]> self.class_term)[:] = a * psi_of(a + 1.0)
-        np.asarray(<float64_t[:size]> self.node_term)[:] = (
-            psi_of(n + 1.0) + shift / (n + 1.0)
-        )
+        class_term = np.asarray(<float64_t[:size]> self.class_term)
+        node_term = np.asarray(<float64_t[:size]> self.node_term)
+        # In pieces, as whole temporaries would be the peak of a large fit's memory.
+        for first in range(0, size, CHUNK):
+            k = np.arange(first, min(first + CHUNK, size), dtype=np.float64)
+            piece = slice(first, first + len(k))
+            a = k + self.alpha
+            n = k + self.prior_rows
+            shift = self.gain
+            if self.loss > 0.0:
+                shift = shift - self.loss * np.log(n + 3.0)
+            class_term[piece] = a * psi_of(a + 1.0)
+            node_term[piece] = psi_of(n + 1.0) + shift / (n + 1.0)
         if self.n_classes > 2:
             excess = <float64_t[:size]> self.excess
             for i in range(size):
