@@ -26,7 +26,7 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds import CredibleBound
+from skconftree.bounds import CredibleBound, DeRosaBound, HoeffdingBound
 
 HEADER = ["work", "leaves", "seconds", "other", "its seconds", "ratio", "target", ""]
 
@@ -216,14 +216,19 @@ def plain_fits(report, tables, repeats):
 
 
 def bound_fits(report, tables, repeats):
-    """Interval bounds at their defaults against trees of the same size."""
+    """Bounds against trees of the same size: intervals, then tests and races."""
+    lax = {"against": "no_split", "delta": 0.05}
     bounds = {
-        "credible": (CountingCredibleBound(), "entropy"),
-        "possibilistic": ("possibilistic", "entropy"),
+        "credible": (CountingCredibleBound(), "entropy", 1.5),
+        "possibilistic": ("possibilistic", "entropy", 1.5),
+        "gtest": ("gtest", "entropy", 1.05),
+        "chi2": ("chi2", "entropy", 1.05),
+        "hoeffding": (HoeffdingBound(**lax), "entropy", 1.05),
+        "derosa": (DeRosaBound(c=0.05, against="no_split"), "gini", 1.05),
     }
     for name, (X, y) in tables.items():
-        for bound_name, (bound, criterion) in bounds.items():
-            tree = ours(bound).fit(X, y)
+        for bound_name, (bound, criterion, target) in bounds.items():
+            tree = ours(bound, pruning=None).fit(X, y)
             leaves = tree.get_n_leaves()
             full = peer(criterion=criterion)
             calls = {
@@ -245,7 +250,13 @@ def bound_fits(report, tables, repeats):
             if leaves > 1:
                 for other in ("no bound, best-first", depth_name):
                     report.compare(
-                        label, seconds, "bounded", other, 1.5, leaves=leaves, upper=True
+                        label,
+                        seconds,
+                        "bounded",
+                        other,
+                        target,
+                        leaves=leaves,
+                        upper=True,
                     )
             extra = {"leaves": leaves, "leaves_sklearn": full.get_n_leaves()}
             if bound_name == "credible":
@@ -255,8 +266,6 @@ def bound_fits(report, tables, repeats):
                 extra["solves_per_node"] = round(
                     extra["quantile_solves"] / tree.tree_.node_count, 2
                 )
-            else:
-                extra["quantile_solves"] = 0  # its limits have a closed form
             report.note(label + ": size and solves", **extra)
 
 
