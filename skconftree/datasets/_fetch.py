@@ -15,7 +15,6 @@ class Source(NamedTuple):
     data_id: int  # at OpenML
     n_features: int
     nominal: tuple = ()
-    sparse: bool = False
 
 
 ELECTRICITY = Source(("electricity", "elec"), 151, 8, ("day",))
@@ -23,8 +22,8 @@ COVERTYPE = Source(("covertype", "covtype"), 150, 54)
 AIRLINES = Source(
     ("airlines",), 1169, 7, ("Airline", "AirportFrom", "AirportTo", "DayOfWeek")
 )
-A9A = Source(("a9a",), 1430, 123, sparse=True)
-COD_RNA = Source(("cod-rna", "codrna"), 351, 8, sparse=True)
+A9A = Source(("a9a",), 1430, 123)
+COD_RNA = Source(("cod-rna", "codrna"), 351, 8)
 
 
 def load(source, folder, data_home, n_retries, delay):
@@ -33,9 +32,7 @@ def load(source, folder, data_home, n_retries, delay):
     if folder is not None:
         table = read_table(find_file(Path(folder), source.stems), source.nominal)
     else:
-        table = fetch_table(
-            name, source.data_id, data_home, n_retries, delay, sparse=source.sparse
-        )
+        table = fetch_table(name, source.data_id, data_home, n_retries, delay)
     if len(table.names) != source.n_features:
         raise ValueError(
             f"The table {name!r} must have {source.n_features} features. The one from "

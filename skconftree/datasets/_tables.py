@@ -1,7 +1,6 @@
 """Real tables: from a CSV file or from OpenML, in one form."""
 
 import gzip
-import importlib.util
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -167,7 +166,7 @@ def read_table(path, nominal):
     )
 
 
-def fetch_table(name, data_id, data_home, n_retries, delay, *, sparse):
+def fetch_table(name, data_id, data_home, n_retries, delay):
     """Get a table from OpenML, or from scikit-learn's cache of it.
 
     Parameters
@@ -178,21 +177,19 @@ def fetch_table(name, data_id, data_home, n_retries, delay, *, sparse):
         OpenML's number.
     data_home, n_retries, delay
         As in ``sklearn.datasets.fetch_openml``.
-    sparse : bool
-        Whether OpenML keeps the table in sparse form, which pandas does not read.
 
     Returns
     -------
     Table
     """
-    with_pandas = not sparse and importlib.util.find_spec("pandas") is not None
     try:
         found = fetch_openml(
             data_id=data_id,
             data_home=data_home,
-            as_frame=with_pandas,
-            # The other parser needs no pandas and is many times slower.
-            parser="pandas" if with_pandas else "liac-arff",
+            as_frame=False,
+            # It needs no pandas, reads sparse tables, and takes seconds. Pandas 3
+            # makes the other one fail on nominal columns that look like integers.
+            parser="liac-arff",
             n_retries=n_retries,
             delay=delay,
         )
@@ -202,34 +199,16 @@ def fetch_table(name, data_id, data_home, n_retries, delay, *, sparse):
             f"reached ({error}). Without a network, give `folder`: a folder with the "
             f"file {name}.csv or {name}.csv.gz."
         ) from error
+    data = found.data
+    data = data.toarray() if hasattr(data, "toarray") else np.array(data, dtype=float)
+    names = list(found.feature_names)
     categories = {}
-    if with_pandas:
-        data = np.empty(found.data.shape)
-        for j, column in enumerate(found.data):
-            values = found.data[column]
-            if hasattr(values, "cat"):
-                codes = values.cat.codes.to_numpy()
-                known = [str(value) for value in values.cat.categories]
-                data[:, j], categories[column] = encode(codes, known)
-            else:
-                data[:, j] = values.to_numpy(dtype=np.float64)
-        labels = found.target.to_numpy()
-    else:
-        data, labels = found.data, found.target
-        data = data.toarray() if hasattr(data, "toarray") else np.array(data)
-        for column, known in (found.categories or {}).items():
-            j = found.feature_names.index(column)
-            data[:, j], categories[column] = encode(data[:, j], known)
-    known, codes = np.unique(labels.astype(str), return_inverse=True)
+    for column, known in found.categories.items():
+        j = names.index(column)
+        data[:, j], categories[column] = encode(data[:, j], known)
+    known, codes = np.unique(found.target.astype(str), return_inverse=True)
     labels, classes = encode(codes, [plain(label) for label in known])
-    return Table(
-        data.astype(np.float64, copy=False),
-        list(found.feature_names),
-        categories,
-        labels,
-        classes,
-        f"OpenML {data_id}",
-    )
+    return Table(data, names, categories, labels, classes, f"OpenML {data_id}")
 
 
 def to_bunch(table, text, *, as_frame, return_X_y):
