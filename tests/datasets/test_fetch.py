@@ -5,6 +5,7 @@ would, dense or sparse, nominal values numbered in the order of the ARFF header.
 """
 
 import gzip
+import os
 import urllib.error
 
 import numpy as np
@@ -246,3 +247,12 @@ def test_frames_need_pandas(folder, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(ImportError, match="as_frame=True needs pandas"):
         fetch_electricity(folder=folder, as_frame=True)
+
+
+def test_electricity_is_autocorrelated():
+    # What its docstring and the guide warn of.
+    if "SKCONFTREE_DATA" not in os.environ:
+        pytest.skip("SKCONFTREE_DATA names no folder with real tables")
+    X, y = fetch_electricity(folder=os.environ["SKCONFTREE_DATA"], return_X_y=True)
+    assert X.shape == (45312, 8)
+    assert np.mean(y[1:] == y[:-1]) == pytest.approx(0.853, abs=0.001)
