@@ -114,7 +114,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         With ``pruning="auto"`` None is what the bound recommends. Ignored without
         pruning.
-    grace_period : int or float, default=200
+    grace_period : int or float, default=100
         Weight of the rows that a leaf sees in `partial_fit` before it is examined
         for the first time, and between two examinations.
     tie_threshold : float, default=0.0
@@ -127,7 +127,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         - ``"histogram"``: class counts in at most 32 bins a feature, whose limits
           are set when the leaf is young,
         - ``"gaussian"``: mean and variance of each feature in each class,
-        - ``"auto"``: rows while there are few, then a histogram.
+        - ``"auto"``: rows while there are few (up to 8192 values, but at least 128
+          and at most 512 rows), then a histogram.
     max_bytes : int or None, default=None
         Memory that `partial_fit` may use, by `n_bytes_`, at least 65536. It is
         looked at after every 1,024 rows: leaves with the fewest errors to save then
@@ -263,7 +264,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         min_impurity_decrease=0.0,
         pruning="auto",
         pruning_confidence=None,
-        grace_period=200,
+        grace_period=100,
         tie_threshold=0.0,
         leaf_memory="auto",
         max_bytes=None,

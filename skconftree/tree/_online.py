@@ -17,7 +17,9 @@ from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
 from ._tree import Tree
 
 MAX_BINS = 32
-ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1, "auto": 256}
+ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
+AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
+AUTO_ROWS = (128, 512)
 FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are fixed
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 TABLES = 4096  # whole counts up to here come from tables
@@ -103,7 +105,10 @@ def make_recipe(estimator, n_features, class_weight, X_pool):
     separate = bound is not None and not bound.counts_every_row
     fixed_cuts = bound is not None and bound.fixed_cuts
     memory = estimator.leaf_memory
-    row_limit = ROW_LIMIT[memory]
+    if memory == "auto":
+        row_limit = int(np.clip(AUTO_VALUES // n_features, *AUTO_ROWS))
+    else:
+        row_limit = ROW_LIMIT[memory]
     if fixed_cuts and row_limit > 0:
         row_limit = FIRST_CUTS
     prediction = estimator.leaf_prediction
