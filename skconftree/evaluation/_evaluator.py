@@ -121,19 +121,17 @@ class PrequentialEvaluator:
             are then those before the call; so is the estimator, if it keeps the rule
             that an error in the input is found before the first row is learnt.
         """
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y, sample_weight)
+        return self._learn(*checked_rows(X, y, sample_weight))
+
+    def _learn(self, X, y, weight):
+        """Do `update` with what `checked_rows` gives."""
         if not len(y):
             return None
         true = self._encode(y)
-        weight = None
         given = {}
-        if sample_weight is not None:
-            weight = np.asarray(column_or_1d(sample_weight), dtype=np.float64)
-            if not np.isfinite(weight).all() or (weight < 0.0).any():
-                raise ValueError("sample_weight must be finite and not negative.")
+        if weight is not None:
             self._check_accepts("sample_weight")
-            given["sample_weight"] = sample_weight
+            given["sample_weight"] = weight
         fitted = hasattr(self.estimator, "classes_")
         if not fitted:
             given["classes"] = self.classes_
@@ -228,6 +226,17 @@ class PrequentialEvaluator:
             )
 
 
+def checked_rows(X, y, weight):
+    """Check that labels and weights belong to the rows, and make arrays of them."""
+    y = column_or_1d(y, warn=True)
+    if weight is not None:
+        weight = column_or_1d(weight, dtype=np.float64)
+        if not np.isfinite(weight).all() or (weight < 0.0).any():
+            raise ValueError("sample_weight must be finite and not negative.")
+    check_consistent_length(X, y, weight)
+    return X, y, weight
+
+
 def _resolve_classes(estimator, classes):
     known = getattr(estimator, "classes_", None)
     if classes is None:
@@ -237,8 +246,9 @@ def _resolve_classes(estimator, classes):
                 "fitted yet."
             )
         return np.unique(known)
-    check_classification_targets(classes)
     classes = np.unique(column_or_1d(classes))
+    # Twice, as many labels that come once each are warned about.
+    check_classification_targets(np.tile(classes, 2))
     if known is not None and not np.array_equal(classes, np.unique(known)):
         raise ValueError(
             f"classes must be those of the fitted estimator, {_shown(known)}. Got "

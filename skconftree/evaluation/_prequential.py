@@ -4,9 +4,9 @@ from itertools import chain
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_consistent_length, check_scalar, column_or_1d
+from sklearn.utils import check_scalar
 
-from ._evaluator import PrequentialEvaluator
+from ._evaluator import PrequentialEvaluator, checked_rows
 
 SCORES = (
     "accuracy",
@@ -132,8 +132,7 @@ def _start(estimator, X, y, classes, sample_weight, chunk_size, pos_label):
             )
         chunks = X
     else:
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y, sample_weight)
+        X, y, sample_weight = checked_rows(X, y, sample_weight)
         if classes is None and not hasattr(estimator, "classes_"):
             classes = np.unique(y)
         if hasattr(X, "tocsr"):
@@ -145,12 +144,12 @@ def _start(estimator, X, y, classes, sample_weight, chunk_size, pos_label):
 
 def _records(run, chunks, chunk_size, report_every, verbose):
     for chunk in chunks:
-        X, y, weight = _unpacked(chunk)
+        X, y, weight = checked_rows(*_unpacked(chunk))
         start = 0
         while start < len(y):
             due = report_every - run.n_rows_ % report_every
             stop = min(start + chunk_size, start + due, len(y))
-            run.update(
+            run._learn(
                 _rows(X, start, stop),
                 y[start:stop],
                 None if weight is None else weight[start:stop],
@@ -169,10 +168,7 @@ def _unpacked(chunk):
             f"Got {type(chunk).__name__} instead."
         )
     X, y, *weight = chunk
-    y = column_or_1d(y, warn=True)
-    weight = None if not weight or weight[0] is None else column_or_1d(weight[0])
-    check_consistent_length(X, y, weight)
-    return X, y, weight
+    return X, y, weight[0] if weight else None
 
 
 def _rows(X, start, stop):

@@ -174,6 +174,14 @@ def test_pieces_of_the_stream_change_nothing(data, n_classes, weighted):
         assert found == pytest.approx(want[name], abs=1e-9, nan_ok=True), name
 
 
+def test_many_classes_are_no_reason_to_warn():
+    X, y = stream(300, n_classes=60)
+    run = PrequentialEvaluator(Counter(), classes=np.arange(60))
+    run.update(X, y)
+    want = expected(y, predictions_of_counter(y, 0), list(range(60)), 0)
+    assert run.report().kappa == pytest.approx(want["kappa"], abs=1e-12)
+
+
 def test_labels_may_be_text():
     X, y = stream(n_classes=2)
     text = np.array(["down", "up"])[y]
