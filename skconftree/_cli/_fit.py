@@ -1,12 +1,10 @@
-"""The console script: a confidence tree beside CART on a table."""
+"""``skconftree fit``: a confidence tree beside CART on a table."""
 
 import argparse
 import csv
 import gzip
 import json
 import math
-import os
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -22,13 +20,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.tree import export_text
 
-MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
+from ._common import MISSING, UserError, duration, make_progress
+
 INNER_FOLDS = 5
 MOST_ALPHAS = 25
-
-
-class UserError(Exception):
-    """Something the user can mend; its message is the whole output."""
 
 
 class Table(NamedTuple):
@@ -201,13 +196,6 @@ def aligned(rows):
     )
 
 
-def duration(seconds):
-    """Write a time with three digits or so and its unit."""
-    if seconds < 0.9995:
-        return f"{1e3 * seconds:.{1 if seconds < 0.1 else 0}f} ms"
-    return f"{seconds:.2f} s"
-
-
 def results_table(found):
     """Write the figures of `compare` as an aligned table."""
     rows = [("", "accuracy", "sd", "leaves", "fit time")]
@@ -262,7 +250,7 @@ def tree_nodes(tree, table):
 
 
 def run_fit(options):
-    """Do ``skconftree fit``."""
+    """Do the command; return the exit code."""
     if options.data is None:
         if options.target is not None:
             raise UserError("--target needs a DATA.csv to look in")
@@ -288,7 +276,7 @@ def run_fit(options):
         f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
         f"{len(counts)} classes"
     )
-    progress = _progress()
+    progress = make_progress()
     if counts.min() < options.folds:
         progress(f"note: a class has {counts.min()} rows only", last=True)
     with warnings.catch_warnings():
@@ -329,25 +317,7 @@ def run_fit(options):
         f"CART the search included).\n\n{tree!r}\ngrown on all rows, with the evidence "
         f"of each split:\n\n{text}"
     )
-
-
-def _progress():
-    """Return a function that tells on standard error what is going on."""
-    shown = sys.stderr.isatty()
-
-    def tell(message, last=False):
-        if shown:
-            end = "\n" if last and message else ""
-            print(f"\r\x1b[K{message}", end=end, file=sys.stderr, flush=True)
-        elif message:
-            print(message, file=sys.stderr, flush=True)
-
-    return tell
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(2, f"skconftree: error: {message}\n")
+    return 0
 
 
 def _folds(text):
@@ -357,15 +327,8 @@ def _folds(text):
     return value
 
 
-def make_parser():
-    """Describe the command line."""
-    parser = _Parser(
-        prog="skconftree",
-        description="Decision trees that know how sure they are. Without arguments: "
-        "`skconftree fit` on a real set that comes with scikit-learn.",
-    )
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+def add_command(commands):
+    """Describe the command."""
     fit = commands.add_parser(
         "fit",
         help="compare a confidence tree with CART on a table, and print it",
@@ -392,24 +355,4 @@ def make_parser():
     fit.add_argument(
         "--json", metavar="FILE", help="write the figures and the tree there too"
     )
-    return parser
-
-
-def main(argv=None):
-    """Run the console script and return its exit code."""
-    argv = sys.argv[1:] if argv is None else argv
-    options = make_parser().parse_args(argv or ["fit"])
-    try:
-        run_fit(options)
-        sys.stdout.flush()
-    except (UserError, ValueError) as error:
-        _progress()("", last=True)
-        print(f"skconftree: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader has gone; keep the interpreter from flushing into the void.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return 0
+    fit.set_defaults(run=run_fit)
