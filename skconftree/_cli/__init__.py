@@ -6,7 +6,7 @@ import sys
 
 from skconftree import __version__
 
-from . import _fit
+from . import _fit, _stream
 from ._common import UserError, make_progress
 
 
@@ -25,6 +25,7 @@ def make_parser():
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _fit.add_command(commands)
+    _stream.add_command(commands)
     return parser
 
 

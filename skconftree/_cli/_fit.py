@@ -15,12 +15,21 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.multiclass import check_classification_targets
 
 from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.tree import export_text
 
-from ._common import MISSING, UserError, duration, make_progress
+from ._common import (
+    MISSING,
+    UserError,
+    add_tree_options,
+    aligned,
+    as_json,
+    duration,
+    make_progress,
+    tree_settings,
+    typed_labels,
+)
 
 INNER_FOLDS = 5
 MOST_ALPHAS = 25
@@ -127,20 +136,7 @@ def _labels(values, target):
     for row, value in enumerate(values, start=1):
         if value.strip().lower() in MISSING:
             raise UserError(f"target column {target!r} misses a value in row {row}")
-    labels = np.array([value.strip() for value in values])
-    try:
-        numbers = labels.astype(np.float64)
-    except ValueError:
-        return labels
-    if (numbers == np.rint(numbers)).all():
-        return numbers.astype(np.int64)
-    try:
-        check_classification_targets(numbers)
-    except ValueError as error:
-        raise UserError(
-            f"target column {target!r} holds measurements, not classes"
-        ) from error
-    return labels
+    return typed_labels([value.strip() for value in values], target)
 
 
 # --- comparing ---------------------------------------------------------------
@@ -184,18 +180,6 @@ def compare(table, tree, folds, seed, progress):
 # --- printing ----------------------------------------------------------------
 
 
-def aligned(rows):
-    """Lay out rows of cells: the first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
-
-
 def results_table(found):
     """Write the figures of `compare` as an aligned table."""
     rows = [("", "accuracy", "sd", "leaves", "fit time")]
@@ -211,12 +195,6 @@ def results_table(found):
             )
         )
     return aligned(rows)
-
-
-def as_json(value):
-    """Turn a NumPy value into what JSON has; what is not finite becomes null."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def tree_nodes(tree, table):
@@ -259,10 +237,7 @@ def run_fit(options):
         raise UserError(f"say which column of {options.data} to predict: --target")
     else:
         table = read_table(options.data, options.target)
-    given = {"delta": options.delta, "criterion": options.criterion}
-    given = {name: value for name, value in given.items() if value is not None}
-    if options.bound is not None:
-        given["bound"] = None if options.bound == "none" else options.bound
+    given = tree_settings(options)
     tree = ConfidenceTreeClassifier(**given, random_state=options.seed)
     counts = np.unique(table.y, return_counts=True)[1]
     if len(counts) < 2:
@@ -343,15 +318,10 @@ def add_command(commands):
         help=".csv or .csv.gz with a header; all columns but the target are numbers",
     )
     fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
-    fit.add_argument(
-        "--bound", metavar="NAME", help="what allows a split; none for plain CART"
-    )
-    fit.add_argument("--delta", type=float, help="the bound's error probability")
-    fit.add_argument("--criterion", metavar="NAME", help="what a split lowers")
+    add_tree_options(fit)
     fit.add_argument(
         "--folds", type=_folds, default=10, metavar="N", help="default: 10"
     )
-    fit.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     fit.add_argument(
         "--json", metavar="FILE", help="write the figures and the tree there too"
     )
