@@ -124,8 +124,10 @@ class Run:
         texts = options.classes
         if texts is None:
             texts = collect_labels(options)
-        if not texts:
-            raise UserError(f"{options.data} has no rows below its header")
+            if not texts:
+                raise UserError(f"{options.data} has no rows below its header")
+        elif not texts:
+            raise UserError("--classes names no labels")
         self.labels = Labels(texts, options.target)
         if len(self.labels.classes) < 2:
             raise UserError(
