@@ -222,8 +222,9 @@ def add_command(commands):
     )
     stream.add_argument(
         "data",
-        metavar="DATA.csv",
-        help=".csv or .csv.gz with a header; all columns but the target are numbers",
+        metavar="DATA",
+        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); all columns "
+        "but the target are numbers",
     )
     stream.add_argument(
         "--target", metavar="COLUMN", required=True, help="the column to predict"

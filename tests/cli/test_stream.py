@@ -287,10 +287,12 @@ def test_other_parameters_reach_the_tree(table, tmp_path):
         (lambda table: table.write_text("weight,kind,height\n1,a,2\n"), "1 only"),
     ],
 )
-def test_other_data_are_not_gone_on_with(table, tmp_path, capsys, change, words):
+def test_other_data_are_not_gone_on_with(table, tmp_path, rows, capsys, change, words):
     model = tmp_path / "model"
-    killed_at(2, "before", command(table, model))
+    write(table, rows, last=500)
+    assert main(command(table, model)) == 0
     before = model.read_bytes()
+    write(table, rows)
     change(table)
     assert main(command(table, model, "--resume")) == 1
     assert words in capsys.readouterr().err
@@ -379,3 +381,81 @@ def test_wrong_usage_exits_with_2(table, argv):
     with pytest.raises(SystemExit) as stop:
         main(["stream", *(part.format(table=table) for part in argv)])
     assert stop.value.code == 2
+
+
+def parquet(path, rows, **changed):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    X, y = rows
+    columns = {"weight": X[:, 0], "kind": y, "height": X[:, 1], **changed}
+    pq.write_table(pa.table(columns), path, row_group_size=370)
+    return path
+
+
+@pytest.mark.parametrize("size", ["1", "100", "9999"])
+def test_parquet_gives_the_same_tree(tmp_path, rows, left_alone, size):
+    table, model = tmp_path / "table.parquet", tmp_path / "model"
+    more = ["--chunk-size", size]
+    X, y = rows
+    assert main(command(parquet(table, (X[:700], y[:700])), model, *more)) == 0
+    assert main(command(parquet(table, rows), model, "--resume", *more)) == 0
+    want = pickle.dumps(pickle.loads(left_alone))
+    assert pickle.dumps(pickle.loads(model.read_bytes())) == want
+
+
+def test_parquet_columns_may_be_of_any_numeric_type(tmp_path, rows, capsys):
+    pa = pytest.importorskip("pyarrow")
+    X, y = rows
+    table = parquet(
+        tmp_path / "table.parquet",
+        rows,
+        kind=pa.array(y == "heavy"),
+        sure=pa.array(X[:, 0] > 5),
+        whole=pa.array(X[:, 1].astype(np.uint8)),
+    )
+    assert main(command(table)) == 0
+    assert "4 columns, 2 classes" in capsys.readouterr().out
+    table = parquet(table, rows, kind=pa.array(y).dictionary_encode())
+    assert main(command(table, None, "--pos-label", "light")) == 0
+    assert "F1 of 'light'" in capsys.readouterr().out
+
+
+def test_a_bad_row_of_parquet_ends_the_run_at_the_row_before(
+    tmp_path, rows, left_alone, capsys
+):
+    X, _ = rows
+    table, model = tmp_path / "table.parquet", tmp_path / "model"
+    for value, words in [
+        (None, "row 730, column 'height': a missing value"),
+        (np.inf, "row 730, column 'height': infinite or too large"),
+        (1e39, "row 730, column 'height': infinite or too large"),
+    ]:
+        height = X[:, 1].tolist()
+        height[729] = value
+        parquet(table, rows, height=height)
+        assert main(command(table, model)) == 1
+        assert words in capsys.readouterr().err
+        assert _checkpoint.load(model)[1]["rows"] == 729
+        parquet(table, rows)
+        assert main(command(table, model, "--resume")) == 0
+        want = pickle.dumps(pickle.loads(left_alone))
+        assert pickle.dumps(pickle.loads(model.read_bytes())) == want
+        model.unlink()
+
+
+def test_a_mistake_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
+    y = rows[1]
+    table = parquet(tmp_path / "table.parquet", rows, name=y)
+    assert main(command(table)) == 1
+    assert "column 'name' holds string, not numbers" in capsys.readouterr().err
+    parquet(table, rows, kind=[None, *y[1:]])
+    assert main(command(table)) == 1
+    assert "'kind' misses a value in row 1" in capsys.readouterr().err
+    table.write_text("no table")
+    assert main(command(table)) == 1
+    assert "is not a Parquet file" in capsys.readouterr().err
+    assert main(command(tmp_path / "nowhere.parquet")) == 1
+    assert "cannot read" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(command(table)) == 1
+    assert "needs pyarrow" in capsys.readouterr().err
