@@ -672,6 +672,7 @@ class PossibilisticBound(BaseBound):
     """
 
     criteria = ("entropy",)
+    counts_every_row = True
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 1, closed="neither")],
         "correction": [StrOptions({"branches", "all_tests"})],

@@ -30,10 +30,11 @@ from ._inputs import (
     rows_with_weight,
     weight_limit,
 )
+from ._online import MIN_BYTES, OnlineGrowth
 from ._prune import PRUNINGS, prune, resolve_pruning
 
 
-class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
+class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
     """A decision tree that splits only where a confidence statement allows it.
 
     At every node the tree looks for the best test, as CART does, and then asks
@@ -112,6 +113,29 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
 
         With ``pruning="auto"`` None is what the bound recommends. Ignored without
         pruning.
+    grace_period : int or float, default=200
+        Weight of the rows that a leaf sees in `partial_fit` before it is examined
+        for the first time, and between two examinations.
+    tie_threshold : float, default=0.0
+        Race bounds only: once the radius has shrunk to this, the best test is
+        installed although no winner is sure. 0 never settles a tie.
+    leaf_memory : {"auto", "rows", "histogram", "gaussian"}, default="auto"
+        What a leaf remembers of its rows while it grows in `partial_fit`:
+
+        - ``"rows"``: all of them; exact, memory grows with the stream,
+        - ``"histogram"``: class counts in at most 32 bins a feature, whose limits
+          are set when the leaf is young,
+        - ``"gaussian"``: mean and variance of each feature in each class,
+        - ``"auto"``: rows while there are few, then a histogram.
+    max_bytes : int or None, default=None
+        Memory that `partial_fit` may use, by `n_bytes_`, at least 65536. It is
+        looked at after every 1,024 rows: leaves with the fewest errors to save then
+        keep no more than their class counts and stop growing.
+    leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
+        How leaves predict: by their class frequencies (``"majority"``), by naive
+        Bayes over what they remember (``"nb"``), or by whichever has predicted more
+        of their rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after `fit`
+        and ``"nba"`` in `partial_fit`.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
@@ -142,6 +166,8 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
         Number of rows learnt.
+    n_bytes_ : int
+        Bytes that the tree and the memories of its leaves take.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         Share of each feature in the decrease of impurity.
 
@@ -203,6 +229,11 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "pruning": [StrOptions({"auto", *PRUNINGS}), None],
         "pruning_confidence": [Interval(Real, 0.0, None, closed="left"), None],
+        "grace_period": [Interval(Real, 0.0, None, closed="neither")],
+        "tie_threshold": [Interval(Real, 0.0, None, closed="left")],
+        "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
+        "max_bytes": [Interval(Integral, MIN_BYTES, None, closed="left"), None],
+        "leaf_prediction": [StrOptions({"auto", "majority", "nb", "nba"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }
@@ -223,6 +254,11 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         min_impurity_decrease=0.0,
         pruning="auto",
         pruning_confidence=None,
+        grace_period=200,
+        tie_threshold=0.0,
+        leaf_memory="auto",
+        max_bytes=None,
+        leaf_prediction="auto",
         class_weight=None,
         random_state=None,
     ):
@@ -239,6 +275,11 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         self.min_impurity_decrease = min_impurity_decrease
         self.pruning = pruning
         self.pruning_confidence = pruning_confidence
+        self.grace_period = grace_period
+        self.tie_threshold = tie_threshold
+        self.leaf_memory = leaf_memory
+        self.max_bytes = max_bytes
+        self.leaf_prediction = leaf_prediction
         self.class_weight = class_weight
         self.random_state = random_state
 
@@ -328,6 +369,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 max_features=self.max_features_,
                 max_leaf_nodes=self.max_leaf_nodes,
                 min_impurity_decrease=self.min_impurity_decrease,
+                tie_threshold=self.tie_threshold,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),
             )
             self.tree_ = prune(
@@ -341,6 +383,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 sample_weight=weight,
             )
             self.n_rows_seen_ = len(y)
+            self._keep_rows(X, y, weight, X_pool)
         return self
 
     def _resolve_bound(self):
@@ -404,8 +447,10 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        leaves = self.apply(X)
-        return self.tree_.value.take(leaves, axis=0)
+        rows = self._rows(X)
+        if self._predicts_by_bayes():
+            return self._grower.predict_proba(rows)
+        return self.tree_.value.take(self.tree_.apply(rows), axis=0)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.
@@ -433,7 +478,10 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Among equally frequent classes the first of `classes_`.
         """
-        leaves = self.apply(X)
+        rows = self._rows(X)
+        if self._predicts_by_bayes():
+            return self.classes_.take(self._grower.predict_proba(rows).argmax(axis=1))
+        leaves = self.tree_.apply(rows)
         return self.classes_.take(self.tree_.value.argmax(axis=1).take(leaves))
 
     def predict_proba_interval(self, X, *, confidence_level=0.95):
@@ -585,6 +633,11 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         np.True_
         """
         check_is_fitted(self)
+        if self._predicts_by_bayes():
+            raise ValueError(
+                "A tree whose leaves predict by naive Bayes has no counterpart in "
+                "scikit-learn. Use leaf_prediction='majority'."
+            )
         tree = self.tree_
         known = self.criterion_ in ("gini", "entropy")
         classifier = make_sklearn_tree(

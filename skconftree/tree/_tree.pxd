@@ -29,6 +29,8 @@ cdef class Tree:
     cdef intp_t capacity
     cdef dict _arrays
     cdef object _value                  # cache of `value`
+    cdef public bint stale              # counts of leaves have changed
+    cdef public object criterion        # of a tree that grows row by row, else None
 
     cdef Node* nodes                    # [capacity]
     cdef int32_t* parent                # -1 at the root

@@ -23,7 +23,7 @@ EVIDENCE_DTYPE = np.dtype(
 NODE_DTYPE = np.dtype(
     [("threshold", np.float64), ("feature", np.int32), ("left", np.int32)], align=True
 )
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 cdef enum:
     NO_CHILD = -1   # as in scikit-learn
@@ -130,6 +130,11 @@ cdef class Tree:
 
     # -- growth -------------------------------------------------------------------
 
+    def plant(self):
+        """Start with a root that no row has reached."""
+        cdef float64_t[::1] counts = np.zeros(self.n_classes)
+        self.add_leaf(-1, &counts[0], 0, 0.0)
+
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil:
@@ -224,7 +229,43 @@ cdef class Tree:
 
     # -- arrays -------------------------------------------------------------------
 
+    def refresh(self):
+        """Derive what follows from the counts of the leaves, once these have grown."""
+        cdef intp_t K = self.n_classes
+        cdef intp_t node, above, c
+        if not self.stale:
+            return
+        self.stale = False
+        self._value = None
+        for node in range(self.node_count):
+            if self.nodes[node].feature >= 0:
+                self.n_node_samples[node] = 0
+                for c in range(K):
+                    self.counts[node * K + c] = 0.0
+        for node in range(self.node_count - 1, 0, -1):
+            above = self.parent[node]
+            self.n_node_samples[above] += self.n_node_samples[node]
+            for c in range(K):
+                self.counts[above * K + c] += self.counts[node * K + c]
+        if self.criterion is not None:
+            self._arrays["impurity"][: self.node_count] = self.criterion.impurities(
+                self._arrays["counts"][: self.node_count] * self.class_weight
+            )
+
+    def counts_of_leaves(self):
+        """Counts of every node, up to date at the leaves only."""
+        return self._arrays["counts"][: self.node_count]
+
+    @property
+    def n_bytes(self):
+        """Bytes of the nodes."""
+        return self.node_count * sum(
+            array.itemsize * (array.size // len(array))
+            for array in self._arrays.values()
+        )
+
     def _view(self, name):
+        self.refresh()
         view = self._arrays[name][: self.node_count]
         view.flags.writeable = False
         return view
@@ -282,9 +323,15 @@ cdef class Tree:
 
     @property
     def value(self):
+        self.refresh()
         if self._value is None or len(self._value) != self.node_count:
-            weighted = self._view("counts") * self.class_weight
-            value = weighted / weighted.sum(axis=1, keepdims=True)
+            value = self._view("counts") * self.class_weight
+            total = value.sum(axis=1, keepdims=True)
+            for node in np.flatnonzero(total == 0.0):
+                # nothing has come this way: what the parent says, if anything
+                value[node] = value[self.parent[node]] if node > 0 else 1.0
+                total[node] = value[node].sum()
+            value /= total
             value.flags.writeable = False
             self._value = value
         return self._value
@@ -390,20 +437,24 @@ cdef class Tree:
         return importances / total if total > 0.0 else importances
 
     # -- state --------------------------------------------------------------------
+    #
+    # Bytes and numbers only: equal states give equal pickles, as nothing in them
+    # can be one object here and two equal ones there.
 
     def __reduce__(self):
         return (
             Tree,
-            (self.n_features, self.n_classes, self.class_weight),
+            (self.n_features, self.n_classes, tuple(self.class_weight.tolist())),
             self.__getstate__(),
         )
 
     def __getstate__(self):
+        self.refresh()
         return {
             "version": STATE_VERSION,
-            "max_depth": self.max_depth,
+            "deepest": self.max_depth,
             "arrays": {
-                name: array[: self.node_count].copy()
+                name: array[: self.node_count].tobytes()
                 for name, array in self._arrays.items()
             },
         }
@@ -415,14 +466,16 @@ cdef class Tree:
                 f"it was written by another release."
             )
         arrays = {}
-        count = len(state["arrays"]["parent"])
         for name, template in self._arrays.items():
-            array = np.ascontiguousarray(state["arrays"][name])
-            if array.dtype != template.dtype or array.shape != (
-                count, *template.shape[1:]
-            ):
+            data = state["arrays"][name]
+            shape = (-1, *template.shape[1:])
+            if not isinstance(data, bytes) or len(data) % template[:1].nbytes:
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
-            arrays[name] = array.copy()
+            arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
+        count = len(arrays["parent"])
+        for name, array in arrays.items():
+            if len(array) != count:
+                raise ValueError(f"The state of this tree is damaged: {name!r}.")
         nodes = arrays["nodes"]
         ids = np.arange(count)
         leaf = nodes["feature"] < 0
@@ -440,6 +493,6 @@ cdef class Tree:
         if not valid:
             raise ValueError("The state of this tree is damaged: its nodes.")
         self.node_count = count
-        self.max_depth = int(state["max_depth"])
+        self.max_depth = int(state["deepest"])
         self._value = None
         self._hold(arrays)
