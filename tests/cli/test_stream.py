@@ -243,6 +243,20 @@ def test_a_stream_may_grow(tmp_path, rows, left_alone):
     assert model.read_bytes() == left_alone
 
 
+@pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian"])
+@pytest.mark.parametrize("bound", ["evalue", "credible"])
+def test_every_memory_goes_on(tmp_path, rows, memory, bound):
+    table, once, twice = (tmp_path / name for name in ("table.csv", "once", "twice"))
+    argv = ["stream", str(table), "--target", "kind", "--bound", bound]
+    argv += ["--set", f"leaf_memory={memory}", "--resume", "--output"]
+    write(table, rows, last=777)
+    assert main([*argv, str(twice)]) == 0
+    write(table, rows)
+    for model in (once, twice):
+        assert main([*argv, str(model)]) == 0
+    assert once.read_bytes() == twice.read_bytes()
+
+
 def test_compressed_tables_and_other_delimiters(table, tmp_path, capsys):
     assert main(command(table)) == 0
     want = capsys.readouterr().out.splitlines()
