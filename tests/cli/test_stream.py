@@ -12,6 +12,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -473,3 +474,20 @@ def test_a_mistake_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(command(table)) == 1
     assert "needs pyarrow" in capsys.readouterr().err
+
+
+ELECTRICITY = Path(os.environ.get("SKCONFTREE_DATA", "nowhere")) / "elec.csv.gz"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ELECTRICITY.exists(), reason="SKCONFTREE_DATA lacks elec")
+def test_a_real_stream_survives_kills(tmp_path):
+    once, killed = tmp_path / "once", tmp_path / "killed"
+    argv = ["stream", str(ELECTRICITY), "--target", "target", "--resume"]
+    assert main([*argv, "--output", str(once)]) == 0
+    argv += ["--checkpoint-every", "7000", "--output", str(killed)]
+    for saving, when in [(2, "before"), (1, "after"), (2, "after")]:
+        killed_at(saving, when, argv)
+    assert _checkpoint.load(killed)[1]["rows"] == 28000
+    assert main(argv) == 0
+    assert killed.read_bytes() == once.read_bytes()
