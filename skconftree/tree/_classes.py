@@ -19,6 +19,7 @@ from .._compat import (
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import resolve_bound
+from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._export import feature_labels
@@ -136,6 +137,11 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         Bayes over what they remember (``"nb"``), or by whichever has predicted more
         of their rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after `fit`
         and ``"nba"`` in `partial_fit`.
+    drift : {"ddm"}, DDM object or None, default=None
+        What `partial_fit` does when the concept changes. None: a split is never
+        removed. A detector watches the errors of the tree; from its warning on a
+        second tree learns beside the first and takes its place when the detector
+        reports a drift.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
@@ -166,6 +172,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
         Number of rows learnt.
+    n_drifts_ : int
+        Drifts found by `drift`, each of which replaced the tree.
     n_bytes_ : int
         Bytes that the tree and the memories of its leaves take.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
@@ -234,6 +242,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
         "max_bytes": [Interval(Integral, MIN_BYTES, None, closed="left"), None],
         "leaf_prediction": [StrOptions({"auto", "majority", "nb", "nba"})],
+        "drift": [StrOptions({"ddm"}), DDM, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }
@@ -259,6 +268,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         leaf_memory="auto",
         max_bytes=None,
         leaf_prediction="auto",
+        drift=None,
         class_weight=None,
         random_state=None,
     ):
@@ -280,6 +290,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         self.leaf_memory = leaf_memory
         self.max_bytes = max_bytes
         self.leaf_prediction = leaf_prediction
+        self.drift = drift
         self.class_weight = class_weight
         self.random_state = random_state
 

@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import validate_data
 
 from .._compat import InvalidParameterError, _check_sample_weight, _fit_context
+from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._grower import Grower
@@ -23,7 +24,7 @@ TABLES = 4096  # whole counts up to here come from tables
 MIN_BYTES = 65536  # smallest `max_bytes`
 
 
-def make_grower(tree, recipe):
+def make_grower(tree, recipe, state=None):
     """Make the compiled grower of a tree.
 
     Parameters
@@ -31,11 +32,13 @@ def make_grower(tree, recipe):
     tree : Tree
     recipe : dict
         What `make_recipe` gives.
+    state : tuple or None, default=None
+        Of a pickled grower.
 
     Returns
     -------
     Grower
-        Its leaves have no memory yet.
+        Without a state its leaves have no memory yet.
     """
     bound = recipe["bound"]
     n_classes = tree.n_classes
@@ -47,7 +50,7 @@ def make_grower(tree, recipe):
             kernel.score.reserve(TABLES)
         if hasattr(kernel, "tie_threshold"):
             kernel.tie_threshold = recipe["tie_threshold"]
-    return Grower(
+    grower = Grower(
         tree,
         criterion,
         kernel,
@@ -56,14 +59,11 @@ def make_grower(tree, recipe):
         recipe["class_weight"],
         recipe["X_pool"],
         recipe["box"],
-        restore_grower,
+        None if recipe["drift"] is None else recipe["drift"].kernel(),
+        make_grower,
     )
-
-
-def restore_grower(tree, recipe, state):
-    """Make a pickled grower again."""
-    grower = make_grower(tree, recipe)
-    grower.__setstate__(state)
+    if state is not None:
+        grower.__setstate__(state)
     return grower
 
 
@@ -154,6 +154,7 @@ def make_recipe(estimator, n_features, class_weight, X_pool):
         "class_weight": class_weight,
         "X_pool": X_pool,
         "box": box,
+        "drift": DDM() if estimator.drift == "ddm" else estimator.drift,
         "options": options,
     }
 
@@ -382,6 +383,13 @@ class OnlineGrowth:
 
     def _predicts_by_bayes(self):
         return hasattr(self, "_grower") and self._grower.predicts_by_bayes
+
+    @property
+    def n_drifts_(self):
+        """Drifts found, each of which replaced the tree."""
+        if hasattr(self, "_grower") and self._grower.detector is not None:
+            return self._grower.detector.n_drifts
+        return 0
 
     @property
     def n_bytes_(self):
