@@ -5,8 +5,9 @@ import numpy as np
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from skconftree.tree._column_splitter cimport ColumnSplitter
 from skconftree.tree._node cimport NodeRecord
-from skconftree.tree._splitter cimport Split, Splitter
+from skconftree.tree._splitter cimport Split
 from skconftree.tree._tree cimport Tree
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
@@ -24,7 +25,7 @@ cdef class Builder:
 
     Parameters
     ----------
-    splitter : Splitter
+    splitter : ColumnSplitter
     max_depth : int
     min_split_weight : float
         Smallest weight of a node that may split.
@@ -32,7 +33,7 @@ cdef class Builder:
         Best-first growth up to this many leaves; depth-first without limit if -1.
     """
 
-    cdef Splitter splitter
+    cdef ColumnSplitter splitter
     cdef Tree tree
     cdef intp_t max_depth
     cdef float64_t min_split_weight
@@ -42,7 +43,7 @@ cdef class Builder:
     cdef intp_t room
 
     def __init__(
-        self, Splitter splitter, intp_t max_depth, float64_t min_split_weight,
+        self, ColumnSplitter splitter, intp_t max_depth, float64_t min_split_weight,
         intp_t max_leaf_nodes,
     ):
         self.splitter = splitter

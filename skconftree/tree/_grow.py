@@ -3,9 +3,9 @@
 import numpy as np
 
 from ._builder import Builder
+from ._column_splitter import ColumnSplitter
 from ._columns import Columns
 from ._criterion import CRITERIA
-from ._splitter import Splitter
 from ._tree import Tree
 
 
@@ -94,6 +94,8 @@ def grow(
         "has_pool": by_volume or len(rows) > n_rows,
         "by_volume": by_volume,
         "integral": whole,
+        "weighted": weights is not None,
+        "largest_count": len(rows),
         "min_weight": float(min_samples_leaf),
         "min_seen_weight": min_weight_fraction_leaf * float(reweighted.sum()),
         "min_impurity_decrease": min_impurity_decrease,
@@ -102,7 +104,7 @@ def grow(
         "seed": seed,
     }
     builder = Builder(
-        Splitter(columns, score, kernel, options, class_weight),
+        ColumnSplitter(columns, score, kernel, options, class_weight),
         np.iinfo(np.int32).max if max_depth is None else max_depth,
         float(min_samples_split),
         -1 if max_leaf_nodes is None else max_leaf_nodes,

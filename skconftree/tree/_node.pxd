@@ -1,19 +1,15 @@
-# NodeScan: the features of one node, walked from the training columns.
+# NodeScan: the features of one node. Where its rows come from is the business of
+# a subclass: the columns of a table, or what a growing leaf remembers.
 #
 # Three scales of class counts (equal unless class_weight is given): as they are
 # (`counts`), reweighted (`seen`: the criterion's) and reweighted but scaled back
 # to the node's own total (`facts`: the bound's).
 #
-# A test of a node is a feature and a cut: the number of rows that go left, in
-# ascending order of the value, if the feature is SORTED; the largest code that
-# goes left, if it is CODED.
+# A test of a node is a feature and a cut, a number only its source can interpret.
 
 from skconftree.bounds._contract cimport NodeFacts
-from skconftree.tree._columns cimport Column, Columns
 from skconftree.tree._scan cimport Scan
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t, uint64_t,
-)
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint64_t
 
 
 cdef struct NodeRecord:
@@ -29,8 +25,7 @@ cdef struct NodeRecord:
 
 
 cdef class NodeScan(Scan):
-    cdef readonly Columns columns
-    cdef bint random_cuts
+    cdef intp_t n_features
     cdef bint has_pool          # rows without label count towards W
     cdef bint by_volume         # W is the volume of the node's box
     cdef bint integral          # every count is a whole number
@@ -56,13 +51,7 @@ cdef class NodeScan(Scan):
     cdef intp_t n_left_rows         # with and without label
     cdef intp_t n_labelled[2]       # rows of either child
 
-    # The walk of one feature.
-    cdef intp_t feature
-    cdef float64_t* profile         # [MAX_LEVELS, n_classes + 1]
-    cdef int32_t* tally             # the same before conversion, unweighted
-    cdef const uint8_t* run_codes   # codes of the run's rows, or NULL
-    cdef uint32_t* run              # [RUN_LIMIT] sorted entries of a small node
-    cdef uint32_t* keys             # [RUN_LIMIT]
+    cdef intp_t feature             # being walked
 
     cdef void begin(self, NodeRecord* node, const float64_t* counts) noexcept nogil
     cdef intp_t walk(self, intp_t feature) noexcept nogil
@@ -76,24 +65,10 @@ cdef class NodeScan(Scan):
     cdef void to_bound(
         self, const float64_t* counts, float64_t* scaled
     ) noexcept nogil
-    cdef void _fill_profile(
-        self, const uint8_t* codes, intp_t n, intp_t n_levels
-    ) noexcept nogil
-    cdef void _sort_codes(
-        self, const uint8_t* codes, intp_t n, intp_t n_levels
-    ) noexcept nogil
     cdef intp_t _drop_small_children(self, intp_t size) noexcept nogil
     cdef float64_t _seen_weight(
         self, const float64_t* counts, float64_t n
     ) noexcept nogil
-    cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil
-    cdef float64_t _random_threshold(
-        self, intp_t feature, float32_t low, float32_t high
-    ) noexcept nogil
-    cdef void _labelled_range(
-        self, intp_t feature, float32_t* low, float32_t* high
-    ) noexcept nogil
-    cdef intp_t _cut_at(self, intp_t feature, float64_t threshold) noexcept nogil
 
 
 cdef uint64_t mix(uint64_t x) noexcept nogil

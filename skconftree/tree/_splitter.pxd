@@ -12,7 +12,6 @@
 from skconftree.bounds._contract cimport (
     Bound, EvidenceBound, IntervalBound, Score, SplitEvidence,
 )
-from skconftree.tree._columns cimport Columns
 from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._node cimport NodeRecord, NodeScan
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint64_t

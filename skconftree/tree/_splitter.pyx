@@ -30,7 +30,7 @@ cdef class Splitter(NodeScan):
 
     Parameters
     ----------
-    columns : Columns
+    n_features : int
     criterion : Criterion
     bound : Bound or None
     options : dict
@@ -39,11 +39,11 @@ cdef class Splitter(NodeScan):
     """
 
     def __init__(
-        self, Columns columns, Criterion criterion, Bound bound, dict options,
+        self, intp_t n_features, Criterion criterion, Bound bound, dict options,
         const float64_t[::1] class_weight,
     ):
-        super().__init__(columns, criterion.n_classes, options, class_weight)
-        cdef intp_t d = columns.n_features
+        super().__init__(n_features, criterion.n_classes, options, class_weight)
+        cdef intp_t d = n_features
         self.criterion = criterion
         self.bound = bound
         self.kind = PLAIN if bound is None else RACE
@@ -74,8 +74,8 @@ cdef class Splitter(NodeScan):
         if self.interval is not None or self.evidence is not None:
             self.bound_score = bound.score
         self._tables = []
-        self.phi_size = min(columns.n_rows + 1, PHI_LIMIT)
-        if columns.weight == NULL and class_weight is None and not self.has_pool:
+        self.phi_size = min(options["largest_count"] + 1, PHI_LIMIT)
+        if not options["weighted"] and class_weight is None and not self.has_pool:
             self.criterion_phi = self._additive_phi(criterion)
             self.bound_phi = self._additive_phi(self.bound_score)
 
@@ -164,7 +164,7 @@ cdef class Splitter(NodeScan):
         cdef NodeRecord* node = self.node
         cdef uint64_t key = mix(self.seed ^ mix(node.id))
         cdef int32_t* features = node.features
-        cdef bint sampling = self.max_features < self.columns.n_features
+        cdef bint sampling = self.max_features < self.n_features
         cdef intp_t remaining = node.n_features
         cdef intp_t kept = 0
         cdef intp_t n_varying = 0
