@@ -28,6 +28,8 @@ class BaseBound(BaseEstimator):
         Whether rows without label weigh the children (``X_pool`` of a fit).
     pruning : str or None
         What a tree's ``pruning="auto"`` means with this bound.
+    nominal_splits : {"binary", "multiway"}
+        What a tree's ``nominal_splits="auto"`` means with this bound.
     pruning_confidence : float or None
         The strength that goes with it; None is the default of the pruning.
     """
@@ -39,6 +41,7 @@ class BaseBound(BaseEstimator):
     uses_pool = False
     pruning = None
     pruning_confidence = None
+    nominal_splits = "binary"
     _parameter_constraints: dict = {}
 
     def check_parameters(self):

@@ -31,8 +31,9 @@ cdef struct NodeFacts:
 
 
 cdef struct TestBlock:
-    # Candidate binary tests of one attribute, in ascending order of their cuts.
+    # Candidate binary tests of one attribute.
     intp_t size
+    bint nested                 # every left outcome holds the rows of the one before
     const float64_t* left       # [size, n_classes] counts of the left outcome
     const float64_t* n_left     # [size] their sums
     const float64_t* pool_left  # [size] weight W of the left outcome; n_left without a pool

@@ -106,6 +106,7 @@ cdef class Score:
         facts.integral = is_integral(left) and is_integral(total)
         self.begin(&facts)
         tests.size = size
+        tests.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
         tests.left = &left_counts[0, 0]
         tests.n_left = &n_left[0]
         tests.pool_left = &weight[0]

@@ -280,6 +280,7 @@ cdef class PossibilisticFloor(Score):
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         cdef Sides first, last
+        cdef intp_t i
         if self.all_tests and self.n_tests >= 0.0:
             # The node will have at least the tests seen so far.
             self.n_tests += tests.size
@@ -288,6 +289,10 @@ cdef class PossibilisticFloor(Score):
                 self.z2 = corrected_quantile(self.delta, 2.0 * self.n_tests) ** 2
         if self.n_classes == 2:
             self.block_of_two(tests, out)
+            return
+        if not tests.nested:
+            for i in range(tests.size):
+                self.evaluate_test(tests, i, out)
             return
         first = self.evaluate_test(tests, 0, out)
         if tests.size > 1:
@@ -671,6 +676,7 @@ class PossibilisticBound(BaseBound):
     False
     """
 
+    nominal_splits = "multiway"
     criteria = ("entropy",)
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 1, closed="neither")],

@@ -150,8 +150,10 @@ cdef class Builder:
                 self.tree.counts + candidate.record.id * self.tree.n_classes,
             )
             self.splitter.count_children(candidate.split.feature, candidate.split.cut)
-            self._install(&candidate)
-            n_leaves += 1
+            # a test may have more branches than leaves are left
+            if n_leaves + self.splitter.n_outcomes - 1 <= self.max_leaf_nodes:
+                n_leaves += self.splitter.n_outcomes - 1
+                self._install(&candidate)
             _release(&candidate.record)
         return 0
 

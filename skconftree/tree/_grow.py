@@ -90,9 +90,7 @@ def grow(
         limits = [np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)]
         box = np.column_stack(limits).astype(float)
 
-    columns = Columns(
-        rows, labels.astype(np.uint16), weights, n_categories, multiway
-    )
+    columns = Columns(rows, labels.astype(np.uint16), weights, n_categories, multiway)
     score = CRITERIA[criterion](n_classes)
     kernel = None if bound is None else bound.kernel(criterion, n_classes)
     if whole and class_weight is None:

@@ -142,6 +142,7 @@ cdef class NodeScan(Scan):
             for i in range(size):
                 self.pool_left[i] = self.left_volume(self.feature, self.position[i])
         self.tests.size = size
+        self.tests.nested = not self.nominal
         self.tests.left = self.left
         self.tests.n_left = self.n_left
         self.tests.pool_left = self.pool_left if self.has_pool else self.n_left

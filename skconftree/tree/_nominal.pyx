@@ -243,7 +243,7 @@ cdef class NominalScan(NodeScan):
         cdef float64_t n, square, length, deviation
         cdef float64_t most = -1.0
         cdef intp_t start = 0
-        cdef intp_t place, c, step
+        cdef intp_t place, c
         for place in range(self.n_present):
             row = self.table + self.present[place] * (K + 1)
             n = self._weight(row)
@@ -257,7 +257,7 @@ cdef class NominalScan(NodeScan):
         row = self.table + self.present[start] * (K + 1)
         for c in range(K):
             axis[c] = self._share(row, c) - self.seen.counts[c] / self.seen.n
-        for step in range(ITERATIONS):
+        for _ in range(ITERATIONS):
             memset(moved, 0, K * sizeof(float64_t))
             for place in range(self.n_present):
                 row = self.table + self.present[place] * (K + 1)

@@ -13,6 +13,7 @@ cdef enum:
     PHI_LIMIT = 1048576       # entries of a table of phi
 
 cdef float64_t TIE = 1e-10
+cdef float64_t ROUNDING = 1e-12
 cdef float64_t NEGLIGIBLE = 40.0    # exp(-40) is a fiftieth of the rounding of 1
 cdef float64_t EPSILON = np.finfo(np.float64).eps     # scikit-learn's, for impurities
 
@@ -295,7 +296,10 @@ cdef class Splitter(NominalScan):
         cdef float64_t* left = self.left + i * K
         cdef intp_t c
         for c in range(K):
+            # fractional weights leave a rounding where nothing is left
             self.scaled[K + c] = self.counts[c] - left[c]
+            if self.scaled[K + c] <= ROUNDING * self.counts[c]:
+                self.scaled[K + c] = 0.0
         self.to_bound(left, self.scaled)
         self.to_bound(self.scaled + K, self.scaled + K)
 
