@@ -10,6 +10,7 @@ import importlib
 import inspect
 import pkgutil
 import tomllib
+from enum import EnumType
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,8 @@ def ignored_rules(full_name, found):
         rules.add("EX01")  # a method's example is its class's
     if isinstance(found, property):
         rules |= {"RT01", "YD01"}
+    if isinstance(found, EnumType):
+        rules.add("PR01")  # nobody calls the constructor's functional form
     return rules
 
 

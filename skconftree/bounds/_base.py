@@ -26,6 +26,13 @@ class BaseBound(BaseEstimator):
         What the number stored as the evidence's ``confidence`` is called.
     uses_pool : bool
         Whether rows without label weigh the children (``X_pool`` of a fit).
+    counts_every_row : bool
+        Whether a growing leaf may count the rows it took over from its parent as
+        evidence. Otherwise only those that came after its creation count.
+    fixed_cuts : bool
+        Whether the candidate cuts of a growing leaf must not move while it lives.
+    examines_children : bool
+        Whether the children of a new split are examined at once.
     pruning : str or None
         What a tree's ``pruning="auto"`` means with this bound.
     nominal_splits : {"binary", "multiway"}
@@ -39,6 +46,9 @@ class BaseBound(BaseEstimator):
     cautious = False
     statement = "confidence"
     uses_pool = False
+    counts_every_row = False
+    fixed_cuts = False
+    examines_children = False
     pruning = None
     pruning_confidence = None
     nominal_splits = "binary"

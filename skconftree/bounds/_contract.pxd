@@ -27,6 +27,7 @@ cdef struct NodeFacts:
     intp_t n_attributes         # features of the training data
     intp_t attempt              # 1, 2, ...: how often this leaf has been examined
     intp_t depth                # 0 at the root
+    bint cuts_only              # tests are cuts between values, so fewer than n a feature
     bint integral               # every count of this fit is a whole number
 
 

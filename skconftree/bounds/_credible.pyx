@@ -313,6 +313,8 @@ class CredibleBound(BaseBound):
 
     criteria = CRITERIA
     uses_pool = True
+    counts_every_row = True
+    examines_children = True
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 0.5, closed="neither")],
         "prior": [StrOptions(set(PRIORS))],

@@ -118,6 +118,7 @@ class EValueBound(BaseBound):
 
     criteria = ("gini", "entropy", "kearns_mansour", "error")
     statement = "e-value's p"
+    fixed_cuts = True
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "a": [Interval(Real, 0, None, closed="neither")],

@@ -276,6 +276,16 @@ class HoeffdingBound(BaseBound):
         """The interval variant weighs children as the credible bound does."""
         return self.variant == "interval"
 
+    @property
+    def counts_every_row(self):
+        """Against "no split" it stands in for the credible bound, which does."""
+        return self.against == "no_split"
+
+    @property
+    def examines_children(self):
+        """As `counts_every_row`."""
+        return self.against == "no_split"
+
     def check_parameters(self):
         """Raise ``InvalidParameterError`` unless every parameter is valid."""
         super().check_parameters()

@@ -208,9 +208,10 @@ cdef class PossibilisticFloor(Score):
             )
             self.z_largest = sqrt(self.base_z2)
             if self.all_tests:
-                # without whole counts rows, and so tests, may exceed any multiple of n
+                # without whole counts rows, and so tests, may exceed any multiple of n;
+                # so do sets of categories
                 self.z_largest = INFINITY
-                if facts.integral:
+                if facts.integral and facts.cuts_only:
                     self.z_largest = corrected_quantile(
                         self.delta, 2.0 * facts.n * facts.n_attributes
                     )
@@ -678,6 +679,7 @@ class PossibilisticBound(BaseBound):
 
     nominal_splits = "multiway"
     criteria = ("entropy",)
+    counts_every_row = True
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 1, closed="neither")],
         "correction": [StrOptions({"branches", "all_tests"})],

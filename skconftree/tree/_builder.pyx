@@ -188,7 +188,7 @@ cdef class Builder:
         self._split(record.id, split)
         self.starts[0] = 0
         for z in range(r):
-            self.starts[z + 1] = self.starts[z] + self.splitter.n_rows[z]
+            self.starts[z + 1] = self.starts[z] + self.splitter.child_rows[z]
             self.pools[z] = self.splitter.child_pool[z]
             self.tree.add_leaf(
                 record.id, self.splitter.children + z * K, self.splitter.n_labelled[z],

@@ -19,6 +19,7 @@ from .._compat import (
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import resolve_bound
+from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._explain import explain_rows
@@ -31,10 +32,11 @@ from ._inputs import (
     rows_with_weight,
     weight_limit,
 )
+from ._online import MIN_BYTES, OnlineGrowth
 from ._prune import PRUNINGS, prune, resolve_pruning
 
 
-class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
+class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
     """A decision tree that splits only where a confidence statement allows it.
 
     At every node the tree looks for the best test, as CART does, and then asks
@@ -126,6 +128,35 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         has a branch for every category that occurs at the node. ``"auto"`` is
         ``"multiway"`` for ``bound="possibilistic"``, as published, else ``"binary"``.
         See the user guide for which sets are tried.
+    grace_period : int or float, default=100
+        Weight of the rows that a leaf sees in `partial_fit` before it is examined
+        for the first time, and between two examinations.
+    tie_threshold : float, default=0.0
+        Race bounds only: once the radius has shrunk to this, the best test is
+        installed although no winner is sure. 0 never settles a tie.
+    leaf_memory : {"auto", "rows", "histogram", "gaussian"}, default="auto"
+        What a leaf remembers of its rows while it grows in `partial_fit`:
+
+        - ``"rows"``: all of them; exact, memory grows with the stream,
+        - ``"histogram"``: class counts in at most 32 bins a feature, whose limits
+          are set when the leaf is young,
+        - ``"gaussian"``: mean and variance of each feature in each class,
+        - ``"auto"``: rows while there are few (up to 8192 values, but at least 128
+          and at most 512 rows), then a histogram.
+    max_bytes : int or None, default=None
+        Memory that `partial_fit` may use, by `n_bytes_`, at least 65536. It is
+        looked at after every 1,024 rows: leaves with the fewest errors to save then
+        keep no more than their class counts and stop growing.
+    leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
+        How leaves predict: by their class frequencies (``"majority"``), by naive
+        Bayes over what they remember (``"nb"``), or by whichever has predicted more
+        of their rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after `fit`
+        and ``"nba"`` in `partial_fit`.
+    drift : {"ddm"}, DDM object or None, default=None
+        What `partial_fit` does when the concept changes. None: a split is never
+        removed. A detector watches the errors of the tree; from its warning on a
+        second tree learns beside the first and takes its place when the detector
+        reports a drift.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
@@ -162,6 +193,10 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
         Number of rows learnt.
+    n_drifts_ : int
+        Drifts found by `drift`, each of which replaced the tree.
+    n_bytes_ : int
+        Bytes that the tree and the memories of its leaves take.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         Share of each feature in the decrease of impurity.
 
@@ -235,6 +270,12 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
             None,
         ],
         "nominal_splits": [StrOptions({"auto", "binary", "multiway"})],
+        "grace_period": [Interval(Real, 0.0, None, closed="neither")],
+        "tie_threshold": [Interval(Real, 0.0, None, closed="left")],
+        "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
+        "max_bytes": [Interval(Integral, MIN_BYTES, None, closed="left"), None],
+        "leaf_prediction": [StrOptions({"auto", "majority", "nb", "nba"})],
+        "drift": [StrOptions({"ddm"}), DDM, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }
@@ -257,6 +298,12 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         pruning_confidence=None,
         categorical_features="from_dtype",
         nominal_splits="auto",
+        grace_period=100,
+        tie_threshold=0.0,
+        leaf_memory="auto",
+        max_bytes=None,
+        leaf_prediction="auto",
+        drift=None,
         class_weight=None,
         random_state=None,
     ):
@@ -275,6 +322,12 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         self.pruning_confidence = pruning_confidence
         self.categorical_features = categorical_features
         self.nominal_splits = nominal_splits
+        self.grace_period = grace_period
+        self.tie_threshold = tie_threshold
+        self.leaf_memory = leaf_memory
+        self.max_bytes = max_bytes
+        self.leaf_prediction = leaf_prediction
+        self.drift = drift
         self.class_weight = class_weight
         self.random_state = random_state
 
@@ -370,6 +423,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 max_features=self.max_features_,
                 max_leaf_nodes=self.max_leaf_nodes,
                 min_impurity_decrease=self.min_impurity_decrease,
+                tie_threshold=self.tie_threshold,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),
                 n_categories=None if features is None else features.n_categories,
                 multiway=features is not None and self._splits_multiway(bound),
@@ -385,6 +439,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
                 sample_weight=weight,
             )
             self.n_rows_seen_ = len(y)
+            self._keep_rows(X, y, weight, X_pool)
         return self
 
     def _resolve_bound(self):
@@ -410,6 +465,11 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
 
     # -- prediction ---------------------------------------------------------------
 
+    def _rows(self, X):
+        # Numbers and codes, and whether no value is missing.
+        check_is_fitted(self)
+        return read_rows(self, X, getattr(self, "_features", None))
+
     def apply(self, X):
         """Index of the leaf that each row reaches.
 
@@ -423,8 +483,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,), intp
         """
-        check_is_fitted(self)
-        rows, finite = read_rows(self, X, self._features)
+        rows, finite = self._rows(X)
         return self.tree_.apply(rows, finite)
 
     def decision_path(self, X):
@@ -453,8 +512,10 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        leaves = self.apply(X)
-        return self.tree_.value.take(leaves, axis=0)
+        rows, finite = self._rows(X)
+        if self._predicts_by_bayes():
+            return self._foretell(rows, finite)
+        return self.tree_.value.take(self.tree_.apply(rows, finite), axis=0)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.
@@ -482,7 +543,10 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Among equally frequent classes the first of `classes_`.
         """
-        leaves = self.apply(X)
+        rows, finite = self._rows(X)
+        if self._predicts_by_bayes():
+            return self.classes_.take(self._foretell(rows, finite).argmax(axis=1))
+        leaves = self.tree_.apply(rows, finite)
         return self.classes_.take(self.tree_.value.argmax(axis=1).take(leaves))
 
     def predict_proba_interval(self, X, *, confidence_level=0.95):
@@ -560,8 +624,7 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         >>> step["name"], step["goes"], step["child_limit"] < step["parent_limit"]
         ('x2', 'left', True)
         """
-        check_is_fitted(self)
-        rows, _ = read_rows(self, X, self._features)
+        rows, _ = self._rows(X)
         return explain_rows(self, rows)
 
     # -- the tree -----------------------------------------------------------------
@@ -590,7 +653,8 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
     def categories_(self):
         """Categories of the nominal columns."""
         check_is_fitted(self)
-        return None if self._features is None else self._features.categories
+        features = getattr(self, "_features", None)
+        return None if features is None else features.categories
 
     @property
     def feature_importances_(self):
@@ -619,6 +683,11 @@ class ConfidenceTreeClassifier(ClassifierMixin, BaseEstimator):
         np.True_
         """
         check_is_fitted(self)
+        if self._predicts_by_bayes():
+            raise ValueError(
+                "A tree whose leaves predict by naive Bayes has no counterpart in "
+                "scikit-learn. Use leaf_prediction='majority'."
+            )
         tree = self.tree_
         known = self.criterion_ in ("gini", "entropy")
         classifier = make_sklearn_tree(

@@ -46,7 +46,7 @@ cdef class ColumnSplitter(Splitter):
     cdef void _fill_profile(
         self, const uint8_t* codes, intp_t n, intp_t n_levels
     ) noexcept nogil
-    cdef void _fill_table(self, intp_t feature) noexcept nogil
+    cdef void _fill_categories(self, intp_t feature) noexcept nogil
     cdef void _count_categories(self, intp_t feature, intp_t cut) noexcept nogil
     cdef intp_t _missing_code(self, intp_t feature) noexcept nogil
     cdef bint _asks_presence(self, intp_t feature, intp_t cut) noexcept nogil

@@ -31,9 +31,13 @@ cdef class ColumnSplitter(Splitter):
         const float64_t[::1] class_weight,
     ):
         cdef intp_t K = criterion.n_classes
+        cdef intp_t f
         super().__init__(columns.n_features, criterion, bound, options, class_weight)
         cdef intp_t n_levels = max(<intp_t> MAX_LEVELS, self.category_room + 1)
         self.columns = columns
+        for f in range(columns.n_features):
+            if columns.columns[f].has_missing:
+                self.cuts_only = False
         self.profile = <float64_t*> malloc(
             MAX_LEVELS * (K + 1) * sizeof(float64_t)
         )
@@ -63,7 +67,7 @@ cdef class ColumnSplitter(Splitter):
         self.run_codes = NULL
         self.missing = NONE
         if self.nominal:
-            self._fill_table(feature)
+            self._fill_categories(feature)
             return self.walk_categories(
                 feature, self.columns.columns[feature].n_levels
             )
@@ -220,7 +224,7 @@ cdef class ColumnSplitter(Splitter):
 
     # -- profiles and runs --------------------------------------------------------
 
-    cdef void _fill_table(self, intp_t feature) noexcept nogil:
+    cdef void _fill_categories(self, intp_t feature) noexcept nogil:
         # Class weights of each category; the last column has no label.
         cdef Column* column = &self.columns.columns[feature]
         cdef intp_t K = self.n_classes
@@ -238,15 +242,15 @@ cdef class ColumnSplitter(Splitter):
                 for i in range(n):
                     self.tally[column.wide[start + i] * (K + 1) + y[i]] += 1
             for i in range(size):
-                self.table[i] = self.tally[i]
+                self.categories[i] = self.tally[i]
             return
-        memset(self.table, 0, size * sizeof(float64_t))
+        memset(self.categories, 0, size * sizeof(float64_t))
         for i in range(n):
             code = (
                 column.codes[start + i] if column.codes != NULL
                 else column.wide[start + i]
             )
-            self.table[code * (K + 1) + y[i]] += self.columns.node_weight[start + i]
+            self.categories[code * (K + 1) + y[i]] += self.columns.node_weight[start + i]
 
     cdef void _fill_profile(
         self, const uint8_t* codes, intp_t n, intp_t n_levels
@@ -437,7 +441,7 @@ cdef class ColumnSplitter(Splitter):
         memset(self.children, 0, 2 * K * sizeof(float64_t))
         for side in range(2):
             self.child_pool[side] = 0.0
-            self.n_rows[side] = 0
+            self.child_rows[side] = 0
             self.n_labelled[side] = 0
         if column.has_missing:
             memset(self.missing_counts, 0, (K + 1) * sizeof(float64_t))
@@ -458,7 +462,7 @@ cdef class ColumnSplitter(Splitter):
                 n_missing += 1
                 n_labelled_missing += self.columns.y[row] < K
                 continue
-            self.n_rows[side] += 1
+            self.child_rows[side] += 1
             self.child_pool[side] += w
             if self.columns.y[row] < K:
                 self.children[side * K + self.columns.y[row]] += w
@@ -473,7 +477,7 @@ cdef class ColumnSplitter(Splitter):
             self.missing_left = n_left > n_right
         if n_missing > 0:
             side = 0 if self.missing_left else 1
-            self.n_rows[side] += n_missing
+            self.child_rows[side] += n_missing
             self.n_labelled[side] += n_labelled_missing
             for c in range(K):
                 self.children[side * K + c] += self.missing_counts[c]
@@ -486,16 +490,16 @@ cdef class ColumnSplitter(Splitter):
     cdef void _count_categories(self, intp_t feature, intp_t cut) noexcept nogil:
         cdef Column* column = &self.columns.columns[feature]
         cdef intp_t i, z, code
-        self._fill_table(feature)
+        self._fill_categories(feature)
         self.divide_categories(feature, cut, column.n_levels)
-        memset(self.n_rows, 0, self.n_outcomes * sizeof(intp_t))
+        memset(self.child_rows, 0, self.n_outcomes * sizeof(intp_t))
         memset(self.n_labelled, 0, self.n_outcomes * sizeof(intp_t))
         for i in range(self.node.start, self.node.end):
             code = column.codes[i] if column.codes != NULL else column.wide[i]
             z = self.ordinals[code]
             if z < 0:
                 z = self.stray_child
-            self.n_rows[z] += 1
+            self.child_rows[z] += 1
             self.n_labelled[z] += self.columns.node_y[i] < self.n_classes
 
     cdef float64_t threshold(self, intp_t feature, intp_t cut) noexcept nogil:

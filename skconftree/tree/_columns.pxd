@@ -25,6 +25,7 @@
 
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
+    uint64_t,
 )
 
 cdef enum:
@@ -95,3 +96,11 @@ cdef class Columns:
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
         const intp_t* starts, intp_t n_outcomes, intp_t* at,
     ) noexcept nogil
+
+
+# Entries of a run, (row << 1) | new, in ascending order of column[row], rows of
+# equal value in their order. keys and other are scratch, [n] each.
+cdef void presort(
+    const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
+    uint32_t* order,
+) noexcept nogil

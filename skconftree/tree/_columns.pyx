@@ -5,12 +5,13 @@ from libc.math cimport isnan
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
-from skconftree.utils._typedefs cimport uint64_t
 
 cdef enum:
     HASH_SLOTS = 1024       # a power of two, at least twice MAX_LEVELS
     RADIX_BITS = 11
     RADIX = 2048            # 2 ** RADIX_BITS
+    SMALL_RADIX = 1500      # rows from which wide digits pay
+    SHORT = 24              # rows up to which insertion does
     MAX_BLOCK = 16          # columns transposed at a time: a cache line of X,
     BLOCK_BYTES = 33554432  # and no more than this in all
 
@@ -91,39 +92,55 @@ cdef intp_t _encode(
     return n_levels
 
 
-cdef void _presort(
+cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
     uint32_t* order,
 ) noexcept nogil:
-    # Least-significant-digit radix sort of (value, row) by value, stable.
+    # Sort (value, row) by value, stable: a radix sort by digits that suit the size,
+    # or by insertion if it is small.
     cdef intp_t histogram[3 * RADIX]
-    cdef intp_t i, pass_, shift, total, count, digit
+    cdef intp_t bits_of_digit = RADIX_BITS if n > SMALL_RADIX else 8
+    cdef intp_t radix = RADIX if n > SMALL_RADIX else 256
+    cdef intp_t n_passes = 3 if n > SMALL_RADIX else 4
+    cdef uint64_t mask = radix - 1
+    cdef intp_t i, j, pass_, shift, total, count, digit
     cdef uint64_t key
     cdef uint64_t* swap
     cdef uint32_t bits, previous
     cdef intp_t* bucket
 
-    memset(histogram, 0, sizeof(histogram))
     for i in range(n):
-        bits = _ordered_bits(column[i])
-        keys[i] = (<uint64_t> bits << 32) | <uint64_t> i
-        histogram[bits & (RADIX - 1)] += 1
-        histogram[RADIX + ((bits >> RADIX_BITS) & (RADIX - 1))] += 1
-        histogram[2 * RADIX + (bits >> (2 * RADIX_BITS))] += 1
-    for pass_ in range(3):
-        bucket = histogram + pass_ * RADIX
-        shift = 32 + pass_ * RADIX_BITS
-        digit = <intp_t> ((keys[0] >> shift) & (RADIX - 1))
+        keys[i] = (<uint64_t> _ordered_bits(column[i]) << 32) | <uint64_t> i
+    if n <= SHORT:
+        for i in range(1, n):
+            key = keys[i]
+            j = i
+            while j > 0 and keys[j - 1] > key:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = key
+        n_passes = 0
+    else:
+        memset(histogram, 0, n_passes * radix * sizeof(intp_t))
+        for i in range(n):
+            key = keys[i] >> 32
+            for pass_ in range(n_passes):
+                histogram[pass_ * radix + <intp_t> (key & mask)] += 1
+                key >>= bits_of_digit
+    for pass_ in range(n_passes):
+        bucket = histogram + pass_ * radix
+        shift = 32 + pass_ * bits_of_digit
+        digit = <intp_t> ((keys[0] >> shift) & mask)
         if bucket[digit] == n:
             continue
         total = 0
-        for i in range(RADIX):
+        for i in range(radix):
             count = bucket[i]
             bucket[i] = total
             total += count
         for i in range(n):
             key = keys[i]
-            digit = <intp_t> ((key >> shift) & (RADIX - 1))
+            digit = <intp_t> ((key >> shift) & mask)
             other[bucket[digit]] = key
             bucket[digit] += 1
         swap = keys
@@ -369,7 +386,7 @@ cdef class Columns:
         column.order = <uint32_t*> malloc(n * sizeof(uint32_t))
         if column.order == NULL:
             return False
-        _presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order)
+        presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order)
         column.has_missing = isnan(values[column.order[n - 1] >> 1])
         return True
 

@@ -42,6 +42,20 @@ cdef class Criterion(Score):
     cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil:
         return self.unit * self.node(counts, n) / n
 
+    def impurities(self, const float64_t[:, ::1] counts not None):
+        """Impurity of nodes, in scikit-learn's units; 0 where there are no rows."""
+        out = np.zeros(counts.shape[0])
+        cdef float64_t[::1] values = out
+        cdef float64_t n
+        cdef intp_t i, c
+        for i in range(counts.shape[0]):
+            n = 0.0
+            for c in range(self.n_classes):
+                n += counts[i, c]
+            if n > 0.0:
+                values[i] = self.impurity(&counts[i, 0], n)
+        return out
+
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
         cdef float64_t score = 0.0
         cdef float64_t n

@@ -28,6 +28,7 @@ def grow(
     max_features=None,
     max_leaf_nodes=None,
     min_impurity_decrease=0.0,
+    tie_threshold=0.0,
     seed=0,
     n_categories=None,
     multiway=False,
@@ -56,6 +57,8 @@ def grow(
     min_samples_split, min_samples_leaf : float
         Weights.
     max_features : int or None
+    tie_threshold : float
+        Of race bounds.
     seed : int
     n_categories : ndarray of shape (n_features,), int32, or None
         0 for a numeric feature, in which NaN is a missing value; else its values are
@@ -93,6 +96,8 @@ def grow(
     columns = Columns(rows, labels.astype(np.uint16), weights, n_categories, multiway)
     score = CRITERIA[criterion](n_classes)
     kernel = None if bound is None else bound.kernel(criterion, n_classes)
+    if hasattr(kernel, "tie_threshold"):
+        kernel.tie_threshold = tie_threshold
     if whole and class_weight is None:
         score.reserve(int(root_weight))
         if kernel is not None and kernel.score is not None:

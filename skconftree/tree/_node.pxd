@@ -28,6 +28,7 @@ cdef class NodeScan(Scan):
     cdef intp_t n_features
     cdef bint has_pool          # rows without label count towards W
     cdef bint by_volume         # W is the volume of the node's box
+    cdef bint cuts_only         # no missing value, no nominal feature
     cdef bint integral          # every count is a whole number
     cdef bint filters           # tests may leave a child below a smallest weight
     cdef float64_t min_weight   # of a child
@@ -51,7 +52,7 @@ cdef class NodeScan(Scan):
     cdef float64_t* children        # [outcome_room, n_classes] counts as they are
     cdef float64_t* scaled          # [outcome_room, n_classes] on another scale
     cdef float64_t* child_pool      # [outcome_room]
-    cdef intp_t* n_rows             # [outcome_room] with and without label
+    cdef intp_t* child_rows             # [outcome_room] with and without label
     cdef intp_t* n_labelled         # [outcome_room] rows with a label
     cdef bint missing_seen          # rows of the node miss the value tested,
     cdef bint missing_left          # and they go left

@@ -48,6 +48,7 @@ cdef class NodeScan(Scan):
         self.node_scaled = <float64_t*> calloc(2 * K, sizeof(float64_t))
         if self.node_scaled == NULL:
             raise MemoryError()
+        self.cuts_only = True
         self.n_outcomes = 2
         self.reserve_outcomes(2)
 
@@ -59,7 +60,7 @@ cdef class NodeScan(Scan):
         free(self.children)
         free(self.scaled)
         free(self.child_pool)
-        free(self.n_rows)
+        free(self.child_rows)
         free(self.n_labelled)
 
     cdef void reserve_outcomes(self, intp_t room) except *:
@@ -72,11 +73,11 @@ cdef class NodeScan(Scan):
         self.children = <float64_t*> calloc(room * K, sizeof(float64_t))
         self.scaled = <float64_t*> calloc(room * K, sizeof(float64_t))
         self.child_pool = <float64_t*> calloc(room, sizeof(float64_t))
-        self.n_rows = <intp_t*> calloc(room, sizeof(intp_t))
+        self.child_rows = <intp_t*> calloc(room, sizeof(intp_t))
         self.n_labelled = <intp_t*> calloc(room, sizeof(intp_t))
         if (
             self.children == NULL or self.scaled == NULL or self.child_pool == NULL
-            or self.n_rows == NULL or self.n_labelled == NULL
+            or self.child_rows == NULL or self.n_labelled == NULL
         ):
             raise MemoryError()
         self.outcome_room = room
@@ -102,6 +103,7 @@ cdef class NodeScan(Scan):
         self.facts.n_attributes = self.n_features
         self.facts.attempt = 1
         self.facts.depth = node.depth
+        self.facts.cuts_only = self.cuts_only
         self.facts.integral = self.integral
         if self.class_weight != NULL:
             self.to_seen(counts, self.node_scaled)

@@ -1,4 +1,4 @@
-# NominalScan: the tests of a nominal feature, from a table of its categories.
+# NominalScan: the tests of a nominal feature, from the counts of its categories.
 #
 # A test of two outcomes is a set of categories that go left. Which sets are
 # emitted depends on the number m of categories that labelled rows of the node
@@ -46,7 +46,7 @@ cdef class NominalScan(NodeScan):
 
     # The walk of one feature, or the feature of count_children().
     cdef intp_t category_room
-    cdef float64_t* table           # [category_room, n_classes + 1] weight of each
+    cdef float64_t* categories      # [category_room, n_classes + 1] weight of each
                                     # category; its last column has no label
     cdef int32_t* present           # [category_room] categories of labelled rows
     cdef intp_t n_present

@@ -43,6 +43,7 @@ cdef class NominalScan(NodeScan):
             raise MemoryError()
         n_categories = options["n_categories"]
         if n_categories is not None:
+            self.cuts_only = False
             self._n_categories = n_categories
             self.n_categories = &self._n_categories[0]
             self.reserve_categories(n_categories.max() + 1)     # and strays
@@ -52,7 +53,7 @@ cdef class NominalScan(NodeScan):
         self._free_categories()
 
     cdef void _free_categories(self) noexcept:
-        free(self.table)
+        free(self.categories)
         free(self.present)
         free(self.ranked)
         free(self.ordinals)
@@ -63,14 +64,14 @@ cdef class NominalScan(NodeScan):
             return
         self._free_categories()
         self.category_room = 0
-        self.table = <float64_t*> calloc(
+        self.categories = <float64_t*> calloc(
             room * (self.n_classes + 1), sizeof(float64_t)
         )
         self.present = <int32_t*> calloc(room, sizeof(int32_t))
         self.ranked = <Ranked*> calloc(room, sizeof(Ranked))
         self.ordinals = <int16_t*> calloc(room, sizeof(int16_t))
         if (
-            self.table == NULL or self.present == NULL or self.ranked == NULL
+            self.categories == NULL or self.present == NULL or self.ranked == NULL
             or self.ordinals == NULL
         ):
             raise MemoryError()
@@ -79,7 +80,7 @@ cdef class NominalScan(NodeScan):
             self.reserve_outcomes(room)
 
     cdef intp_t walk_categories(self, intp_t feature, intp_t n_codes) noexcept nogil:
-        # Emit the tests of a feature whose table is filled; returns 0 if it is
+        # Emit the tests of a feature whose counts are filled; returns 0 if it is
         # constant in the node.
         cdef Search search
         self.additive = False
@@ -119,7 +120,7 @@ cdef class NominalScan(NodeScan):
         self.n_present = 0
         self.stray = 0.0
         for code in range(n_codes):
-            row = self.table + code * (K + 1)
+            row = self.categories + code * (K + 1)
             n = 0.0
             for c in range(K):
                 n += row[c]
@@ -174,7 +175,7 @@ cdef class NominalScan(NodeScan):
 
     cdef inline void _add_category(self, intp_t place) noexcept nogil:
         cdef intp_t K = self.n_classes
-        cdef const float64_t* row = self.table + self.present[place] * (K + 1)
+        cdef const float64_t* row = self.categories + self.present[place] * (K + 1)
         cdef intp_t c
         for c in range(K):
             self.running[c] += row[c]
@@ -212,7 +213,7 @@ cdef class NominalScan(NodeScan):
             return False
         else:
             for place in range(self.n_present):
-                row = self.table + self.present[place] * (K + 1)
+                row = self.categories + self.present[place] * (K + 1)
                 self.ranked[place].share = self._share(row, c)
         for place in range(self.n_present):
             self.ranked[place].place = <int32_t> place
@@ -245,7 +246,7 @@ cdef class NominalScan(NodeScan):
         cdef intp_t start = 0
         cdef intp_t place, c
         for place in range(self.n_present):
-            row = self.table + self.present[place] * (K + 1)
+            row = self.categories + self.present[place] * (K + 1)
             n = self._weight(row)
             square = 0.0
             for c in range(K):
@@ -254,13 +255,13 @@ cdef class NominalScan(NodeScan):
             if n * square > most:
                 most = n * square
                 start = place
-        row = self.table + self.present[start] * (K + 1)
+        row = self.categories + self.present[start] * (K + 1)
         for c in range(K):
             axis[c] = self._share(row, c) - self.seen.counts[c] / self.seen.n
         for _ in range(ITERATIONS):
             memset(moved, 0, K * sizeof(float64_t))
             for place in range(self.n_present):
-                row = self.table + self.present[place] * (K + 1)
+                row = self.categories + self.present[place] * (K + 1)
                 n = self._weight(row) * self._projection(row)
                 for c in range(K):
                     deviation = self._share(row, c) - self.seen.counts[c] / self.seen.n
@@ -274,7 +275,7 @@ cdef class NominalScan(NodeScan):
             for c in range(K):
                 axis[c] = moved[c] / length
         for place in range(self.n_present):
-            row = self.table + self.present[place] * (K + 1)
+            row = self.categories + self.present[place] * (K + 1)
             self.ranked[place].share = self._projection(row)
 
     cdef float64_t _projection(self, const float64_t* row) noexcept nogil:
@@ -292,7 +293,7 @@ cdef class NominalScan(NodeScan):
         self, intp_t feature, intp_t cut, intp_t n_codes
     ) noexcept nogil:
         # Set the ordinals and all that is said of the children but their rows, from
-        # the filled table.
+        # those counts.
         cdef intp_t K = self.n_classes
         cdef intp_t m, place, code, z, c
         cdef const float64_t* row
@@ -311,7 +312,7 @@ cdef class NominalScan(NodeScan):
         memset(self.child_pool, 0, self.n_outcomes * sizeof(float64_t))
         for place in range(m):
             z = self.ordinals[self.present[place]]
-            row = self.table + self.present[place] * (K + 1)
+            row = self.categories + self.present[place] * (K + 1)
             for c in range(K):
                 self.children[z * K + c] += row[c]
                 self.child_pool[z] += row[c]

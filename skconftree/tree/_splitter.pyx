@@ -168,7 +168,9 @@ cdef class Splitter(NominalScan):
         # Scan the features, or a random sample of max_features that are not
         # constant and, together, have at least one test.
         cdef NodeRecord* node = self.node
-        cdef uint64_t key = mix(self.seed ^ mix(node.id))
+        cdef uint64_t key = mix(
+            self.seed ^ mix(node.id) ^ <uint64_t> (self.facts.attempt - 1)
+        )
         cdef int32_t* features = node.features
         cdef bint sampling = self.max_features < self.n_features
         cdef intp_t remaining = node.n_features

@@ -46,6 +46,8 @@ cdef class Tree:
     cdef intp_t ordinal_room
     cdef dict _arrays
     cdef object _value                  # cache of `value`
+    cdef public bint stale              # counts of leaves have changed
+    cdef public object criterion        # of a tree that grows row by row, else None
 
     cdef Node* nodes                    # [capacity]
     cdef int32_t* parent                # -1 at the root

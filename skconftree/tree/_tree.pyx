@@ -165,6 +165,11 @@ cdef class Tree:
 
     # -- growth -------------------------------------------------------------------
 
+    def plant(self):
+        """Start with a root that no row has reached."""
+        cdef float64_t[::1] counts = np.zeros(self.n_classes)
+        self.add_leaf(-1, &counts[0], 0, 0.0)
+
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil:
@@ -302,10 +307,46 @@ cdef class Tree:
 
     # -- arrays -------------------------------------------------------------------
 
+    def refresh(self):
+        """Derive what follows from the counts of the leaves, once these have grown."""
+        cdef intp_t K = self.n_classes
+        cdef intp_t node, above, c
+        if not self.stale:
+            return
+        self.stale = False
+        self._value = None
+        for node in range(self.node_count):
+            if self.nodes[node].feature >= 0:
+                self.n_node_samples[node] = 0
+                for c in range(K):
+                    self.counts[node * K + c] = 0.0
+        for node in range(self.node_count - 1, 0, -1):
+            above = self.parent[node]
+            self.n_node_samples[above] += self.n_node_samples[node]
+            for c in range(K):
+                self.counts[above * K + c] += self.counts[node * K + c]
+        if self.criterion is not None:
+            self._arrays["impurity"][: self.node_count] = self.criterion.impurities(
+                self._arrays["counts"][: self.node_count] * self.class_weight
+            )
+
+    def counts_of_leaves(self):
+        """Counts of every node, up to date at the leaves only."""
+        return self._arrays["counts"][: self.node_count]
+
+    @property
+    def n_bytes(self):
+        """Bytes of the nodes."""
+        return sum(
+            self._size(name) * _row_bytes(array)
+            for name, array in self._arrays.items()
+        )
+
     def _size(self, name):
         return self.n_ordinals if name == "ordinals" else self.node_count
 
     def _view(self, name):
+        self.refresh()
         view = self._arrays[name][: self._size(name)]
         view.flags.writeable = False
         return view
@@ -429,9 +470,15 @@ cdef class Tree:
 
     @property
     def value(self):
+        self.refresh()
         if self._value is None or len(self._value) != self.node_count:
-            weighted = self._view("counts") * self.class_weight
-            value = weighted / weighted.sum(axis=1, keepdims=True)
+            value = self._view("counts") * self.class_weight
+            total = value.sum(axis=1, keepdims=True)
+            for node in np.flatnonzero(total == 0.0):
+                # nothing has come this way: what the parent says, if anything
+                value[node] = value[self.parent[node]] if node > 0 else 1.0
+                total[node] = value[node].sum()
+            value /= total
             value.flags.writeable = False
             self._value = value
         return self._value
@@ -577,20 +624,24 @@ cdef class Tree:
         return importances / total if total > 0.0 else importances
 
     # -- state --------------------------------------------------------------------
+    #
+    # Bytes and numbers only: equal states give equal pickles, as nothing in them
+    # can be one object here and two equal ones there.
 
     def __reduce__(self):
         return (
             Tree,
-            (self.n_features, self.n_classes, self.class_weight),
+            (self.n_features, self.n_classes, tuple(self.class_weight.tolist())),
             self.__getstate__(),
         )
 
     def __getstate__(self):
+        self.refresh()
         return {
             "version": STATE_VERSION,
-            "max_depth": self.max_depth,
+            "deepest": self.max_depth,
             "arrays": {
-                name: array[: self._size(name)].copy()
+                name: array[: self._size(name)].tobytes()
                 for name, array in self._arrays.items()
             },
         }
@@ -602,15 +653,16 @@ cdef class Tree:
                 f"it was written by another release."
             )
         arrays = {}
-        count = len(state["arrays"]["parent"])
         for name, template in self._arrays.items():
-            array = np.ascontiguousarray(state["arrays"][name])
-            size = array.shape[:1] if name == "ordinals" else (count,)
-            if array.dtype != template.dtype or array.shape != (
-                *size, *template.shape[1:]
-            ):
+            data = state["arrays"][name]
+            shape = (-1, *template.shape[1:])
+            if not isinstance(data, bytes) or len(data) % _row_bytes(template):
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
-            arrays[name] = array.copy()
+            arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
+        count = len(arrays["parent"])
+        for name, array in arrays.items():
+            if len(array) != count and name != "ordinals":
+                raise ValueError(f"The state of this tree is damaged: {name!r}.")
         if not (
             count > 0
             and _are_nodes(arrays, self.n_features)
@@ -619,9 +671,13 @@ cdef class Tree:
             raise ValueError("The state of this tree is damaged: its nodes.")
         self.node_count = count
         self.n_ordinals = len(arrays["ordinals"])
-        self.max_depth = int(state["max_depth"])
+        self.max_depth = int(state["deepest"])
         self._value = None
         self._hold(arrays)
+
+
+def _row_bytes(array):
+    return array.itemsize * int(np.prod(array.shape[1:]))
 
 
 def _are_nodes(arrays, n_features):

@@ -1,6 +1,7 @@
 # Integer and floating types of the compiled code, named as in scikit-learn.
 # A local copy keeps scikit-learn out of the build.
 
+ctypedef signed char int8_t
 ctypedef unsigned char uint8_t
 ctypedef unsigned short uint16_t
 ctypedef unsigned int uint32_t

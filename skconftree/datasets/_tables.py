@@ -1,0 +1,241 @@
+"""Real tables: from a CSV file or from OpenML, in one form."""
+
+import gzip
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.datasets import fetch_openml
+from sklearn.utils import Bunch
+
+TARGET = "target"
+SUFFIXES = (".csv", ".csv.gz")
+
+
+class Table(NamedTuple):
+    """A table as numbers.
+
+    Attributes
+    ----------
+    data : ndarray of shape (n_samples, n_features), float64
+        Nominal values as positions in their sorted list.
+    names : list of str
+        Columns of `data`.
+    categories : dict of str to list of str
+        Sorted values of each nominal column.
+    labels : ndarray of shape (n_samples,), intp
+        Positions in `classes`.
+    classes : list of str
+        Sorted labels.
+    source : str
+        Where the table is from.
+    """
+
+    data: np.ndarray
+    names: list
+    categories: dict
+    labels: np.ndarray
+    classes: list
+    source: str
+
+
+def in_order(values):
+    """Sort strings as numbers if all of them are, +1 and 1.0 as 1."""
+    try:
+        return sorted(values, key=float)
+    except ValueError:
+        return sorted(values)
+
+
+def plain(value):
+    """Return a label as text, whole numbers without sign or point."""
+    try:
+        number = float(value)
+    except ValueError:
+        return str(value)
+    return str(int(number)) if number.is_integer() else str(value)
+
+
+def encode(codes, values):
+    """Renumber codes so that they follow the order of the sorted values.
+
+    Parameters
+    ----------
+    codes : ndarray of int or float
+        Positions in `values`; negative or NaN, a missing value, is an error.
+    values : sequence of str
+        In any order; some may not occur.
+
+    Returns
+    -------
+    codes : ndarray of intp
+    values : list of str
+        Sorted, without those that do not occur.
+    """
+    if not np.all(codes >= 0):
+        raise ValueError("A nominal column or the target has missing values.")
+    codes = codes.astype(np.intp)
+    present = np.unique(codes)
+    kept = in_order({values[code] for code in present})
+    position = {value: i for i, value in enumerate(kept)}
+    renumber = np.zeros(len(values), dtype=np.intp)
+    for code in present:
+        renumber[code] = position[values[code]]
+    return renumber[codes], kept
+
+
+class Codes(dict):
+    """Numbers the strings it is asked for in order of appearance."""
+
+    def __missing__(self, value):
+        self[value] = len(self)
+        return self[value]
+
+
+def find_file(folder, stems):
+    """Return the first CSV file of one of these names, or raise."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"folder must be an existing folder. Got {folder}.")
+    wanted = [stem + suffix for stem in stems for suffix in SUFFIXES]
+    for name in wanted:
+        if (folder / name).is_file():
+            return folder / name
+    raise FileNotFoundError(
+        f"folder must hold one of the files {', '.join(wanted)}. {folder} does not."
+    )
+
+
+def read_table(path, nominal):
+    """Read a table from a CSV file, gzipped or not.
+
+    Parameters
+    ----------
+    path : Path
+        A header line, then numbers, but strings in the nominal columns and in the
+        column ``target``.
+    nominal : sequence of str
+        Columns that may be nominal.
+
+    Returns
+    -------
+    Table
+    """
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as lines:
+        names = [name.strip().strip('"') for name in lines.readline().split(",")]
+        if TARGET not in names:
+            raise ValueError(f"{path} must have a column {TARGET!r}. It has {names}.")
+        coded = {
+            j: Codes() for j, name in enumerate(names) if name in (*nominal, TARGET)
+        }
+        try:
+            with warnings.catch_warnings():
+                # A file without rows is our error below.
+                warnings.simplefilter("ignore", UserWarning)
+                values = np.loadtxt(
+                    lines,
+                    delimiter=",",
+                    comments=None,
+                    quotechar='"',
+                    ndmin=2,
+                    converters={j: codes.__getitem__ for j, codes in coded.items()},
+                    encoding="utf-8",
+                )
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be read: {error}") from error
+    if len(values) == 0 or values.shape[1] != len(names):
+        raise ValueError(
+            f"{path} must have rows of as many values as its header has names, "
+            f"{len(names)}. It has shape {values.shape}."
+        )
+    at = names.index(TARGET)
+    categories = {}
+    for j, codes in coded.items():
+        known = list(codes)
+        if j == at:
+            known = [plain(label) for label in known]
+        values[:, j], kept = encode(values[:, j], known)
+        categories[names[j]] = kept
+    classes = categories.pop(TARGET)
+    labels = values[:, at].astype(np.intp)
+    del names[at]
+    return Table(
+        np.delete(values, at, axis=1), names, categories, labels, classes, str(path)
+    )
+
+
+def fetch_table(name, data_id, data_home, n_retries, delay):
+    """Get a table from OpenML, or from scikit-learn's cache of it.
+
+    Parameters
+    ----------
+    name : str
+        What error messages call the table.
+    data_id : int
+        OpenML's number.
+    data_home, n_retries, delay
+        As in ``sklearn.datasets.fetch_openml``.
+
+    Returns
+    -------
+    Table
+    """
+    try:
+        found = fetch_openml(
+            data_id=data_id,
+            data_home=data_home,
+            as_frame=False,
+            # It needs no pandas, reads sparse tables, and takes seconds. Pandas 3
+            # makes the other one fail on nominal columns that look like integers.
+            parser="liac-arff",
+            n_retries=n_retries,
+            delay=delay,
+        )
+    except OSError as error:
+        raise OSError(
+            f"The table {name!r} is not in scikit-learn's cache, and OpenML cannot be "
+            f"reached ({error}). Without a network, give `folder`: a folder with the "
+            f"file {name}.csv or {name}.csv.gz."
+        ) from error
+    data = found.data
+    data = data.toarray() if hasattr(data, "toarray") else np.array(data, dtype=float)
+    names = list(found.feature_names)
+    categories = {}
+    for column, known in found.categories.items():
+        j = names.index(column)
+        data[:, j], categories[column] = encode(data[:, j], known)
+    known, codes = np.unique(found.target.astype(str), return_inverse=True)
+    labels, classes = encode(codes, [plain(label) for label in known])
+    return Table(data, names, categories, labels, classes, f"OpenML {data_id}")
+
+
+def to_bunch(table, text, *, as_frame, return_X_y):
+    """Hand out a table the way scikit-learn's loaders do."""
+    data, target, frame = table.data, table.labels, None
+    if as_frame:
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("as_frame=True needs pandas.") from error
+        data = pd.DataFrame(data, columns=table.names)
+        for name, values in table.categories.items():
+            codes = data[name].astype(np.intp)
+            data[name] = pd.Categorical.from_codes(codes, categories=values)
+        target = pd.Series(target, name=TARGET)
+        frame = pd.concat([data, target], axis=1)
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        frame=frame,
+        feature_names=table.names,
+        target_names=np.array(table.classes),
+        categories=table.categories,
+        categorical_features=np.array(
+            [name in table.categories for name in table.names]
+        ),
+        DESCR=f"{text}\n\nRead from {table.source}.",
+    )

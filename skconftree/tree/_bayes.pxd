@@ -1,0 +1,27 @@
+# Naive Bayes over what a leaf remembers: log scores of the classes, up to a term
+# that all of them share.
+#
+# Scores are exact at every row: nothing is cached between rows. Logarithms are
+# taken of products of GROUP factors, which costs less than a cache would save.
+
+from skconftree.tree._leaf cimport Leaf, Policy
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t
+
+
+cdef class NaiveBayes:
+    cdef intp_t n_features
+    cdef intp_t n_classes
+    cdef float64_t* products    # [n_classes]
+    cdef float64_t* inverse     # [n_classes]
+    cdef float64_t* precision   # [n_features]
+
+    cdef bint score(
+        self, const Leaf* leaf, const float32_t* x, const int32_t* bins,
+        float64_t* scores,
+    ) noexcept nogil
+    cdef void _score_bins(
+        self, const Leaf* leaf, const int32_t* bins, float64_t* scores
+    ) noexcept nogil
+    cdef void _score_moments(
+        self, const Leaf* leaf, const float32_t* x, float64_t* scores
+    ) noexcept nogil

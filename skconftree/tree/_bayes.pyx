@@ -1,0 +1,128 @@
+"""Naive Bayes predictions of a leaf."""
+
+from libc.math cimport INFINITY, log
+from libc.stdlib cimport calloc, free
+
+from skconftree.tree._leaf cimport HISTOGRAM
+from skconftree.tree._moments cimport MEAN, SQUARES
+
+cdef enum:
+    GROUP = 12      # factors between 1e-19 and 1e19 a logarithm
+
+
+cdef class NaiveBayes:
+    """Scores the classes of a row from a leaf's memory.
+
+    Each class starts with one pseudo-row: spread evenly over the bins of a
+    feature, or with the variance the feature has over all classes. So a value
+    that a class has not shown yet does not rule it out, and a feature without
+    variance is no trouble.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    """
+
+    def __cinit__(self, intp_t n_features, intp_t n_classes):
+        self.n_features = n_features
+        self.n_classes = n_classes
+        self.products = <float64_t*> calloc(n_classes, sizeof(float64_t))
+        self.inverse = <float64_t*> calloc(n_classes, sizeof(float64_t))
+        self.precision = <float64_t*> calloc(n_features, sizeof(float64_t))
+        if self.products == NULL or self.inverse == NULL or self.precision == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.products)
+        free(self.inverse)
+        free(self.precision)
+
+    cdef bint score(
+        self, const Leaf* leaf, const float32_t* x, const int32_t* bins,
+        float64_t* scores,
+    ) noexcept nogil:
+        # Scores of all classes, -infinity for those the leaf has not met. False if
+        # it knows too little for a model.
+        cdef intp_t c
+        if not leaf.n_held > 0.0:
+            return False
+        if leaf.memory == HISTOGRAM:
+            self._score_bins(leaf, bins, scores)
+        elif leaf.moments.blocks != NULL:
+            self._score_moments(leaf, x, scores)
+        else:
+            return False
+        for c in range(self.n_classes):
+            if leaf.held[c] > 0.0:
+                scores[c] += log(leaf.held[c])
+            else:
+                scores[c] = -INFINITY
+        return True
+
+    cdef void _score_bins(
+        self, const Leaf* leaf, const int32_t* bins, float64_t* scores
+    ) noexcept nogil:
+        cdef intp_t K = self.n_classes
+        cdef float64_t* products = self.products
+        cdef float64_t* inverse = self.inverse
+        cdef const float64_t* counts
+        cdef float64_t spread
+        cdef intp_t f, c
+        cdef intp_t in_group = 0
+        for c in range(K):
+            scores[c] = 0.0
+            products[c] = 1.0
+            inverse[c] = 1.0 / (leaf.held[c] + 1.0)
+        for f in range(self.n_features):
+            counts = leaf.profile + bins[f] * K
+            spread = 1.0 / (leaf.bins.first[f + 1] - leaf.bins.first[f])
+            for c in range(K):
+                products[c] *= (counts[c] + spread) * inverse[c]
+            in_group += 1
+            if in_group == GROUP:
+                in_group = 0
+                for c in range(K):
+                    scores[c] += log(products[c])
+                    products[c] = 1.0
+        if in_group > 0:
+            for c in range(K):
+                scores[c] += log(products[c])
+
+    cdef void _score_moments(
+        self, const Leaf* leaf, const float32_t* x, float64_t* scores
+    ) noexcept nogil:
+        # Variances are taken relative to those over all classes, which cancel.
+        cdef intp_t d = self.n_features
+        cdef const float64_t* mean
+        cdef const float64_t* squares
+        cdef float64_t n, inverse, gap, ratio, product, distance, total
+        cdef intp_t f, c, in_group
+        squares = leaf.moments.blocks[self.n_classes] + SQUARES * d
+        for f in range(d):
+            self.precision[f] = 0.0
+            if squares[f] > 0.0:
+                self.precision[f] = leaf.moments.n[self.n_classes] / squares[f]
+        for c in range(self.n_classes):
+            if leaf.moments.blocks[c] == NULL:
+                continue
+            mean = leaf.moments.blocks[c] + MEAN * d
+            squares = leaf.moments.blocks[c] + SQUARES * d
+            n = leaf.moments.n[c]
+            inverse = 1.0 / (n + 1.0)
+            product = 1.0
+            distance = 0.0
+            total = 0.0
+            in_group = 0
+            for f in range(d):
+                if self.precision[f] == 0.0:
+                    continue
+                gap = x[f] - mean[f]
+                ratio = (squares[f] * self.precision[f] + 1.0) * inverse
+                distance += gap * gap * self.precision[f] / ratio
+                product *= ratio
+                in_group += 1
+                if in_group == GROUP:
+                    in_group = 0
+                    total += log(product)
+                    product = 1.0
+            scores[c] = -0.5 * (distance + total + log(product))

@@ -1,0 +1,713 @@
+"""Growth of a tree row by row."""
+
+import numpy as np
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, exp, log, rint
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from skconftree.bounds._contract cimport Bound
+from skconftree.drift._ddm cimport DRIFT, STABLE, DDMKernel
+from skconftree.tree._criterion cimport Criterion
+from skconftree.tree._histogram cimport find_bins
+from skconftree.tree._leaf cimport (
+    GAUSSIAN, HISTOGRAM, NOTHING, ROWS, add_row, forget, leaf_bytes, new_leaf,
+    release_leaf, start_child, start_fresh,
+)
+from skconftree.tree._leaf_state cimport (
+    StateReader, StateWriter, read_leaf, write_leaf,
+)
+
+cdef enum:
+    BOUNDARY = 1024     # rows
+
+cdef float64_t TRUST = 20.0     # rows that the parent's experience is worth
+
+STATE_VERSION = 1
+PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
+
+
+cdef class Grower:
+    """Grows a tree row by row.
+
+    Parameters
+    ----------
+    tree : Tree
+        With at least a root. Its leaves go on from their counts.
+    criterion : Criterion
+    bound : Bound or None
+    recipe : dict
+        Plain values from which all this can be made again, for pickles.
+    options : dict
+        Growth parameters.
+    class_weight : ndarray of shape (n_classes,), float64, or None
+    pool : ndarray of shape (n_pool, n_features), float32, or None
+        Rows without label.
+    box : ndarray of shape (n_features, 2), float64, or None
+        Limits of the features, if the weight of a leaf is its volume.
+    detector : DDMKernel or None
+        Watches the errors. On a warning a second tree starts to learn, on a drift
+        it takes the place of the first.
+    make : callable
+        Makes a grower from a tree, a recipe and, if given, a state.
+    """
+
+    def __init__(
+        self, Tree tree, Criterion criterion, Bound bound, dict recipe, dict options,
+        const float64_t[::1] class_weight, const float32_t[:, ::1] pool,
+        const float64_t[:, ::1] box, DDMKernel detector, make,
+    ):
+        cdef intp_t d = tree.n_features
+        cdef intp_t K = tree.n_classes
+        cdef intp_t c
+        self.tree = tree
+        tree.criterion = criterion
+        self.recipe = recipe
+        self.detector = detector
+        self.make = make
+        self.splitter = LeafSplitter(
+            d, criterion, bound, options, class_weight, pool, box
+        )
+        self.splitter.policy = &self.policy
+        self.bayes = NaiveBayes(d, K)
+        self.prediction = PREDICTIONS[options["leaf_prediction"]]
+        self.policy.n_features = d
+        self.policy.n_classes = K
+        self.policy.first = GAUSSIAN if options["gaussian"] else ROWS
+        self.policy.row_limit = options["row_limit"]
+        self.policy.max_bins = options["max_bins"]
+        self.policy.separate = options["separate"]
+        self.policy.fixed_cuts = options["fixed_cuts"]
+        self.policy.bayes = self.prediction != BY_MAJORITY
+        self.policy.inherited = options["inherited"]
+        self.grace = options["grace_period"]
+        self.recurses = options["recurses"]
+        self.max_depth = options["max_depth"]
+        self.max_leaves = options["max_leaves"]
+        self.min_split = options["min_samples_split"]
+        self.min_leaf = options["min_samples_leaf"]
+        self.min_seen_fraction = options["min_weight_fraction_leaf"]
+        self.max_bytes = options["max_bytes"]
+
+        self.places = <int32_t*> calloc(d, sizeof(int32_t))
+        self.scores = <float64_t*> calloc(K, sizeof(float64_t))
+        self.share = <float64_t*> calloc(2 * K, sizeof(float64_t))
+        self.log_weight = <float64_t*> calloc(K, sizeof(float64_t))
+        if (
+            self.places == NULL or self.scores == NULL or self.share == NULL
+            or self.log_weight == NULL
+        ):
+            raise MemoryError()
+        if class_weight is not None:
+            self.class_weight = self.splitter.class_weight
+            for c in range(K):
+                self.log_weight[c] = (
+                    log(class_weight[c]) if class_weight[c] > 0.0 else -INFINITY
+                )
+
+    def __dealloc__(self):
+        cdef intp_t node
+        for node in range(self.room):
+            release_leaf(self.leaves[node], &self.policy)
+        free(self.leaves)
+        free(self.places)
+        free(self.scores)
+        free(self.share)
+        free(self.log_weight)
+
+    def open_leaves(self):
+        """Give every leaf of the tree an empty memory, the root all pool rows."""
+        cdef intp_t node
+        cdef Leaf* leaf
+        self._reserve(self.tree.node_count)
+        for node in range(self.tree.node_count):
+            if self.tree.nodes[node].feature < 0:
+                leaf = new_leaf(&self.policy, node)
+                if leaf == NULL:
+                    raise MemoryError()
+                self.leaves[node] = leaf
+                self.n_leaves += 1
+        self.total_weight = float(
+            (self.tree.counts_of_leaves() @ self.tree.class_weight)[
+                self.tree.feature < 0
+            ].sum()
+        )
+        self.weight_seen = float(
+            self.tree.counts_of_leaves()[self.tree.feature < 0].sum()
+        )
+        if self.splitter.pool is not None:
+            self._open_pool()
+        if self.splitter.by_volume:
+            self._open_boxes()
+
+    def _open_pool(self):
+        # Rows without label, each in its leaf.
+        cdef const float32_t[:, ::1] pool = self.splitter.pool
+        cdef intp_t n = pool.shape[0]
+        cdef intp_t[::1] home = np.empty(n, dtype=np.intp)
+        cdef Leaf* leaf
+        cdef intp_t i, node
+        for i in range(n):
+            home[i] = self._route_row(&pool[i, 0])
+        sizes = np.bincount(home, minlength=self.tree.node_count)
+        for node in np.flatnonzero(sizes):
+            leaf = self.leaves[node]
+            leaf.pool = <int32_t*> malloc(<intp_t> sizes[node] * sizeof(int32_t))
+            if leaf.pool == NULL:
+                raise MemoryError()
+        for i in range(n):
+            leaf = self.leaves[home[i]]
+            leaf.pool[leaf.n_pool] = <int32_t> i
+            leaf.n_pool += 1
+
+    def _open_boxes(self):
+        cdef intp_t d = self.policy.n_features
+        cdef intp_t node, f, side
+        cdef float64_t[:, :, ::1] boxes = np.empty((self.tree.node_count, d, 2))
+        cdef Leaf* leaf
+        boxes[0] = self.splitter.root_box
+        for node in range(self.tree.node_count):
+            if self.tree.nodes[node].feature >= 0:
+                for side in range(2):
+                    f = self.tree.nodes[node].left + side
+                    boxes[f] = boxes[node]
+                    boxes[f, self.tree.nodes[node].feature, 1 - side] = (
+                        self.tree.nodes[node].threshold
+                    )
+                continue
+            leaf = self.leaves[node]
+            leaf.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
+            if leaf.box == NULL:
+                raise MemoryError()
+            memcpy(leaf.box, &boxes[node, 0, 0], 2 * d * sizeof(float64_t))
+
+    def remember(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ):
+        """Hand the leaves the rows that the tree was fitted to.
+
+        They are held, but no evidence for bounds that count only rows since the
+        creation of a leaf: they have been looked at when the tree was fitted.
+
+        Parameters
+        ----------
+        X, y, weight
+            As in `learn`.
+        """
+        cdef intp_t K = self.policy.n_classes
+        cdef intp_t i, c, node
+        cdef float64_t w = 1.0
+        cdef Leaf* leaf
+        for i in range(X.shape[0]):
+            leaf = self.leaves[self._route_row(&X[i, 0])]
+            if weight is not None:
+                w = weight[i]
+            if w != rint(w):
+                self.splitter.whole = False
+            if leaf.memory == HISTOGRAM:
+                find_bins(&leaf.bins, &X[i, 0], self.policy.n_features, self.places)
+            if not add_row(leaf, &self.policy, &X[i, 0], y[i], w, self.places):
+                raise MemoryError("No memory to keep the rows of the leaves.")
+        for node in range(self.tree.node_count):
+            leaf = self.leaves[node]
+            if leaf == NULL:
+                continue
+            leaf.n_fresh = 0.0
+            leaf.n_inherited = leaf.n_rows
+            for c in range(K):
+                leaf.fresh[c] = 0.0
+            if self.policy.separate and not start_fresh(leaf, &self.policy):
+                raise MemoryError("No memory to keep the rows of the leaves.")
+
+    # -- learning -----------------------------------------------------------------
+
+    def learn(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight, intp_t[::1] foretold,
+    ):
+        """Learn rows in their order.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float32
+        y : ndarray of shape (n_rows,), uint16
+            Class indices.
+        weight : ndarray of shape (n_rows,), float64, or None
+            Positive weights.
+        foretold : ndarray of shape (n_rows,), intp, or None
+            Filled with the class predicted for each row before it is learnt.
+        """
+        cdef intp_t n = X.shape[0]
+        cdef intp_t i
+        cdef intp_t guess
+        cdef intp_t* out = NULL
+        cdef float64_t w = 1.0
+        if foretold is not None or self.detector is not None:
+            out = &guess
+        self.tree.stale = True
+        with nogil:
+            for i in range(n):
+                if weight is not None:
+                    w = weight[i]
+                self.learn_row(&X[i, 0], y[i], w, out)
+                if foretold is not None:
+                    foretold[i] = guess
+                if self.detector is not None and w > 0.0:
+                    self._watch(guess != y[i], &X[i, 0], y[i], w)
+                if self.n_rows_seen % BOUNDARY == 0:
+                    with gil:
+                        self._at_boundary()
+
+    cdef int learn_row(
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
+    ) except -1 nogil:
+        # Foretell the class of a row, if asked for, then learn it.
+        cdef intp_t node = self._route_row(x)
+        cdef Leaf* leaf = self.leaves[node]
+        cdef intp_t by_majority = 0
+        cdef intp_t by_bayes = 0
+        cdef bint judging = self.prediction == BY_BETTER
+        cdef bint scored = False
+        cdef float64_t* counts
+        cdef intp_t* n_rows
+        if leaf.memory == HISTOGRAM:
+            find_bins(&leaf.bins, x, self.policy.n_features, self.places)
+        if judging or foretold != NULL:
+            by_majority = self._majority(node)
+            if judging or self.prediction == BY_BAYES:
+                scored = self._score(leaf, x)
+        if scored:
+            by_bayes = self._best_score()
+        if foretold != NULL:
+            foretold[0] = by_majority
+            if scored and self._trusts_bayes(leaf):
+                foretold[0] = by_bayes
+        if scored:
+            leaf.hits[0] += weight * (by_majority == y)
+            leaf.hits[1] += weight * (by_bayes == y)
+        if weight == 0.0:
+            return 0    # as if it were absent
+        if not add_row(leaf, &self.policy, x, y, weight, self.places):
+            with gil:
+                raise MemoryError("No memory for another row of a leaf.")
+        if weight != rint(weight):
+            self.splitter.whole = False
+        counts = self.tree.counts + node * self.policy.n_classes
+        counts[y] += weight
+        n_rows = self.tree.n_node_samples + node
+        n_rows[0] += 1
+        self.weight_seen += weight
+        if self.class_weight != NULL:
+            weight *= self.class_weight[y]
+        self.total_weight += weight
+        self.n_rows_seen += 1
+        if self._due(leaf):
+            self._grow(leaf)
+        return 0
+
+    cdef intp_t _route_row(self, const float32_t* x) noexcept nogil:
+        cdef intp_t node = 0
+        while self.tree.nodes[node].feature >= 0:
+            node = self.tree.nodes[node].left + (
+                x[self.tree.nodes[node].feature] > self.tree.nodes[node].threshold
+            )
+        return node
+
+    # -- prediction ---------------------------------------------------------------
+
+    @property
+    def predicts_by_bayes(self):
+        """Whether leaves may predict by naive Bayes."""
+        return self.prediction != BY_MAJORITY
+
+    cdef bint _trusts_bayes(self, const Leaf* leaf) noexcept nogil:
+        return self.prediction == BY_BAYES or (
+            self.prediction == BY_BETTER and leaf.hits[1] > leaf.hits[0]
+        )
+
+    cdef intp_t _majority(self, intp_t node) noexcept nogil:
+        # Most frequent class of a leaf, or of the nearest ancestor that has rows.
+        cdef const float64_t* counts
+        cdef float64_t most = 0.0
+        cdef float64_t seen
+        cdef intp_t best = 0
+        cdef intp_t c
+        while True:
+            counts = self.tree.counts + node * self.policy.n_classes
+            for c in range(self.policy.n_classes):
+                seen = counts[c]
+                if self.class_weight != NULL:
+                    seen *= self.class_weight[c]
+                if seen > most:
+                    most = seen
+                    best = c
+            if most > 0.0 or node == 0:
+                return best
+            node = self.tree.parent[node]
+
+    cdef bint _score(self, Leaf* leaf, const float32_t* x) noexcept nogil:
+        cdef intp_t c
+        if not self.bayes.score(leaf, x, self.places, self.scores):
+            return False
+        if self.class_weight != NULL:
+            for c in range(self.policy.n_classes):
+                self.scores[c] += self.log_weight[c]
+        return True
+
+    cdef intp_t _best_score(self) noexcept nogil:
+        cdef intp_t best = 0
+        cdef intp_t c
+        for c in range(1, self.policy.n_classes):
+            if self.scores[c] > self.scores[best]:
+                best = c
+        return best
+
+    def predict_proba(self, const float32_t[:, ::1] X):
+        """Class probabilities of rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float32
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), float64
+        """
+        cdef intp_t n = X.shape[0]
+        cdef intp_t K = self.policy.n_classes
+        proba = np.empty((n, K))
+        cdef float64_t[:, ::1] out = proba
+        cdef intp_t i
+        with nogil:
+            for i in range(n):
+                self._fill_proba(&X[i, 0], &out[i, 0])
+        return proba
+
+    cdef void _fill_proba(self, const float32_t* x, float64_t* out) noexcept nogil:
+        cdef intp_t K = self.policy.n_classes
+        cdef intp_t node = self._route_row(x)
+        cdef Leaf* leaf = self.leaves[node]
+        cdef float64_t total = 0.0
+        cdef float64_t peak
+        cdef intp_t c
+        if self._trusts_bayes(leaf):
+            if leaf.memory == HISTOGRAM:
+                find_bins(&leaf.bins, x, self.policy.n_features, self.places)
+            if self._score(leaf, x):
+                peak = self.scores[self._best_score()]
+                for c in range(K):
+                    out[c] = exp(self.scores[c] - peak)
+                    total += out[c]
+                for c in range(K):
+                    out[c] /= total
+                return
+        while True:
+            for c in range(K):
+                out[c] = self.tree.counts[node * K + c]
+                if self.class_weight != NULL:
+                    out[c] *= self.class_weight[c]
+                total += out[c]
+            if total > 0.0 or node == 0:
+                break
+            node = self.tree.parent[node]
+        for c in range(K):
+            out[c] = out[c] / total if total > 0.0 else 1.0 / K
+
+    # -- growth -------------------------------------------------------------------
+
+    cdef bint _due(self, const Leaf* leaf) noexcept nogil:
+        return leaf.n_fresh - leaf.n_examined >= self.grace and self._may_split(leaf)
+
+    cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
+        # A pure leaf is not examined, nor is one that nothing is known about.
+        cdef const float64_t* counts = (
+            leaf.fresh if self.policy.separate else leaf.held
+        )
+        cdef float64_t n = leaf.n_fresh if self.policy.separate else leaf.n_held
+        cdef float64_t least = self.min_split
+        cdef intp_t n_present = 0
+        cdef intp_t c
+        if leaf.memory == NOTHING or self.full or self.n_leaves >= self.max_leaves:
+            return False
+        if least < 0.0:
+            least *= -self.weight_seen
+        for c in range(self.policy.n_classes):
+            n_present += counts[c] > 0.0
+        return (
+            n_present > 1 and n >= least
+            and self.tree.depth[leaf.node] < self.max_depth
+        )
+
+    cdef int _grow(self, Leaf* leaf) except -1 nogil:
+        # Examine a leaf and, if the bound wants it, its children, left one first.
+        cdef Split split
+        cdef intp_t left
+        self._examine(leaf, &split)
+        if split.feature < 0:
+            return 0
+        left = self.tree.node_count
+        self._install(leaf, &split)
+        if self.recurses:
+            if self._may_split(self.leaves[left]):
+                self._grow(self.leaves[left])
+            if self._may_split(self.leaves[left + 1]):
+                self._grow(self.leaves[left + 1])
+        return 0
+
+    cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:
+        leaf.attempt += 1
+        leaf.n_examined = leaf.n_fresh
+        self.splitter.min_weight = self.min_leaf
+        if self.min_leaf < 0.0:
+            self.splitter.min_weight *= -self.weight_seen
+        self.splitter.min_seen_weight = self.min_seen_fraction * self.total_weight
+        if not self.splitter.examine(
+            leaf, self.tree.depth[leaf.node], self.weight_seen, self.total_weight,
+            split,
+        ):
+            with gil:
+                raise MemoryError("No memory to examine a leaf.")
+        return 0
+
+    cdef int _install(self, Leaf* leaf, Split* split) except -1 nogil:
+        cdef intp_t K = self.policy.n_classes
+        cdef intp_t node = leaf.node
+        cdef intp_t first = self.tree.node_count
+        cdef Leaf* children[2]
+        cdef intp_t side
+        cdef bint done = True
+        with gil:
+            self._reserve(first + 2)
+        for side in range(2):
+            children[side] = new_leaf(&self.policy, first + side)
+        for side in range(2):
+            done = (
+                done and children[side] != NULL
+                and start_child(
+                    leaf, &self.policy, split.feature, split.cut, split.threshold,
+                    side, self.share + side * K, children[side],
+                )
+                and self._part_pool(leaf, split, side, children[side])
+            )
+        if not done:
+            release_leaf(children[0], &self.policy)
+            release_leaf(children[1], &self.policy)
+            with gil:
+                raise MemoryError("No memory to split a leaf.")
+        self.tree.split(node, split.feature, split.threshold, &split.evidence)
+        self._add_children(leaf, children)
+        for side in range(2):
+            _pass_on_hits(leaf, children[side])
+        release_leaf(leaf, &self.policy)
+        self.leaves[node] = NULL
+        self.leaves[first] = children[0]
+        self.leaves[first + 1] = children[1]
+        self.n_leaves += 1
+        return 0
+
+    cdef void _add_children(self, const Leaf* leaf, Leaf** children) noexcept nogil:
+        # Two leaves whose counts add up to those of the node.
+        cdef intp_t K = self.policy.n_classes
+        cdef const float64_t* counts = self.tree.counts + leaf.node * K
+        cdef float64_t* left = self.share
+        cdef float64_t* right = self.share + K
+        cdef float64_t n = 0.0
+        cdef float64_t n_left = 0.0
+        cdef intp_t n_rows = self.tree.n_node_samples[leaf.node]
+        cdef intp_t left_rows, c
+        for c in range(K):
+            if leaf.memory == ROWS and counts[c] == leaf.held[c]:
+                left[c] = children[0].held[c]
+            else:
+                left[c] *= counts[c]
+            right[c] = max(counts[c] - left[c], 0.0)
+            n += counts[c]
+            n_left += left[c]
+        self.tree.send_missing(leaf.node, n_left > n - n_left, False)
+        left_rows = <intp_t> rint(n_rows * (n_left / n)) if n > 0.0 else 0
+        if leaf.memory == ROWS and leaf.n_rows == n_rows:
+            left_rows = children[0].n_rows
+        self.tree.add_leaf(leaf.node, left, left_rows, 0.0)
+        self.tree.add_leaf(leaf.node, right, n_rows - left_rows, 0.0)
+
+    cdef bint _part_pool(
+        self, const Leaf* leaf, const Split* split, intp_t side, Leaf* child
+    ) noexcept nogil:
+        # The child's rows without label, and its box.
+        cdef intp_t d = self.policy.n_features
+        cdef intp_t n = 0
+        cdef intp_t i, row
+        if leaf.n_pool > 0:
+            child.pool = <int32_t*> malloc(leaf.n_pool * sizeof(int32_t))
+            if child.pool == NULL:
+                return False
+            for i in range(leaf.n_pool):
+                row = leaf.pool[i]
+                if (self.splitter.pool[row, split.feature] > split.threshold) == side:
+                    child.pool[n] = <int32_t> row
+                    n += 1
+            child.n_pool = n
+        if leaf.box != NULL:
+            child.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
+            if child.box == NULL:
+                return False
+            memcpy(child.box, leaf.box, 2 * d * sizeof(float64_t))
+            child.box[2 * split.feature + 1 - side] = split.threshold
+        return True
+
+    cdef int _reserve(self, intp_t n_nodes) except -1:
+        # Room for the tree's nodes and for their leaves.
+        cdef Leaf** larger
+        cdef intp_t room
+        self.tree.reserve(n_nodes)
+        if n_nodes > self.room:
+            room = max(n_nodes, 2 * self.room)
+            larger = <Leaf**> realloc(self.leaves, room * sizeof(Leaf*))
+            if larger == NULL:
+                raise MemoryError("No memory for more leaves.")
+            memset(larger + self.room, 0, (room - self.room) * sizeof(Leaf*))
+            self.leaves = larger
+            self.room = room
+        return 0
+
+    # -- drift --------------------------------------------------------------------
+
+    cdef int _watch(
+        self, bint error, const float32_t* x, label_t y, float64_t weight
+    ) except -1 nogil:
+        # Between a warning and what follows it a second tree learns the same rows.
+        cdef int state = self.detector.update(error)
+        if state == STABLE:
+            if self.background is not None:
+                with gil:
+                    self.background = None
+            return 0
+        if self.background is None:
+            with gil:
+                self.background = self._sapling()
+        self.background.learn_row(x, y, weight, NULL)
+        if state == DRIFT:
+            with gil:
+                self._become(self.background)
+                self.background = None
+        return 0
+
+    def _sapling(self):
+        # An empty tree of the same kind, which watches nothing.
+        tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
+        tree.plant()
+        grower = self.make(tree, {**self.recipe, "drift": None})
+        grower.open_leaves()
+        return grower
+
+    cdef int _become(self, Grower other) except -1:
+        # Trade trees; the other one, which is given up, gets ours.
+        self.tree, other.tree = other.tree, self.tree
+        self.leaves, other.leaves = other.leaves, self.leaves
+        self.room, other.room = other.room, self.room
+        self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves
+        self.weight_seen = other.weight_seen
+        self.total_weight = other.total_weight
+        self.splitter.whole = other.splitter.whole
+        self.tree.stale = True
+        return 0
+
+    # -- the whole tree -----------------------------------------------------------
+
+    cdef int _at_boundary(self) except -1:
+        if self.max_bytes >= 0:
+            self._limit_memory()
+        PyErr_CheckSignals()
+        return 0
+
+    @property
+    def n_bytes(self):
+        """Bytes of the tree and of what its leaves remember."""
+        cdef intp_t total = self.tree.n_bytes + self.tree.node_count * sizeof(Leaf*)
+        cdef intp_t node
+        for node in range(self.tree.node_count):
+            if self.leaves[node] != NULL:
+                total += leaf_bytes(self.leaves[node], &self.policy)
+        if self.background is not None:
+            total += self.background.n_bytes
+        return total
+
+    def _limit_memory(self):
+        # Leaves with the fewest errors to save forget first. Once the tree alone
+        # leaves no room for the memories of two more leaves, it stops growing.
+        cdef intp_t total = self.n_bytes
+        cdef intp_t i, node
+        self.full = False
+        if total <= self.max_bytes:
+            return
+        counts = self.tree.counts_of_leaves()
+        errors = counts.sum(axis=1) - counts.max(axis=1)
+        for i in np.argsort(errors, kind="stable"):
+            node = i
+            if self.leaves[node] == NULL or self.leaves[node].memory == NOTHING:
+                continue
+            total -= leaf_bytes(self.leaves[node], &self.policy)
+            forget(self.leaves[node], &self.policy)
+            total += leaf_bytes(self.leaves[node], &self.policy)
+            if total <= self.max_bytes:
+                break
+        self.full = total > self.max_bytes
+
+    # -- state --------------------------------------------------------------------
+
+    def __reduce__(self):
+        return self.make, (self.tree, self.recipe, self.__getstate__())
+
+    def __getstate__(self):
+        cdef StateWriter writer = StateWriter()
+        cdef intp_t node
+        for node in range(self.tree.node_count):
+            if self.leaves[node] != NULL:
+                write_leaf(writer, self.leaves[node], &self.policy)
+        return (
+            STATE_VERSION, self.n_rows_seen, self.weight_seen, self.total_weight,
+            bool(self.full), bool(self.splitter.whole), bytes(writer.data),
+            self.detector, self.background,
+        )
+
+    def __setstate__(self, state):
+        cdef StateReader reader
+        cdef Leaf* leaf
+        cdef intp_t n_pool = 0
+        cdef intp_t node
+        if not isinstance(state, tuple) or len(state) != 9 or (
+            state[0] != STATE_VERSION
+        ):
+            raise ValueError(
+                f"The state of this growing tree is not of version {STATE_VERSION}; "
+                f"it was written by another release."
+            )
+        _, n_rows_seen, weight_seen, total_weight, full, whole, leaves = state[:7]
+        if self.splitter.pool is not None:
+            n_pool = self.splitter.pool.shape[0]
+        self._reserve(self.tree.node_count)
+        reader = StateReader(leaves)
+        for node in range(self.tree.node_count):
+            if self.tree.nodes[node].feature < 0:
+                leaf = read_leaf(reader, &self.policy, node, n_pool)
+                release_leaf(self.leaves[node], &self.policy)
+                self.leaves[node] = leaf
+        reader.finish()
+        self.n_leaves = self.tree.n_leaves
+        self.n_rows_seen = int(n_rows_seen)
+        self.weight_seen = float(weight_seen)
+        self.total_weight = float(total_weight)
+        self.full = bool(full)
+        self.splitter.whole = bool(whole)
+        self.detector = state[7]
+        self.background = state[8]
+
+
+cdef void _pass_on_hits(const Leaf* leaf, Leaf* child) noexcept nogil:
+    # A child trusts what its parent trusted until its own rows say otherwise.
+    cdef float64_t most = max(leaf.hits[0], leaf.hits[1])
+    cdef float64_t scale = 1.0 if most <= TRUST else TRUST / most
+    child.hits[0] = leaf.hits[0] * scale
+    child.hits[1] = leaf.hits[1] * scale

@@ -1,0 +1,255 @@
+"""Leaves as bytes."""
+
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
+from libc.math cimport isfinite
+from libc.stdlib cimport malloc
+from libc.string cimport memcpy
+
+from skconftree.tree._histogram cimport Bins, allocate_bins
+from skconftree.tree._leaf cimport (
+    GAUSSIAN, HISTOGRAM, ROWS, Memory, new_leaf, release_leaf, reserve_rows,
+)
+from skconftree.tree._moments cimport (
+    Moments, allocate_moments, open_block, release_moments,
+)
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, int64_t, label_t, uint8_t,
+)
+
+cdef enum:
+    N_INTEGERS = 11
+    N_NUMBERS = 5
+
+
+cdef class StateWriter:
+    """Appends memory to bytes."""
+
+    def __cinit__(self):
+        self.data = bytearray()
+
+    cdef put(self, const void* values, intp_t n_bytes):
+        cdef intp_t size = len(self.data)
+        if n_bytes > 0:
+            PyByteArray_Resize(self.data, size + n_bytes)
+            memcpy(PyByteArray_AS_STRING(self.data) + size, values, n_bytes)
+
+
+cdef class StateReader:
+    """Takes memory from bytes, never past their end."""
+
+    def __cinit__(self, bytes data):
+        self.data = data
+
+    cdef take(self, void* values, intp_t n_bytes):
+        _require(0 <= n_bytes <= self.data.shape[0] - self.position)
+        if n_bytes > 0:
+            memcpy(values, &self.data[self.position], n_bytes)
+            self.position += n_bytes
+
+    cdef void* take_new(self, intp_t n_bytes) except NULL:
+        # Allocated only once it is known that the bytes are there.
+        cdef void* values
+        _require(0 <= n_bytes <= self.data.shape[0] - self.position)
+        values = malloc(max(n_bytes, 1))
+        if values == NULL:
+            raise MemoryError()
+        if n_bytes > 0:
+            memcpy(values, &self.data[self.position], n_bytes)
+            self.position += n_bytes
+        return values
+
+    def finish(self):
+        """Raise unless everything has been read."""
+        _require(self.position == self.data.shape[0])
+
+
+cdef _require(bint condition):
+    if not condition:
+        raise ValueError("The state of this growing tree is damaged.")
+
+
+cdef _require_finite(const float64_t* values, intp_t n):
+    cdef intp_t i
+    for i in range(n):
+        _require(isfinite(values[i]))
+
+
+# -- leaves ------------------------------------------------------------------------
+
+cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef intp_t n_bins = 0 if leaf.bins.first == NULL else leaf.bins.first[d]
+    cdef int64_t[N_INTEGERS] integers = [
+        leaf.memory, leaf.attempt, leaf.n_rows, leaf.n_inherited, leaf.weight != NULL,
+        n_bins, leaf.profile != NULL, leaf.fresh_profile != NULL, leaf.span != NULL,
+        leaf.n_pool, leaf.box != NULL,
+    ]
+    cdef float64_t[N_NUMBERS] numbers = [
+        leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
+    ]
+    writer.put(&integers[0], sizeof(integers))
+    writer.put(&numbers[0], sizeof(numbers))
+    writer.put(leaf.fresh, 2 * K * sizeof(float64_t))
+    writer.put(leaf.x, leaf.n_rows * d * sizeof(float32_t))
+    writer.put(leaf.y, leaf.n_rows * sizeof(label_t))
+    if leaf.weight != NULL:
+        writer.put(leaf.weight, leaf.n_rows * sizeof(float64_t))
+    if n_bins > 0:
+        writer.put(leaf.bins.first, d * sizeof(int32_t))
+        writer.put(leaf.bins.edges, n_bins * sizeof(float32_t))
+        writer.put(leaf.bins.low, d * sizeof(float32_t))
+        writer.put(leaf.bins.high, d * sizeof(float32_t))
+        writer.put(leaf.bins.discrete, d)
+    if leaf.profile != NULL:
+        writer.put(leaf.profile, n_bins * K * sizeof(float64_t))
+    if leaf.fresh_profile != NULL:
+        writer.put(leaf.fresh_profile, n_bins * K * sizeof(float64_t))
+    _write_moments(writer, &leaf.moments, d, K)
+    _write_moments(writer, &leaf.fresh_moments, d, K)
+    if leaf.span != NULL:
+        writer.put(leaf.span, 2 * d * sizeof(float64_t))
+    writer.put(leaf.pool, leaf.n_pool * sizeof(int32_t))
+    if leaf.box != NULL:
+        writer.put(leaf.box, 2 * d * sizeof(float64_t))
+
+
+cdef _write_moments(
+    StateWriter writer, const Moments* moments, intp_t d, intp_t K
+):
+    cdef uint8_t kept
+    cdef intp_t c
+    kept = moments.blocks != NULL
+    writer.put(&kept, 1)
+    if moments.blocks == NULL:
+        return
+    writer.put(moments.n, (K + 1) * sizeof(float64_t))
+    for c in range(K + 1):
+        kept = moments.blocks[c] != NULL
+        writer.put(&kept, 1)
+        if kept:
+            writer.put(moments.blocks[c], 4 * d * sizeof(float64_t))
+
+
+cdef Leaf* read_leaf(
+    StateReader reader, const Policy* policy, intp_t node, intp_t n_pool
+) except NULL:
+    cdef Leaf* leaf = new_leaf(policy, node)
+    if leaf == NULL:
+        raise MemoryError()
+    try:
+        _fill_leaf(reader, policy, n_pool, leaf)
+    except BaseException:
+        release_leaf(leaf, policy)
+        raise
+    return leaf
+
+
+cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* leaf):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef int64_t[N_INTEGERS] integers
+    cdef float64_t[N_NUMBERS] numbers
+    cdef intp_t n_rows, n_bins, i
+    reader.take(&integers[0], sizeof(integers))
+    reader.take(&numbers[0], sizeof(numbers))
+    reader.take(leaf.fresh, 2 * K * sizeof(float64_t))
+    _require_finite(&numbers[0], N_NUMBERS)
+    _require_finite(leaf.fresh, 2 * K)
+    _require(0 <= integers[0] <= GAUSSIAN and integers[1] >= 0)
+    leaf.memory = <Memory> integers[0]
+    leaf.attempt = integers[1]
+    leaf.n_fresh = numbers[0]
+    leaf.n_examined = numbers[1]
+    leaf.n_held = numbers[2]
+    leaf.hits[0] = numbers[3]
+    leaf.hits[1] = numbers[4]
+
+    n_rows = integers[2]
+    n_bins = integers[5]
+    _require(0 <= integers[3] <= n_rows and (n_rows == 0 or leaf.memory == ROWS))
+    _require(n_rows <= reader.data.shape[0] and 0 <= n_bins <= d * policy.max_bins)
+    if n_rows > 0 and not reserve_rows(leaf, policy, n_rows):
+        raise MemoryError()
+    reader.take(leaf.x, n_rows * d * sizeof(float32_t))
+    reader.take(leaf.y, n_rows * sizeof(label_t))
+    for i in range(n_rows):
+        _require(leaf.y[i] < K)
+    if integers[4]:
+        leaf.weight = <float64_t*> malloc(max(leaf.room, 1) * sizeof(float64_t))
+        if leaf.weight == NULL:
+            raise MemoryError()
+        reader.take(leaf.weight, n_rows * sizeof(float64_t))
+        _require_finite(leaf.weight, n_rows)
+    leaf.n_rows = n_rows
+    leaf.n_inherited = integers[3]
+
+    if n_bins > 0:
+        _read_bins(reader, d, n_bins, &leaf.bins)
+    _require((leaf.memory == HISTOGRAM) == (integers[6] != 0))
+    _require(leaf.memory == HISTOGRAM or not integers[7])
+    _require(leaf.memory != HISTOGRAM or n_bins > 0)
+    if integers[6]:
+        leaf.profile = <float64_t*> reader.take_new(n_bins * K * sizeof(float64_t))
+        _require_finite(leaf.profile, n_bins * K)
+    if integers[7]:
+        leaf.fresh_profile = <float64_t*> reader.take_new(
+            n_bins * K * sizeof(float64_t)
+        )
+        _require_finite(leaf.fresh_profile, n_bins * K)
+    _read_moments(reader, &leaf.moments, d, K)
+    _read_moments(reader, &leaf.fresh_moments, d, K)
+    _require(leaf.memory != GAUSSIAN or leaf.moments.blocks != NULL)
+    if integers[8]:
+        leaf.span = <float64_t*> reader.take_new(2 * d * sizeof(float64_t))
+    _require(0 <= integers[9] <= n_pool)
+    if integers[9] > 0:
+        leaf.pool = <int32_t*> reader.take_new(integers[9] * sizeof(int32_t))
+        leaf.n_pool = integers[9]
+        for i in range(leaf.n_pool):
+            _require(0 <= leaf.pool[i] < n_pool)
+    if integers[10]:
+        leaf.box = <float64_t*> reader.take_new(2 * d * sizeof(float64_t))
+
+
+cdef _read_bins(StateReader reader, intp_t d, intp_t n_bins, Bins* bins):
+    # Every feature has at least one bin, the last one without end.
+    cdef intp_t f, b
+    if not allocate_bins(bins, d, n_bins):
+        raise MemoryError()
+    reader.take(bins.first, d * sizeof(int32_t))
+    reader.take(bins.edges, n_bins * sizeof(float32_t))
+    reader.take(bins.low, d * sizeof(float32_t))
+    reader.take(bins.high, d * sizeof(float32_t))
+    reader.take(bins.discrete, d)
+    _require(bins.first[0] == 0)
+    for f in range(d):
+        _require(bins.first[f] < bins.first[f + 1] <= n_bins)
+    for f in range(d):
+        for b in range(bins.first[f] + 1, bins.first[f + 1]):
+            _require(bins.edges[b - 1] < bins.edges[b])
+        _require(bins.edges[bins.first[f + 1] - 1] > 3.5e38)
+        _require(isfinite(bins.low[f]) and isfinite(bins.high[f]))
+
+
+cdef _read_moments(StateReader reader, Moments* moments, intp_t d, intp_t K):
+    cdef uint8_t kept
+    cdef intp_t c
+    release_moments(moments, K)
+    reader.take(&kept, 1)
+    if not kept:
+        return
+    if not allocate_moments(moments, K):
+        raise MemoryError()
+    reader.take(moments.n, (K + 1) * sizeof(float64_t))
+    _require_finite(moments.n, K + 1)
+    for c in range(K + 1):
+        reader.take(&kept, 1)
+        if kept:
+            if open_block(moments, d, c) == NULL:
+                raise MemoryError()
+            reader.take(moments.blocks[c], 4 * d * sizeof(float64_t))
+            _require_finite(moments.blocks[c], 2 * d)
+    # the block of all classes is there if that of any class is
+    for c in range(K):
+        _require(moments.blocks[c] == NULL or moments.blocks[K] != NULL)

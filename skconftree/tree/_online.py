@@ -1,0 +1,417 @@
+"""Growth with `partial_fit`."""
+
+import warnings
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import validate_data
+
+from .._compat import InvalidParameterError, _check_sample_weight, _fit_context
+from ..drift import DDM
+from ..utils import unchanged_on_error
+from ._criterion import CRITERIA
+from ._grower import Grower
+from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
+from ._tree import Tree
+
+MAX_BINS = 32
+ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
+AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
+AUTO_ROWS = (128, 512)
+FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are fixed
+INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
+TABLES = 4096  # whole counts up to here come from tables
+MIN_BYTES = 65536  # smallest `max_bytes`
+
+
+def make_grower(tree, recipe, state=None):
+    """Make the compiled grower of a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+    recipe : dict
+        What `make_recipe` gives.
+    state : tuple or None, default=None
+        Of a pickled grower.
+
+    Returns
+    -------
+    Grower
+        Without a state its leaves have no memory yet.
+    """
+    bound = recipe["bound"]
+    n_classes = tree.n_classes
+    criterion = CRITERIA[recipe["criterion"]](n_classes)
+    kernel = None if bound is None else bound.kernel(recipe["criterion"], n_classes)
+    criterion.reserve(TABLES)
+    if kernel is not None:
+        if kernel.score is not None:
+            kernel.score.reserve(TABLES)
+        if hasattr(kernel, "tie_threshold"):
+            kernel.tie_threshold = recipe["tie_threshold"]
+    grower = Grower(
+        tree,
+        criterion,
+        kernel,
+        recipe,
+        recipe["options"],
+        recipe["class_weight"],
+        recipe["X_pool"],
+        recipe["box"],
+        None if recipe["drift"] is None else recipe["drift"].kernel(),
+        make_grower,
+    )
+    if state is not None:
+        grower.__setstate__(state)
+    return grower
+
+
+def _limit(value):
+    """Encode a size limit: a weight, or minus a fraction of all weight."""
+    return float(value) if isinstance(value, Integral) else -float(value)
+
+
+def make_recipe(estimator, n_features, class_weight, X_pool):
+    """Everything a grower is made from, as plain values.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+        With ``bound_`` and ``criterion_``.
+    n_features : int
+    class_weight : ndarray of shape (n_classes,) or None
+    X_pool : ndarray of shape (n_pool, n_features), float32, or None
+
+    Returns
+    -------
+    dict
+    """
+    bound = estimator.bound_
+    pool_weight = getattr(bound, "pool_weight", "pool")
+    if bound is None or not bound.uses_pool or pool_weight == "labelled":
+        X_pool = None
+    by_volume = pool_weight == "volume"
+    box = None
+    if by_volume:
+        if X_pool is None:
+            raise ValueError(
+                "pool_weight='volume' needs the limits of the features: give X_pool "
+                "to the first call of partial_fit."
+            )
+        box = np.column_stack([X_pool.min(axis=0), X_pool.max(axis=0)]).astype(float)
+    separate = bound is not None and not bound.counts_every_row
+    fixed_cuts = bound is not None and bound.fixed_cuts
+    memory = estimator.leaf_memory
+    if memory == "auto":
+        row_limit = int(np.clip(AUTO_VALUES // n_features, *AUTO_ROWS))
+    else:
+        row_limit = ROW_LIMIT[memory]
+    if fixed_cuts and row_limit > 0:
+        row_limit = FIRST_CUTS
+    prediction = estimator.leaf_prediction
+    max_features = resolve_max_features(estimator.max_features, n_features)
+    seed = 0  # the state of a tree without randomness does not depend on one
+    if estimator.splitter == "random" or max_features < n_features:
+        seed = check_random_state(estimator.random_state).randint(2**31 - 1)
+    no_limit = np.iinfo(np.int32).max
+    options = {
+        # of the splitter
+        "has_pool": X_pool is not None,
+        "by_volume": by_volume,
+        "integral": True,
+        "weighted": True,
+        "largest_count": 0,
+        "min_weight": 1.0,
+        "min_seen_weight": 0.0,
+        "min_impurity_decrease": estimator.min_impurity_decrease,
+        "total_weight": 1.0,
+        "time": 0.0,
+        "max_features": max_features,
+        "random_cuts": estimator.splitter == "random",
+        "seed": seed,
+        "n_categories": None,
+        "multiway": False,
+        # of the leaves
+        "gaussian": memory == "gaussian",
+        "row_limit": row_limit,
+        "max_bins": MAX_BINS,
+        "separate": separate,
+        "fixed_cuts": fixed_cuts,
+        "inherited": INHERITED if separate else np.inf,
+        "leaf_prediction": "nba" if prediction == "auto" else prediction,
+        # of the growth
+        "grace_period": float(estimator.grace_period),
+        "recurses": bound is not None and bound.examines_children,
+        "max_depth": no_limit if estimator.max_depth is None else estimator.max_depth,
+        "max_leaves": (
+            no_limit if estimator.max_leaf_nodes is None else estimator.max_leaf_nodes
+        ),
+        "min_samples_split": _limit(estimator.min_samples_split),
+        "min_samples_leaf": _limit(estimator.min_samples_leaf),
+        "min_weight_fraction_leaf": estimator.min_weight_fraction_leaf,
+        "max_bytes": -1 if estimator.max_bytes is None else estimator.max_bytes,
+    }
+    return {
+        "criterion": estimator.criterion_,
+        "bound": bound,
+        "tie_threshold": estimator.tie_threshold,
+        "class_weight": class_weight,
+        "X_pool": X_pool,
+        "box": box,
+        "drift": DDM() if estimator.drift == "ddm" else estimator.drift,
+        "options": options,
+    }
+
+
+class OnlineGrowth:
+    """Mixin of a tree estimator that learns rows as they arrive."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None, *, X_pool=None):
+        """Go on growing the tree with further rows.
+
+        Rows are learnt one by one in their order: a stream gives the same tree,
+        bit for bit, however it is cut into calls. After `fit` the fitted leaves
+        grow on. Splits are never removed. Parameters of the growth are those of
+        the first call.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in the order of their arrival; converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur. Needed on the first call, unless the tree is
+            fitted already.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. The weight of a row enters at once; a row of weight
+            0 is not learnt.
+        X_pool : array-like of shape (n_pool, n_features), default=None
+            Rows without label, on the first call only. A bound with a `pool_weight`
+            (``"credible"``) weighs a child by all rows that fall into it.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; nothing is learnt then.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1)
+        >>> for start in range(0, 150, 50):
+        ...     chunk = slice(start, start + 50)
+        ...     tree = tree.partial_fit(X[chunk], y[chunk], classes=[0, 1, 2])
+        >>> tree.n_rows_seen_
+        150
+        """
+        self._learn(X, y, classes, sample_weight, X_pool, None)
+        return self
+
+    def partial_fit_predict(
+        self, X, y, classes=None, sample_weight=None, *, X_pool=None
+    ):
+        """Predict each row, then learn it: `partial_fit` with foresight.
+
+        Parameters
+        ----------
+        X, y, classes, sample_weight, X_pool
+            As in `partial_fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class predicted for each row by the tree as it was before the row
+            was learnt: what prequential evaluation compares with `y`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.utils import shuffle
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = shuffle(*load_iris(return_X_y=True), random_state=0)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1)
+        >>> predicted = tree.partial_fit_predict(X, y, classes=[0, 1, 2])
+        >>> bool((predicted == y).mean() > 0.8)
+        True
+        """
+        if not hasattr(self, "tree_"):
+            self._validate_params()
+        foretold = []
+        self._learn(X, y, classes, sample_weight, X_pool, foretold)
+        return self.classes_.take(foretold[0])
+
+    def _learn(self, X, y, classes, sample_weight, X_pool, foretold):
+        # Every check comes before the first row; what is learnt stays learnt if
+        # the rest of the rows cannot be.
+        with unchanged_on_error(self):
+            first = not hasattr(self, "tree_")
+            if first and classes is None:
+                raise ValueError(
+                    "classes must be given on the first call to partial_fit: all "
+                    "classes that may occur in the stream."
+                )
+            if getattr(self, "_features", None) is not None:
+                raise ValueError(
+                    "partial_fit does not take nominal columns, and fit found some: "
+                    f"{np.flatnonzero(self.is_categorical_).tolist()}."
+                )
+            X, y = validate_data(self, X, y, reset=first, dtype=np.float32, order="C")
+            if first:
+                self._set_classes(classes)
+            elif classes is not None and not np.array_equal(
+                self.classes_, unique_labels(classes)
+            ):
+                raise ValueError(
+                    f"classes={classes!r} differs from the classes of the first call, "
+                    f"{self.classes_!r}."
+                )
+            labels = self._encode(y)
+            weight = self._row_weights(sample_weight, X, labels)
+            if X_pool is not None:
+                if hasattr(self, "_grower"):
+                    raise ValueError(
+                        "X_pool can be given to the first call of partial_fit only."
+                    )
+                X_pool = validate_data(
+                    self, X_pool, reset=False, dtype=np.float32, order="C"
+                )
+            if not hasattr(self, "_grower"):
+                self._start_growing(X_pool, first)
+        out = None
+        if foretold is not None:
+            out = np.empty(len(X), dtype=np.intp)
+            foretold.append(out)
+        try:
+            self._grower.learn(X, labels, weight, out)
+        finally:
+            self.tree_ = self._grower.tree
+            self.n_rows_seen_ = self._rows_before + self._grower.n_rows_seen
+
+    def _set_classes(self, classes):
+        self.classes_ = unique_labels(classes)
+        self.n_classes_ = len(self.classes_)
+        if self.n_classes_ > MAX_CLASSES:
+            raise ValueError(
+                f"{self.n_classes_} classes were given; at most {MAX_CLASSES} are "
+                f"supported."
+            )
+
+    def _encode(self, y):
+        # Class indices of labels, all of which must be known.
+        index = np.searchsorted(self.classes_, y)
+        index[index == self.n_classes_] = 0
+        unknown = self.classes_[index] != y
+        if np.any(unknown):
+            raise ValueError(
+                f"y contains labels that were not among the classes of the first "
+                f"call: {np.unique(np.asarray(y)[unknown])!r}. The classes are "
+                f"{self.classes_!r}."
+            )
+        return index.astype(np.uint16)
+
+    def _row_weights(self, sample_weight, X, labels):
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once and does not work "
+                "with partial_fit. Give the weights as a dict instead."
+            )
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            n_rows = np.count_nonzero(weight)
+            if weight.sum() < 0.1 * n_rows:
+                warnings.warn(
+                    f"The sample weights sum to {weight.sum():g} over {n_rows} rows. "
+                    "Weights are frequencies here: so few observations hardly "
+                    "support a split.",
+                    UserWarning,
+                    stacklevel=5,
+                )
+        if self.class_weight is not None:
+            # a class of weight 0 is not learnt
+            per_class = self._class_weights()[labels]
+            if not per_class.all():
+                weight = np.ones(len(labels)) if weight is None else weight
+                weight = np.where(per_class > 0.0, weight, 0.0)
+        return weight
+
+    def _class_weights(self):
+        if self.class_weight is None:
+            return None
+        return resolve_class_weight(
+            self.class_weight, self.classes_, np.arange(self.n_classes_), None
+        )
+
+    def _start_growing(self, X_pool, first):
+        if self.pruning not in ("auto", None):
+            raise InvalidParameterError(
+                f"The 'pruning' parameter of {type(self).__name__} must be 'auto' or "
+                f"None in partial_fit, which never removes a split. Got "
+                f"{self.pruning!r} instead."
+            )
+        if first:
+            self.bound_, self.criterion_ = self._resolve_bound()
+            self.pruning_ = self.pruning_confidence_ = None
+            self.max_features_ = resolve_max_features(
+                self.max_features, self.n_features_in_
+            )
+        class_weight = self._class_weights()
+        recipe = make_recipe(self, self.n_features_in_, class_weight, X_pool)
+        if first:
+            self.tree_ = Tree(self.n_features_in_, self.n_classes_, class_weight)
+            self.tree_.plant()
+            self._rows_before = 0
+        else:
+            self._rows_before = self.n_rows_seen_
+        self._grower = make_grower(self.tree_, recipe)
+        self._grower.open_leaves()
+
+    def _keep_rows(self, X, y, weight, X_pool):
+        # After `fit`: nothing, unless the parameters ask for it.
+        vars(self).pop("_grower", None)
+        by_bayes = self.leaf_prediction in ("nb", "nba")
+        if self.leaf_memory == "rows" or by_bayes:
+            recipe = make_recipe(
+                self, self.n_features_in_, self.tree_.class_weight, X_pool
+            )
+            self._rows_before = self.n_rows_seen_
+            self._grower = make_grower(self.tree_, recipe)
+            self._grower.open_leaves()
+            self._grower.remember(X, y.astype(np.uint16), weight)
+
+    def _foretell(self, rows, finite):
+        # Class shares by what the leaves remember.
+        if not finite:
+            assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
+        return self._grower.predict_proba(rows)
+
+    def _predicts_by_bayes(self):
+        return hasattr(self, "_grower") and self._grower.predicts_by_bayes
+
+    @property
+    def n_drifts_(self):
+        """Drifts found, each of which replaced the tree."""
+        if hasattr(self, "_grower") and self._grower.detector is not None:
+            return self._grower.detector.n_drifts
+        return 0
+
+    @property
+    def n_bytes_(self):
+        """Bytes that the tree and the memories of its leaves take."""
+        if hasattr(self, "_grower"):
+            return self._grower.n_bytes
+        return self.tree_.n_bytes
