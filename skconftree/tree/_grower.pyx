@@ -284,7 +284,7 @@ cdef class Grower:
             foretold[0] = by_majority
             if scored and self._trusts_bayes(leaf):
                 foretold[0] = by_bayes
-        if scored:
+        if scored and judging:
             leaf.hits[0] += weight * (by_majority == y)
             leaf.hits[1] += weight * (by_bayes == y)
         if weight == 0.0:

@@ -8,7 +8,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import validate_data
 
-from .._compat import InvalidParameterError, _check_sample_weight, _fit_context
+from .._compat import InvalidParameterError, _fit_context, check_row_weights
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
@@ -329,9 +329,7 @@ class OnlineGrowth:
             )
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            weight = check_row_weights(sample_weight, X)
             n_rows = np.count_nonzero(weight)
             if weight.sum() < 0.1 * n_rows:
                 warnings.warn(

@@ -34,7 +34,12 @@ BRANCHING_DTYPE = np.dtype(
     ],
     align=True,
 )
-STATE_VERSION = 2
+STATE_VERSION = 3
+# The arrays of a state, in this order; one element a node but in `ordinals`.
+ARRAYS = (
+    "nodes", "parent", "depth", "n_node_samples", "counts", "impurity", "evidence",
+    "branching", "ordinals",
+)
 
 cdef enum:
     NO_CHILD = -1   # as in scikit-learn
@@ -95,11 +100,18 @@ cdef class Tree:
     """
 
     def __init__(self, intp_t n_features, intp_t n_classes, class_weight=None):
+        if n_features < 1 or n_classes < 1:
+            raise ValueError("A tree needs at least one feature and one class.")
         self.n_features = n_features
         self.n_classes = n_classes
         if class_weight is None:
             class_weight = np.ones(n_classes)
         self.class_weight = np.array(class_weight, dtype=np.float64)
+        if self.class_weight.shape != (n_classes,):
+            raise ValueError(
+                f"class_weight must have shape ({n_classes},), "
+                f"got {self.class_weight.shape}."
+            )
         self.class_weight.flags.writeable = False
         self._arrays = {}
         self.reserve(8)
@@ -637,24 +649,22 @@ cdef class Tree:
 
     def __getstate__(self):
         self.refresh()
-        return {
-            "version": STATE_VERSION,
-            "deepest": self.max_depth,
-            "arrays": {
-                name: array[: self._size(name)].tobytes()
-                for name, array in self._arrays.items()
-            },
-        }
+        return (
+            STATE_VERSION,
+            *(self._arrays[name][: self._size(name)].tobytes() for name in ARRAYS),
+        )
 
     def __setstate__(self, state):
-        if not isinstance(state, dict) or state.get("version") != STATE_VERSION:
+        if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
             raise ValueError(
                 f"The state of this tree is not of version {STATE_VERSION}; "
                 f"it was written by another release."
             )
+        if len(state) != 1 + len(ARRAYS):
+            raise ValueError("The state of this tree is damaged: its arrays.")
         arrays = {}
-        for name, template in self._arrays.items():
-            data = state["arrays"][name]
+        for data, name in zip(state[1:], ARRAYS, strict=True):
+            template = self._arrays[name]
             shape = (-1, *template.shape[1:])
             if not isinstance(data, bytes) or len(data) % _row_bytes(template):
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
@@ -663,15 +673,14 @@ cdef class Tree:
         for name, array in arrays.items():
             if len(array) != count and name != "ordinals":
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
-        if not (
-            count > 0
-            and _are_nodes(arrays, self.n_features)
-            and _are_branches(arrays)
-        ):
+        if not (_are_nodes_of_tree(arrays, self.n_features) and _are_branches(arrays)):
             raise ValueError("The state of this tree is damaged: its nodes.")
+        counts = arrays["counts"]
+        if not (np.isfinite(counts).all() and (counts >= 0.0).all()):
+            raise ValueError("The state of this tree is damaged: 'counts'.")
         self.node_count = count
         self.n_ordinals = len(arrays["ordinals"])
-        self.max_depth = int(state["deepest"])
+        self.max_depth = arrays["depth"].max()
         self._value = None
         self._hold(arrays)
 
@@ -680,32 +689,51 @@ def _row_bytes(array):
     return array.itemsize * int(np.prod(array.shape[1:]))
 
 
-def _are_nodes(arrays, n_features):
-    # Whether routing stays inside the arrays and comes to an end.
-    nodes, branching = arrays["nodes"], arrays["branching"]
-    count = len(nodes)
-    ids = np.arange(count)
-    leaf = nodes["feature"] < 0
-    left, n_children = nodes["left"].astype(np.int64), branching["n_children"]
-    return (
-        np.all(nodes["feature"] < n_features)
-        and np.all(left[leaf] == ids[leaf])
+def _are_nodes_of_tree(arrays, n_features):
+    # Every node but the root is a child of the node that it calls its parent.
+    nodes = arrays["nodes"]
+    parent = arrays["parent"]
+    depth = arrays["depth"]
+    n_children = arrays["branching"]["n_children"]
+    nominal = arrays["branching"]["first"] >= 0
+    ids = np.arange(len(nodes))
+    leaf = nodes["feature"] == UNDEFINED
+    split = np.flatnonzero(~leaf)
+    left = nodes["left"][split].astype(np.intp)
+    if not (
+        len(nodes) > 0
+        and np.all(nodes["left"][leaf] == ids[leaf])
         and np.all(np.isposinf(nodes["threshold"][leaf]))
-        and np.all(left[~leaf] > ids[~leaf])
-        and np.all((left + n_children)[~leaf] <= count)
-        and np.all((n_children == 0) == leaf)
-        and np.all(n_children[~leaf] >= 2)
-        and arrays["parent"][0] == -1
-        and np.all(arrays["parent"][1:] >= 0)
-        and np.all(arrays["parent"] < ids)
+        and np.array_equal(np.isnan(nodes["threshold"][split]), nominal[split])
+        and not np.isneginf(nodes["threshold"][split]).any()
+        and np.all(nodes["feature"][split] >= 0)
+        and np.all(nodes["feature"][split] < n_features)
+        and np.all(left > split)
+        and not n_children[leaf].any()
+        and np.all(n_children[split] >= 2)
+        and np.all(n_children[split][~nominal[split]] == 2)
+        and n_children.sum(dtype=np.int64) == len(nodes) - 1
+    ):
+        return False
+    above = np.repeat(split, n_children[split])
+    place = np.arange(len(above)) - np.repeat(
+        np.cumsum(n_children[split]) - n_children[split], n_children[split]
+    )
+    children = nodes["left"][above].astype(np.intp) + place
+    return bool(
+        np.array_equal(np.sort(children), ids[1:])
+        and parent[0] == -1
+        and depth[0] == 0
+        and np.array_equal(parent[children], above)
+        and np.array_equal(depth[1:], depth[parent[1:]] + 1)
     )
 
 
 def _are_branches(arrays):
     # Whether the ordinals of every nominal test are there and lead to its children.
     branching = arrays["branching"]
-    nominal = branching["first"] >= 0
-    if np.any(branching["n_children"][~nominal] > 2):
+    nominal = (branching["first"] >= 0) & (branching["n_children"] > 0)
+    if np.any((branching["first"] >= 0) != nominal):
         return False
     owned = branching[nominal]
     first, n_codes = owned["first"].astype(np.int64), owned["n_codes"]

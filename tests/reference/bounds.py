@@ -527,7 +527,8 @@ class GTest:
                     expected = parent[c] * sum(child) / n
                     G += 2.0 * observed * math.log(observed / expected)
         present = sum(c > 0 for c in parent)
-        p = float(stats.chi2(present - 1).sf(G))
+        freedom = (present - 1) * (len(children) - 1)
+        p = float(stats.chi2(freedom).sf(G))
         j = facts["attempt"]
         expected = facts["n_tests"] * p * j * (j + 1) / 2
         return expected < self.delta, {**evidence, "confidence": expected}

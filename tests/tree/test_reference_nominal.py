@@ -172,7 +172,7 @@ def assert_same(tree, node, i=0):
 
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems())
 def test_same_tree(case, criterion, problem):
     # the reference has no exact test of tables larger than 2 x r
