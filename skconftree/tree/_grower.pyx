@@ -22,6 +22,7 @@ from skconftree.tree._leaf_state cimport (
 cdef enum:
     BOUNDARY = 1024     # rows
 
+cdef float64_t SAME = 1e-12     # log scores this close are a tie
 cdef float64_t TRUST = 20.0     # rows that the parent's experience is worth
 
 STATE_VERSION = 1
@@ -348,12 +349,18 @@ cdef class Grower:
             node = self.tree.parent[node]
 
     cdef bint _score(self, Leaf* leaf, const float32_t* x) noexcept nogil:
+        cdef float64_t peak
         cdef intp_t c
         if not self.bayes.score(leaf, x, self.places, self.scores):
             return False
         if self.class_weight != NULL:
             for c in range(self.policy.n_classes):
                 self.scores[c] += self.log_weight[c]
+        # a rounding decides nothing, here or in the exponentials taken later
+        peak = self.scores[self._best_score()]
+        for c in range(self.policy.n_classes):
+            if self.scores[c] > peak - SAME:
+                self.scores[c] = peak
         return True
 
     cdef intp_t _best_score(self) noexcept nogil:
