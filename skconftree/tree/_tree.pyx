@@ -635,7 +635,7 @@ cdef class Tree:
             nodes["feature"][split],
             weights=decrease[split],
             minlength=self.n_features,
-        )
+        ).astype(np.float64)    # whole numbers if there is no split
         total = importances.sum()
         return importances / total if total > 0.0 else importances
 
