@@ -86,7 +86,7 @@ def _cut_box(box, test, end):
     return box
 
 
-class _Grower:
+class Grower:
     def __init__(
         self,
         X,
@@ -131,7 +131,7 @@ class _Grower:
         self.min_weight_leaf = rules["min_weight_fraction_leaf"] * self.total_reweighted
 
     def counts_of(self, rows):
-        return np.array([self.w[rows][self.y[rows] == k].sum() for k in range(self.K)])
+        return np.bincount(self.y[rows], self.w[rows], self.K)
 
     def weight_of(self, labelled, unlabelled, box):
         """W of a node: rows, or the share of the root's volume."""
@@ -270,7 +270,7 @@ class _Grower:
     def _ask_evidence(self, node, tests, facts):
         logs = [self.bound.log_evidence(facts, t.bound_counts) for t in tests]
         own = [t.feature for t in tests]
-        log_weights = [-math.log(len(set(own))) - math.log(own.count(f)) for f in own]
+        log_weights = self.log_weights(own)
         terms = [a + b for a, b in zip(logs, log_weights, strict=True)]
         top = max(terms)
         log_mean = top + math.log(sum(math.exp(t - top) for t in terms))
@@ -286,6 +286,11 @@ class _Grower:
         )
         accepted, confidence = self.bound.decide(facts, log_mean)
         return tests[best], accepted, {"confidence": confidence}
+
+    def log_weights(self, features):
+        """Uniform over attributes, then over the tests of an attribute."""
+        n_features = len(set(features))
+        return [-math.log(n_features) - math.log(features.count(f)) for f in features]
 
     def improvement(self, node, test):
         n = sum(map(sum, test.counts))
@@ -373,7 +378,7 @@ def grow(
             return max(math.ceil(value * weight), smallest)
         return value
 
-    grower = _Grower(
+    grower = Grower(
         X,
         y,
         n_classes,
@@ -402,3 +407,18 @@ def grow(
         grower.grow_best_first(root, max_leaf_nodes)
     root.ambiguous = grower.ambiguous
     return root
+
+
+def assert_same_evidence(found, expected, where):
+    """Compare stored evidence with the fields that the reference knows."""
+    for name, value in expected.items():
+        if name == "rival_feature" or math.isnan(value):
+            continue
+        assert math.isclose(found[name], value, rel_tol=1e-7, abs_tol=1e-9), (
+            f"{name} is {found[name]}, not {value}; {where}"
+        )
+    rival_is_no_split = math.isclose(
+        expected.get("rival_score", math.nan), found["parent_limit"], abs_tol=1e-9
+    )
+    if "rival_feature" in expected and not rival_is_no_split:
+        assert found["rival_feature"] == expected["rival_feature"], where
