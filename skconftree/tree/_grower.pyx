@@ -173,8 +173,9 @@ cdef class Grower:
                 for side in range(2):
                     f = self.tree.nodes[node].left + side
                     boxes[f] = boxes[node]
-                    boxes[f, self.tree.nodes[node].feature, 1 - side] = (
-                        self.tree.nodes[node].threshold
+                    _cut_box(
+                        &boxes[f, 0, 0], self.tree.nodes[node].feature,
+                        self.tree.nodes[node].threshold, side,
                     )
                 continue
             leaf = self.leaves[node]
@@ -560,7 +561,7 @@ cdef class Grower:
             if child.box == NULL:
                 return False
             memcpy(child.box, leaf.box, 2 * d * sizeof(float64_t))
-            child.box[2 * split.feature + 1 - side] = split.threshold
+            _cut_box(child.box, split.feature, split.threshold, side)
         return True
 
     cdef int _reserve(self, intp_t n_nodes) except -1:
@@ -717,3 +718,11 @@ cdef void _pass_on_hits(const Leaf* leaf, Leaf* child) noexcept nogil:
     cdef float64_t scale = 1.0 if most <= TRUST else TRUST / most
     child.hits[0] = leaf.hits[0] * scale
     child.hits[1] = leaf.hits[1] * scale
+
+
+cdef void _cut_box(
+    float64_t* box, intp_t feature, float64_t threshold, intp_t side
+) noexcept nogil:
+    # Rows may lie outside the root's box, and so may a cut between them.
+    cdef float64_t* limits = box + 2 * feature
+    limits[1 - side] = min(max(threshold, limits[0]), limits[1])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .criteria import phi
-from .tree import Candidate, Grower, _cut_box, cut_between
+from .tree import Candidate, Grower, cut_box, cut_between
 
 FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past
 MAX_BINS = 32
@@ -192,7 +192,8 @@ class OnlineTree(Grower):
             leaf.depth,
             leaf.box,
         )
-        split = self.examine(looked_at)
+        # where W is a volume, leaves outside the box have none
+        split = self.examine(looked_at) if looked_at.pool > 0 else None
         if split is None:
             return
         self.part(leaf, split)
@@ -212,7 +213,7 @@ class OnlineTree(Grower):
                 leaf.depth + 1,
                 [row for row, here in zip(leaf.rows, side, strict=True) if here],
                 leaf.pool_rows[pool_side],
-                _cut_box(leaf.box, split, end),
+                cut_box(leaf.box, split, end),
             )
             for side, pool_side, end in ((left, pool_left, 1), (~left, ~pool_left, 0))
         )

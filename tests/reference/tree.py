@@ -79,10 +79,10 @@ def as_bound_sees(counts, weight):
     return [float(c) for c in (counts * (weight / total) if total > 0 else counts)]
 
 
-def _cut_box(box, test, end):
+def cut_box(box, test, end):
     """Limits of the left child (end=1) or the right one (end=0)."""
     box = box.copy()
-    box[test.feature, end] = test.threshold
+    box[test.feature, end] = np.clip(test.threshold, *box[test.feature])
     return box
 
 
@@ -190,8 +190,8 @@ class Grower:
 
     def _count(self, node, test):
         for side, pool_side, box in (
-            (test.goes_left, test.pool_goes_left, _cut_box(node.box, test, 1)),
-            (~test.goes_left, ~test.pool_goes_left, _cut_box(node.box, test, 0)),
+            (test.goes_left, test.pool_goes_left, cut_box(node.box, test, 1)),
+            (~test.goes_left, ~test.pool_goes_left, cut_box(node.box, test, 0)),
         ):
             raw = self.counts_of(node.rows[side])
             weight = float(raw.sum())
@@ -307,13 +307,13 @@ class Grower:
             node.rows[left],
             node.pool_rows[pool_left],
             node.depth + 1,
-            _cut_box(node.box, node.split, 1),
+            cut_box(node.box, node.split, 1),
         )
         node.right = self.make_node(
             node.rows[~left],
             node.pool_rows[~pool_left],
             node.depth + 1,
-            _cut_box(node.box, node.split, 0),
+            cut_box(node.box, node.split, 0),
         )
 
     def grow_depth_first(self, node):
