@@ -114,3 +114,38 @@ def test_same_tree(case, data):
     found, expected = grow_both(case, criterion, stream, class_weight, **growth)
     assume(not expected.ambiguous)
     assert_same(found, expected)
+
+
+# Longer streams, on which the published systems really grow: case, criterion, rows,
+# features, weight of every row, leaves at least.
+GROWING = [
+    ("credible", "entropy", 120, ["continuous", "ties"], 1.0, 3),
+    ("credible-perks", "gini", 120, ["continuous", "ties"], 1.0, 4),
+    ("credible-volume", "kearns_mansour", 120, ["continuous"], 1.0, 3),
+    ("possibilistic", "entropy", 60, ["continuous"], 1.0, 4),
+    ("hoeffding", "gini", 120, ["continuous", "ties"], 40.0, 3),
+    ("mcdiarmid", "gini", 120, ["continuous", "ties"], 4000.0, 3),
+    ("derosa", "gini", 120, ["continuous", "ties"], 1.0, 3),
+    ("derosa-paper", "gini", 120, ["continuous", "ties"], 30000.0, 3),
+    ("derosa-tight", "entropy", 120, ["continuous", "ties"], 1e6, 2),
+    ("derosa-anytime", "gini", 120, ["continuous", "ties"], 3000.0, 3),
+    ("evalue", "gini", 300, ["continuous", "ties", "constant"], 1.0, 3),
+    ("evalue-criterion", "gini", 300, ["continuous", "ties"], 1.0, 4),
+    ("bayes_factor", "entropy", 150, ["continuous", "ties"], 1.0, 4),
+    ("gtest", "gini", 150, ["continuous", "ties"], 1.0, 4),
+    ("chi2-tests", "gini", 150, ["continuous", "ties"], 1.0, 4),
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "criterion", "n_rows", "kinds", "weight", "n_leaves"), GROWING
+)
+def test_published_trees_grow(case, criterion, n_rows, kinds, weight, n_leaves):
+    """Otherwise the test above might compare leaves with leaves."""
+    stream = make_stream(
+        seed=4, n_rows=n_rows, n_classes=3, kinds=kinds, signal=2.0, n_pool=60
+    )
+    stream.weight = np.full(n_rows, weight)
+    found, expected = grow_both(case, criterion, stream)
+    assert_same(found, expected)
+    assert found.n_leaves >= n_leaves
