@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .criteria import phi
-from .tree import Candidate, Grower, cut_box, cut_between
+from .tree import Grower, cut_between
 
 FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past
 MAX_BINS = 32
@@ -28,6 +28,7 @@ class OnlineNode:
     rows: list  # all it holds, in the order of arrival
     n_inherited: int
     pool_rows: np.ndarray
+    volume: float
     box: np.ndarray
     attempt: int = 0
     n_examined: float = 0.0  # weight of its own rows when it was last examined
@@ -109,6 +110,8 @@ class OnlineTree(Grower):
                 "min_weight_fraction_leaf": min_weight_fraction_leaf,
                 "min_impurity_decrease": min_impurity_decrease,
             },
+            nominal=(),
+            multiway=False,
         )
         self.counts_every_row = counts_every_row
         self.examines_children = examines_children
@@ -122,11 +125,11 @@ class OnlineTree(Grower):
                 [self.X_pool.min(axis=0), self.X_pool.max(axis=0)]
             ).astype(float)
         self.nodes = []
-        self.add_node(-1, 0, [], np.arange(len(self.X_pool)), self.root_box)
+        self.add_node(-1, 0, [], np.arange(len(self.X_pool)), 1.0, self.root_box)
 
-    def add_node(self, parent, depth, rows, pool_rows, box):
+    def add_node(self, parent, depth, rows, pool_rows, volume, box):
         node = OnlineNode(
-            len(self.nodes), parent, depth, rows, len(rows), pool_rows, box
+            len(self.nodes), parent, depth, rows, len(rows), pool_rows, volume, box
         )
         self.nodes.append(node)
         if self.fixes_cuts and rows:
@@ -186,12 +189,11 @@ class OnlineTree(Grower):
         leaf.attempt += 1
         leaf.n_examined = self.weight_at(self.fresh(leaf))
         self.leaf = leaf
-        looked_at = self.make_node(
-            np.array(self.evidence(leaf), dtype=int),
-            leaf.pool_rows,
-            leaf.depth,
-            leaf.box,
-        )
+        rows = np.array(self.evidence(leaf), dtype=int)
+        pool = leaf.volume
+        if self.pool_weight != "volume":
+            pool = self.weight_at(rows) + len(leaf.pool_rows)
+        looked_at = self.make_node(rows, leaf.pool_rows, leaf.depth, pool, leaf.box)
         # where W is a volume, leaves outside the box have none
         split = self.examine(looked_at) if looked_at.pool > 0 else None
         if split is None:
@@ -205,18 +207,19 @@ class OnlineTree(Grower):
     def part(self, leaf, split):
         leaf.split = split
         feature, threshold = split.feature, split.threshold
-        left = self.X[leaf.rows, feature].astype(float) <= threshold
-        pool_left = self.X_pool[leaf.pool_rows, feature].astype(float) <= threshold
-        leaf.left, leaf.right = (
-            self.add_node(
-                leaf.number,
-                leaf.depth + 1,
-                [row for row, here in zip(leaf.rows, side, strict=True) if here],
-                leaf.pool_rows[pool_side],
-                cut_box(leaf.box, split, end),
+        goes_right = self.X[leaf.rows, feature].astype(float) > threshold
+        pool_goes_right = self.X_pool[leaf.pool_rows, feature].astype(float) > threshold
+        children = []
+        for side in (0, 1):
+            box = leaf.box.copy()
+            box[feature, 1 - side] = np.clip(threshold, *box[feature])
+            rows = np.array(leaf.rows)[goes_right == side].tolist()
+            pool_rows = leaf.pool_rows[pool_goes_right == side]
+            volume = split.test.pool[side]
+            children.append(
+                self.add_node(leaf.number, leaf.depth + 1, rows, pool_rows, volume, box)
             )
-            for side, pool_side, end in ((left, pool_left, 1), (~left, ~pool_left, 0))
-        )
+        leaf.left, leaf.right = children
 
     # -- what the batch reference asks ---------------------------------------------
 
@@ -224,39 +227,25 @@ class OnlineTree(Grower):
         facts = super().facts_of(node, n_tests)
         facts["n_fresh"] = self.weight_at(self.fresh(self.leaf))
         facts["attempt"] = self.leaf.attempt
-        if self.fixes_cuts:
-            facts["n_tests"] = float(sum(map(len, self.leaf.cuts)))
         return facts
 
+    def numeric_tests(self, node, feature):
+        if not self.fixes_cuts:
+            return super().numeric_tests(node, feature)
+        x = self.X[node.rows, feature].astype(float)
+        pool_x = self.X_pool[node.pool_rows, feature].astype(float)
+        cuts = self.leaf.cuts[feature] if self.leaf.cuts else []
+        return [self.numeric_test(node, feature, x, pool_x, cut, None) for cut in cuts]
+
     def candidates(self, node):
-        if not self.fixes_cuts:
-            return super().candidates(node)
-        result = []
-        for feature, cuts in enumerate(self.leaf.cuts or []):
-            for threshold in cuts:
-                test = Candidate(
-                    feature=feature,
-                    threshold=threshold,
-                    goes_left=self.X[node.rows, feature] <= threshold,
-                    pool_goes_left=self.X_pool[node.pool_rows, feature] <= threshold,
-                )
-                self._count(node, test)
-                heavy = min(test.weights) >= self.rules["min_samples_leaf"]
-                if heavy and min(map(sum, test.counts)) >= self.min_weight_leaf:
-                    result.append(test)
-        return result
+        result, compared = super().candidates(node)
+        if self.fixes_cuts and self.leaf.cuts:
+            # every cut has its weight, even if it parts nothing
+            compared = {f: len(cuts) for f, cuts in enumerate(self.leaf.cuts) if cuts}
+        return result, compared
 
-    def log_weights(self, features):
-        """Every cut has its weight, even if it parts nothing."""
-        if not self.fixes_cuts:
-            return super().log_weights(features)
-        n_features = sum(len(cuts) > 0 for cuts in self.leaf.cuts)
-        return [
-            -math.log(n_features) - math.log(len(self.leaf.cuts[f])) for f in features
-        ]
-
-    def _ask_race(self, node, tests, facts):
-        chosen, accepted, evidence = super()._ask_race(node, tests, facts)
+    def _ask_race(self, node, tests, facts, compared):
+        chosen, accepted, evidence = super()._ask_race(node, tests, facts, compared)
         radius = evidence.get("radius", math.inf)
         if self.tie_threshold > 0.0 and radius <= self.tie_threshold:
             no_split = phi(self.criterion, facts["counts"])

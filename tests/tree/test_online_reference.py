@@ -98,7 +98,12 @@ GROWTH = {
 @settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_same_tree(case, data):
-    criteria = [c for name, c in PAIRS if name == case] or ["gini", "entropy", "gain_ratio", "ec2"]
+    criteria = [c for name, c in PAIRS if name == case] or [
+        "gini",
+        "entropy",
+        "gain_ratio",
+        "ec2",
+    ]
     criterion = data.draw(st.sampled_from(criteria), label="criterion")
     fixed = family(case, FIXED_CUTS)
     stream = data.draw(streams(max_rows=70 if fixed else 30), label="stream")
