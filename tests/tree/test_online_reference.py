@@ -1,4 +1,4 @@
-"""partial_fit grows what a slow, obvious tree grows that looks at every row, node for node.
+"""partial_fit grows what a slow, obvious tree grows, node for node.
 
 With leaf_memory="rows" the published online algorithms are reproduced exactly: Update
 of BOCT with its recursion and its rows without label (A3), O-PiTree (B5), the race of
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from reference.cases import CASES, PAIRS, settings_of
 from reference.online import OnlineTree
-from reference.streams import Stream, learn, make_stream, streams
+from reference.streams import learn, make_stream, streams
 from reference.tree import assert_same_evidence
 
 from skconftree import ConfidenceTreeClassifier
