@@ -1,5 +1,7 @@
 """The only file that touches private parts of scikit-learn."""
 
+from inspect import signature
+
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.tree import DecisionTreeClassifier
@@ -24,9 +26,33 @@ __all__ = [
     "StrOptions",
     "_check_sample_weight",
     "_fit_context",
+    "check_row_weights",
     "make_sklearn_tree",
     "validate_parameter_constraints",
 ]
+
+# Where zero weights are not allowed by default, this parameter allows them.
+_ZEROS = "allow_all_zero_weights"
+_ALLOW_ZEROS = (
+    {_ZEROS: True} if _ZEROS in signature(_check_sample_weight).parameters else {}
+)
+
+
+def check_row_weights(sample_weight, X):
+    """Check the weights of some rows of a stream, all of which may be 0.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,)
+    X : ndarray of shape (n_rows, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), float64
+    """
+    return _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True, **_ALLOW_ZEROS
+    )
 
 
 def make_sklearn_tree(nodes, values, *, max_depth, n_features, classes, parameters):

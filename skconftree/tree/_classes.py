@@ -19,6 +19,7 @@ from .._compat import (
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import resolve_bound
+from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._export import feature_labels
@@ -113,7 +114,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         With ``pruning="auto"`` None is what the bound recommends. Ignored without
         pruning.
-    grace_period : int or float, default=200
+    grace_period : int or float, default=100
         Weight of the rows that a leaf sees in `partial_fit` before it is examined
         for the first time, and between two examinations.
     tie_threshold : float, default=0.0
@@ -126,7 +127,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         - ``"histogram"``: class counts in at most 32 bins a feature, whose limits
           are set when the leaf is young,
         - ``"gaussian"``: mean and variance of each feature in each class,
-        - ``"auto"``: rows while there are few, then a histogram.
+        - ``"auto"``: rows while there are few (up to 8192 values, but at least 128
+          and at most 512 rows), then a histogram.
     max_bytes : int or None, default=None
         Memory that `partial_fit` may use, by `n_bytes_`, at least 65536. It is
         looked at after every 1,024 rows: leaves with the fewest errors to save then
@@ -136,6 +138,11 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         Bayes over what they remember (``"nb"``), or by whichever has predicted more
         of their rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after `fit`
         and ``"nba"`` in `partial_fit`.
+    drift : {"ddm"}, DDM object or None, default=None
+        What `partial_fit` does when the concept changes. None: a split is never
+        removed. A detector watches the errors of the tree; from its warning on a
+        second tree learns beside the first and takes its place when the detector
+        reports a drift.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
@@ -166,6 +173,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
         Number of rows learnt.
+    n_drifts_ : int
+        Drifts found by `drift`, each of which replaced the tree.
     n_bytes_ : int
         Bytes that the tree and the memories of its leaves take.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
@@ -234,6 +243,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
         "max_bytes": [Interval(Integral, MIN_BYTES, None, closed="left"), None],
         "leaf_prediction": [StrOptions({"auto", "majority", "nb", "nba"})],
+        "drift": [StrOptions({"ddm"}), DDM, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }
@@ -254,11 +264,12 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         min_impurity_decrease=0.0,
         pruning="auto",
         pruning_confidence=None,
-        grace_period=200,
+        grace_period=100,
         tie_threshold=0.0,
         leaf_memory="auto",
         max_bytes=None,
         leaf_prediction="auto",
+        drift=None,
         class_weight=None,
         random_state=None,
     ):
@@ -280,6 +291,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         self.leaf_memory = leaf_memory
         self.max_bytes = max_bytes
         self.leaf_prediction = leaf_prediction
+        self.drift = drift
         self.class_weight = class_weight
         self.random_state = random_state
 

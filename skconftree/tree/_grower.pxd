@@ -6,6 +6,7 @@
 # into chunks cannot matter. What concerns the whole tree (signals, the memory limit)
 # happens when the number of rows is a multiple of BOUNDARY.
 
+from skconftree.drift._ddm cimport DDMKernel
 from skconftree.tree._bayes cimport NaiveBayes
 from skconftree.tree._leaf cimport Leaf, Policy
 from skconftree.tree._leaf_splitter cimport LeafSplitter
@@ -24,7 +25,7 @@ cdef enum Prediction:
 cdef class Grower:
     cdef readonly Tree tree
     cdef readonly dict recipe           # what it was made from
-    cdef object restore
+    cdef object make
     cdef readonly intp_t n_rows_seen
     cdef readonly float64_t weight_seen
     cdef LeafSplitter splitter
@@ -45,6 +46,9 @@ cdef class Grower:
     cdef float64_t min_seen_fraction
     cdef intp_t max_bytes               # -1 = no limit
     cdef readonly bint full             # no further splits fit into max_bytes
+
+    cdef readonly DDMKernel detector    # of drifts, or None
+    cdef readonly Grower background     # learns since a warning, or None
 
     cdef int32_t* places                # [n_features] bins of the row
     cdef float64_t* scores              # [n_classes]
@@ -72,3 +76,7 @@ cdef class Grower:
     ) noexcept nogil
     cdef int _reserve(self, intp_t n_nodes) except -1
     cdef int _at_boundary(self) except -1
+    cdef int _watch(
+        self, bint error, const float32_t* x, label_t y, float64_t weight
+    ) except -1 nogil
+    cdef int _become(self, Grower other) except -1

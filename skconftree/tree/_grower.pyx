@@ -8,6 +8,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport Bound
+from skconftree.drift._ddm cimport DRIFT, STABLE, DDMKernel
 from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._histogram cimport find_bins
 from skconftree.tree._leaf cimport (
@@ -45,14 +46,17 @@ cdef class Grower:
         Rows without label.
     box : ndarray of shape (n_features, 2), float64, or None
         Limits of the features, if the weight of a leaf is its volume.
-    restore : callable
-        Makes the grower again from tree, recipe and state.
+    detector : DDMKernel or None
+        Watches the errors. On a warning a second tree starts to learn, on a drift
+        it takes the place of the first.
+    make : callable
+        Makes a grower from a tree, a recipe and, if given, a state.
     """
 
     def __init__(
         self, Tree tree, Criterion criterion, Bound bound, dict recipe, dict options,
         const float64_t[::1] class_weight, const float32_t[:, ::1] pool,
-        const float64_t[:, ::1] box, restore,
+        const float64_t[:, ::1] box, DDMKernel detector, make,
     ):
         cdef intp_t d = tree.n_features
         cdef intp_t K = tree.n_classes
@@ -60,7 +64,8 @@ cdef class Grower:
         self.tree = tree
         tree.criterion = criterion
         self.recipe = recipe
-        self.restore = restore
+        self.detector = detector
+        self.make = make
         self.splitter = LeafSplitter(
             d, criterion, bound, options, class_weight, pool, box
         )
@@ -236,15 +241,21 @@ cdef class Grower:
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t i
+        cdef intp_t guess
+        cdef intp_t* out = NULL
         cdef float64_t w = 1.0
+        if foretold is not None or self.detector is not None:
+            out = &guess
         self.tree.stale = True
         with nogil:
             for i in range(n):
                 if weight is not None:
                     w = weight[i]
-                self.learn_row(
-                    &X[i, 0], y[i], w, &foretold[i] if foretold is not None else NULL
-                )
+                self.learn_row(&X[i, 0], y[i], w, out)
+                if foretold is not None:
+                    foretold[i] = guess
+                if self.detector is not None and w > 0.0:
+                    self._watch(guess != y[i], &X[i, 0], y[i], w)
                 if self.n_rows_seen % BOUNDARY == 0:
                     with gil:
                         self._at_boundary()
@@ -273,7 +284,7 @@ cdef class Grower:
             foretold[0] = by_majority
             if scored and self._trusts_bayes(leaf):
                 foretold[0] = by_bayes
-        if scored:
+        if scored and judging:
             leaf.hits[0] += weight * (by_majority == y)
             leaf.hits[1] += weight * (by_bayes == y)
         if weight == 0.0:
@@ -560,6 +571,48 @@ cdef class Grower:
             self.room = room
         return 0
 
+    # -- drift --------------------------------------------------------------------
+
+    cdef int _watch(
+        self, bint error, const float32_t* x, label_t y, float64_t weight
+    ) except -1 nogil:
+        # Between a warning and what follows it a second tree learns the same rows.
+        cdef int state = self.detector.update(error)
+        if state == STABLE:
+            if self.background is not None:
+                with gil:
+                    self.background = None
+            return 0
+        if self.background is None:
+            with gil:
+                self.background = self._sapling()
+        self.background.learn_row(x, y, weight, NULL)
+        if state == DRIFT:
+            with gil:
+                self._become(self.background)
+                self.background = None
+        return 0
+
+    def _sapling(self):
+        # An empty tree of the same kind, which watches nothing.
+        tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
+        tree.plant()
+        grower = self.make(tree, {**self.recipe, "drift": None})
+        grower.open_leaves()
+        return grower
+
+    cdef int _become(self, Grower other) except -1:
+        # Trade trees; the other one, which is given up, gets ours.
+        self.tree, other.tree = other.tree, self.tree
+        self.leaves, other.leaves = other.leaves, self.leaves
+        self.room, other.room = other.room, self.room
+        self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves
+        self.weight_seen = other.weight_seen
+        self.total_weight = other.total_weight
+        self.splitter.whole = other.splitter.whole
+        self.tree.stale = True
+        return 0
+
     # -- the whole tree -----------------------------------------------------------
 
     cdef int _at_boundary(self) except -1:
@@ -576,6 +629,8 @@ cdef class Grower:
         for node in range(self.tree.node_count):
             if self.leaves[node] != NULL:
                 total += leaf_bytes(self.leaves[node], &self.policy)
+        if self.background is not None:
+            total += self.background.n_bytes
         return total
 
     def _limit_memory(self):
@@ -602,7 +657,7 @@ cdef class Grower:
     # -- state --------------------------------------------------------------------
 
     def __reduce__(self):
-        return self.restore, (self.tree, self.recipe, self.__getstate__())
+        return self.make, (self.tree, self.recipe, self.__getstate__())
 
     def __getstate__(self):
         cdef StateWriter writer = StateWriter()
@@ -613,6 +668,7 @@ cdef class Grower:
         return (
             STATE_VERSION, self.n_rows_seen, self.weight_seen, self.total_weight,
             bool(self.full), bool(self.splitter.whole), bytes(writer.data),
+            self.detector, self.background,
         )
 
     def __setstate__(self, state):
@@ -620,14 +676,14 @@ cdef class Grower:
         cdef Leaf* leaf
         cdef intp_t n_pool = 0
         cdef intp_t node
-        if not isinstance(state, tuple) or len(state) != 7 or (
+        if not isinstance(state, tuple) or len(state) != 9 or (
             state[0] != STATE_VERSION
         ):
             raise ValueError(
                 f"The state of this growing tree is not of version {STATE_VERSION}; "
                 f"it was written by another release."
             )
-        _, n_rows_seen, weight_seen, total_weight, full, whole, leaves = state
+        _, n_rows_seen, weight_seen, total_weight, full, whole, leaves = state[:7]
         if self.splitter.pool is not None:
             n_pool = self.splitter.pool.shape[0]
         self._reserve(self.tree.node_count)
@@ -644,6 +700,8 @@ cdef class Grower:
         self.total_weight = float(total_weight)
         self.full = bool(full)
         self.splitter.whole = bool(whole)
+        self.detector = state[7]
+        self.background = state[8]
 
 
 cdef void _pass_on_hits(const Leaf* leaf, Leaf* child) noexcept nogil:

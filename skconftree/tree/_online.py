@@ -8,7 +8,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import validate_data
 
-from .._compat import InvalidParameterError, _check_sample_weight, _fit_context
+from .._compat import InvalidParameterError, _fit_context, check_row_weights
+from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._grower import Grower
@@ -16,14 +17,16 @@ from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
 from ._tree import Tree
 
 MAX_BINS = 32
-ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1, "auto": 256}
+ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
+AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
+AUTO_ROWS = (128, 512)
 FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are fixed
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 TABLES = 4096  # whole counts up to here come from tables
 MIN_BYTES = 65536  # smallest `max_bytes`
 
 
-def make_grower(tree, recipe):
+def make_grower(tree, recipe, state=None):
     """Make the compiled grower of a tree.
 
     Parameters
@@ -31,11 +34,13 @@ def make_grower(tree, recipe):
     tree : Tree
     recipe : dict
         What `make_recipe` gives.
+    state : tuple or None, default=None
+        Of a pickled grower.
 
     Returns
     -------
     Grower
-        Its leaves have no memory yet.
+        Without a state its leaves have no memory yet.
     """
     bound = recipe["bound"]
     n_classes = tree.n_classes
@@ -47,7 +52,7 @@ def make_grower(tree, recipe):
             kernel.score.reserve(TABLES)
         if hasattr(kernel, "tie_threshold"):
             kernel.tie_threshold = recipe["tie_threshold"]
-    return Grower(
+    grower = Grower(
         tree,
         criterion,
         kernel,
@@ -56,14 +61,11 @@ def make_grower(tree, recipe):
         recipe["class_weight"],
         recipe["X_pool"],
         recipe["box"],
-        restore_grower,
+        None if recipe["drift"] is None else recipe["drift"].kernel(),
+        make_grower,
     )
-
-
-def restore_grower(tree, recipe, state):
-    """Make a pickled grower again."""
-    grower = make_grower(tree, recipe)
-    grower.__setstate__(state)
+    if state is not None:
+        grower.__setstate__(state)
     return grower
 
 
@@ -103,7 +105,10 @@ def make_recipe(estimator, n_features, class_weight, X_pool):
     separate = bound is not None and not bound.counts_every_row
     fixed_cuts = bound is not None and bound.fixed_cuts
     memory = estimator.leaf_memory
-    row_limit = ROW_LIMIT[memory]
+    if memory == "auto":
+        row_limit = int(np.clip(AUTO_VALUES // n_features, *AUTO_ROWS))
+    else:
+        row_limit = ROW_LIMIT[memory]
     if fixed_cuts and row_limit > 0:
         row_limit = FIRST_CUTS
     prediction = estimator.leaf_prediction
@@ -154,6 +159,7 @@ def make_recipe(estimator, n_features, class_weight, X_pool):
         "class_weight": class_weight,
         "X_pool": X_pool,
         "box": box,
+        "drift": DDM() if estimator.drift == "ddm" else estimator.drift,
         "options": options,
     }
 
@@ -316,9 +322,7 @@ class OnlineGrowth:
             )
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            weight = check_row_weights(sample_weight, X)
             n_rows = np.count_nonzero(weight)
             if weight.sum() < 0.1 * n_rows:
                 warnings.warn(
@@ -382,6 +386,13 @@ class OnlineGrowth:
 
     def _predicts_by_bayes(self):
         return hasattr(self, "_grower") and self._grower.predicts_by_bayes
+
+    @property
+    def n_drifts_(self):
+        """Drifts found, each of which replaced the tree."""
+        if hasattr(self, "_grower") and self._grower.detector is not None:
+            return self._grower.detector.n_drifts
+        return 0
 
     @property
     def n_bytes_(self):

@@ -23,7 +23,7 @@ EVIDENCE_DTYPE = np.dtype(
 NODE_DTYPE = np.dtype(
     [("threshold", np.float64), ("feature", np.int32), ("left", np.int32)], align=True
 )
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 cdef enum:
     NO_CHILD = -1   # as in scikit-learn
@@ -76,11 +76,18 @@ cdef class Tree:
     """
 
     def __init__(self, intp_t n_features, intp_t n_classes, class_weight=None):
+        if n_features < 1 or n_classes < 1:
+            raise ValueError("A tree needs at least one feature and one class.")
         self.n_features = n_features
         self.n_classes = n_classes
         if class_weight is None:
             class_weight = np.ones(n_classes)
         self.class_weight = np.array(class_weight, dtype=np.float64)
+        if self.class_weight.shape != (n_classes,):
+            raise ValueError(
+                f"class_weight must have shape ({n_classes},), "
+                f"got {self.class_weight.shape}."
+            )
         self.class_weight.flags.writeable = False
         self._arrays = {}
         self.reserve(8)
@@ -450,24 +457,23 @@ cdef class Tree:
 
     def __getstate__(self):
         self.refresh()
-        return {
-            "version": STATE_VERSION,
-            "deepest": self.max_depth,
-            "arrays": {
-                name: array[: self.node_count].tobytes()
-                for name, array in self._arrays.items()
-            },
-        }
+        return (
+            STATE_VERSION,
+            *(array[: self.node_count].tobytes() for array in self._arrays.values()),
+        )
 
     def __setstate__(self, state):
-        if not isinstance(state, dict) or state.get("version") != STATE_VERSION:
+        if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
             raise ValueError(
                 f"The state of this tree is not of version {STATE_VERSION}; "
                 f"it was written by another release."
             )
+        if len(state) != 1 + len(self._arrays):
+            raise ValueError("The state of this tree is damaged: its arrays.")
         arrays = {}
-        for name, template in self._arrays.items():
-            data = state["arrays"][name]
+        for data, (name, template) in zip(
+            state[1:], self._arrays.items(), strict=True
+        ):
             shape = (-1, *template.shape[1:])
             if not isinstance(data, bytes) or len(data) % template[:1].nbytes:
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
@@ -476,23 +482,41 @@ cdef class Tree:
         for name, array in arrays.items():
             if len(array) != count:
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
-        nodes = arrays["nodes"]
-        ids = np.arange(count)
-        leaf = nodes["feature"] < 0
-        valid = (
-            count > 0
-            and np.all(nodes["feature"] < self.n_features)
-            and np.all(nodes["left"][leaf] == ids[leaf])
-            and np.all(np.isposinf(nodes["threshold"][leaf]))
-            and np.all(nodes["left"][~leaf] > ids[~leaf])
-            and np.all(nodes["left"][~leaf] < count - 1)
-            and arrays["parent"][0] == -1
-            and np.all(arrays["parent"][1:] >= 0)
-            and np.all(arrays["parent"] < ids)
-        )
-        if not valid:
+        if not _are_nodes_of_tree(arrays, self.n_features):
             raise ValueError("The state of this tree is damaged: its nodes.")
+        counts = arrays["counts"]
+        if not (np.isfinite(counts).all() and (counts >= 0.0).all()):
+            raise ValueError("The state of this tree is damaged: 'counts'.")
         self.node_count = count
-        self.max_depth = int(state["deepest"])
+        self.max_depth = arrays["depth"].max()
         self._value = None
         self._hold(arrays)
+
+
+def _are_nodes_of_tree(arrays, n_features):
+    # Every node but the root is a child of the node that it calls its parent.
+    nodes = arrays["nodes"]
+    parent = arrays["parent"]
+    depth = arrays["depth"]
+    ids = np.arange(len(nodes))
+    leaf = nodes["feature"] == UNDEFINED
+    split = np.flatnonzero(~leaf)
+    left = nodes["left"][split].astype(np.intp)
+    children = np.concatenate([left, left + 1])
+    if not (
+        len(nodes) > 0
+        and np.all(nodes["left"][leaf] == ids[leaf])
+        and np.all(np.isposinf(nodes["threshold"][leaf]))
+        and np.all(np.isfinite(nodes["threshold"][split]))
+        and np.all(nodes["feature"][split] >= 0)
+        and np.all(nodes["feature"][split] < n_features)
+        and np.all(left > split)
+        and np.array_equal(np.sort(children), ids[1:])
+    ):
+        return False
+    return bool(
+        parent[0] == -1
+        and depth[0] == 0
+        and np.array_equal(parent[children], np.concatenate([split, split]))
+        and np.array_equal(depth[1:], depth[parent[1:]] + 1)
+    )

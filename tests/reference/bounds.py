@@ -525,7 +525,8 @@ class GTest:
                     G += 2.0 * observed * math.log(observed / expected)
         present = sum(c > 0 for c in parent)
         p = float(stats.chi2(present - 1).sf(G))
-        expected = facts["n_tests"] * p
+        j = facts["attempt"]
+        expected = facts["n_tests"] * p * j * (j + 1) / 2
         return expected < self.delta, {**evidence, "confidence": expected}
 
 

@@ -1,12 +1,10 @@
-"""The console script: a confidence tree beside CART on a table."""
+"""``skconftree fit``: a confidence tree beside CART on a table."""
 
 import argparse
 import csv
 import gzip
 import json
 import math
-import os
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -17,18 +15,24 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.multiclass import check_classification_targets
 
 from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.tree import export_text
 
-MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
+from ._common import (
+    MISSING,
+    UserError,
+    add_tree_options,
+    aligned,
+    as_json,
+    duration,
+    make_progress,
+    tree_settings,
+    typed_labels,
+)
+
 INNER_FOLDS = 5
 MOST_ALPHAS = 25
-
-
-class UserError(Exception):
-    """Something the user can mend; its message is the whole output."""
 
 
 class Table(NamedTuple):
@@ -132,20 +136,7 @@ def _labels(values, target):
     for row, value in enumerate(values, start=1):
         if value.strip().lower() in MISSING:
             raise UserError(f"target column {target!r} misses a value in row {row}")
-    labels = np.array([value.strip() for value in values])
-    try:
-        numbers = labels.astype(np.float64)
-    except ValueError:
-        return labels
-    if (numbers == np.rint(numbers)).all():
-        return numbers.astype(np.int64)
-    try:
-        check_classification_targets(numbers)
-    except ValueError as error:
-        raise UserError(
-            f"target column {target!r} holds measurements, not classes"
-        ) from error
-    return labels
+    return typed_labels([value.strip() for value in values], target)
 
 
 # --- comparing ---------------------------------------------------------------
@@ -189,25 +180,6 @@ def compare(table, tree, folds, seed, progress):
 # --- printing ----------------------------------------------------------------
 
 
-def aligned(rows):
-    """Lay out rows of cells: the first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
-
-
-def duration(seconds):
-    """Write a time with three digits or so and its unit."""
-    if seconds < 0.9995:
-        return f"{1e3 * seconds:.{1 if seconds < 0.1 else 0}f} ms"
-    return f"{seconds:.2f} s"
-
-
 def results_table(found):
     """Write the figures of `compare` as an aligned table."""
     rows = [("", "accuracy", "sd", "leaves", "fit time")]
@@ -223,12 +195,6 @@ def results_table(found):
             )
         )
     return aligned(rows)
-
-
-def as_json(value):
-    """Turn a NumPy value into what JSON has; what is not finite becomes null."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def tree_nodes(tree, table):
@@ -262,7 +228,7 @@ def tree_nodes(tree, table):
 
 
 def run_fit(options):
-    """Do ``skconftree fit``."""
+    """Do the command; return the exit code."""
     if options.data is None:
         if options.target is not None:
             raise UserError("--target needs a DATA.csv to look in")
@@ -271,10 +237,7 @@ def run_fit(options):
         raise UserError(f"say which column of {options.data} to predict: --target")
     else:
         table = read_table(options.data, options.target)
-    given = {"delta": options.delta, "criterion": options.criterion}
-    given = {name: value for name, value in given.items() if value is not None}
-    if options.bound is not None:
-        given["bound"] = None if options.bound == "none" else options.bound
+    given = tree_settings(options)
     tree = ConfidenceTreeClassifier(**given, random_state=options.seed)
     counts = np.unique(table.y, return_counts=True)[1]
     if len(counts) < 2:
@@ -288,7 +251,7 @@ def run_fit(options):
         f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
         f"{len(counts)} classes"
     )
-    progress = _progress()
+    progress = make_progress()
     if counts.min() < options.folds:
         progress(f"note: a class has {counts.min()} rows only", last=True)
     with warnings.catch_warnings():
@@ -329,25 +292,7 @@ def run_fit(options):
         f"CART the search included).\n\n{tree!r}\ngrown on all rows, with the evidence "
         f"of each split:\n\n{text}"
     )
-
-
-def _progress():
-    """Return a function that tells on standard error what is going on."""
-    shown = sys.stderr.isatty()
-
-    def tell(message, last=False):
-        if shown:
-            end = "\n" if last and message else ""
-            print(f"\r\x1b[K{message}", end=end, file=sys.stderr, flush=True)
-        elif message:
-            print(message, file=sys.stderr, flush=True)
-
-    return tell
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(2, f"skconftree: error: {message}\n")
+    return 0
 
 
 def _folds(text):
@@ -357,15 +302,8 @@ def _folds(text):
     return value
 
 
-def make_parser():
-    """Describe the command line."""
-    parser = _Parser(
-        prog="skconftree",
-        description="Decision trees that know how sure they are. Without arguments: "
-        "`skconftree fit` on a real set that comes with scikit-learn.",
-    )
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+def add_command(commands):
+    """Describe the command."""
     fit = commands.add_parser(
         "fit",
         help="compare a confidence tree with CART on a table, and print it",
@@ -380,36 +318,11 @@ def make_parser():
         help=".csv or .csv.gz with a header; all columns but the target are numbers",
     )
     fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
-    fit.add_argument(
-        "--bound", metavar="NAME", help="what allows a split; none for plain CART"
-    )
-    fit.add_argument("--delta", type=float, help="the bound's error probability")
-    fit.add_argument("--criterion", metavar="NAME", help="what a split lowers")
+    add_tree_options(fit)
     fit.add_argument(
         "--folds", type=_folds, default=10, metavar="N", help="default: 10"
     )
-    fit.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     fit.add_argument(
         "--json", metavar="FILE", help="write the figures and the tree there too"
     )
-    return parser
-
-
-def main(argv=None):
-    """Run the console script and return its exit code."""
-    argv = sys.argv[1:] if argv is None else argv
-    options = make_parser().parse_args(argv or ["fit"])
-    try:
-        run_fit(options)
-        sys.stdout.flush()
-    except (UserError, ValueError) as error:
-        _progress()("", last=True)
-        print(f"skconftree: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader has gone; keep the interpreter from flushing into the void.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return 0
+    fit.set_defaults(run=run_fit)

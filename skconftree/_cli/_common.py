@@ -1,0 +1,89 @@
+"""What the commands share."""
+
+import math
+import sys
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
+
+
+class UserError(Exception):
+    """Something the user can mend; its message is the whole output."""
+
+
+def typed_labels(texts, target):
+    """Make whole numbers of labels that all are, and refuse measurements."""
+    labels = np.array(texts)
+    try:
+        numbers = labels.astype(np.float64)
+    except ValueError:
+        return labels
+    if (numbers == np.rint(numbers)).all():
+        return numbers.astype(np.int64)
+    try:
+        check_classification_targets(np.tile(numbers, 2))
+    except ValueError as error:
+        raise UserError(
+            f"target column {target!r} holds measurements, not classes"
+        ) from error
+    return labels
+
+
+def add_tree_options(command):
+    """Describe the settings of the tree."""
+    command.add_argument(
+        "--bound", metavar="NAME", help="what allows a split; none for plain CART"
+    )
+    command.add_argument("--delta", type=float, help="the bound's error probability")
+    command.add_argument("--criterion", metavar="NAME", help="what a split lowers")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+
+
+def tree_settings(options):
+    """Parameters that were given, the seed aside."""
+    given = {"delta": options.delta, "criterion": options.criterion}
+    given = {name: value for name, value in given.items() if value is not None}
+    if options.bound is not None:
+        given["bound"] = None if options.bound == "none" else options.bound
+    return given
+
+
+def aligned(rows):
+    """Lay out rows of cells: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def duration(seconds):
+    """Write a time with three digits or so and its unit."""
+    if seconds < 0.9995:
+        return f"{1e3 * seconds:.{1 if seconds < 0.1 else 0}f} ms"
+    return f"{seconds:.2f} s"
+
+
+def as_json(value):
+    """Turn a NumPy value into what JSON has; what is not finite becomes null."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def make_progress():
+    """Return a function that tells on standard error what is going on."""
+    shown = sys.stderr.isatty()
+
+    def tell(message, last=False):
+        if shown:
+            end = "\n" if last and message else ""
+            print(f"\r\x1b[K{message}", end=end, file=sys.stderr, flush=True)
+        elif message:
+            print(message, file=sys.stderr, flush=True)
+
+    return tell

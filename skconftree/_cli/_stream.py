@@ -1,0 +1,275 @@
+"""``skconftree stream``: test a tree on every row of a table, then let it learn it."""
+
+import argparse
+import dataclasses
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from skconftree import __version__
+
+from . import _checkpoint
+from ._common import (
+    UserError,
+    add_tree_options,
+    aligned,
+    as_json,
+    duration,
+    make_progress,
+)
+from ._run import Run
+from ._streams import open_stream
+
+
+class Stop:
+    """Lets a run end after the rows in hand when it is interrupted or terminated.
+
+    A second signal of the kind acts at once.
+    """
+
+    def __init__(self):
+        self.signal = None
+        self._before = {}
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *error):
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number, frame):
+        self.signal = signal.Signals(number)
+        signal.signal(number, self._before[number])
+
+
+class Ticker:
+    """Says now and then how far a run is: often on a terminal, else rarely."""
+
+    def __init__(self, run):
+        self._run = run
+        self._tell = make_progress()
+        self._pause = 0.2 if sys.stderr.isatty() else 10.0
+        self._start = self._last = time.monotonic()
+
+    def tick(self, last=False):
+        """Tell, if it is time to, or the last word."""
+        now = time.monotonic()
+        if not last and now - self._last < self._pause:
+            return
+        self._last = now
+        run = self._run
+        record = run.evaluator.report()
+        speed = (run.n_rows - run.resumed_at) / max(now - self._start, 1e-9)
+        self._tell(
+            f"{run.n_rows} rows, accuracy {percent(record.accuracy)}, "
+            f"{record.n_leaves} leaves, {speed:.0f} rows/s",
+            last=last,
+        )
+
+
+def run_stream(options):
+    """Do the command; return the exit code."""
+    if options.output is not None:
+        _checkpoint.check_writable(options.output)
+        if os.path.exists(options.output) and not options.resume:
+            raise UserError(
+                f"{options.output} exists: go on with it by --resume, or remove it"
+            )
+    elif options.resume:
+        raise UserError("--resume needs --output, the model to go on with")
+    with open_stream(options.data, options.target) as stream:
+        run = Run(options, stream)
+        ticker = Ticker(run)
+        with Stop() as stop:
+            try:
+                _learn(run, stop, ticker)
+            except (UserError, ValueError) as error:
+                run.save()
+                raise UserError(_told(error, run)) from error
+            run.save()
+    ticker.tick(last=True)
+    record = run.evaluator.report()
+    if options.json is not None:
+        _write_json(run, record)
+    print(_summary(run, record))
+    if stop.signal is None:
+        return 0
+    print(
+        f"skconftree: stopped by {stop.signal.name} after row {run.n_rows}"
+        + _saved(run, "; --resume goes on"),
+        file=sys.stderr,
+    )
+    return 128 + stop.signal
+
+
+def _learn(run, stop, ticker):
+    every = run.options.checkpoint_every
+    for piece in run.stream.pieces(run.options.chunk_size):
+        before = run.n_rows
+        run.learn(piece)
+        if run.n_rows // every > before // every:
+            run.save()
+        ticker.tick()
+        if stop.signal is not None:
+            return
+
+
+def _told(error, run):
+    if not run.n_rows:
+        return str(error)
+    return f"{error} (the {run.n_rows} rows before are learnt{_saved(run)})"
+
+
+def _saved(run, hint=""):
+    path = run.options.output
+    return "" if path is None or not run.n_rows else f", saved in {path}{hint}"
+
+
+# --- printing ----------------------------------------------------------------
+
+
+def percent(share):
+    """Write a share."""
+    return f"{100 * share:.2f} %"
+
+
+def _summary(run, record):
+    rows = [
+        ("", "accuracy", "kappa"),
+        ("tree", percent(record.accuracy), f"{record.kappa:.3f}"),
+        ("the label before", percent(record.no_change_accuracy), ""),
+        ("the most frequent label", percent(record.majority_accuracy), ""),
+    ]
+    lines = [
+        f"{run.options.data}: {record.n_rows} rows, "
+        f"{len(run.stream.features)} columns, {len(run.labels.classes)} classes",
+        "",
+        aligned(rows),
+        "",
+        "Every row was predicted before it was learnt.",
+    ]
+    if not np.isnan(record.f1):
+        label = np.asarray(run.evaluator.pos_label_).item()
+        lines.append(f"F1 of {label!r}: {record.f1:.3f}.")
+    if record.n_tested and record.no_change_accuracy > record.accuracy:
+        lines.append(
+            "Repeating the label before does better: the rows depend on each other."
+        )
+    size = "" if record.n_bytes is None else f", {record.n_bytes / 1e6:.2f} MB"
+    lines.append(
+        f"{record.n_leaves} leaves{size}; {duration(record.cpu_seconds)} of CPU time "
+        f"for {run.n_rows - run.resumed_at} rows."
+    )
+    if run.options.output is not None and run.n_rows:
+        lines.append(f"Saved in {run.options.output}.")
+    return "\n".join(lines)
+
+
+def _write_json(run, record):
+    figures = dataclasses.asdict(record)
+    report = {
+        "version": __version__,
+        "data": {
+            "name": run.options.data,
+            "features": run.stream.features,
+            "classes": run.labels.classes.tolist(),
+        },
+        "settings": run.settings,
+        "resumed_at": run.resumed_at,
+        "figures": {
+            name: as_json(value)
+            for name, value in figures.items()
+            if not name.startswith("window_")
+        },
+    }
+    try:
+        written = json.dumps(report, indent=1, allow_nan=False) + "\n"
+        Path(run.options.json).write_text(written, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {run.options.json}: {error.strerror}") from error
+
+
+# --- the command line --------------------------------------------------------
+
+
+def _at_least_one(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def add_command(commands):
+    """Describe the command."""
+    stream = commands.add_parser(
+        "stream",
+        help="test a confidence tree on each row of a table, then let it learn the row",
+        description="A prequential pass over a table that is never loaded as a whole: "
+        "the tree predicts each row, then learns it. Its accuracy is shown beside that "
+        "of repeating the label before and of the most frequent label. With --output "
+        "the tree is saved every so often; a run that was stopped or killed goes on "
+        "with --resume and ends with the same tree, to the byte.",
+    )
+    stream.add_argument(
+        "data",
+        metavar="DATA",
+        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); all columns "
+        "but the target are numbers",
+    )
+    stream.add_argument(
+        "--target", metavar="COLUMN", required=True, help="the column to predict"
+    )
+    stream.add_argument(
+        "--classes",
+        metavar="A,B,...",
+        type=lambda text: [one for one in text.split(",") if one.strip()],
+        help="all labels; by default a first pass over the table collects them",
+    )
+    stream.add_argument(
+        "--pos-label",
+        metavar="LABEL",
+        help="the class whose F1 is reported; the second of two by default",
+    )
+    add_tree_options(stream)
+    stream.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="any other parameter of ConfidenceTreeClassifier; may be repeated",
+    )
+    stream.add_argument(
+        "--chunk-size",
+        type=_at_least_one,
+        default=1000,
+        metavar="ROWS",
+        help="rows read at a time, which changes nothing in the result; default: 1000",
+    )
+    stream.add_argument(
+        "--output",
+        metavar="MODEL",
+        help="save the tree there, for pickle.load; load such files only if you trust "
+        "their origin",
+    )
+    stream.add_argument(
+        "--resume", action="store_true", help="go on with MODEL if it exists"
+    )
+    stream.add_argument(
+        "--checkpoint-every",
+        type=_at_least_one,
+        default=100_000,
+        metavar="ROWS",
+        help="rows from one saving to the next; default: 100000",
+    )
+    stream.add_argument("--json", metavar="FILE", help="write the figures there too")
+    stream.set_defaults(run=run_stream)

@@ -1,0 +1,262 @@
+"""One prequential run: an estimator, the stream so far and its figures."""
+
+import time
+from inspect import signature
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from ._record import PrequentialRecord
+from ._tally import Baselines, Tally
+
+
+class PrequentialEvaluator:
+    """Test an estimator on rows, then let it learn them, and keep the score.
+
+    This is the loop body of :func:`iter_prequential`, for streams that come row by row
+    or piece by piece from somewhere else. A run can be pickled between two calls, model
+    and figures together, and goes on as if nothing had happened.
+
+    An estimator with `partial_fit_predict` (the trees of this package) is tested on
+    every row right before it learns that row, however many come at a time. Any other
+    classifier with `partial_fit` first predicts all rows of a call, then learns them
+    all; if it is not fitted yet, the rows of the first call are learnt only, not
+    tested.
+
+    Parameters
+    ----------
+    estimator : classifier with `partial_fit_predict`, or `partial_fit` and `predict`
+        It is trained in place.
+    classes : array-like of shape (n_classes,), default=None
+        All labels of the stream. None takes those the estimator has been fitted
+        with.
+    pos_label : label, default=None
+        The class whose F1 is reported. None takes the second of two classes; with any
+        other number of classes F1 is then NaN.
+
+    Attributes
+    ----------
+    estimator : object
+        The estimator given.
+    classes_ : ndarray of shape (n_classes,)
+        Labels in ascending order.
+    pos_label_ : label or None
+        The class whose F1 is reported.
+    n_rows_ : int
+        Rows learnt in this run.
+    n_tested_ : int
+        Those of them that were predicted first.
+    cpu_seconds_ : float
+        CPU time used by the estimator.
+
+    Raises
+    ------
+    TypeError
+        If the estimator cannot learn from a stream.
+    ValueError
+        If the classes are not known, or not those of the estimator.
+
+    See Also
+    --------
+    iter_prequential : The same over arrays, or over an iterable of pieces.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.evaluation import PrequentialEvaluator
+    >>> X, y = load_iris(return_X_y=True)
+    >>> run = PrequentialEvaluator(GaussianNB(), classes=[0, 1, 2])
+    >>> run.update(X[::2], y[::2])
+    >>> run.update(X[1::2], y[1::2])[:3]
+    array([0, 0, 0])
+    >>> record = run.report()
+    >>> record.n_rows, record.n_tested, round(record.accuracy, 2)
+    (150, 75, 0.96)
+    """
+
+    def __init__(self, estimator, *, classes=None, pos_label=None):
+        per_row = hasattr(estimator, "partial_fit_predict")
+        if not per_row and not (
+            hasattr(estimator, "partial_fit") and hasattr(estimator, "predict")
+        ):
+            raise TypeError(
+                "estimator must have partial_fit_predict, or partial_fit and predict. "
+                f"Got {estimator!r} instead."
+            )
+        self.estimator = estimator
+        self.classes_ = _resolve_classes(estimator, classes)
+        if pos_label is None and len(self.classes_) == 2:
+            pos_label = self.classes_[1]
+        self.pos_label_ = pos_label
+        self._positive = self._resolve_positive(pos_label)
+        self.n_rows_ = 0
+        self.n_tested_ = 0
+        self.cpu_seconds_ = 0.0
+        self._total = Tally(len(self.classes_))
+        self._window = Tally(len(self.classes_))
+        self._baselines = Baselines(len(self.classes_))
+
+    def update(self, X, y, sample_weight=None):
+        """Predict rows and learn them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for the estimator and in the figures.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or None
+            Predicted labels, each made before its row was learnt; None for rows that
+            were learnt only.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not valid, or a label is not among the classes. The figures
+            are then those before the call; so is the estimator, if it keeps the rule
+            that an error in the input is found before the first row is learnt.
+        """
+        return self._learn(*checked_rows(X, y, sample_weight))
+
+    def _learn(self, X, y, weight):
+        """Do `update` with what `checked_rows` gives."""
+        if not len(y):
+            return None
+        true = self._encode(y)
+        given = {}
+        if weight is not None:
+            self._check_accepts("sample_weight")
+            given["sample_weight"] = weight
+        fitted = hasattr(self.estimator, "classes_")
+        if not fitted:
+            given["classes"] = self.classes_
+        start = time.process_time()
+        predictions = None
+        if hasattr(self.estimator, "partial_fit_predict"):
+            predictions = self.estimator.partial_fit_predict(X, y, **given)
+        else:
+            if fitted:
+                predictions = self.estimator.predict(X)
+            self.estimator.partial_fit(X, y, **given)
+        self.cpu_seconds_ += time.process_time() - start
+        no_change, majority = self._baselines.learn(true, weight)
+        self.n_rows_ += len(true)
+        if predictions is not None:
+            predicted = self._encode(np.asarray(predictions))
+            self._window.add(true, predicted, no_change, majority, weight)
+            self.n_tested_ += len(true)
+        return predictions
+
+    def report(self):
+        """Give the figures so far and begin a new window.
+
+        Returns
+        -------
+        PrequentialRecord
+        """
+        self._total.merge(self._window)
+        total = self._total.figures(self._positive)
+        window = self._window.figures(self._positive)
+        self._window = Tally(len(self.classes_))
+        n_bytes = getattr(self.estimator, "n_bytes_", None)
+        return PrequentialRecord(
+            n_rows=self.n_rows_,
+            n_tested=self.n_tested_,
+            **total,
+            **{f"window_{name}": value for name, value in window.items()},
+            n_leaves=self._n_leaves(),
+            n_bytes=None if n_bytes is None else int(n_bytes),
+            cpu_seconds=self.cpu_seconds_,
+        )
+
+    def _n_leaves(self):
+        fitted = hasattr(self.estimator, "classes_")
+        if not fitted or not hasattr(self.estimator, "get_n_leaves"):
+            return None
+        return int(self.estimator.get_n_leaves())
+
+    def _resolve_positive(self, pos_label):
+        if pos_label is None:
+            return None
+        place = np.flatnonzero(self.classes_ == pos_label)
+        if not len(place):
+            raise ValueError(
+                f"pos_label must be one of the classes {_shown(self.classes_)}. Got "
+                f"{pos_label!r} instead."
+            )
+        return int(place[0])
+
+    def _encode(self, y):
+        """Turn labels into class indices."""
+        classes = self.classes_
+        if classes.dtype.kind in "biuf" and y.dtype.kind in "biuf":
+            place = np.searchsorted(classes, y)
+            place[place == len(classes)] = 0
+            known = classes[place] == y
+        else:
+            index = {label: i for i, label in enumerate(classes.tolist())}
+            place = np.array([index.get(label, -1) for label in y.tolist()], np.intp)
+            known = place >= 0
+        if not known.all():
+            row = int(known.argmin())
+            raise ValueError(
+                f"Row {self.n_rows_ + row} of the stream (the first is row 0) has the "
+                f"label {y[row : row + 1].tolist()[0]!r}, which is not one of the "
+                f"classes {_shown(classes)}."
+            )
+        return place
+
+    def _check_accepts(self, name):
+        method = (
+            "partial_fit_predict"
+            if hasattr(self.estimator, "partial_fit_predict")
+            else "partial_fit"
+        )
+        parameters = signature(getattr(self.estimator, method)).parameters
+        if name not in parameters and all(
+            one.kind is not one.VAR_KEYWORD for one in parameters.values()
+        ):
+            raise TypeError(
+                f"{type(self.estimator).__name__}.{method} does not support {name}."
+            )
+
+
+def checked_rows(X, y, weight):
+    """Check that labels and weights belong to the rows, and make arrays of them."""
+    y = column_or_1d(y, warn=True)
+    if weight is not None:
+        weight = column_or_1d(weight, dtype=np.float64)
+        if not np.isfinite(weight).all() or (weight < 0.0).any():
+            raise ValueError("sample_weight must be finite and not negative.")
+    check_consistent_length(X, y, weight)
+    return X, y, weight
+
+
+def _resolve_classes(estimator, classes):
+    known = getattr(estimator, "classes_", None)
+    if classes is None:
+        if known is None:
+            raise ValueError(
+                "classes must list all labels of the stream, as the estimator is not "
+                "fitted yet."
+            )
+        return np.unique(known)
+    classes = np.unique(column_or_1d(classes))
+    # Twice, as many labels that come once each are warned about.
+    check_classification_targets(np.tile(classes, 2))
+    if known is not None and not np.array_equal(classes, np.unique(known)):
+        raise ValueError(
+            f"classes must be those of the fitted estimator, {_shown(known)}. Got "
+            f"{_shown(classes)} instead."
+        )
+    return classes
+
+
+def _shown(classes, most=10):
+    shown = [repr(one) for one in np.asarray(classes)[:most].tolist()]
+    return f"[{', '.join(shown)}{', ...' if len(classes) > most else ''}]"

@@ -1,0 +1,123 @@
+"""Counts along a stream: of the predictions, and of what needs no model."""
+
+import math
+
+import numpy as np
+
+
+def cohen_kappa(agreement, expected):
+    """Share of the possible gain over `expected` that `agreement` is; NaN for 0 / 0."""
+    possible = 1.0 - expected
+    return (agreement - expected) / possible if possible > 0.0 else math.nan
+
+
+class Tally:
+    """Weights of the tested rows, by class.
+
+    A matrix of true against predicted classes is not needed for what is reported, and
+    would be large where classes are many.
+
+    Sums run in the order of the rows, whatever the pieces they come in.
+    """
+
+    def __init__(self, n_classes):
+        self.true = np.zeros(n_classes)
+        self.predicted = np.zeros(n_classes)
+        self.right = np.zeros(n_classes)
+        self.no_change_right = 0.0
+        self.majority_right = 0.0
+
+    def add(self, true, predicted, no_change, majority, weight):
+        """Count tested rows; all arguments are class indices, `weight` may be None."""
+        right = true == predicted
+        add_up(self.true, true, weight)
+        add_up(self.predicted, predicted, weight)
+        add_up(self.right, true[right], None if weight is None else weight[right])
+        self.no_change_right = _plus(self.no_change_right, true == no_change, weight)
+        self.majority_right = _plus(self.majority_right, true == majority, weight)
+
+    def merge(self, other):
+        """Add the counts of the rows that follow."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    def _share(self, weight):
+        total = float(self.true.sum())
+        return float(weight) / total if total > 0.0 else math.nan
+
+    def figures(self, positive):
+        """Fields of the same names of a record.
+
+        Parameters
+        ----------
+        positive : int or None
+            Index of the class whose F1 is wanted.
+        """
+        accuracy = self._share(self.right.sum())
+        chance = self._share(self._share(self.true @ self.predicted))
+        f1 = math.nan
+        if positive is not None and not math.isnan(accuracy):
+            either = float(self.true[positive] + self.predicted[positive])
+            f1 = 2.0 * float(self.right[positive]) / either if either else 0.0
+        return {
+            "accuracy": accuracy,
+            "kappa": cohen_kappa(accuracy, chance),
+            "f1": f1,
+            "no_change_accuracy": self._share(self.no_change_right),
+            "majority_accuracy": self._share(self.majority_right),
+        }
+
+
+class Baselines:
+    """Predictions that need no model; before the first label both are class 0."""
+
+    def __init__(self, n_classes):
+        self.last = 0
+        self.counts = np.zeros(n_classes)
+
+    def learn(self, true, weight):
+        """Predict each row, then learn it.
+
+        Returns
+        -------
+        no_change, majority : ndarray of shape (n_rows,) or int
+            Class indices.
+        """
+        no_change = np.empty_like(true)
+        no_change[:1] = self.last
+        no_change[1:] = true[:-1]
+        majority = self._majority(true, weight)
+        if len(true):
+            self.last = int(true[-1])
+            add_up(self.counts, true, weight)
+        return no_change, majority
+
+    def _majority(self, true, weight):
+        # Only a class that can catch up within these rows has to be followed; along a
+        # stream whose classes are not balanced that is soon none.
+        reach = self.counts + np.bincount(true, weight, minlength=len(self.counts))
+        leader = int(self.counts.argmax())
+        slack = 1.0 - 1e-9  # the order of a sum of weights may cost a digit
+        followed = np.flatnonzero(reach >= slack * self.counts[leader])
+        if len(followed) <= 1:
+            return leader
+        running = np.empty((len(true) + 1, len(followed)))
+        running[0] = self.counts[followed]
+        is_class = true[:, np.newaxis] == followed
+        running[1:] = is_class if weight is None else is_class * weight[:, np.newaxis]
+        before = np.cumsum(running, axis=0, out=running)[:-1]
+        return followed[before.argmax(axis=1)]
+
+
+def add_up(counts, index, weight):
+    """Add to `counts` in place, one row after the other."""
+    if weight is None:
+        counts += np.bincount(index, minlength=len(counts))
+    else:
+        np.add.at(counts, index, weight)
+
+
+def _plus(total, right, weight):
+    if weight is None:
+        return total + float(np.count_nonzero(right))
+    return float(np.cumsum(np.append(total, weight[right]))[-1])

@@ -1,0 +1,493 @@
+"""A run over a long stream is stopped, killed and fed bad rows: nothing may be lost.
+
+What counts is the saved file: after any interruption and a resumption it has the same
+bytes as that of a run that was left alone.
+"""
+
+import csv
+import gzip
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree._cli import _checkpoint, _stream, main
+from skconftree.evaluation import iter_prequential
+
+pytestmark = [
+    pytest.mark.skipif(
+        not hasattr(ConfidenceTreeClassifier, "partial_fit_predict"),
+        reason="the tree does not learn from streams yet",
+    ),
+    # A model is saved with the names of the columns, and tested on bare arrays.
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
+
+N_ROWS = 1500
+SETTINGS = ["--bound", "hoeffding", "--delta", "0.05"]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Two columns; the class is on which side of 5 `weight` is, but for 10 %."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, size=(N_ROWS, 2)).round(3)
+    heavy = (X[:, 0] > 5) ^ (rng.random(N_ROWS) < 0.1)
+    return X, np.where(heavy, "heavy", "light")
+
+
+def write(path, rows, first=0, last=None):
+    X, y = rows
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["weight", "kind", "height"])
+        for (weight, height), kind in zip(X[first:last], y[first:last], strict=True):
+            writer.writerow([weight, kind, height])
+    return path
+
+
+@pytest.fixture
+def table(tmp_path, rows):
+    return write(tmp_path / "table.csv", rows)
+
+
+@pytest.fixture(scope="module")
+def left_alone(tmp_path_factory, rows):
+    """Bytes of the model of a run that nothing happens to."""
+    folder = tmp_path_factory.mktemp("alone")
+    path = write(folder / "table.csv", rows)
+    assert main(command(path, folder / "model")) == 0
+    return (folder / "model").read_bytes()
+
+
+def command(table, model=None, *more):
+    argv = ["stream", str(table), "--target", "kind", *SETTINGS]
+    if model is not None:
+        argv += ["--output", str(model), "--checkpoint-every", "500"]
+    return [*argv, "--chunk-size", "100", *more]
+
+
+def replace_line(path, line, text):
+    lines = path.read_text().splitlines()
+    lines[line] = text
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_the_pass_is_prequential(table, rows, tmp_path, capsys):
+    report, model = tmp_path / "report.json", tmp_path / "model"
+    assert main(command(table, model, "--json", str(report))) == 0
+    out, err = capsys.readouterr()
+
+    X, y = rows
+    tree = ConfidenceTreeClassifier(bound="hoeffding", delta=0.05, random_state=0)
+    (want,) = iter_prequential(tree, X.astype(np.float32), y, report_every=N_ROWS)
+    found = json.loads(report.read_text())
+    assert found["data"]["features"] == ["weight", "height"]
+    assert found["data"]["classes"] == ["heavy", "light"]
+    assert found["settings"]["bound"] == "hoeffding"
+    figures = found["figures"]
+    for name in ("n_rows", "n_tested", "accuracy", "kappa", "f1", "n_leaves"):
+        assert figures[name] == getattr(want, name), name
+    assert figures["n_leaves"] > 1
+    assert figures["accuracy"] > figures["majority_accuracy"] + 0.2
+    assert f"{100 * want.accuracy:.2f} %" in out
+    assert f"{100 * want.no_change_accuracy:.2f} %" in out
+    assert f"{want.n_leaves} leaves" in out
+    assert f"{N_ROWS} rows, accuracy" in err
+
+    for load in (joblib.load, lambda path: pickle.loads(path.read_bytes())):
+        saved = load(model)
+        np.testing.assert_array_equal(saved.predict_proba(X), tree.predict_proba(X))
+    assert saved.feature_names_in_.tolist() == ["weight", "height"]
+
+
+@pytest.mark.parametrize("size", ["1", "7", "4000"])
+def test_chunks_and_checkpoints_leave_no_trace(table, tmp_path, left_alone, size):
+    model = tmp_path / "model"
+    more = ["--chunk-size", size, "--checkpoint-every", "130"]
+    assert main(command(table, model, *more)) == 0
+    assert model.read_bytes() == left_alone
+
+
+def test_classes_may_be_given(table, tmp_path, left_alone):
+    model = tmp_path / "model"
+    assert main(command(table, model, "--classes", "light, heavy")) == 0
+    assert model.read_bytes() == left_alone
+
+
+KILLED = """
+import os, signal, sys
+from skconftree._cli import main
+replace, n_saved = os.replace, 0
+def killing(*paths):
+    global n_saved
+    n_saved += 1
+    if n_saved == int(sys.argv[1]):
+        if sys.argv[2] == "after":
+            replace(*paths)
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(*paths)
+os.replace = killing
+main(sys.argv[3:])
+"""
+
+
+def killed_at(saving, when, argv):
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", KILLED, str(saving), when, *argv],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == -signal.SIGKILL, run.stderr
+
+
+def test_a_killed_run_goes_on(table, tmp_path, left_alone):
+    model = tmp_path / "model"
+    again = command(table, model, "--resume")
+    killed_at(1, "before", again)
+    assert not model.exists()
+    killed_at(1, "after", again)
+    _, progress = _checkpoint.load(model)
+    assert progress["rows"] == 500
+    # While the second checkpoint is being written, the first one is there.
+    killed_at(1, "before", again)
+    assert _checkpoint.load(model)[1]["rows"] == 500
+    assert main(again) == 0
+    assert model.read_bytes() == left_alone
+    assert main(again) == 0  # nothing is left to do
+    assert model.read_bytes() == left_alone
+    assert sorted(os.listdir(tmp_path)) == ["model", "table.csv"]
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_run_saves_and_goes_on(
+    table, tmp_path, left_alone, monkeypatch, capsys, name
+):
+    number = getattr(signal, name)
+    model = tmp_path / "model"
+    learn = _stream.Run.learn
+
+    def interrupted(run, piece):
+        if run.n_rows == 700:
+            os.kill(os.getpid(), number)
+        learn(run, piece)
+
+    before = signal.getsignal(number)
+    monkeypatch.setattr(_stream.Run, "learn", interrupted)
+    assert main(command(table, model)) == 128 + number
+    assert signal.getsignal(number) is before
+    assert f"stopped by {name} after row 800, saved in" in capsys.readouterr().err
+    monkeypatch.undo()
+    _, progress = _checkpoint.load(model)
+    assert progress["rows"] == 800
+    assert main(command(table, model, "--resume")) == 0
+    assert model.read_bytes() == left_alone
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("?,heavy,1.0", "row 730, column 'weight': '?' is a missing value"),
+        ("1.0,heavy,nan", "row 730, column 'height': 'nan' is a missing value"),
+        ("1.0,heavy,tall", "row 730, column 'height': 'tall' is not a number"),
+        ("1.0,heavy,1e39", "row 730, column 'height': '1e39' is infinite"),
+        ("1.0,heavy,inf", "row 730, column 'height': 'inf' is infinite"),
+        ("1.0,medium,1.0", "row 730 has the label 'medium', which is not one of"),
+        ("1.0,heavy", "line 731: 2 fields where the header has 3"),
+    ],
+)
+def test_a_bad_row_ends_the_run_at_the_row_before(
+    table, tmp_path, rows, left_alone, capsys, text, words
+):
+    model = tmp_path / "model"
+    good = table.read_text().splitlines()[730]
+    replace_line(table, 730, text)
+    assert main(command(table, model, "--classes", "heavy,light")) == 1
+    err = capsys.readouterr().err
+    assert words in err
+    assert f"(the 729 rows before are learnt, saved in {model})" in err
+    saved, progress = _checkpoint.load(model)
+    assert progress["rows"] == saved.n_rows_seen_ == 729
+    # The model is usable, and the run goes on when the row has been mended.
+    X, y = rows
+    assert np.mean(saved.predict(X) == y) > 0.8
+    replace_line(table, 730, good)
+    assert main(command(table, model, "--resume")) == 0
+    assert model.read_bytes() == left_alone
+
+
+def test_a_bad_first_row_leaves_no_model(table, tmp_path, capsys):
+    replace_line(table, 1, "1.0,heavy,tall")
+    assert main(command(table, tmp_path / "model")) == 1
+    err = capsys.readouterr().err
+    assert "row 1, column 'height': 'tall'" in err
+    assert "learnt" not in err
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_stream_may_grow(tmp_path, rows, left_alone):
+    table, model = tmp_path / "table.csv", tmp_path / "model"
+    write(table, rows, last=600)
+    table.write_text(table.read_text().rstrip("\r\n"))
+    assert main(command(table, model)) == 0
+    write(table, rows)
+    assert main(command(table, model, "--resume")) == 0
+    assert model.read_bytes() == left_alone
+
+
+@pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian"])
+@pytest.mark.parametrize("bound", ["evalue", "credible"])
+def test_every_memory_goes_on(tmp_path, rows, memory, bound):
+    table, once, twice = (tmp_path / name for name in ("table.csv", "once", "twice"))
+    argv = ["stream", str(table), "--target", "kind", "--bound", bound]
+    argv += ["--set", f"leaf_memory={memory}", "--resume", "--output"]
+    write(table, rows, last=777)
+    assert main([*argv, str(twice)]) == 0
+    write(table, rows)
+    for model in (once, twice):
+        assert main([*argv, str(model)]) == 0
+    assert once.read_bytes() == twice.read_bytes()
+
+
+def test_compressed_tables_and_other_delimiters(table, tmp_path, capsys):
+    assert main(command(table)) == 0
+    want = capsys.readouterr().out.splitlines()
+    packed = tmp_path / "packed.csv.gz"
+    packed.write_bytes(gzip.compress(table.read_text().replace(",", ";").encode()))
+    assert main(command(packed)) == 0
+    found = capsys.readouterr().out.splitlines()
+    assert found[1:5] == want[1:5]
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(packed.read_bytes()[:-20])
+    assert main(command(cut)) == 1
+    assert "is not a CSV file" in capsys.readouterr().err
+
+
+def test_whole_numbers_are_one_label_however_written(tmp_path, capsys):
+    table = tmp_path / "table.csv"
+    table.write_text("a,kind\n" + "1,0\n2,1\n1,0.0\n2, 1\n2,01\n" * 20)
+    model = tmp_path / "model"
+    for more in ([], ["--resume", "--classes", "1,0"]):
+        assert main(["stream", str(table), "--target", "kind", *more,
+                     "--output", str(model), "--pos-label", "1.0"]) == 0  # fmt: skip
+        assert "F1 of 1: " in capsys.readouterr().out
+    saved, _ = _checkpoint.load(model)
+    assert saved.classes_.tolist() == [0, 1]
+
+
+def test_other_parameters_reach_the_tree(table, tmp_path):
+    model = tmp_path / "model"
+    more = ["--set", "max_depth=1", "--set", "splitter=best"]
+    assert main(command(table, model, *more)) == 0
+    saved, _ = _checkpoint.load(model)
+    assert saved.max_depth == 1
+    assert saved.splitter == "best"
+    assert saved.get_n_leaves() <= 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda table: replace_line(table, 0, "mass,kind,height"), "columns differ"),
+        (lambda table: replace_line(table, 9, "1.0,heavy,1.0"), "first 500 rows"),
+        (lambda table: table.write_text("weight,kind,height\n1,a,2\n"), "1 only"),
+    ],
+)
+def test_other_data_are_not_gone_on_with(table, tmp_path, rows, capsys, change, words):
+    model = tmp_path / "model"
+    write(table, rows, last=500)
+    assert main(command(table, model)) == 0
+    before = model.read_bytes()
+    write(table, rows)
+    change(table)
+    assert main(command(table, model, "--resume")) == 1
+    assert words in capsys.readouterr().err
+    assert model.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--delta", "0.01"], "its settings differ"),
+        (["--seed", "3"], "its settings differ"),
+        (["--target", "weight"], "its target differ"),
+        (["--classes", "heavy,light,medium"], "its classes differ"),
+        (["--pos-label", "heavy"], "its --pos-label differ"),
+    ],
+)
+def test_other_options_are_not_gone_on_with(table, tmp_path, capsys, more, words):
+    model = tmp_path / "model"
+    assert main(command(table, model)) == 0
+    assert main(command(table, model, "--resume", *more)) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
+    model = tmp_path / "model"
+    for content, words in [
+        (b"", "was not saved by"),
+        (b"a,b\n1,2\n", "was not saved by"),
+        (pickle.dumps(3), "was not saved by"),
+        (pickle.dumps(3) + pickle.dumps(4), "has format None"),
+        (pickle.dumps(3) + pickle.dumps({"format": 99}), "has format 99"),
+        (pickle.dumps(3) + pickle.dumps({"format": 1}), "is damaged"),
+    ]:
+        model.write_bytes(content)
+        assert main(command(table, model, "--resume")) == 1
+        assert words in capsys.readouterr().err
+        assert model.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["{table}", "--target", "size"], "no column 'size'"),
+        (["nowhere.csv", "--target", "kind"], "cannot read nowhere.csv"),
+        (["{table}", "--target", "height"], "holds measurements"),
+        (["{table}", "--target", "kind", "--resume"], "--resume needs --output"),
+        (["{table}", "--target", "kind", "--output", "{table}"], "exists"),
+        (["{table}", "--target", "kind", "--output", "{folder}"], "is a folder"),
+        (["{table}", "--target", "kind", "--output", "no/where"], "no folder"),
+        (["{table}", "--target", "kind", "--set", "speed=9"], "NAME=VALUE"),
+        (["{table}", "--target", "kind", "--set", "delta"], "NAME=VALUE"),
+        (["{table}", "--target", "kind", "--set", "random_state=1"], "already"),
+        (["{table}", "--target", "kind", "--set", "max_depth=-1"], "max_depth"),
+        (["{table}", "--target", "kind", "--classes", "heavy"], "one class only"),
+        (["{table}", "--target", "kind", "--classes", ","], "no labels"),
+        (["{table}", "--target", "kind", "--pos-label", "blue"], "--pos-label"),
+        (["{table}", "--target", "kind", "--bound", "magic"], "'magic'"),
+    ],
+)
+def test_a_mistake_in_the_command_is_one_line(table, tmp_path, capsys, argv, words):
+    argv = [part.format(table=table, folder=tmp_path) for part in argv]
+    before = sorted(os.listdir(tmp_path))
+    assert main(["stream", *argv]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("skconftree: error: ")
+    assert err.count("\n") == 1
+    assert words in err
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize("content", ["", "a,kind\n", "\n\n"])
+def test_an_empty_table_is_one_line(tmp_path, capsys, content):
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    assert main(["stream", str(path), "--target", "kind"]) == 1
+    err = capsys.readouterr().err
+    assert "no column 'kind'" in err or "no rows" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "argv", [["{table}"], ["{table}", "--target", "kind", "--chunk-size", "0"]]
+)
+def test_wrong_usage_exits_with_2(table, argv):
+    with pytest.raises(SystemExit) as stop:
+        main(["stream", *(part.format(table=table) for part in argv)])
+    assert stop.value.code == 2
+
+
+def parquet(path, rows, **changed):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    X, y = rows
+    columns = {"weight": X[:, 0], "kind": y, "height": X[:, 1], **changed}
+    pq.write_table(pa.table(columns), path, row_group_size=370)
+    return path
+
+
+@pytest.mark.parametrize("size", ["1", "100", "9999"])
+def test_parquet_gives_the_same_tree(tmp_path, rows, left_alone, size):
+    table, model = tmp_path / "table.parquet", tmp_path / "model"
+    more = ["--chunk-size", size]
+    X, y = rows
+    assert main(command(parquet(table, (X[:700], y[:700])), model, *more)) == 0
+    assert main(command(parquet(table, rows), model, "--resume", *more)) == 0
+    want = pickle.dumps(pickle.loads(left_alone))
+    assert pickle.dumps(pickle.loads(model.read_bytes())) == want
+
+
+def test_parquet_columns_may_be_of_any_numeric_type(tmp_path, rows, capsys):
+    pa = pytest.importorskip("pyarrow")
+    X, y = rows
+    table = parquet(
+        tmp_path / "table.parquet",
+        rows,
+        kind=pa.array(y == "heavy"),
+        sure=pa.array(X[:, 0] > 5),
+        whole=pa.array(X[:, 1].astype(np.uint8)),
+    )
+    assert main(command(table)) == 0
+    assert "4 columns, 2 classes" in capsys.readouterr().out
+    table = parquet(table, rows, kind=pa.array(y).dictionary_encode())
+    assert main(command(table, None, "--pos-label", "light")) == 0
+    assert "F1 of 'light'" in capsys.readouterr().out
+
+
+def test_a_bad_row_of_parquet_ends_the_run_at_the_row_before(
+    tmp_path, rows, left_alone, capsys
+):
+    X, _ = rows
+    table, model = tmp_path / "table.parquet", tmp_path / "model"
+    for value, words in [
+        (None, "row 730, column 'height': a missing value"),
+        (np.inf, "row 730, column 'height': infinite or too large"),
+        (1e39, "row 730, column 'height': infinite or too large"),
+    ]:
+        height = X[:, 1].tolist()
+        height[729] = value
+        parquet(table, rows, height=height)
+        assert main(command(table, model)) == 1
+        assert words in capsys.readouterr().err
+        assert _checkpoint.load(model)[1]["rows"] == 729
+        parquet(table, rows)
+        assert main(command(table, model, "--resume")) == 0
+        want = pickle.dumps(pickle.loads(left_alone))
+        assert pickle.dumps(pickle.loads(model.read_bytes())) == want
+        model.unlink()
+
+
+def test_a_mistake_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
+    y = rows[1]
+    table = parquet(tmp_path / "table.parquet", rows, name=y)
+    assert main(command(table)) == 1
+    assert "column 'name' holds string, not numbers" in capsys.readouterr().err
+    parquet(table, rows, kind=[None, *y[1:]])
+    assert main(command(table)) == 1
+    assert "'kind' misses a value in row 1" in capsys.readouterr().err
+    table.write_text("no table")
+    assert main(command(table)) == 1
+    assert "is not a Parquet file" in capsys.readouterr().err
+    assert main(command(tmp_path / "nowhere.parquet")) == 1
+    assert "cannot read" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(command(table)) == 1
+    assert "needs pyarrow" in capsys.readouterr().err
+
+
+ELECTRICITY = Path(os.environ.get("SKCONFTREE_DATA", "nowhere")) / "elec.csv.gz"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ELECTRICITY.exists(), reason="SKCONFTREE_DATA lacks elec")
+def test_a_real_stream_survives_kills(tmp_path):
+    once, killed = tmp_path / "once", tmp_path / "killed"
+    argv = ["stream", str(ELECTRICITY), "--target", "target", "--resume"]
+    assert main([*argv, "--output", str(once)]) == 0
+    argv += ["--checkpoint-every", "7000", "--output", str(killed)]
+    for saving, when in [(2, "before"), (1, "after"), (2, "after")]:
+        killed_at(saving, when, argv)
+    assert _checkpoint.load(killed)[1]["rows"] == 28000
+    assert main(argv) == 0
+    assert killed.read_bytes() == once.read_bytes()

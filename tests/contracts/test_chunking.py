@@ -1,0 +1,143 @@
+"""Cutting a stream into calls never matters: the reason why partial_fit can be trusted.
+
+Any model that has learnt the same rows in the same order is the same bytes, however
+the rows came, whatever else was asked of it in between.
+"""
+
+import copy
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reference.cases import CASES
+from reference.streams import (
+    MEMORIES,
+    PREDICTIONS,
+    cuts_into_chunks,
+    grown,
+    learn,
+    make_stream,
+    problems,
+    state_of,
+)
+
+from skconftree import ConfidenceTreeClassifier
+
+few = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+
+
+@few
+@given(data=st.data())
+def test_chunks_do_not_matter(data):
+    model, stream = data.draw(problems())
+    ends = data.draw(cuts_into_chunks(len(stream)))
+    assert state_of(grown(model, stream, ends)) == state_of(grown(model, stream))
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(problem=problems(max_rows=60))
+def test_rows_one_by_one(problem):
+    model, stream = problem
+    ends = range(1, len(stream) + 1)
+    assert state_of(grown(model, stream, ends)) == state_of(grown(model, stream))
+
+
+@few
+@given(data=st.data())
+def test_foreseeing_and_looking_do_not_matter(data):
+    """Neither predicting before learning nor reading the tree changes it."""
+    model, stream = data.draw(problems())
+    ends = data.draw(cuts_into_chunks(len(stream)))
+    watched = copy.deepcopy(model)
+    begin = 0
+    for end in ends:
+        learn(watched, stream, [end], begin, foresee=True)
+        begin = end
+        watched.predict_proba(stream.X)
+        watched.tree_.value, watched.tree_.counts, watched.n_bytes_
+        pickle.dumps(watched)
+    assert state_of(watched) == state_of(grown(model, stream))
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(problem=problems(max_rows=60))
+def test_foretold_is_predicted(problem):
+    """partial_fit_predict answers what predict would have said before each row."""
+    model, stream = problem
+    foretold = learn(copy.deepcopy(model), stream, foresee=True)
+    one_by_one = copy.deepcopy(model)
+    for i in range(len(stream)):
+        if i > 0:
+            assert one_by_one.predict(stream.X[i : i + 1])[0] == foretold[i]
+        learn(one_by_one, stream, [i + 1], i)
+
+
+def via_joblib(model):
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+COPIES = {
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "deepcopy": copy.deepcopy,
+    "joblib": via_joblib,
+}
+
+
+@pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_a_copy_goes_on_like_the_original(make_copy, data):
+    model, stream = data.draw(problems(min_rows=2))
+    middle = data.draw(st.integers(1, len(stream) - 1), label="middle")
+    original = grown(model, stream, [middle])
+    duplicate = make_copy(original)
+    assert state_of(duplicate) == state_of(original)
+    learn(original, stream, begin=middle)
+    learn(duplicate, stream, begin=middle)
+    assert state_of(duplicate) == state_of(original)
+    np.testing.assert_array_equal(
+        duplicate.predict_proba(stream.X), original.predict_proba(stream.X)
+    )
+
+
+@pytest.mark.parametrize("max_bytes", [None, 65536])
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("prediction", PREDICTIONS)
+def test_boundaries_of_1024_rows(memory, prediction, max_bytes):
+    """What happens to the whole tree happens at row counts, not at ends of calls."""
+    stream = make_stream(
+        seed=1, n_rows=3500, n_classes=3, kinds=["continuous"] * 3 + ["ties"]
+    )
+    model = ConfidenceTreeClassifier(
+        bound="gtest",
+        grace_period=30,
+        leaf_memory=memory,
+        leaf_prediction=prediction,
+        max_bytes=max_bytes,
+    )
+    expected = state_of(grown(model, stream))
+    for ends in ([1023, 1024, 1025, 3500], [1024, 2048, 3072, 3500], [700, 2049, 3500]):
+        assert state_of(grown(model, stream, ends)) == expected
+
+
+@pytest.mark.parametrize("case", ["credible", "evalue", "gtest", "derosa", "none"])
+@pytest.mark.parametrize("drift", [None, "ddm"])
+def test_boundaries_with_drift(case, drift):
+    """The concept turns round after 1,200 rows."""
+    stream = make_stream(seed=2, n_rows=2400, kinds=["continuous"] * 2, signal=2.0)
+    stream.y[1200:] = 1 - stream.y[1200:]
+    name, parameters, _ = CASES.get(case, (None, {}, None))
+    model = ConfidenceTreeClassifier(
+        bound=name, grace_period=40, drift=drift, leaf_memory="histogram"
+    )
+    whole = grown(model, stream)
+    assert drift is None or whole.n_drifts_ > 0
+    for ends in ([1024, 2400], [1199, 1300, 1777, 2400]):
+        assert state_of(grown(model, stream, ends)) == state_of(whole)

@@ -1,0 +1,130 @@
+"""What growing leaves remember, read from the state of their tree.
+
+The layout is that of version 1 of the state: one record a leaf, in the order of
+their nodes.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+NOTHING, ROWS, HISTOGRAM, GAUSSIAN = range(4)
+
+
+@dataclass
+class Leaf:
+    node: int
+    memory: int
+    attempt: int
+    n_inherited: int
+    n_fresh: float
+    n_examined: float
+    n_held: float
+    hits: np.ndarray
+    fresh: np.ndarray
+    held: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+    first: np.ndarray | None = None  # bins: [d + 1]
+    edges: np.ndarray | None = None
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    profile: np.ndarray | None = None  # [bins, K]
+    fresh_profile: np.ndarray | None = None
+    moments: dict = field(default_factory=dict)  # class: (n, block of [4, d])
+    fresh_moments: dict = field(default_factory=dict)
+    span: np.ndarray | None = None
+    pool: np.ndarray | None = None
+    box: np.ndarray | None = None
+
+    def bins_of(self, feature):
+        """Upper edges of a feature's bins, the last one infinite."""
+        return self.edges[self.first[feature] : self.first[feature + 1]]
+
+    def counts_of(self, feature, fresh=False):
+        """Class counts of a feature's bins."""
+        table = self.fresh_profile if fresh else self.profile
+        return table[self.first[feature] : self.first[feature + 1]]
+
+
+class _Reader:
+    def __init__(self, data):
+        self.data = data
+        self.position = 0
+
+    def take(self, dtype, *shape):
+        dtype = np.dtype(dtype)
+        n_bytes = dtype.itemsize * int(np.prod(shape))
+        piece = self.data[self.position : self.position + n_bytes]
+        self.position += n_bytes
+        return np.frombuffer(piece, dtype).reshape(shape).copy()
+
+    def take_moments(self, d, K):
+        if not self.take(np.uint8, 1)[0]:
+            return {}
+        n = self.take(np.float64, K + 1)
+        return {
+            c: (n[c], self.take(np.float64, 4, d))
+            for c in range(K + 1)
+            if self.take(np.uint8, 1)[0]
+        }
+
+
+def _read_leaf(reader, node, d, K):
+    integers = reader.take(np.int64, 11).tolist()
+    numbers = reader.take(np.float64, 5)
+    memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
+    profile, fresh_profile, span, n_pool, box = integers[6:]
+    leaf = Leaf(
+        node=node,
+        memory=memory,
+        attempt=attempt,
+        n_inherited=n_inherited,
+        n_fresh=numbers[0],
+        n_examined=numbers[1],
+        n_held=numbers[2],
+        hits=numbers[3:],
+        fresh=reader.take(np.float64, K),
+        held=reader.take(np.float64, K),
+        X=reader.take(np.float32, n_rows, d),
+        y=reader.take(np.uint16, n_rows),
+        weight=reader.take(np.float64, n_rows) if weighted else None,
+    )
+    if n_bins:
+        leaf.first = np.append(reader.take(np.int32, d), n_bins)
+        leaf.edges = reader.take(np.float32, n_bins)
+        leaf.low = reader.take(np.float32, d)
+        leaf.high = reader.take(np.float32, d)
+        reader.take(np.uint8, d)
+    if profile:
+        leaf.profile = reader.take(np.float64, n_bins, K)
+    if fresh_profile:
+        leaf.fresh_profile = reader.take(np.float64, n_bins, K)
+    leaf.moments = reader.take_moments(d, K)
+    leaf.fresh_moments = reader.take_moments(d, K)
+    if span:
+        leaf.span = reader.take(np.float64, d, 2)
+    leaf.pool = reader.take(np.int32, n_pool)
+    if box:
+        leaf.box = reader.take(np.float64, d, 2)
+    return leaf
+
+
+def bytes_of_leaves(state):
+    """Return the place of the leaves in a grower's state, and their bytes."""
+    found = [i for i, value in enumerate(state) if isinstance(value, bytes)]
+    assert len(found) == 1
+    return found[0], state[found[0]]
+
+
+def read_leaves(model):
+    """Return the leaves of a model that has learnt by partial_fit, by node."""
+    tree = model.tree_
+    reader = _Reader(bytes_of_leaves(model._grower.__getstate__())[1])
+    leaves = {
+        int(node): _read_leaf(reader, int(node), tree.n_features, tree.n_classes)
+        for node in np.flatnonzero(tree.feature < 0)
+    }
+    assert reader.position == len(reader.data)
+    return leaves
