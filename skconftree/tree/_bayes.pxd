@@ -4,7 +4,9 @@
 # Scores are exact at every row: nothing is cached between rows. Logarithms are
 # taken of products of GROUP factors, which costs less than a cache would save.
 
-from skconftree.tree._leaf cimport Leaf, Policy
+from skconftree.tree._histogram cimport Bins
+from skconftree.tree._leaf cimport Leaf
+from skconftree.tree._moments cimport Moments
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t
 
 
@@ -16,12 +18,13 @@ cdef class NaiveBayes:
     cdef float64_t* precision   # [n_features]
 
     cdef bint score(
-        self, const Leaf* leaf, const float32_t* x, const int32_t* bins,
+        self, const Leaf* leaf, bint own, const float32_t* x, const int32_t* bins,
         float64_t* scores,
     ) noexcept nogil
     cdef void _score_bins(
-        self, const Leaf* leaf, const int32_t* bins, float64_t* scores
+        self, const Bins* bins, const float64_t* profile, const float64_t* n,
+        const int32_t* places, float64_t* scores,
     ) noexcept nogil
     cdef void _score_moments(
-        self, const Leaf* leaf, const float32_t* x, float64_t* scores
+        self, const Moments* moments, const float32_t* x, float64_t* scores
     ) noexcept nogil

@@ -38,29 +38,35 @@ cdef class NaiveBayes:
         free(self.precision)
 
     cdef bint score(
-        self, const Leaf* leaf, const float32_t* x, const int32_t* bins,
+        self, const Leaf* leaf, bint own, const float32_t* x, const int32_t* bins,
         float64_t* scores,
     ) noexcept nogil:
-        # Scores of all classes, -infinity for those the leaf has not met. False if
-        # it knows too little for a model.
+        # Scores of all classes from all a leaf holds or from its own rows alone,
+        # -infinity for classes it has not met. False if there is no such model.
+        cdef const float64_t* n = leaf.fresh if own else leaf.held
+        cdef const float64_t* profile = leaf.fresh_profile if own else leaf.profile
+        cdef const Moments* moments = &leaf.moments
         cdef intp_t c
-        if not leaf.n_held > 0.0:
+        if own:
+            moments = &leaf.fresh_moments
+        if not (leaf.n_fresh if own else leaf.n_held) > 0.0:
             return False
-        if leaf.memory == HISTOGRAM:
-            self._score_bins(leaf, bins, scores)
-        elif leaf.moments.blocks != NULL:
-            self._score_moments(leaf, x, scores)
+        if leaf.memory == HISTOGRAM and profile != NULL:
+            self._score_bins(&leaf.bins, profile, n, bins, scores)
+        elif moments.blocks != NULL:
+            self._score_moments(moments, x, scores)
         else:
             return False
         for c in range(self.n_classes):
-            if leaf.held[c] > 0.0:
-                scores[c] += log(leaf.held[c])
+            if n[c] > 0.0:
+                scores[c] += log(n[c])
             else:
                 scores[c] = -INFINITY
         return True
 
     cdef void _score_bins(
-        self, const Leaf* leaf, const int32_t* bins, float64_t* scores
+        self, const Bins* bins, const float64_t* profile, const float64_t* n,
+        const int32_t* places, float64_t* scores,
     ) noexcept nogil:
         cdef intp_t K = self.n_classes
         cdef float64_t* products = self.products
@@ -72,10 +78,10 @@ cdef class NaiveBayes:
         for c in range(K):
             scores[c] = 0.0
             products[c] = 1.0
-            inverse[c] = 1.0 / (leaf.held[c] + 1.0)
+            inverse[c] = 1.0 / (n[c] + 1.0)
         for f in range(self.n_features):
-            counts = leaf.profile + bins[f] * K
-            spread = 1.0 / (leaf.bins.first[f + 1] - leaf.bins.first[f])
+            counts = profile + places[f] * K
+            spread = 1.0 / (bins.first[f + 1] - bins.first[f])
             for c in range(K):
                 products[c] *= (counts[c] + spread) * inverse[c]
             in_group += 1
@@ -89,7 +95,7 @@ cdef class NaiveBayes:
                 scores[c] += log(products[c])
 
     cdef void _score_moments(
-        self, const Leaf* leaf, const float32_t* x, float64_t* scores
+        self, const Moments* moments, const float32_t* x, float64_t* scores
     ) noexcept nogil:
         # Variances are taken relative to those over all classes, which cancel.
         cdef intp_t d = self.n_features
@@ -97,17 +103,17 @@ cdef class NaiveBayes:
         cdef const float64_t* squares
         cdef float64_t n, inverse, gap, ratio, product, distance, total
         cdef intp_t f, c, in_group
-        squares = leaf.moments.blocks[self.n_classes] + SQUARES * d
+        squares = moments.blocks[self.n_classes] + SQUARES * d
         for f in range(d):
             self.precision[f] = 0.0
             if squares[f] > 0.0:
-                self.precision[f] = leaf.moments.n[self.n_classes] / squares[f]
+                self.precision[f] = moments.n[self.n_classes] / squares[f]
         for c in range(self.n_classes):
-            if leaf.moments.blocks[c] == NULL:
+            if moments.blocks[c] == NULL:
                 continue
-            mean = leaf.moments.blocks[c] + MEAN * d
-            squares = leaf.moments.blocks[c] + SQUARES * d
-            n = leaf.moments.n[c]
+            mean = moments.blocks[c] + MEAN * d
+            squares = moments.blocks[c] + SQUARES * d
+            n = moments.n[c]
             inverse = 1.0 / (n + 1.0)
             product = 1.0
             distance = 0.0

@@ -7,7 +7,7 @@
 # happens when the number of rows is a multiple of BOUNDARY.
 
 from skconftree.drift._ddm cimport DDMKernel
-from skconftree.tree._bayes cimport NaiveBayes
+from skconftree.tree._forecast cimport Forecaster
 from skconftree.tree._leaf cimport Leaf, Policy
 from skconftree.tree._leaf_splitter cimport LeafSplitter
 from skconftree.tree._splitter cimport Split
@@ -16,12 +16,6 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t,
 )
 
-cdef enum Prediction:
-    BY_MAJORITY
-    BY_BAYES
-    BY_BETTER       # whichever has foretold more of the leaf's rows
-
-
 cdef class Grower:
     cdef readonly Tree tree
     cdef readonly dict recipe           # what it was made from
@@ -29,9 +23,8 @@ cdef class Grower:
     cdef readonly intp_t n_rows_seen
     cdef readonly float64_t weight_seen
     cdef LeafSplitter splitter
-    cdef NaiveBayes bayes
+    cdef Forecaster forecaster
     cdef Policy policy
-    cdef Prediction prediction
     cdef Leaf** leaves                  # [room] by node; NULL at internal nodes
     cdef intp_t room
     cdef intp_t n_leaves
@@ -50,21 +43,13 @@ cdef class Grower:
     cdef readonly DDMKernel detector    # of drifts, or None
     cdef readonly Grower background     # learns since a warning, or None
 
-    cdef int32_t* places                # [n_features] bins of the row
-    cdef float64_t* scores              # [n_classes]
     cdef float64_t* share               # [2, n_classes]
     cdef const float64_t* class_weight  # [n_classes] or NULL
-    cdef float64_t* log_weight          # [n_classes] its logarithm
 
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
     ) except -1 nogil
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil
-    cdef bint _trusts_bayes(self, const Leaf* leaf) noexcept nogil
-    cdef void _fill_proba(self, const float32_t* x, float64_t* out) noexcept nogil
-    cdef intp_t _majority(self, intp_t node) noexcept nogil
-    cdef bint _score(self, Leaf* leaf, const float32_t* x) noexcept nogil
-    cdef intp_t _best_score(self) noexcept nogil
     cdef bint _due(self, const Leaf* leaf) noexcept nogil
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
     cdef int _grow(self, Leaf* leaf) except -1 nogil

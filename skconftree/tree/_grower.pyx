@@ -3,16 +3,15 @@
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, exp, log, rint
+from libc.math cimport rint
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport Bound
 from skconftree.drift._ddm cimport DRIFT, STABLE, DDMKernel
 from skconftree.tree._criterion cimport Criterion
-from skconftree.tree._histogram cimport find_bins
 from skconftree.tree._leaf cimport (
-    GAUSSIAN, HISTOGRAM, NOTHING, ROWS, add_row, forget, leaf_bytes, new_leaf,
+    GAUSSIAN, NOTHING, ROWS, add_row, forget, leaf_bytes, new_leaf,
     release_leaf, start_child, start_fresh,
 )
 from skconftree.tree._leaf_state cimport (
@@ -22,10 +21,7 @@ from skconftree.tree._leaf_state cimport (
 cdef enum:
     BOUNDARY = 1024     # rows
 
-cdef float64_t TRUST = 20.0     # rows that the parent's experience is worth
-
 STATE_VERSION = 1
-PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
 
 
 cdef class Grower:
@@ -60,7 +56,6 @@ cdef class Grower:
     ):
         cdef intp_t d = tree.n_features
         cdef intp_t K = tree.n_classes
-        cdef intp_t c
         self.tree = tree
         tree.criterion = criterion
         self.recipe = recipe
@@ -70,8 +65,8 @@ cdef class Grower:
             d, criterion, bound, options, class_weight, pool, box
         )
         self.splitter.policy = &self.policy
-        self.bayes = NaiveBayes(d, K)
-        self.prediction = PREDICTIONS[options["leaf_prediction"]]
+        self.forecaster = Forecaster(d, K, options["leaf_prediction"], class_weight)
+        self.forecaster.policy = &self.policy
         self.policy.n_features = d
         self.policy.n_classes = K
         self.policy.first = GAUSSIAN if options["gaussian"] else ROWS
@@ -79,7 +74,7 @@ cdef class Grower:
         self.policy.max_bins = options["max_bins"]
         self.policy.separate = options["separate"]
         self.policy.fixed_cuts = options["fixed_cuts"]
-        self.policy.bayes = self.prediction != BY_MAJORITY
+        self.policy.bayes = self.forecaster.judging
         self.policy.inherited = options["inherited"]
         self.grace = options["grace_period"]
         self.recurses = options["recurses"]
@@ -90,31 +85,18 @@ cdef class Grower:
         self.min_seen_fraction = options["min_weight_fraction_leaf"]
         self.max_bytes = options["max_bytes"]
 
-        self.places = <int32_t*> calloc(d, sizeof(int32_t))
-        self.scores = <float64_t*> calloc(K, sizeof(float64_t))
         self.share = <float64_t*> calloc(2 * K, sizeof(float64_t))
-        self.log_weight = <float64_t*> calloc(K, sizeof(float64_t))
-        if (
-            self.places == NULL or self.scores == NULL or self.share == NULL
-            or self.log_weight == NULL
-        ):
+        if self.share == NULL:
             raise MemoryError()
         if class_weight is not None:
             self.class_weight = self.splitter.class_weight
-            for c in range(K):
-                self.log_weight[c] = (
-                    log(class_weight[c]) if class_weight[c] > 0.0 else -INFINITY
-                )
 
     def __dealloc__(self):
         cdef intp_t node
         for node in range(self.room):
             release_leaf(self.leaves[node], &self.policy)
         free(self.leaves)
-        free(self.places)
-        free(self.scores)
         free(self.share)
-        free(self.log_weight)
 
     def open_leaves(self):
         """Give every leaf of the tree an empty memory, the root all pool rows."""
@@ -206,9 +188,10 @@ cdef class Grower:
                 w = weight[i]
             if w != rint(w):
                 self.splitter.whole = False
-            if leaf.memory == HISTOGRAM:
-                find_bins(&leaf.bins, &X[i, 0], self.policy.n_features, self.places)
-            if not add_row(leaf, &self.policy, &X[i, 0], y[i], w, self.places):
+            self.forecaster.locate(leaf, &X[i, 0])
+            if not add_row(
+                leaf, &self.policy, &X[i, 0], y[i], w, self.forecaster.places
+            ):
                 raise MemoryError("No memory to keep the rows of the leaves.")
         for node in range(self.tree.node_count):
             leaf = self.leaves[node]
@@ -266,32 +249,22 @@ cdef class Grower:
         # Foretell the class of a row, if asked for, then learn it.
         cdef intp_t node = self._route_row(x)
         cdef Leaf* leaf = self.leaves[node]
-        cdef intp_t by_majority = 0
-        cdef intp_t by_bayes = 0
-        cdef bint judging = self.prediction == BY_BETTER
-        cdef bint scored = False
+        cdef bint judging = self.forecaster.judging
         cdef float64_t* counts
         cdef intp_t* n_rows
-        if leaf.memory == HISTOGRAM:
-            find_bins(&leaf.bins, x, self.policy.n_features, self.places)
+        cdef intp_t guess
+        self.forecaster.locate(leaf, x)
         if judging or foretold != NULL:
-            by_majority = self._majority(node)
-            if judging or self.prediction == BY_BAYES:
-                scored = self._score(leaf, x)
-        if scored:
-            by_bayes = self._best_score()
-        if foretold != NULL:
-            foretold[0] = by_majority
-            if scored and self._trusts_bayes(leaf):
-                foretold[0] = by_bayes
-        if scored and judging:
-            leaf.hits[0] += weight * (by_majority == y)
-            leaf.hits[1] += weight * (by_bayes == y)
+            guess = self.forecaster.foretell(self.tree, leaf, x)
+            if foretold != NULL:
+                foretold[0] = guess
         if weight == 0.0:
             return 0    # as if it were absent
-        if not add_row(leaf, &self.policy, x, y, weight, self.places):
+        if not add_row(leaf, &self.policy, x, y, weight, self.forecaster.places):
             with gil:
                 raise MemoryError("No memory for another row of a leaf.")
+        if judging:
+            self.forecaster.judge(leaf, y, weight)
         if weight != rint(weight):
             self.splitter.whole = False
         counts = self.tree.counts + node * self.policy.n_classes
@@ -320,49 +293,7 @@ cdef class Grower:
     @property
     def predicts_by_bayes(self):
         """Whether leaves may predict by naive Bayes."""
-        return self.prediction != BY_MAJORITY
-
-    cdef bint _trusts_bayes(self, const Leaf* leaf) noexcept nogil:
-        return self.prediction == BY_BAYES or (
-            self.prediction == BY_BETTER and leaf.hits[1] > leaf.hits[0]
-        )
-
-    cdef intp_t _majority(self, intp_t node) noexcept nogil:
-        # Most frequent class of a leaf, or of the nearest ancestor that has rows.
-        cdef const float64_t* counts
-        cdef float64_t most = 0.0
-        cdef float64_t seen
-        cdef intp_t best = 0
-        cdef intp_t c
-        while True:
-            counts = self.tree.counts + node * self.policy.n_classes
-            for c in range(self.policy.n_classes):
-                seen = counts[c]
-                if self.class_weight != NULL:
-                    seen *= self.class_weight[c]
-                if seen > most:
-                    most = seen
-                    best = c
-            if most > 0.0 or node == 0:
-                return best
-            node = self.tree.parent[node]
-
-    cdef bint _score(self, Leaf* leaf, const float32_t* x) noexcept nogil:
-        cdef intp_t c
-        if not self.bayes.score(leaf, x, self.places, self.scores):
-            return False
-        if self.class_weight != NULL:
-            for c in range(self.policy.n_classes):
-                self.scores[c] += self.log_weight[c]
-        return True
-
-    cdef intp_t _best_score(self) noexcept nogil:
-        cdef intp_t best = 0
-        cdef intp_t c
-        for c in range(1, self.policy.n_classes):
-            if self.scores[c] > self.scores[best]:
-                best = c
-        return best
+        return self.forecaster.judging
 
     def predict_proba(self, const float32_t[:, ::1] X):
         """Class probabilities of rows.
@@ -379,41 +310,13 @@ cdef class Grower:
         cdef intp_t K = self.policy.n_classes
         proba = np.empty((n, K))
         cdef float64_t[:, ::1] out = proba
+        cdef const Leaf* leaf
         cdef intp_t i
         with nogil:
             for i in range(n):
-                self._fill_proba(&X[i, 0], &out[i, 0])
+                leaf = self.leaves[self._route_row(&X[i, 0])]
+                self.forecaster.fill_proba(self.tree, leaf, &X[i, 0], &out[i, 0])
         return proba
-
-    cdef void _fill_proba(self, const float32_t* x, float64_t* out) noexcept nogil:
-        cdef intp_t K = self.policy.n_classes
-        cdef intp_t node = self._route_row(x)
-        cdef Leaf* leaf = self.leaves[node]
-        cdef float64_t total = 0.0
-        cdef float64_t peak
-        cdef intp_t c
-        if self._trusts_bayes(leaf):
-            if leaf.memory == HISTOGRAM:
-                find_bins(&leaf.bins, x, self.policy.n_features, self.places)
-            if self._score(leaf, x):
-                peak = self.scores[self._best_score()]
-                for c in range(K):
-                    out[c] = exp(self.scores[c] - peak)
-                    total += out[c]
-                for c in range(K):
-                    out[c] /= total
-                return
-        while True:
-            for c in range(K):
-                out[c] = self.tree.counts[node * K + c]
-                if self.class_weight != NULL:
-                    out[c] *= self.class_weight[c]
-                total += out[c]
-            if total > 0.0 or node == 0:
-                break
-            node = self.tree.parent[node]
-        for c in range(K):
-            out[c] = out[c] / total if total > 0.0 else 1.0 / K
 
     # -- growth -------------------------------------------------------------------
 
@@ -499,7 +402,7 @@ cdef class Grower:
         self.tree.split(node, split.feature, split.threshold, &split.evidence)
         self._add_children(leaf, children)
         for side in range(2):
-            _pass_on_hits(leaf, children[side])
+            self.forecaster.pass_on(leaf, children[side])
         release_leaf(leaf, &self.policy)
         self.leaves[node] = NULL
         self.leaves[first] = children[0]
@@ -702,11 +605,3 @@ cdef class Grower:
         self.splitter.whole = bool(whole)
         self.detector = state[7]
         self.background = state[8]
-
-
-cdef void _pass_on_hits(const Leaf* leaf, Leaf* child) noexcept nogil:
-    # A child trusts what its parent trusted until its own rows say otherwise.
-    cdef float64_t most = max(leaf.hits[0], leaf.hits[1])
-    cdef float64_t scale = 1.0 if most <= TRUST else TRUST / most
-    child.hits[0] = leaf.hits[0] * scale
-    child.hits[1] = leaf.hits[1] * scale

@@ -7,8 +7,8 @@
 # Two sets of statistics. `held` is everything the leaf knows, what it took over
 # from its parent included: predictions rest on it, and the splits of bounds that
 # count every row. `fresh` counts only rows that came after the leaf was created:
-# the evidence of all other bounds (Policy.separate). Where both are the same,
-# pointers to the fresh ones are NULL.
+# the evidence of all other bounds (Policy.separate), and a model of its own. Where
+# both are the same, or nobody asks, pointers to the fresh ones are NULL.
 #
 # Every function returns False, and changes nothing a reader would notice, if
 # memory cannot be had.
@@ -46,7 +46,7 @@ cdef struct Leaf:
     float64_t n_fresh           # weight of the rows since its creation
     float64_t n_examined        # n_fresh at the last attempt
     float64_t n_held
-    float64_t hits[2]           # weight of rows foretold by majority, by naive Bayes
+    float64_t hits[3]           # weight of late rows that each model foretold
     float64_t* fresh            # [n_classes]
     float64_t* held             # [n_classes]
 

@@ -164,6 +164,8 @@ cdef bint add_row(
             return False
         if leaf.moments.blocks != NULL:
             add_to_moments(&leaf.moments, x, d, K, y, weight)
+        if leaf.fresh_moments.blocks != NULL:
+            add_to_moments(&leaf.fresh_moments, x, d, K, y, weight)
     elif leaf.memory == HISTOGRAM:
         for f in range(d):
             leaf.profile[bins[f] * K + y] += weight
@@ -228,17 +230,16 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
     cdef intp_t size, i, f, place
     cdef const float32_t* x
     cdef float64_t w
+    cdef bint apart = leaf.n_inherited > 0 and (policy.separate or policy.bayes)
     if leaf.bins.first == NULL and not bins_of_rows(
         &leaf.bins, leaf.x, leaf.n_rows, d, policy.max_bins
     ):
         return False
     size = leaf.bins.first[d] * K
     leaf.profile = <float64_t*> calloc(size, sizeof(float64_t))
-    if policy.separate and leaf.n_inherited > 0:
+    if apart:
         leaf.fresh_profile = <float64_t*> calloc(size, sizeof(float64_t))
-    if leaf.profile == NULL or (
-        leaf.fresh_profile == NULL and policy.separate and leaf.n_inherited > 0
-    ):
+    if leaf.profile == NULL or (leaf.fresh_profile == NULL and apart):
         free(leaf.profile)
         free(leaf.fresh_profile)
         leaf.profile = NULL
@@ -257,6 +258,7 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
                 leaf.fresh_profile[place * K + leaf.y[i]] += w
     _forget_rows(leaf)
     release_moments(&leaf.moments, K)
+    release_moments(&leaf.fresh_moments, K)
     leaf.memory = HISTOGRAM
     return True
 
@@ -356,6 +358,8 @@ cdef bint _take_rows(
         child.held[parent.y[i]] += w
         child.n_held += w
     child.n_inherited = n
+    if policy.bayes and not allocate_moments(&child.fresh_moments, K):
+        return False
     for c in range(K):
         share[c] = 0.5
         if parent.held[c] > 0.0:
@@ -384,7 +388,7 @@ cdef bint _take_bins(
     child.profile = <float64_t*> calloc(size, sizeof(float64_t))
     if child.profile == NULL:
         return False
-    if policy.separate:
+    if policy.separate or policy.bayes:
         child.fresh_profile = <float64_t*> calloc(size, sizeof(float64_t))
         if child.fresh_profile == NULL:
             return False
@@ -412,7 +416,7 @@ cdef bint _take_moments(
         scale, &child.moments,
     ):
         return False
-    if policy.separate and not allocate_moments(
+    if (policy.separate or policy.bayes) and not allocate_moments(
         &child.fresh_moments, policy.n_classes
     ):
         return False
@@ -428,6 +432,6 @@ cdef bint start_fresh(Leaf* leaf, const Policy* policy) noexcept nogil:
             leaf.bins.first[policy.n_features] * policy.n_classes, sizeof(float64_t)
         )
         return leaf.fresh_profile != NULL
-    if leaf.memory == GAUSSIAN and leaf.fresh_moments.blocks == NULL:
+    if leaf.moments.blocks != NULL and leaf.fresh_moments.blocks == NULL:
         return allocate_moments(&leaf.fresh_moments, policy.n_classes)
     return True

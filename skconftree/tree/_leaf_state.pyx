@@ -18,7 +18,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     N_INTEGERS = 11
-    N_NUMBERS = 5
+    N_NUMBERS = 6
 
 
 cdef class StateWriter:
@@ -87,6 +87,7 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     ]
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
+        leaf.hits[2],
     ]
     writer.put(&integers[0], sizeof(integers))
     writer.put(&numbers[0], sizeof(numbers))
@@ -164,6 +165,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     leaf.n_held = numbers[2]
     leaf.hits[0] = numbers[3]
     leaf.hits[1] = numbers[4]
+    leaf.hits[2] = numbers[5]
 
     n_rows = integers[2]
     n_bins = integers[5]

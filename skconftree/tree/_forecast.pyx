@@ -1,0 +1,175 @@
+"""Predictions of growing leaves."""
+
+from libc.math cimport INFINITY, exp, log
+from libc.stdlib cimport calloc, free
+
+from skconftree.tree._histogram cimport find_bins
+from skconftree.tree._leaf cimport HISTOGRAM
+
+cdef float64_t FADING = 0.98    # of past hits with every row: streams change
+cdef float64_t TRUST = 1.0      # hits that a child starts with at most
+
+PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
+
+
+cdef class Forecaster:
+    """Predicts with the model a leaf trusts.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    prediction : {"majority", "nb", "nba"}
+    class_weight : ndarray of shape (n_classes,), float64, or None
+    """
+
+    def __init__(
+        self, intp_t n_features, intp_t n_classes, str prediction,
+        const float64_t[::1] class_weight,
+    ):
+        cdef intp_t c
+        self.prediction = PREDICTIONS[prediction]
+        self.judging = self.prediction != BY_MAJORITY
+        self.bayes = NaiveBayes(n_features, n_classes)
+        self.places = <int32_t*> calloc(n_features, sizeof(int32_t))
+        self.scores = <float64_t*> calloc(n_classes, sizeof(float64_t))
+        self.log_weight = <float64_t*> calloc(n_classes, sizeof(float64_t))
+        if self.places == NULL or self.scores == NULL or self.log_weight == NULL:
+            raise MemoryError()
+        self._class_weight = class_weight
+        if class_weight is not None:
+            self.class_weight = &class_weight[0]
+            for c in range(n_classes):
+                self.log_weight[c] = (
+                    log(class_weight[c]) if class_weight[c] > 0.0 else -INFINITY
+                )
+
+    def __dealloc__(self):
+        free(self.places)
+        free(self.scores)
+        free(self.log_weight)
+
+    cdef void locate(self, const Leaf* leaf, const float32_t* x) noexcept nogil:
+        # Find the bins of a row; the first thing to do with it.
+        if leaf.memory == HISTOGRAM:
+            find_bins(&leaf.bins, x, self.policy.n_features, self.places)
+
+    cdef intp_t foretell(
+        self, Tree tree, const Leaf* leaf, const float32_t* x
+    ) noexcept nogil:
+        # The class predicted for a row that has been located.
+        cdef intp_t trusted
+        self.guess[<intp_t> MAJORITY] = self._majority(tree, leaf.node)
+        self.guess[<intp_t> HELD] = -1
+        self.guess[<intp_t> OWN] = -1
+        if not self.judging:
+            return self.guess[<intp_t> MAJORITY]
+        if self._score(leaf, HELD, x):
+            self.guess[<intp_t> HELD] = self._best_score()
+        if self._score(leaf, OWN, x):
+            self.guess[<intp_t> OWN] = self._best_score()
+        trusted = self._trusted(leaf)
+        if self.guess[trusted] >= 0:
+            return self.guess[trusted]
+        return self.guess[<intp_t> MAJORITY]
+
+    cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil:
+        # Learn how each model did on the row last foretold.
+        cdef intp_t i
+        if self.judging:
+            for i in range(N_MODELS):
+                leaf.hits[i] *= FADING
+                if self.guess[i] == y:
+                    leaf.hits[i] += weight
+
+    cdef void pass_on(self, const Leaf* parent, Leaf* child) noexcept nogil:
+        # A child trusts what its parent trusted until its own rows say otherwise.
+        cdef float64_t held = max(parent.hits[<intp_t> HELD], parent.hits[<intp_t> OWN])
+        cdef float64_t most = max(held, parent.hits[<intp_t> MAJORITY])
+        cdef float64_t scale = 1.0 if most <= TRUST else TRUST / most
+        child.hits[<intp_t> MAJORITY] = parent.hits[<intp_t> MAJORITY] * scale
+        child.hits[<intp_t> HELD] = held * scale
+        child.hits[<intp_t> OWN] = 0.0
+
+    cdef Model _trusted(self, const Leaf* leaf) noexcept nogil:
+        cdef const float64_t* hits = leaf.hits
+        cdef Model best = HELD
+        if self.prediction == BY_MAJORITY:
+            return MAJORITY
+        if hits[<intp_t> OWN] > hits[<intp_t> HELD]:
+            best = OWN
+        if self.prediction == BY_BETTER and (
+            hits[<intp_t> best] <= hits[<intp_t> MAJORITY]
+        ):
+            best = MAJORITY
+        return best
+
+    cdef intp_t _majority(self, Tree tree, intp_t node) noexcept nogil:
+        # Most frequent class of a leaf, or of the nearest ancestor that has rows.
+        cdef intp_t K = self.policy.n_classes
+        cdef const float64_t* counts
+        cdef float64_t most = 0.0
+        cdef float64_t seen
+        cdef intp_t best = 0
+        cdef intp_t c
+        while True:
+            counts = tree.counts + node * K
+            for c in range(K):
+                seen = counts[c]
+                if self.class_weight != NULL:
+                    seen *= self.class_weight[c]
+                if seen > most:
+                    most = seen
+                    best = c
+            if most > 0.0 or node == 0:
+                return best
+            node = tree.parent[node]
+
+    cdef bint _score(
+        self, const Leaf* leaf, Model model, const float32_t* x
+    ) noexcept nogil:
+        cdef intp_t c
+        if not self.bayes.score(leaf, model == OWN, x, self.places, self.scores):
+            return False
+        if self.class_weight != NULL:
+            for c in range(self.policy.n_classes):
+                self.scores[c] += self.log_weight[c]
+        return True
+
+    cdef intp_t _best_score(self) noexcept nogil:
+        cdef intp_t best = 0
+        cdef intp_t c
+        for c in range(1, self.policy.n_classes):
+            if self.scores[c] > self.scores[best]:
+                best = c
+        return best
+
+    cdef void fill_proba(
+        self, Tree tree, const Leaf* leaf, const float32_t* x, float64_t* out
+    ) noexcept nogil:
+        # Class probabilities of a row.
+        cdef intp_t K = self.policy.n_classes
+        cdef Model trusted = self._trusted(leaf)
+        cdef intp_t node = leaf.node
+        cdef float64_t total = 0.0
+        cdef float64_t peak
+        cdef intp_t c
+        self.locate(leaf, x)
+        if trusted != MAJORITY and self._score(leaf, trusted, x):
+            peak = self.scores[self._best_score()]
+            for c in range(K):
+                out[c] = exp(self.scores[c] - peak)
+                total += out[c]
+            for c in range(K):
+                out[c] /= total
+            return
+        while True:
+            for c in range(K):
+                out[c] = tree.counts[node * K + c]
+                if self.class_weight != NULL:
+                    out[c] *= self.class_weight[c]
+                total += out[c]
+            if total > 0.0 or node == 0:
+                break
+            node = tree.parent[node]
+        for c in range(K):
+            out[c] = out[c] / total if total > 0.0 else 1.0 / K
