@@ -35,6 +35,8 @@ class BaseBound(BaseEstimator):
         Whether the children of a new split are examined at once.
     pruning : str or None
         What a tree's ``pruning="auto"`` means with this bound.
+    nominal_splits : {"binary", "multiway"}
+        What a tree's ``nominal_splits="auto"`` means with this bound.
     pruning_confidence : float or None
         The strength that goes with it; None is the default of the pruning.
     """
@@ -49,6 +51,7 @@ class BaseBound(BaseEstimator):
     examines_children = False
     pruning = None
     pruning_confidence = None
+    nominal_splits = "binary"
     _parameter_constraints: dict = {}
 
     def check_parameters(self):

@@ -27,12 +27,14 @@ cdef struct NodeFacts:
     intp_t n_attributes         # features of the training data
     intp_t attempt              # 1, 2, ...: how often this leaf has been examined
     intp_t depth                # 0 at the root
+    bint cuts_only              # tests are cuts between values, so fewer than n a feature
     bint integral               # every count of this fit is a whole number
 
 
 cdef struct TestBlock:
-    # Candidate binary tests of one attribute, in ascending order of their cuts.
+    # Candidate binary tests of one attribute.
     intp_t size
+    bint nested                 # every left outcome holds the rows of the one before
     const float64_t* left       # [size, n_classes] counts of the left outcome
     const float64_t* n_left     # [size] their sums
     const float64_t* pool_left  # [size] weight W of the left outcome; n_left without a pool

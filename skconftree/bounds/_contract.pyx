@@ -94,6 +94,7 @@ cdef class Score:
         if size == 0:
             return np.zeros(0)
         memset(&facts, 0, sizeof(NodeFacts))
+        tests.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
         facts.n_classes = self.n_classes
         facts.counts = &counts[0]
         facts.n = total.sum()
@@ -104,6 +105,7 @@ cdef class Score:
         facts.n_attributes = 1
         facts.attempt = 1
         facts.integral = is_integral(left) and is_integral(total)
+        facts.cuts_only = tests.nested
         self.begin(&facts)
         tests.size = size
         tests.left = &left_counts[0, 0]

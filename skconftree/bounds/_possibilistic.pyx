@@ -208,9 +208,10 @@ cdef class PossibilisticFloor(Score):
             )
             self.z_largest = sqrt(self.base_z2)
             if self.all_tests:
-                # without whole counts rows, and so tests, may exceed any multiple of n
+                # without whole counts rows, and so tests, may exceed any multiple of n;
+                # so do sets of categories
                 self.z_largest = INFINITY
-                if facts.integral:
+                if facts.integral and facts.cuts_only:
                     self.z_largest = corrected_quantile(
                         self.delta, 2.0 * facts.n * facts.n_attributes
                     )
@@ -280,6 +281,7 @@ cdef class PossibilisticFloor(Score):
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         cdef Sides first, last
+        cdef intp_t i
         if self.all_tests and self.n_tests >= 0.0:
             # The node will have at least the tests seen so far.
             self.n_tests += tests.size
@@ -288,6 +290,10 @@ cdef class PossibilisticFloor(Score):
                 self.z2 = corrected_quantile(self.delta, 2.0 * self.n_tests) ** 2
         if self.n_classes == 2:
             self.block_of_two(tests, out)
+            return
+        if not tests.nested:
+            for i in range(tests.size):
+                self.evaluate_test(tests, i, out)
             return
         first = self.evaluate_test(tests, 0, out)
         if tests.size > 1:
@@ -671,6 +677,7 @@ class PossibilisticBound(BaseBound):
     False
     """
 
+    nominal_splits = "multiway"
     criteria = ("entropy",)
     counts_every_row = True
     _parameter_constraints: dict = {

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from libc.math cimport isfinite
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
@@ -38,6 +39,9 @@ cdef class Builder:
     cdef intp_t max_depth
     cdef float64_t min_split_weight
     cdef intp_t max_leaf_nodes
+    cdef intp_t* starts             # where the children of the last split begin
+    cdef float64_t* pools           # and their weights W
+    cdef intp_t* scratch
     cdef Candidate* open            # stack, or heap by improvement
     cdef intp_t n_open
     cdef intp_t room
@@ -50,8 +54,16 @@ cdef class Builder:
         self.max_depth = max_depth
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.min_weight)
         self.max_leaf_nodes = max_leaf_nodes
+        self.starts = <intp_t*> malloc((splitter.outcome_room + 1) * sizeof(intp_t))
+        self.pools = <float64_t*> malloc(splitter.outcome_room * sizeof(float64_t))
+        self.scratch = <intp_t*> malloc(2 * splitter.outcome_room * sizeof(intp_t))
+        if self.starts == NULL or self.pools == NULL or self.scratch == NULL:
+            raise MemoryError()
 
     def __dealloc__(self):
+        free(self.starts)
+        free(self.pools)
+        free(self.scratch)
         while self.n_open > 0:
             self.n_open -= 1
             _release(&self.open[self.n_open].record)
@@ -133,10 +145,15 @@ cdef class Builder:
             self.n_open -= 1
             self.open[0] = self.open[self.n_open]
             self._sift_down()
-            self.splitter.node = &candidate.record
+            self.splitter.begin(
+                &candidate.record,
+                self.tree.counts + candidate.record.id * self.tree.n_classes,
+            )
             self.splitter.count_children(candidate.split.feature, candidate.split.cut)
-            self._install(&candidate)
-            n_leaves += 1
+            # a test may have more branches than leaves are left
+            if n_leaves + self.splitter.n_outcomes - 1 <= self.max_leaf_nodes:
+                n_leaves += self.splitter.n_outcomes - 1
+                self._install(&candidate)
             _release(&candidate.record)
         return 0
 
@@ -161,50 +178,84 @@ cdef class Builder:
         cdef NodeRecord* record = &candidate.record
         cdef Split* split = &candidate.split
         cdef intp_t K = self.tree.n_classes
-        cdef intp_t mid = record.start + self.splitter.n_left_rows
-        cdef intp_t left, right
-        cdef bint open_left, open_right
-        if self.tree.node_count + 2 > self.tree.capacity:
+        cdef intp_t r = self.splitter.n_outcomes
+        cdef intp_t first = self.tree.node_count
+        cdef intp_t n_open = 0
+        cdef intp_t z
+        if first + r > self.tree.capacity:
             with gil:
-                self.tree.reserve(self.tree.node_count + 2)
-        self.tree.split(record.id, split.feature, split.threshold, &split.evidence)
-        left = self.tree.add_leaf(
-            record.id, self.splitter.children, self.splitter.n_labelled[0],
-            self._impurity(self.splitter.children),
-        )
-        right = self.tree.add_leaf(
-            record.id, self.splitter.children + K, self.splitter.n_labelled[1],
-            self._impurity(self.splitter.children + K),
-        )
-        open_left = self._may_split(left)
-        open_right = self._may_split(right)
-        if not (open_left or open_right):
+                self.tree.reserve(first + r)
+        self._split(record.id, split)
+        self.starts[0] = 0
+        for z in range(r):
+            self.starts[z + 1] = self.starts[z] + self.splitter.child_rows[z]
+            self.pools[z] = self.splitter.child_pool[z]
+            self.tree.add_leaf(
+                record.id, self.splitter.children + z * K, self.splitter.n_labelled[z],
+                self._impurity(self.splitter.children + z * K),
+            )
+            n_open += self._may_split(first + z)
+        if n_open == 0:
             return 0
-        self.splitter.columns.mark(split.feature, split.cut, record.start, record.end)
-        self.splitter.columns.partition(
-            split.feature, record.features, record.n_features, record.start, record.end
-        )
-        # the stack gives back the left child first
-        cdef float64_t pool_left = self.splitter.child_pool[0]
-        cdef float64_t pool_right = self.splitter.child_pool[1]
-        if open_right:
-            self._open(candidate, right, mid, record.end, pool_right)
-        if open_left:
-            self._open(candidate, left, record.start, mid, pool_left)
+        self._partition(record, split)
+        # the stack gives back the first child first
+        for z in range(r - 1, -1, -1):
+            if self._may_split(first + z):
+                self._open(candidate, first + z, z)
         return 0
 
+    cdef int _split(self, intp_t node, Split* split) except -1 nogil:
+        # Write the test into the tree.
+        cdef intp_t n_codes
+        if not self.splitter.columns.columns[split.feature].nominal:
+            self.tree.split(node, split.feature, split.threshold, &split.evidence)
+            self.tree.send_missing(node, self.splitter.missing_left, self.splitter.missing_seen)
+            return 0
+        n_codes = self.splitter.n_categories[split.feature]
+        if self.tree.n_ordinals + n_codes > self.tree.ordinal_room:
+            with gil:
+                self.tree.reserve_ordinals(self.tree.n_ordinals + n_codes)
+        self.tree.split_nominal(
+            node, split.feature, self.splitter.ordinals, n_codes, self.splitter.n_outcomes,
+            &split.evidence,
+        )
+        return 0
+
+    cdef void _partition(self, NodeRecord* record, Split* split) noexcept nogil:
+        cdef bint nominal = self.splitter.columns.columns[split.feature].nominal
+        cdef bint multiway = nominal and self.splitter.multiway
+        if nominal:
+            self.splitter.columns.mark_categories(
+                split.feature, self.splitter.ordinals, self.splitter.n_categories[split.feature],
+                self.splitter.stray_child, multiway, record.start, record.end,
+            )
+        else:
+            self.splitter.columns.mark(
+                split.feature, split.cut, self.splitter.missing_left, record.start,
+                record.end,
+            )
+        if multiway:
+            self.splitter.columns.partition_multiway(
+                record.features, record.n_features, record.start, record.end,
+                self.starts, self.splitter.n_outcomes, self.scratch,
+            )
+        else:
+            self.splitter.columns.partition(
+                split.feature, record.features, record.n_features, record.start,
+                record.end,
+            )
+
     cdef int _open(
-        self, Candidate* parent, intp_t node, intp_t start, intp_t end, float64_t pool
+        self, Candidate* parent, intp_t node, intp_t outcome
     ) except -1 nogil:
         cdef NodeRecord record
         cdef intp_t d = self.splitter.columns.n_features
         cdef intp_t n_bytes = parent.record.n_features * sizeof(int32_t)
-        cdef intp_t side = 1 if parent.record.start == start else 0
         record.id = node
-        record.start = start
-        record.end = end
+        record.start = parent.record.start + self.starts[outcome]
+        record.end = parent.record.start + self.starts[outcome + 1]
         record.depth = parent.record.depth + 1
-        record.pool = pool
+        record.pool = self.pools[outcome]
         record.n_features = parent.record.n_features
         record.features = <int32_t*> malloc(n_bytes)
         record.box = NULL
@@ -219,7 +270,10 @@ cdef class Builder:
         memcpy(record.features, parent.record.features, n_bytes)
         if record.box != NULL:
             memcpy(record.box, parent.record.box, 2 * d * sizeof(float64_t))
-            record.box[2 * parent.split.feature + side] = parent.split.threshold
+            if isfinite(parent.split.threshold):
+                record.box[2 * parent.split.feature + 1 - outcome] = (
+                    parent.split.threshold
+                )
         self._add(&record)
         return 0
 

@@ -7,7 +7,7 @@ from scipy.special import betaincinv
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
     Interval,
@@ -22,7 +22,8 @@ from ..bounds._registry import resolve_bound
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
-from ._export import feature_labels
+from ._explain import explain_rows
+from ._features import read_rows, read_table
 from ._grow import grow
 from ._inputs import (
     MAX_CLASSES,
@@ -114,6 +115,19 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         With ``pruning="auto"`` None is what the bound recommends. Ignored without
         pruning.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, \
+            default="from_dtype"
+        Which columns are nominal: those of a frame (pandas, polars or pyarrow) with a
+        category, enum or string dtype; or a mask, indices or names of columns, whose
+        values may then be strings or numbers; or none. A nominal column may have up
+        to 4,096 categories; a missing value is one more. At prediction a row whose
+        category did not occur at a node in training stays there, and that node's
+        class proportions are its prediction.
+    nominal_splits : {"auto", "binary", "multiway"}, default="auto"
+        Whether a test of a nominal column divides its categories into two sets, or
+        has a branch for every category that occurs at the node. ``"auto"`` is
+        ``"multiway"`` for ``bound="possibilistic"``, as published, else ``"binary"``.
+        See the user guide for which sets are tried.
     grace_period : int or float, default=100
         Weight of the rows that a leaf sees in `partial_fit` before it is examined
         for the first time, and between two examinations.
@@ -159,6 +173,12 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` had string column names.
+    is_categorical_ : ndarray of shape (`n_features_in_`,), bool, or None
+        Which columns are nominal; None if none is.
+    categories_ : list or None
+        For each nominal column the list of its categories, in the order of their
+        codes in `tree_`, None standing for a missing value; None for a numeric
+        column. None if no column is nominal.
     max_features_ : int
         The resolved value of `max_features`.
     bound_ : bound object or None
@@ -189,6 +209,12 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
     -----
     `X` is used as float32 and thresholds are float64 midpoints, as in
     scikit-learn. Ties go to the lowest feature, then the lowest cut.
+
+    NaN is a missing value. A test of a numeric column that rows of its node miss
+    sends them to the side that is better for the split, or asks whether there is a
+    value at all; where no row missed it in training, rows that do go to the
+    child with more training rows.
+
     `sample_weight` is a frequency: weight k equals k copies of a row, and all
     size limits count weight.
 
@@ -238,6 +264,12 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
         "pruning": [StrOptions({"auto", *PRUNINGS}), None],
         "pruning_confidence": [Interval(Real, 0.0, None, closed="left"), None],
+        "categorical_features": [
+            "array-like",
+            StrOptions({"from_dtype"}),
+            None,
+        ],
+        "nominal_splits": [StrOptions({"auto", "binary", "multiway"})],
         "grace_period": [Interval(Real, 0.0, None, closed="neither")],
         "tie_threshold": [Interval(Real, 0.0, None, closed="left")],
         "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
@@ -264,6 +296,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         min_impurity_decrease=0.0,
         pruning="auto",
         pruning_confidence=None,
+        categorical_features="from_dtype",
+        nominal_splits="auto",
         grace_period=100,
         tie_threshold=0.0,
         leaf_memory="auto",
@@ -286,6 +320,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         self.min_impurity_decrease = min_impurity_decrease
         self.pruning = pruning
         self.pruning_confidence = pruning_confidence
+        self.categorical_features = categorical_features
+        self.nominal_splits = nominal_splits
         self.grace_period = grace_period
         self.tie_threshold = tie_threshold
         self.leaf_memory = leaf_memory
@@ -303,8 +339,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows; converted to float32.
+        X : array-like or frame of shape (n_samples, n_features)
+            Training rows; numeric columns are converted to float32.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -330,12 +366,16 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
             pruning, pruning_confidence = resolve_pruning(
                 self.pruning, self.pruning_confidence, bound
             )
-            X, y = validate_data(self, X, y, dtype=np.float32, order="C")
+            X, y, features = read_table(
+                self,
+                X,
+                y,
+                categorical_features=self.categorical_features,
+                in_order=False,
+            )
             check_classification_targets(y)
             if X_pool is not None:
-                X_pool = validate_data(
-                    self, X_pool, reset=False, dtype=np.float32, order="C"
-                )
+                X_pool, _ = read_rows(self, X_pool, features)
             X, y, weight = rows_with_weight(X, y, sample_weight)
             self.classes_, y = np.unique(y, return_inverse=True)
             self.n_classes_ = len(self.classes_)
@@ -359,6 +399,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
             self.max_features_ = resolve_max_features(
                 self.max_features, self.n_features_in_
             )
+            self._features = features
+            self.is_categorical_ = None if features is None else features.is_categorical
             self.bound_ = bound
             self.criterion_ = criterion
             self.pruning_ = pruning
@@ -383,6 +425,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
                 min_impurity_decrease=self.min_impurity_decrease,
                 tie_threshold=self.tie_threshold,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),
+                n_categories=None if features is None else features.n_categories,
+                multiway=features is not None and self._splits_multiway(bound),
             )
             self.tree_ = prune(
                 tree,
@@ -413,14 +457,23 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
             )
         return bound, criterion
 
+    def _splits_multiway(self, bound):
+        splits = self.nominal_splits
+        if splits == "auto":
+            splits = getattr(bound, "nominal_splits", "binary")
+        return splits == "multiway"
+
     # -- prediction ---------------------------------------------------------------
 
     def _rows(self, X):
+        # Numbers and codes, and whether no value is missing.
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float32, order="C")
+        return read_rows(self, X, getattr(self, "_features", None))
 
     def apply(self, X):
         """Index of the leaf that each row reaches.
+
+        A row with a category that did not occur at a node in training stays there.
 
         Parameters
         ----------
@@ -430,8 +483,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,), intp
         """
-        rows = self._rows(X)
-        return self.tree_.apply(rows)
+        rows, finite = self._rows(X)
+        return self.tree_.apply(rows, finite)
 
     def decision_path(self, X):
         """Nodes that each row passes.
@@ -459,10 +512,10 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        rows = self._rows(X)
+        rows, finite = self._rows(X)
         if self._predicts_by_bayes():
-            return self._grower.predict_proba(rows)
-        return self.tree_.value.take(self.tree_.apply(rows), axis=0)
+            return self._foretell(rows, finite)
+        return self.tree_.value.take(self.tree_.apply(rows, finite), axis=0)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.
@@ -490,10 +543,10 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Among equally frequent classes the first of `classes_`.
         """
-        rows = self._rows(X)
+        rows, finite = self._rows(X)
         if self._predicts_by_bayes():
-            return self.classes_.take(self._grower.predict_proba(rows).argmax(axis=1))
-        leaves = self.tree_.apply(rows)
+            return self.classes_.take(self._foretell(rows, finite).argmax(axis=1))
+        leaves = self.tree_.apply(rows, finite)
         return self.classes_.take(self.tree_.value.argmax(axis=1).take(leaves))
 
     def predict_proba_interval(self, X, *, confidence_level=0.95):
@@ -556,9 +609,10 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         -------
         list of list of dict
             For each row, from the root down, one dict per split with ``node``,
-            ``feature`` (index), ``name``, ``threshold``, ``value`` (of the row),
-            ``goes`` (``"left"`` or ``"right"``) and the fields of
-            ``tree_.evidence``.
+            ``feature`` (index), ``name``, ``threshold``, ``categories`` (of the
+            branch taken, None at a numeric test), ``value`` (of the row), ``goes``
+            (``"left"``, ``"right"``, ``"branch"`` of a multiway test, or ``"stays"``
+            if the category was not known there) and the fields of ``tree_.evidence``.
 
         Examples
         --------
@@ -570,31 +624,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         >>> step["name"], step["goes"], step["child_limit"] < step["parent_limit"]
         ('x2', 'left', True)
         """
-        rows = self._rows(X)
-        tree = self.tree_
-        names = feature_labels(self)
-        feature, threshold = tree.feature, tree.threshold
-        left, parent, evidence = tree.children_left, tree.parent, tree.evidence
-        explanations = []
-        for i, leaf in enumerate(tree.apply(rows)):
-            steps = []
-            child, node = int(leaf), int(parent[leaf])
-            while node >= 0:
-                said = evidence[node]
-                steps.append(
-                    {
-                        "node": node,
-                        "feature": int(feature[node]),
-                        "name": names[feature[node]],
-                        "threshold": float(threshold[node]),
-                        "value": float(rows[i, feature[node]]),
-                        "goes": "left" if child == left[node] else "right",
-                        **{key: said[key].item() for key in said.dtype.names},
-                    }
-                )
-                child, node = node, int(parent[node])
-            explanations.append(steps[::-1])
-        return explanations
+        rows, _ = self._rows(X)
+        return explain_rows(self, rows)
 
     # -- the tree -----------------------------------------------------------------
 
@@ -617,6 +648,13 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+    @property
+    def categories_(self):
+        """Categories of the nominal columns."""
+        check_is_fitted(self)
+        features = getattr(self, "_features", None)
+        return None if features is None else features.categories
 
     @property
     def feature_importances_(self):
@@ -678,6 +716,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
         try:
             bound = resolve_bound(self.bound, self.delta)
         except ValueError:

@@ -1,7 +1,12 @@
 # ColumnSplitter: the splitter of batch growth, over the columns of a table.
 #
-# A cut is the number of rows that go left, in ascending order of the value, if
-# the feature is SORTED; the largest code that goes left, if it is CODED.
+# What a cut means is written in _columns.pxd and, for sets of categories, in
+# _nominal.pxd.
+#
+# Missing values. Where labelled rows of the node miss a value, the feature is
+# walked twice, without those rows: once they go right, once left. Between the two
+# comes the test whether there is a value. Where only rows without label miss it,
+# they go to the larger child.
 
 from skconftree.bounds._contract cimport Bound
 from skconftree.tree._columns cimport Column, Columns
@@ -13,9 +18,14 @@ from skconftree.utils._typedefs cimport (
 )
 
 
+cdef enum MissingRows:
+    NONE            # or on the right, where nothing is to be done
+    LEFT
+    UNLABELLED
+
+
 cdef class ColumnSplitter(Splitter):
     cdef readonly Columns columns
-    cdef bint random_cuts
 
     # The walk of one feature.
     cdef float64_t* profile         # [MAX_LEVELS, n_classes + 1]
@@ -23,13 +33,28 @@ cdef class ColumnSplitter(Splitter):
     cdef const uint8_t* run_codes   # codes of the run's rows, or NULL
     cdef uint32_t* run              # [RUN_LIMIT] sorted entries of a small node
     cdef uint32_t* keys             # [RUN_LIMIT]
+    cdef MissingRows missing        # of the tests being walked
+    cdef float64_t* missing_counts  # [n_classes + 1] of the rows without a value; the
+                                    # last one has no label
+    cdef float64_t* seen_counts     # [n_classes + 1] of the others
+    cdef intp_t n_seen              # rows with a value, if the feature is sorted
 
+    cdef intp_t _walk_values(self, intp_t feature) noexcept nogil
+    cdef intp_t _walk_with_missing(self, intp_t feature) noexcept nogil
+    cdef void _count_missing(self, intp_t feature) noexcept nogil
+    cdef void _add_missing(self, intp_t size) noexcept nogil
     cdef void _fill_profile(
         self, const uint8_t* codes, intp_t n, intp_t n_levels
     ) noexcept nogil
+    cdef void _fill_categories(self, intp_t feature) noexcept nogil
+    cdef void _count_categories(self, intp_t feature, intp_t cut) noexcept nogil
+    cdef intp_t _missing_code(self, intp_t feature) noexcept nogil
+    cdef bint _asks_presence(self, intp_t feature, intp_t cut) noexcept nogil
     cdef void _sort_codes(
         self, const uint8_t* codes, intp_t n, intp_t n_levels
     ) noexcept nogil
+    cdef intp_t _walk_seen(self, intp_t feature) noexcept nogil
+    cdef uint64_t _random_key(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil
     cdef float64_t _random_threshold(
         self, intp_t feature, float32_t low, float32_t high

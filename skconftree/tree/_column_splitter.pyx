@@ -1,10 +1,11 @@
 """The best test of a node of a table."""
 
-from libc.stdlib cimport free, malloc
+from libc.math cimport INFINITY
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from skconftree.tree._columns cimport MAX_LEVELS
-from skconftree.tree._node cimport mix
+from skconftree.tree._columns cimport MAX_LEVELS, missing_left_bit
+from skconftree.tree._node cimport NodeScan, mix
 from skconftree.tree._scan cimport midpoint
 
 cdef enum:
@@ -30,18 +31,25 @@ cdef class ColumnSplitter(Splitter):
         const float64_t[::1] class_weight,
     ):
         cdef intp_t K = criterion.n_classes
+        cdef intp_t f
         super().__init__(columns.n_features, criterion, bound, options, class_weight)
+        cdef intp_t n_levels = max(<intp_t> MAX_LEVELS, self.category_room + 1)
         self.columns = columns
-        self.random_cuts = options["random_cuts"]
+        for f in range(columns.n_features):
+            if columns.columns[f].has_missing:
+                self.cuts_only = False
         self.profile = <float64_t*> malloc(
             MAX_LEVELS * (K + 1) * sizeof(float64_t)
         )
-        self.tally = <int32_t*> malloc(MAX_LEVELS * (K + 1) * sizeof(int32_t))
+        self.tally = <int32_t*> malloc(n_levels * (K + 1) * sizeof(int32_t))
+        self.missing_counts = <float64_t*> calloc(K + 1, sizeof(float64_t))
+        self.seen_counts = <float64_t*> calloc(K + 1, sizeof(float64_t))
         self.run = <uint32_t*> malloc(RUN_LIMIT * sizeof(uint32_t))
         self.keys = <uint32_t*> malloc(RUN_LIMIT * sizeof(uint32_t))
         if (
             self.profile == NULL or self.tally == NULL or self.run == NULL
-            or self.keys == NULL
+            or self.keys == NULL or self.missing_counts == NULL
+            or self.seen_counts == NULL
         ):
             raise MemoryError()
 
@@ -50,17 +58,30 @@ cdef class ColumnSplitter(Splitter):
         free(self.tally)
         free(self.run)
         free(self.keys)
+        free(self.missing_counts)
+        free(self.seen_counts)
 
     cdef intp_t walk(self, intp_t feature) noexcept nogil:
         # Walk one feature; returns 0 if it is constant in the node.
+        self.feature = feature
+        self.run_codes = NULL
+        self.missing = NONE
+        if self.nominal:
+            self._fill_categories(feature)
+            return self.walk_categories(
+                feature, self.columns.columns[feature].n_levels
+            )
+        if self.random_cuts:
+            return self._walk_random_cut(feature)
+        if self.columns.columns[feature].has_missing:
+            return self._walk_with_missing(feature)
+        return self._walk_values(feature)
+
+    cdef intp_t _walk_values(self, intp_t feature) noexcept nogil:
         cdef Column* column = &self.columns.columns[feature]
         cdef intp_t start = self.node.start
         cdef intp_t n = self.node.end - start
         cdef const float64_t* weight = self.columns.weight
-        self.feature = feature
-        self.run_codes = NULL
-        if self.random_cuts:
-            return self._walk_random_cut(feature)
         if column.order != NULL:
             if self.has_pool:
                 return self.walk_run_with_pool(
@@ -87,6 +108,149 @@ cdef class ColumnSplitter(Splitter):
                 self.profile, column.n_levels, column.levels
             )
         return self.walk_profile(self.profile, column.n_levels, self.counts)
+
+    # -- missing values -----------------------------------------------------------
+
+    cdef intp_t _walk_with_missing(self, intp_t feature) noexcept nogil:
+        cdef Column* column = &self.columns.columns[feature]
+        cdef intp_t K = self.n_classes
+        cdef intp_t n_tests, c
+        cdef float64_t n_missing = 0.0
+        cdef float64_t n_seen = 0.0
+        self._count_missing(feature)
+        for c in range(K):
+            n_missing += self.missing_counts[c]
+            n_seen += self.seen_counts[c]
+        if n_seen == 0.0:
+            return 0
+        if n_missing == 0.0:
+            self.missing = UNLABELLED
+            if self.missing_counts[K] == 0.0:
+                self.missing = NONE
+            return self._walk_seen(feature)
+        self.additive = False
+        n_tests = self._walk_seen(feature)
+        for c in range(K):
+            self.left[c] = self.seen_counts[c]
+        self.n_left[0] = n_seen
+        self.pool_left[0] = n_seen + self.seen_counts[K]
+        self.position[0] = self.n_seen if column.order != NULL else column.n_levels - 2
+        self.take(1)
+        self.missing = LEFT
+        return n_tests + 1 + self._walk_seen(feature)
+
+    cdef intp_t _walk_seen(self, intp_t feature) noexcept nogil:
+        # The tests of the rows that have a value.
+        cdef Column* column = &self.columns.columns[feature]
+        cdef intp_t start = self.node.start
+        if column.order == NULL:
+            if self.has_pool:
+                return self.walk_profile_with_pool(
+                    self.profile, column.n_levels - 1, column.levels
+                )
+            return self.walk_profile(self.profile, column.n_levels - 1, self.counts)
+        if self.has_pool:
+            return self.walk_run_with_pool(
+                column.order + start, self.n_seen, self.columns.y, self.columns.weight,
+                self.columns.x + feature, self.columns.n_features,
+            )
+        return self.walk_run(
+            column.order + start, self.n_seen, self.columns.y, self.columns.weight,
+            self.counts,
+        )
+
+    cdef void _count_missing(self, intp_t feature) noexcept nogil:
+        # Counts of the rows with and without a value; fills the profile if CODED.
+        cdef Column* column = &self.columns.columns[feature]
+        cdef intp_t K = self.n_classes
+        cdef intp_t start = self.node.start
+        cdef intp_t n = self.node.end - start
+        cdef intp_t width = K + self.has_pool
+        cdef const float64_t* level
+        cdef float64_t* counts
+        cdef intp_t i, b, c, row
+        memset(self.missing_counts, 0, (K + 1) * sizeof(float64_t))
+        memset(self.seen_counts, 0, (K + 1) * sizeof(float64_t))
+        if column.order == NULL:
+            self._fill_profile(column.codes + start, n, column.n_levels)
+            for b in range(column.n_levels):
+                level = self.profile + b * width
+                counts = self.seen_counts
+                if b == column.n_levels - 1:
+                    counts = self.missing_counts
+                for c in range(width):
+                    counts[c] += level[c]
+            return
+        self.n_seen = self.columns.n_present(feature, start, self.node.end)
+        for i in range(n):
+            row = column.order[start + i] >> 1
+            counts = self.seen_counts if i < self.n_seen else self.missing_counts
+            counts[self.columns.y[row]] += (
+                1.0 if self.columns.weight == NULL else self.columns.weight[row]
+            )
+
+    cdef void _add_missing(self, intp_t size) noexcept nogil:
+        # Send the rows without a value to the left outcome of tests without them.
+        cdef intp_t K = self.n_classes
+        cdef float64_t* counts = self.missing_counts
+        cdef float64_t n = 0.0
+        cdef intp_t i, c
+        if self.missing == UNLABELLED:
+            for i in range(size):
+                if self.n_left[i] > self.n - self.n_left[i]:
+                    self.pool_left[i] += counts[K]
+            return
+        for c in range(K):
+            n += counts[c]
+        for i in range(size):
+            for c in range(K):
+                self.left[i * K + c] += counts[c]
+            self.n_left[i] += n
+            self.pool_left[i] += n + counts[K]
+            self.position[i] |= missing_left_bit()
+
+    cdef intp_t _missing_code(self, intp_t feature) noexcept nogil:
+        cdef Column* column = &self.columns.columns[feature]
+        return column.n_levels - 1 if column.has_missing else <intp_t> MAX_LEVELS
+
+    cdef bint _asks_presence(self, intp_t feature, intp_t cut) noexcept nogil:
+        # Whether all rows with a value go left, and the others right.
+        cdef Column* column = &self.columns.columns[feature]
+        if not column.has_missing or cut & missing_left_bit():
+            return False
+        if column.order == NULL:
+            return cut == column.n_levels - 2
+        return cut == self.columns.n_present(feature, self.node.start, self.node.end)
+
+    # -- profiles and runs --------------------------------------------------------
+
+    cdef void _fill_categories(self, intp_t feature) noexcept nogil:
+        # Class weights of each category; the last column has no label.
+        cdef Column* column = &self.columns.columns[feature]
+        cdef intp_t K = self.n_classes
+        cdef intp_t size = column.n_levels * (K + 1)
+        cdef intp_t start = self.node.start
+        cdef intp_t n = self.node.end - start
+        cdef const label_t* y = self.columns.node_y + start
+        cdef intp_t i, code
+        if self.columns.node_weight == NULL:
+            memset(self.tally, 0, size * sizeof(int32_t))
+            if column.codes != NULL:
+                for i in range(n):
+                    self.tally[column.codes[start + i] * (K + 1) + y[i]] += 1
+            else:
+                for i in range(n):
+                    self.tally[column.wide[start + i] * (K + 1) + y[i]] += 1
+            for i in range(size):
+                self.categories[i] = self.tally[i]
+            return
+        memset(self.categories, 0, size * sizeof(float64_t))
+        for i in range(n):
+            code = (
+                column.codes[start + i] if column.codes != NULL
+                else column.wide[start + i]
+            )
+            self.categories[code * (K + 1) + y[i]] += self.columns.node_weight[start + i]
 
     cdef void _fill_profile(
         self, const uint8_t* codes, intp_t n, intp_t n_levels
@@ -150,20 +314,38 @@ cdef class ColumnSplitter(Splitter):
         if self.run_codes != NULL:
             for i in range(size):
                 self.position[i] = self.run_codes[self.run[self.position[i] - 1] >> 1]
+        if self.missing != NONE:
+            self._add_missing(size)
         NodeScan.take(self, size)
 
     # -- random cuts --------------------------------------------------------------
 
     cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil:
-        # One test: a cut drawn between the extreme values that labelled rows have.
+        # One test: a cut drawn between the extreme values that labelled rows have,
+        # and a side drawn for the rows without a value.
+        cdef Column* column = &self.columns.columns[feature]
         cdef intp_t K = self.n_classes
+        cdef float64_t n_missing = 0.0
+        cdef float64_t n_seen = 0.0
         cdef intp_t cut, c
         cdef float32_t low, high
+        if column.has_missing:
+            self._count_missing(feature)
+            for c in range(K):
+                n_missing += self.missing_counts[c]
+                n_seen += self.seen_counts[c]
+            if n_seen == 0.0:
+                return 0
         self._labelled_range(feature, &low, &high)
         if low >= high:
-            return 0
+            if n_missing == 0.0:
+                return 0
+            cut = self.n_seen if column.order != NULL else column.n_levels - 2
+        else:
+            cut = self._cut_at(feature, self._random_threshold(feature, low, high))
+            if n_missing > 0.0 and mix(self._random_key(feature)) & 1:
+                cut |= missing_left_bit()
         self.additive = False
-        cut = self._cut_at(feature, self._random_threshold(feature, low, high))
         self.count_children(feature, cut)
         self.n_left[0] = 0.0
         for c in range(K):
@@ -174,10 +356,13 @@ cdef class ColumnSplitter(Splitter):
         self.take(1)
         return 1
 
+    cdef uint64_t _random_key(self, intp_t feature) noexcept nogil:
+        return mix(mix(self.seed ^ mix(self.node.id)) ^ <uint64_t> feature)
+
     cdef float64_t _random_threshold(
         self, intp_t feature, float32_t low, float32_t high
     ) noexcept nogil:
-        cdef uint64_t key = mix(mix(self.seed ^ mix(self.node.id)) ^ <uint64_t> feature)
+        cdef uint64_t key = self._random_key(feature)
         cdef float64_t u = <float64_t> (key >> 11) / 9007199254740992.0     # 2^53
         cdef float64_t threshold = low + u * (<float64_t> high - low)
         return low if threshold >= high else threshold
@@ -187,7 +372,10 @@ cdef class ColumnSplitter(Splitter):
     ) noexcept nogil:
         cdef Column* column = &self.columns.columns[feature]
         cdef intp_t first = self.node.start
-        cdef intp_t last = self.node.end - 1
+        cdef intp_t last = first + self.columns.n_present(
+            feature, first, self.node.end
+        ) - 1 if self.columns.columns[feature].order != NULL else self.node.end - 1
+        cdef intp_t missing = self._missing_code(feature)
         cdef intp_t K = self.n_classes
         cdef intp_t i
         cdef uint8_t smallest, largest
@@ -202,7 +390,7 @@ cdef class ColumnSplitter(Splitter):
         smallest = MAX_LEVELS - 1
         largest = 0
         for i in range(first, last + 1):
-            if self.columns.node_y[i] < K:
+            if self.columns.node_y[i] < K and column.codes[i] != missing:
                 smallest = min(smallest, column.codes[i])
                 largest = max(largest, column.codes[i])
         low[0] = column.levels[smallest]
@@ -214,10 +402,11 @@ cdef class ColumnSplitter(Splitter):
         cdef intp_t low = 0
         cdef intp_t high, middle
         if column.order == NULL:
+            # no level is missing and at most the threshold: NaN is not
             while low + 1 < column.n_levels and column.levels[low + 1] <= threshold:
                 low += 1
             return low
-        high = self.node.end - self.node.start
+        high = self.columns.n_present(feature, self.node.start, self.node.end)
         while low < high:
             middle = (low + high) // 2
             if self.columns.value(
@@ -236,41 +425,97 @@ cdef class ColumnSplitter(Splitter):
         cdef const float64_t* weight = self.columns.weight
         cdef intp_t start = self.node.start
         cdef intp_t end = self.node.end
-        cdef intp_t i, row, side
+        cdef intp_t boundary = cut & (missing_left_bit() - 1)
+        cdef intp_t missing = self._missing_code(feature)
+        cdef intp_t n_missing = 0
+        cdef intp_t n_labelled_missing = 0
+        cdef intp_t present = end
+        cdef intp_t i, row, side, c
         cdef float64_t w
+        cdef float64_t n_left = 0.0
+        cdef float64_t n_right = 0.0
+        if column.nominal:
+            self._count_categories(feature, cut)
+            return
+        self.n_outcomes = 2
         memset(self.children, 0, 2 * K * sizeof(float64_t))
-        self.child_pool[0] = 0.0
-        self.child_pool[1] = 0.0
-        self.n_left_rows = 0
-        self.n_labelled[0] = 0
-        self.n_labelled[1] = 0
+        for side in range(2):
+            self.child_pool[side] = 0.0
+            self.child_rows[side] = 0
+            self.n_labelled[side] = 0
+        if column.has_missing:
+            memset(self.missing_counts, 0, (K + 1) * sizeof(float64_t))
+            if column.order != NULL:
+                present = start + self.columns.n_present(feature, start, end)
         for i in range(start, end):
             if column.order != NULL:
                 row = column.order[i] >> 1
-                side = i >= start + cut
+                side = i >= start + boundary
             else:
                 row = self.columns.rows[i]
-                side = column.codes[i] > cut
+                side = column.codes[i] > boundary
             w = 1.0 if weight == NULL else weight[row]
-            self.n_left_rows += 1 - side
+            if column.has_missing and (
+                i >= present if column.order != NULL else column.codes[i] == missing
+            ):
+                self.missing_counts[self.columns.y[row]] += w
+                n_missing += 1
+                n_labelled_missing += self.columns.y[row] < K
+                continue
+            self.child_rows[side] += 1
             self.child_pool[side] += w
             if self.columns.y[row] < K:
                 self.children[side * K + self.columns.y[row]] += w
                 self.n_labelled[side] += 1
+        self.missing_seen = n_labelled_missing > 0
+        if self.missing_seen:
+            self.missing_left = cut & missing_left_bit() != 0
+        else:
+            for c in range(K):
+                n_left += self.children[c]
+                n_right += self.children[K + c]
+            self.missing_left = n_left > n_right
+        if n_missing > 0:
+            side = 0 if self.missing_left else 1
+            self.child_rows[side] += n_missing
+            self.n_labelled[side] += n_labelled_missing
+            for c in range(K):
+                self.children[side * K + c] += self.missing_counts[c]
+            for c in range(K + 1):
+                self.child_pool[side] += self.missing_counts[c]
         if self.by_volume:
             self.child_pool[0] = self.left_volume(feature, cut)
             self.child_pool[1] = self.node.pool - self.child_pool[0]
+
+    cdef void _count_categories(self, intp_t feature, intp_t cut) noexcept nogil:
+        cdef Column* column = &self.columns.columns[feature]
+        cdef intp_t i, z, code
+        self._fill_categories(feature)
+        self.divide_categories(feature, cut, column.n_levels)
+        memset(self.child_rows, 0, self.n_outcomes * sizeof(intp_t))
+        memset(self.n_labelled, 0, self.n_outcomes * sizeof(intp_t))
+        for i in range(self.node.start, self.node.end):
+            code = column.codes[i] if column.codes != NULL else column.wide[i]
+            z = self.ordinals[code]
+            if z < 0:
+                z = self.stray_child
+            self.child_rows[z] += 1
+            self.n_labelled[z] += self.columns.node_y[i] < self.n_classes
 
     cdef float64_t threshold(self, intp_t feature, intp_t cut) noexcept nogil:
         # Midpoint of the labelled values on either side of the cut.
         cdef Column* column = &self.columns.columns[feature]
         cdef intp_t K = self.n_classes
-        cdef intp_t below = self.node.start + cut - 1
+        cdef intp_t boundary = cut & (missing_left_bit() - 1)
+        cdef intp_t below = self.node.start + boundary - 1
         cdef intp_t above = below + 1
+        cdef intp_t missing = self._missing_code(feature)
         cdef intp_t i
         cdef intp_t low = -1
         cdef intp_t high = MAX_LEVELS
         cdef float32_t first, last
+        if self._asks_presence(feature, cut):
+            return INFINITY
         if self.random_cuts:
             self._labelled_range(feature, &first, &last)
             return self._random_threshold(feature, first, last)
@@ -284,8 +529,8 @@ cdef class ColumnSplitter(Splitter):
                 self.columns.value(column.order[above] >> 1, feature),
             )
         for i in range(self.node.start, self.node.end):
-            if self.columns.node_y[i] < K:
-                if column.codes[i] <= cut:
+            if self.columns.node_y[i] < K and column.codes[i] != missing:
+                if column.codes[i] <= boundary:
                     low = max(low, <intp_t> column.codes[i])
                 else:
                     high = min(high, <intp_t> column.codes[i])
@@ -293,6 +538,8 @@ cdef class ColumnSplitter(Splitter):
 
     cdef float64_t left_volume(self, intp_t feature, intp_t cut) noexcept nogil:
         cdef const float64_t* limits = self.node.box + 2 * feature
+        if self._asks_presence(feature, cut):
+            return self.node.pool / 2.0     # a missing value has no place in the box
         return self.node.pool * (
             (self.threshold(feature, cut) - limits[0]) / (limits[1] - limits[0])
         )

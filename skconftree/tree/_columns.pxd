@@ -4,28 +4,46 @@
 # A feature with at most MAX_LEVELS distinct values is CODED: one byte a row,
 # the rank of the value, in node order. A node profiles it in one pass.
 #
+# A nominal feature is CODED too, its codes being those of its categories, on two
+# bytes if there are more than MAX_LEVELS. One more code, the largest, stands for
+# what rows without label have and no labelled row.
+#
 # Any other feature is SORTED: the rows of each node in ascending order of the
 # value, presorted once and kept sorted by stable partition, so no node sorts
 # again. An entry is (row << 1) | new, where new says that the value differs
 # from the entry's predecessor in the same node; at the first entry of a node
 # it means nothing.
 #
+# NaN is the largest value: the last level, or the last entries of a node.
+#
 # Invariant: after partition() of [start, end) at mid the ranges [start, mid) and
 # [mid, end) hold the two children in every array, each in the order it had.
+#
+# The cut of a numeric test is the number of rows that go left, in ascending order
+# of the value, if the feature is SORTED; the largest code that goes left, if it is
+# CODED. A bit above it says that missing values go left as well.
 
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t, uint64_t,
+    float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
+    uint64_t,
 )
 
 cdef enum:
     MAX_LEVELS = 256
 
 
+cdef inline intp_t missing_left_bit() noexcept nogil:
+    return (<intp_t> 1) << 40
+
+
 cdef struct Column:
-    uint8_t* codes          # [n_rows] in node order; NULL if the feature is SORTED
-    float32_t* levels       # [n_levels] ascending
+    uint8_t* codes          # [n_rows] in node order; NULL if SORTED or wide
+    label_t* wide           # [n_rows] the same on two bytes, or NULL
+    float32_t* levels       # [n_levels] ascending; NULL if nominal
     intp_t n_levels
     uint32_t* order         # [n_rows] entries, sorted within each node; NULL if CODED
+    bint has_missing        # NaN among the values of a numeric feature
+    bint nominal
 
 
 cdef class Columns:
@@ -45,22 +63,38 @@ cdef class Columns:
 
     cdef uint8_t* goes_left         # [n_rows] by row: the side of the split in progress
     cdef uint8_t* sides             # [n_rows] the same in node order, scratch
+    cdef label_t* branch            # [n_rows] by row: the child, if there are more
+    cdef label_t* branches          # [n_rows] the same in node order, scratch
     cdef float64_t* scratch         # [n_rows + 1] right halves on their way
     cdef object _owners             # keeps x, y and weight alive
 
     cdef inline float32_t value(self, intp_t row, intp_t feature) noexcept nogil:
         return self.x[row * self.n_features + feature]
 
-    cdef bint _arrange(self) noexcept nogil
+    cdef bint _arrange(self, const int32_t* n_categories) noexcept nogil
     cdef bint _add(
         self, intp_t feature, const float32_t* values, void* keys
     ) noexcept nogil
+    cdef bint _add_nominal(
+        self, intp_t feature, const float32_t* values, intp_t n_categories
+    ) noexcept nogil
+    cdef intp_t n_present(
+        self, intp_t feature, intp_t start, intp_t end
+    ) noexcept nogil
     cdef void mark(
-        self, intp_t feature, intp_t cut, intp_t start, intp_t end
+        self, intp_t feature, intp_t cut, bint missing_left, intp_t start, intp_t end
+    ) noexcept nogil
+    cdef void mark_categories(
+        self, intp_t feature, const int16_t* ordinals, intp_t n_ordinals,
+        intp_t others, bint multiway, intp_t start, intp_t end,
     ) noexcept nogil
     cdef void partition(
         self, intp_t feature, const int32_t* features, intp_t n_features,
         intp_t start, intp_t end,
+    ) noexcept nogil
+    cdef void partition_multiway(
+        self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
+        const intp_t* starts, intp_t n_outcomes, intp_t* at,
     ) noexcept nogil
 
 

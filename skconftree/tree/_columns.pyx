@@ -1,6 +1,7 @@
 """Rank codes and presorted rows: what a batch node is scanned from."""
 
 cimport cython
+from libc.math cimport isnan
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memset
 
@@ -16,9 +17,11 @@ cdef enum:
 
 
 cdef inline uint32_t _ordered_bits(float32_t value) noexcept nogil:
-    # Unsigned integers in the order of the floats; -0.0 equals 0.0.
+    # Unsigned integers in the order of the floats; -0.0 equals 0.0, NaN is last.
     cdef float32_t canonical = value + <float32_t> 0.0
     cdef uint32_t bits
+    if value != value:
+        return <uint32_t> 0xFFFFFFFF
     memcpy(&bits, &canonical, 4)
     if bits >> 31:
         return ~bits
@@ -203,6 +206,41 @@ cdef void _partition_order(
     memcpy(entries + left, scratch, right * sizeof(uint32_t))
 
 
+cdef void _scatter(
+    element_t* values, intp_t n, const label_t* branches, const intp_t* starts,
+    intp_t n_outcomes, intp_t* at, element_t* scratch,
+) noexcept nogil:
+    # As _partition, for any number of children.
+    cdef intp_t i
+    memcpy(at, starts, n_outcomes * sizeof(intp_t))
+    for i in range(n):
+        scratch[at[branches[i]]] = values[i]
+        at[branches[i]] += 1
+    memcpy(values, scratch, n * sizeof(element_t))
+
+
+cdef void _scatter_order(
+    uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
+    intp_t n_outcomes, intp_t* at, uint32_t* scratch,
+) noexcept nogil:
+    # As _partition_order; at has room for two numbers a child.
+    cdef intp_t i, z
+    cdef uint32_t row
+    cdef intp_t n_values = 0
+    cdef intp_t* last = at + n_outcomes     # number of the value of the last entry
+    memcpy(at, starts, n_outcomes * sizeof(intp_t))
+    for z in range(n_outcomes):
+        last[z] = -1
+    for i in range(n):
+        n_values += entries[i] & 1
+        row = entries[i] >> 1
+        z = branch[row]
+        scratch[at[z]] = (row << 1) | <uint32_t> (last[z] != n_values)
+        last[z] = n_values
+        at[z] += 1
+    memcpy(entries, scratch, n * sizeof(uint32_t))
+
+
 cdef class Columns:
     """Training rows as rank codes and presorted rows.
 
@@ -212,6 +250,10 @@ cdef class Columns:
     y : ndarray of shape (n_rows,), uint16
         Class of each row; the number of classes marks a row without label.
     weight : ndarray of shape (n_rows,), float64, or None
+    n_categories : ndarray of shape (n_features,), int32, or None
+        0 for a numeric feature; else its values are codes below this number, or -1.
+    multiway : bool
+        Whether nodes may have more than two children.
     """
 
     def __dealloc__(self):
@@ -219,6 +261,7 @@ cdef class Columns:
         if self.columns != NULL:
             for f in range(self.n_features):
                 free(self.columns[f].codes)
+                free(self.columns[f].wide)
                 free(self.columns[f].levels)
                 free(self.columns[f].order)
         free(self.columns)
@@ -227,6 +270,8 @@ cdef class Columns:
         free(self.node_weight)
         free(self.goes_left)
         free(self.sides)
+        free(self.branch)
+        free(self.branches)
         free(self.scratch)
 
     def __init__(
@@ -234,6 +279,8 @@ cdef class Columns:
         const float32_t[:, ::1] X not None,
         const label_t[::1] y not None,
         const float64_t[::1] weight,
+        const int32_t[::1] n_categories,
+        bint multiway=False,
     ):
         self.n_rows = X.shape[0]
         self.n_features = X.shape[1]
@@ -246,13 +293,21 @@ cdef class Columns:
         if weight is not None:
             self.weight = &weight[0]
         self._owners = (X, y, weight)
+        cdef const int32_t* categories = NULL
         cdef bint done
+        if n_categories is not None:
+            categories = &n_categories[0]
+        if multiway:
+            self.branch = <label_t*> malloc(self.n_rows * sizeof(label_t))
+            self.branches = <label_t*> malloc(self.n_rows * sizeof(label_t))
+            if self.branch == NULL or self.branches == NULL:
+                raise MemoryError()
         with nogil:
-            done = self._arrange()
+            done = self._arrange(categories)
         if not done:
             raise MemoryError()
 
-    cdef bint _arrange(self) noexcept nogil:
+    cdef bint _arrange(self, const int32_t* n_categories) noexcept nogil:
         # Columns are transposed in blocks, so that X is read few times.
         cdef intp_t n = self.n_rows
         cdef intp_t d = self.n_features
@@ -284,7 +339,12 @@ cdef class Columns:
                     for f in range(width):
                         values[f * n + i] = row[f]
                 for f in range(width):
-                    done = done and self._add(first + f, values + f * n, keys)
+                    if n_categories != NULL and n_categories[first + f] > 0:
+                        done = done and self._add_nominal(
+                            first + f, values + f * n, n_categories[first + f]
+                        )
+                    else:
+                        done = done and self._add(first + f, values + f * n, keys)
                 first += block
         free(values)
         free(keys)
@@ -317,6 +377,7 @@ cdef class Columns:
         column.n_levels = _encode(values, n, column.codes, column.levels)
         if column.n_levels > 0:
             self.n_coded += 1
+            column.has_missing = isnan(column.levels[column.n_levels - 1])
             return True
         free(column.codes)
         free(column.levels)
@@ -326,31 +387,105 @@ cdef class Columns:
         if column.order == NULL:
             return False
         presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order)
+        column.has_missing = isnan(values[column.order[n - 1] >> 1])
         return True
 
-    cdef void mark(
-        self, intp_t feature, intp_t cut, intp_t start, intp_t end
+    cdef bint _add_nominal(
+        self, intp_t feature, const float32_t* values, intp_t n_categories
     ) noexcept nogil:
-        # Note in goes_left where each row of the node goes. The cut is the number
-        # of entries that go left (sorted) or the largest code that does (coded).
         cdef Column* column = &self.columns[feature]
+        cdef intp_t n = self.n_rows
         cdef intp_t i
+        self.n_coded += 1
+        column.nominal = True
+        column.n_levels = n_categories + 1
+        if column.n_levels <= MAX_LEVELS:
+            column.codes = <uint8_t*> malloc(n * sizeof(uint8_t))
+            if column.codes == NULL:
+                return False
+            for i in range(n):
+                column.codes[i] = <uint8_t> (
+                    n_categories if values[i] < 0.0 else <intp_t> values[i]
+                )
+        else:
+            column.wide = <label_t*> malloc(n * sizeof(label_t))
+            if column.wide == NULL:
+                return False
+            for i in range(n):
+                column.wide[i] = <label_t> (
+                    n_categories if values[i] < 0.0 else <intp_t> values[i]
+                )
+        return True
+
+    cdef intp_t n_present(
+        self, intp_t feature, intp_t start, intp_t end
+    ) noexcept nogil:
+        # Rows of a node that have a value of a sorted feature: the first entries.
+        cdef const uint32_t* order = self.columns[feature].order
+        cdef intp_t low = start
+        cdef intp_t high = end
+        cdef intp_t middle
+        if not self.columns[feature].has_missing:
+            return end - start
+        while low < high:
+            middle = (low + high) // 2
+            if isnan(self.value(order[middle] >> 1, feature)):
+                high = middle
+            else:
+                low = middle + 1
+        return low - start
+
+    cdef void mark(
+        self, intp_t feature, intp_t cut, bint missing_left, intp_t start, intp_t end
+    ) noexcept nogil:
+        # Note in goes_left where each row of the node goes.
+        cdef Column* column = &self.columns[feature]
+        cdef intp_t present
+        cdef intp_t missing = MAX_LEVELS
+        cdef intp_t i
+        cut &= missing_left_bit() - 1
         if column.order != NULL:
+            present = self.n_present(feature, start, end)
             for i in range(start, start + cut):
                 self.goes_left[column.order[i] >> 1] = 1
-            for i in range(start + cut, end):
+            for i in range(start + cut, start + present):
                 self.goes_left[column.order[i] >> 1] = 0
-        else:
+            for i in range(start + present, end):
+                self.goes_left[column.order[i] >> 1] = missing_left
+            return
+        for i in range(start, end):
+            self.goes_left[self.rows[i]] = column.codes[i] <= cut
+        if column.has_missing:
+            missing = column.n_levels - 1
             for i in range(start, end):
-                self.goes_left[self.rows[i]] = column.codes[i] <= cut
+                if column.codes[i] == missing:
+                    self.goes_left[self.rows[i]] = missing_left
+
+    cdef void mark_categories(
+        self, intp_t feature, const int16_t* ordinals, intp_t n_ordinals,
+        intp_t others, bint multiway, intp_t start, intp_t end,
+    ) noexcept nogil:
+        # The same for a set of categories, or a branch for each in `branch`. Rows
+        # with other categories go to the child `others`.
+        cdef Column* column = &self.columns[feature]
+        cdef intp_t i, code, z
+        for i in range(start, end):
+            code = column.codes[i] if column.codes != NULL else column.wide[i]
+            z = others
+            if code < n_ordinals and ordinals[code] >= 0:
+                z = ordinals[code]
+            if multiway:
+                self.branch[self.rows[i]] = <label_t> z
+            else:
+                self.goes_left[self.rows[i]] = z == 0
 
     cdef void partition(
         self, intp_t feature, const int32_t* features, intp_t n_features,
         intp_t start, intp_t end,
     ) noexcept nogil:
         # Restore the invariant below a split whose rows have been marked. Only the
-        # listed features are needed by the children. The split feature, if sorted,
-        # already lies as it should.
+        # listed features are needed by the children. The split feature, if sorted
+        # without missing values, already lies as it should.
         cdef intp_t n = end - start
         cdef intp_t j, i, f
         cdef Column* column
@@ -360,7 +495,7 @@ cdef class Columns:
             column = &self.columns[f]
             if column.order == NULL:
                 by_rows = True
-            elif f != feature:
+            elif f != feature or column.has_missing:
                 _partition_order(
                     column.order + start, n, self.goes_left, <uint32_t*> self.scratch
                 )
@@ -374,7 +509,52 @@ cdef class Columns:
                 _partition(
                     column.codes + start, n, self.sides, <uint8_t*> self.scratch
                 )
+            elif column.wide != NULL:
+                _partition(
+                    column.wide + start, n, self.sides, <label_t*> self.scratch
+                )
         _partition(self.rows + start, n, self.sides, <uint32_t*> self.scratch)
         _partition(self.node_y + start, n, self.sides, <label_t*> self.scratch)
         if self.node_weight != NULL:
             _partition(self.node_weight + start, n, self.sides, self.scratch)
+
+    cdef void partition_multiway(
+        self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
+        const intp_t* starts, intp_t n_outcomes, intp_t* at,
+    ) noexcept nogil:
+        # The same for children that begin at `starts`, counted from the node's start.
+        cdef intp_t n = end - start
+        cdef intp_t j, i
+        cdef Column* column
+        for i in range(n):
+            self.branches[i] = self.branch[self.rows[start + i]]
+        for j in range(n_features):
+            column = &self.columns[features[j]]
+            if column.order != NULL:
+                _scatter_order(
+                    column.order + start, n, self.branch, starts, n_outcomes, at,
+                    <uint32_t*> self.scratch,
+                )
+            elif column.codes != NULL:
+                _scatter(
+                    column.codes + start, n, self.branches, starts, n_outcomes, at,
+                    <uint8_t*> self.scratch,
+                )
+            else:
+                _scatter(
+                    column.wide + start, n, self.branches, starts, n_outcomes, at,
+                    <label_t*> self.scratch,
+                )
+        _scatter(
+            self.rows + start, n, self.branches, starts, n_outcomes, at,
+            <uint32_t*> self.scratch,
+        )
+        _scatter(
+            self.node_y + start, n, self.branches, starts, n_outcomes, at,
+            <label_t*> self.scratch,
+        )
+        if self.node_weight != NULL:
+            _scatter(
+                self.node_weight + start, n, self.branches, starts, n_outcomes, at,
+                self.scratch,
+            )

@@ -10,6 +10,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef class Criterion(Score):
     cdef readonly bint by_ratio         # features compete by gain ratio
+    cdef readonly bint concave          # splitting an outcome never raises the total
     cdef readonly float64_t unit        # scikit-learn's impurity = unit * phi
     cdef const float64_t* total         # [n_classes] counts of the node being scanned
     cdef float64_t n                    # their sum

@@ -24,6 +24,7 @@ cdef class Criterion(Score):
 
     def __init__(self, intp_t n_classes):
         self.n_classes = n_classes
+        self.concave = True
         self.unit = 1.0
         self.table_size = 0
 
@@ -247,6 +248,10 @@ cdef class EC2(Gini):
     split has the Gini index.
     """
 
+    def __init__(self, intp_t n_classes):
+        super().__init__(n_classes)
+        self.concave = False
+
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         cdef intp_t i, c
         cdef intp_t K = self.n_classes
@@ -270,6 +275,19 @@ cdef class EC2(Gini):
             out[i] = (
                 nl * (nl * nl - squares_left) + nr * (nr * nr - squares_right)
             ) / (n * n)
+
+    cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
+        cdef float64_t score = 0.0
+        cdef float64_t n, squares
+        cdef intp_t z, c
+        for z in range(r):
+            n = 0.0
+            squares = 0.0
+            for c in range(self.n_classes):
+                n += counts[z * self.n_classes + c]
+                squares += counts[z * self.n_classes + c] ** 2
+            score += n * (n * n - squares)
+        return score / (self.n * self.n)
 
 
 cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogil:

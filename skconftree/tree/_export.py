@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._explain import branch_label, feature_labels
+
 
 def export_text(
     estimator,
@@ -64,8 +66,7 @@ def export_text(
         raise ValueError(
             f"class_names must contain {tree.n_classes} elements, got {len(classes)}"
         )
-    left, right = tree.children_left, tree.children_right
-    feature, threshold, value = tree.feature, tree.threshold, tree.value
+    feature, value, parent = tree.feature, tree.value, tree.parent
     weight = tree.counts.sum(axis=1)
     evidence = tree.evidence
     bound = estimator.bound_
@@ -78,9 +79,9 @@ def export_text(
         indent = "|   " * (depth - 1) if depth else ""
         if lead is not None:
             lines.append(f"{indent}|--- {lead}")
-            if show_evidence and node == left[tree.parent[node]]:
+            if show_evidence and node == tree.children(parent[node])[0]:
                 said = describe_evidence(
-                    evidence[tree.parent[node]], features, decimals, statement
+                    evidence[parent[node]], features, decimals, statement
                 )
                 lines.append(f"{indent}|    evidence: {said}")
         bar = "|   " * depth
@@ -94,25 +95,10 @@ def export_text(
             lines.append(f"{bar}|--- truncated branch ({weight[node]:g} rows)")
         else:
             name = features[feature[node]]
-            cut = f"{threshold[node]:.{decimals}g}"
-            stack.append((right[node], depth + 1, f"{name} > {cut}"))
-            stack.append((left[node], depth + 1, f"{name} <= {cut}"))
+            for child in tree.children(node)[::-1]:
+                lead = branch_label(estimator, node, child, name, decimals)
+                stack.append((child, depth + 1, lead))
     return "\n".join(lines)
-
-
-def feature_labels(estimator, feature_names=None):
-    """Names for display, one a feature."""
-    n_features = estimator.n_features_in_
-    if feature_names is None:
-        feature_names = getattr(
-            estimator, "feature_names_in_", [f"x{i}" for i in range(n_features)]
-        )
-    if len(feature_names) != n_features:
-        raise ValueError(
-            f"feature_names must contain {n_features} elements, "
-            f"got {len(feature_names)}"
-        )
-    return [str(name) for name in feature_names]
 
 
 def describe_evidence(evidence, features, digits=4, statement="confidence"):

@@ -7,6 +7,7 @@ from skconftree.tree._histogram cimport find_bins
 from skconftree.tree._leaf cimport HISTOGRAM
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
+cdef float64_t SAME = 1e-12     # log scores this close are a tie
 cdef float64_t TRUST = 1.0      # hits that a child starts with at most
 
 PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
@@ -127,12 +128,18 @@ cdef class Forecaster:
     cdef bint _score(
         self, const Leaf* leaf, Model model, const float32_t* x
     ) noexcept nogil:
+        cdef float64_t peak
         cdef intp_t c
         if not self.bayes.score(leaf, model == OWN, x, self.places, self.scores):
             return False
         if self.class_weight != NULL:
             for c in range(self.policy.n_classes):
                 self.scores[c] += self.log_weight[c]
+        # a rounding decides nothing, here or in the exponentials taken later
+        peak = self.scores[self._best_score()]
+        for c in range(self.policy.n_classes):
+            if self.scores[c] > peak - SAME:
+                self.scores[c] = peak
         return True
 
     cdef intp_t _best_score(self) noexcept nogil:

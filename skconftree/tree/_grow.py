@@ -30,6 +30,8 @@ def grow(
     min_impurity_decrease=0.0,
     tie_threshold=0.0,
     seed=0,
+    n_categories=None,
+    multiway=False,
 ):
     """Grow a tree in batch.
 
@@ -58,6 +60,11 @@ def grow(
     tie_threshold : float
         Of race bounds.
     seed : int
+    n_categories : ndarray of shape (n_features,), int32, or None
+        0 for a numeric feature, in which NaN is a missing value; else its values are
+        codes below this number, or -1 in rows without label. None: all are numeric.
+    multiway : bool
+        Whether nominal tests have a branch for every category.
 
     Returns
     -------
@@ -82,9 +89,11 @@ def grow(
     by_volume = pool_weight == "volume"
     box = None
     if by_volume:
-        box = np.column_stack([rows.min(axis=0), rows.max(axis=0)]).astype(float)
+        # these two leave missing values out
+        limits = [np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)]
+        box = np.column_stack(limits).astype(float)
 
-    columns = Columns(rows, labels.astype(np.uint16), weights)
+    columns = Columns(rows, labels.astype(np.uint16), weights, n_categories, multiway)
     score = CRITERIA[criterion](n_classes)
     kernel = None if bound is None else bound.kernel(criterion, n_classes)
     if hasattr(kernel, "tie_threshold"):
@@ -107,6 +116,8 @@ def grow(
         "total_weight": float(reweighted.sum()),
         "time": float(root_weight),
         "seed": seed,
+        "n_categories": n_categories,
+        "multiway": multiway,
     }
     builder = Builder(
         ColumnSplitter(columns, score, kernel, options, class_weight),

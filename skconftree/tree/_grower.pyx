@@ -428,6 +428,7 @@ cdef class Grower:
             right[c] = max(counts[c] - left[c], 0.0)
             n += counts[c]
             n_left += left[c]
+        self.tree.send_missing(leaf.node, n_left > n - n_left, False)
         left_rows = <intp_t> rint(n_rows * (n_left / n)) if n > 0.0 else 0
         if leaf.memory == ROWS and leaf.n_rows == n_rows:
             left_rows = children[0].n_rows

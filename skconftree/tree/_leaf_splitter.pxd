@@ -15,7 +15,6 @@ from skconftree.utils._typedefs cimport (
 
 
 cdef class LeafSplitter(Splitter):
-    cdef bint random_cuts
     cdef bint whole                     # every weight so far is a whole number
     cdef Policy* policy
     cdef Leaf* leaf

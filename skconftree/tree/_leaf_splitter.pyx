@@ -42,7 +42,6 @@ cdef class LeafSplitter(Splitter):
         cdef intp_t n_bins = max(options["max_bins"], NORMAL_CUTS + 1)
         cdef intp_t f
         super().__init__(n_features, criterion, bound, options, class_weight)
-        self.random_cuts = options["random_cuts"]
         self.whole = True
         self.pool = pool
         self.root_box = root_box

@@ -28,6 +28,7 @@ cdef class NodeScan(Scan):
     cdef intp_t n_features
     cdef bint has_pool          # rows without label count towards W
     cdef bint by_volume         # W is the volume of the node's box
+    cdef bint cuts_only         # no missing value, no nominal feature
     cdef bint integral          # every count is a whole number
     cdef bint filters           # tests may leave a child below a smallest weight
     cdef float64_t min_weight   # of a child
@@ -43,16 +44,24 @@ cdef class NodeScan(Scan):
     cdef float64_t n
     cdef NodeFacts seen
     cdef NodeFacts facts
-    cdef float64_t* scaled          # [4, n_classes] counts on another scale
+    cdef float64_t* node_scaled     # [2, n_classes] its counts on other scales
 
     # The children of one test, set by count_children().
-    cdef float64_t* children        # [2, n_classes] counts as they are
-    cdef float64_t child_pool[2]
-    cdef intp_t n_left_rows         # with and without label
-    cdef intp_t n_labelled[2]       # rows of either child
+    cdef intp_t n_outcomes          # 2 unless every category has a branch
+    cdef intp_t outcome_room        # of the arrays
+    cdef float64_t* children        # [outcome_room, n_classes] counts as they are
+    cdef float64_t* scaled          # [outcome_room, n_classes] on another scale
+    cdef float64_t* child_pool      # [outcome_room]
+    cdef intp_t* child_rows             # [outcome_room] with and without label
+    cdef intp_t* n_labelled         # [outcome_room] rows with a label
+    cdef bint missing_seen          # rows of the node miss the value tested,
+    cdef bint missing_left          # and they go left
 
     cdef intp_t feature             # being walked
+    cdef bint nominal               # its tests are sets of categories
 
+    cdef void reserve_outcomes(self, intp_t room) except *
+    cdef void _free_outcomes(self) noexcept
     cdef void begin(self, NodeRecord* node, const float64_t* counts) noexcept nogil
     cdef intp_t walk(self, intp_t feature) noexcept nogil
     cdef void reduce(self, intp_t size) noexcept nogil

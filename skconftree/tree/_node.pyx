@@ -45,14 +45,42 @@ cdef class NodeScan(Scan):
         self.filters = (
             options["weighted"] or self.min_weight > 1.0 or self.min_seen_weight > 0.0
         )
-        self.children = <float64_t*> calloc(2 * K, sizeof(float64_t))
-        self.scaled = <float64_t*> calloc(4 * K, sizeof(float64_t))
-        if self.children == NULL or self.scaled == NULL:
+        self.node_scaled = <float64_t*> calloc(2 * K, sizeof(float64_t))
+        if self.node_scaled == NULL:
             raise MemoryError()
+        self.cuts_only = True
+        self.n_outcomes = 2
+        self.reserve_outcomes(2)
 
     def __dealloc__(self):
+        free(self.node_scaled)
+        self._free_outcomes()
+
+    cdef void _free_outcomes(self) noexcept:
         free(self.children)
         free(self.scaled)
+        free(self.child_pool)
+        free(self.child_rows)
+        free(self.n_labelled)
+
+    cdef void reserve_outcomes(self, intp_t room) except *:
+        # Arrays for the children of a test with this many; forgets what they hold.
+        cdef intp_t K = self.n_classes
+        if room <= self.outcome_room:
+            return
+        self._free_outcomes()
+        self.outcome_room = 0
+        self.children = <float64_t*> calloc(room * K, sizeof(float64_t))
+        self.scaled = <float64_t*> calloc(room * K, sizeof(float64_t))
+        self.child_pool = <float64_t*> calloc(room, sizeof(float64_t))
+        self.child_rows = <intp_t*> calloc(room, sizeof(intp_t))
+        self.n_labelled = <intp_t*> calloc(room, sizeof(intp_t))
+        if (
+            self.children == NULL or self.scaled == NULL or self.child_pool == NULL
+            or self.child_rows == NULL or self.n_labelled == NULL
+        ):
+            raise MemoryError()
+        self.outcome_room = room
 
     cdef void begin(self, NodeRecord* node, const float64_t* counts) noexcept nogil:
         cdef intp_t K = self.n_classes
@@ -75,16 +103,17 @@ cdef class NodeScan(Scan):
         self.facts.n_attributes = self.n_features
         self.facts.attempt = 1
         self.facts.depth = node.depth
+        self.facts.cuts_only = self.cuts_only
         self.facts.integral = self.integral
         if self.class_weight != NULL:
-            self.to_seen(counts, self.scaled + 2 * K)
-            self.seen.counts = self.scaled + 2 * K
+            self.to_seen(counts, self.node_scaled)
+            self.seen.counts = self.node_scaled
             self.seen.n = 0.0
             for c in range(K):
                 self.seen.n += self.seen.counts[c]
             self.seen.integral = False
-            self.to_bound(counts, self.scaled + 3 * K)
-            self.facts.counts = self.scaled + 3 * K
+            self.to_bound(counts, self.node_scaled + K)
+            self.facts.counts = self.node_scaled + K
             self.facts.integral = False
 
     # -- what a source of rows fills in -------------------------------------------
@@ -94,6 +123,7 @@ cdef class NodeScan(Scan):
         return 0
 
     cdef void count_children(self, intp_t feature, intp_t cut) noexcept nogil:
+        # Set everything that is said about the children of one test.
         pass
 
     cdef float64_t threshold(self, intp_t feature, intp_t cut) noexcept nogil:
@@ -110,10 +140,11 @@ cdef class NodeScan(Scan):
             size = self._drop_small_children(size)
         if size == 0:
             return
-        if self.by_volume:
+        if self.by_volume and not self.nominal:
             for i in range(size):
                 self.pool_left[i] = self.left_volume(self.feature, self.position[i])
         self.tests.size = size
+        self.tests.nested = not self.nominal
         self.tests.left = self.left
         self.tests.n_left = self.n_left
         self.tests.pool_left = self.pool_left if self.has_pool else self.n_left

@@ -4,7 +4,7 @@ import warnings
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import validate_data
 
@@ -132,6 +132,8 @@ def make_recipe(estimator, n_features, class_weight, X_pool):
         "max_features": max_features,
         "random_cuts": estimator.splitter == "random",
         "seed": seed,
+        "n_categories": None,
+        "multiway": False,
         # of the leaves
         "gaussian": memory == "gaussian",
         "row_limit": row_limit,
@@ -260,6 +262,11 @@ class OnlineGrowth:
                     "classes must be given on the first call to partial_fit: all "
                     "classes that may occur in the stream."
                 )
+            if getattr(self, "_features", None) is not None:
+                raise ValueError(
+                    "partial_fit does not take nominal columns, and fit found some: "
+                    f"{np.flatnonzero(self.is_categorical_).tolist()}."
+                )
             X, y = validate_data(self, X, y, reset=first, dtype=np.float32, order="C")
             if first:
                 self._set_classes(classes)
@@ -383,6 +390,12 @@ class OnlineGrowth:
             self._grower = make_grower(self.tree_, recipe)
             self._grower.open_leaves()
             self._grower.remember(X, y.astype(np.uint16), weight)
+
+    def _foretell(self, rows, finite):
+        # Class shares by what the leaves remember.
+        if not finite:
+            assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
+        return self._grower.predict_proba(rows)
 
     def _predicts_by_bayes(self):
         return hasattr(self, "_grower") and self._grower.predicts_by_bayes

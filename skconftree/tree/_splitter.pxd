@@ -13,7 +13,8 @@ from skconftree.bounds._contract cimport (
     Bound, EvidenceBound, IntervalBound, Score, SplitEvidence,
 )
 from skconftree.tree._criterion cimport Criterion
-from skconftree.tree._node cimport NodeRecord, NodeScan
+from skconftree.tree._node cimport NodeRecord
+from skconftree.tree._nominal cimport NominalScan
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint64_t
 
 cdef enum Kind:
@@ -36,7 +37,7 @@ cdef struct Split:
     SplitEvidence evidence
 
 
-cdef class Splitter(NodeScan):
+cdef class Splitter(NominalScan):
     cdef readonly Criterion criterion
     cdef readonly Bound bound
     cdef IntervalBound interval     # the bound, if it is one
@@ -53,7 +54,7 @@ cdef class Splitter(NodeScan):
 
     # Per feature, of the current node.
     cdef float64_t* best_score      # infinity if the feature has no test
-    cdef float64_t* best_n_left     # weight of the left child of the best test
+    cdef float64_t* best_n_left     # weight of the left child of the best binary test
     cdef intp_t* best_cut
     cdef float64_t* n_tests
     cdef float64_t* log_evidence
@@ -91,4 +92,10 @@ cdef class Splitter(NodeScan):
     cdef void _offer(
         self, intp_t feature, intp_t cut, float64_t pool_left, float64_t pool_right
     ) noexcept nogil
+    cdef void _install_if_better(
+        self, intp_t feature, intp_t cut, float64_t cost
+    ) noexcept nogil
+    cdef void _offer_multiway(self) noexcept nogil
+    cdef void _scale_outcomes(self) noexcept nogil
+    cdef float64_t _outcome_entropy(self, intp_t feature) noexcept nogil
     cdef void _set_improvement(self, Split* split) noexcept nogil

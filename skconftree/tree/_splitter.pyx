@@ -13,6 +13,7 @@ cdef enum:
     PHI_LIMIT = 1048576       # entries of a table of phi
 
 cdef float64_t TIE = 1e-10
+cdef float64_t ROUNDING = 1e-12
 cdef float64_t NEGLIGIBLE = 40.0    # exp(-40) is a fiftieth of the rounding of 1
 cdef float64_t EPSILON = np.finfo(np.float64).eps     # scikit-learn's, for impurities
 
@@ -25,7 +26,7 @@ def _tabulate_phi(Score score, intp_t size):
     return table
 
 
-cdef class Splitter(NodeScan):
+cdef class Splitter(NominalScan):
     """Finds the best test of a node and asks the bound about it.
 
     Parameters
@@ -53,6 +54,7 @@ cdef class Splitter(NodeScan):
         elif isinstance(bound, EvidenceBound):
             self.kind = EVIDENCE
             self.evidence = bound
+        self.concave = criterion.concave and (self.kind == PLAIN or self.kind == RACE)
         self.max_features = options["max_features"]
         self.min_impurity_decrease = options["min_impurity_decrease"]
         self.total_weight = options["total_weight"]
@@ -101,8 +103,9 @@ cdef class Splitter(NodeScan):
     ) noexcept nogil:
         # The split of the node, or feature = -1. Drops features found to be
         # constant from node.features.
+        cdef intp_t K = self.n_classes
         cdef float64_t n_tests = 0.0
-        cdef intp_t j
+        cdef intp_t j, z
         self.begin(node, counts)
         self.criterion.begin(&self.seen)
         if self.bound_score is not None:
@@ -141,22 +144,25 @@ cdef class Splitter(NodeScan):
             # these compare the best test with no split, on a scale of their own
             split.evidence.rival_score = split.evidence.parent_limit
             split.evidence.rival_feature = -1
-            self.to_seen(self.children, self.scaled)
-            self.to_seen(self.children + self.n_classes, self.scaled + self.n_classes)
+            for z in range(self.n_outcomes):
+                self.to_seen(self.children + z * K, self.scaled + z * K)
             split.evidence.score = (
-                self.criterion.outcomes(self.scaled, 2) / self.seen.n
+                self.criterion.outcomes(self.scaled, self.n_outcomes) / self.seen.n
             )
         if self.kind != PLAIN:
-            self.to_bound(self.children, self.scaled)
-            self.to_bound(self.children + self.n_classes, self.scaled + self.n_classes)
-            if not self.bound.decide(&self.facts, self.scaled, 2, &split.evidence):
+            self._scale_outcomes()
+            if not self.bound.decide(
+                &self.facts, self.scaled, self.n_outcomes, &split.evidence
+            ):
                 split.feature = -1
                 return
         self._set_improvement(split)
         if split.improvement + EPSILON < self.min_impurity_decrease:
             split.feature = -1
             return
-        split.threshold = self.threshold(split.feature, split.cut)
+        split.threshold = NAN
+        if self.n_categories == NULL or self.n_categories[split.feature] == 0:
+            split.threshold = self.threshold(split.feature, split.cut)
 
     cdef void _visit_features(self) noexcept nogil:
         # Scan the features, or a random sample of max_features that are not
@@ -205,6 +211,7 @@ cdef class Splitter(NodeScan):
 
     cdef intp_t _examine(self, int32_t feature) noexcept nogil:
         # Walk one feature afresh; returns 0 if it is constant in the node.
+        cdef intp_t walked
         self.best_score[feature] = INFINITY
         self.best_cut[feature] = -1
         self.n_tests[feature] = 0.0
@@ -213,7 +220,12 @@ cdef class Splitter(NodeScan):
         self.additive = (
             self.phi != NULL and self.n < self.phi_size and self.reducer != CHALLENGE
         )
-        return self.walk(feature)
+        self.nominal = self.n_categories != NULL and self.n_categories[feature] > 0
+        self.n_implied = 0.0
+        walked = self.walk(feature)
+        if self.n_implied > 0.0 and self.n_tests[feature] > 0.0:
+            self.n_tests[feature] = self.n_implied
+        return walked
 
     # -- blocks of tests ----------------------------------------------------------
 
@@ -239,6 +251,39 @@ cdef class Splitter(NodeScan):
         if self.reducer == SUM_EVIDENCE:
             self._add_evidence(size)
 
+    cdef void reduce_multiway(self) noexcept nogil:
+        cdef intp_t K = self.n_classes
+        cdef intp_t feature = self.feature
+        cdef intp_t z
+        if self.reducer == CHALLENGE:
+            self._offer_multiway()
+            return
+        self.n_tests[feature] = 1.0
+        self.best_cut[feature] = 0
+        if self.by_bound:
+            # no floor is known for its costs
+            self.best_score[feature] = -INFINITY
+            if self.kind == EVIDENCE:
+                self._scale_outcomes()
+                self.best_score[feature] = self.bound_score.outcomes(
+                    self.scaled, self.n_outcomes
+                )
+                self.log_evidence[feature] = -self.best_score[feature]
+                self.peak = fmin(self.peak, self.best_score[feature])
+        else:
+            for z in range(self.n_outcomes):
+                self.to_seen(self.children + z * K, self.scaled + z * K)
+            self.best_score[feature] = self.criterion.outcomes(
+                self.scaled, self.n_outcomes
+            )
+
+    cdef void _scale_outcomes(self) noexcept nogil:
+        # All children of a test on the bound's scale.
+        cdef intp_t K = self.n_classes
+        cdef intp_t z
+        for z in range(self.n_outcomes):
+            self.to_bound(self.children + z * K, self.scaled + z * K)
+
     cdef void _score_reweighted(self, intp_t size) noexcept nogil:
         # Each child is scaled to its own weight, so the right one is not the rest
         # and no block formula holds.
@@ -253,7 +298,10 @@ cdef class Splitter(NodeScan):
         cdef float64_t* left = self.left + i * K
         cdef intp_t c
         for c in range(K):
+            # fractional weights leave a rounding where nothing is left
             self.scaled[K + c] = self.counts[c] - left[c]
+            if self.scaled[K + c] <= ROUNDING * self.counts[c]:
+                self.scaled[K + c] = 0.0
         self.to_bound(left, self.scaled)
         self.to_bound(self.scaled + K, self.scaled + K)
 
@@ -340,7 +388,6 @@ cdef class Splitter(NodeScan):
         cdef float64_t average = 0.0
         cdef intp_t n_features = 0
         cdef float64_t gain
-        cdef float64_t sides[2]
         cdef intp_t j, feature
         for j in range(self.n_visited):
             feature = self.visited[j]
@@ -355,9 +402,22 @@ cdef class Splitter(NodeScan):
             gain = whole - self.best_score[feature]
             self.best_score[feature] = INFINITY
             if gain >= average - self.tie:
-                sides[0] = self.best_n_left[feature]
-                sides[1] = n - sides[0]
-                self.best_score[feature] = -gain / outcome_entropy(sides, 2)
+                self.best_score[feature] = -gain / self._outcome_entropy(feature)
+
+    cdef float64_t _outcome_entropy(self, intp_t feature) noexcept nogil:
+        # Of the best test of a feature.
+        cdef intp_t K = self.n_classes
+        cdef float64_t sides[2]
+        cdef intp_t z
+        if not (self.multiway and self.n_categories != NULL
+                and self.n_categories[feature] > 0):
+            sides[0] = self.best_n_left[feature]
+            sides[1] = self.seen.n - sides[0]
+            return outcome_entropy(sides, 2)
+        self.count_children(feature, self.best_cut[feature])
+        for z in range(self.n_outcomes):
+            self.scaled[z] = self.to_seen(self.children + z * K, self.children + z * K)
+        return outcome_entropy(self.scaled, self.n_outcomes)
 
     cdef void _sum_evidence(self) noexcept nogil:
         # Average over features, then over the tests of a feature.
@@ -398,14 +458,13 @@ cdef class Splitter(NodeScan):
                     floor = self.best_score[feature]
             if feature < 0 or floor > self.incumbent + self.tie:
                 break
-            self.count_children(feature, self.best_cut[feature])
-            self.to_bound(self.children, self.scaled)
-            self.to_bound(
-                self.children + self.n_classes, self.scaled + self.n_classes
-            )
-            self._offer(
-                feature, self.best_cut[feature], self.child_pool[0], self.child_pool[1]
-            )
+            if floor > -INFINITY:
+                self.count_children(feature, self.best_cut[feature])
+                self._scale_outcomes()
+                self._offer(
+                    feature, self.best_cut[feature], self.child_pool[0],
+                    self.child_pool[1],
+                )
             self._examine(feature)     # forgets its floor
         split.feature = self.incumbent_feature
         split.cut = self.incumbent_cut
@@ -434,7 +493,6 @@ cdef class Splitter(NodeScan):
         cdef float64_t n_left = 0.0
         cdef float64_t n_right = 0.0
         cdef float64_t floor_right, cost
-        cdef bint better
         cdef intp_t c
         for c in range(K):
             n_left += left[c]
@@ -446,11 +504,17 @@ cdef class Splitter(NodeScan):
         if cost + floor_right > ceiling:
             return
         cost += self.interval.cost(right, n_right, pool_right, 2)
+        self._install_if_better(feature, cut, cost)
+
+    cdef void _install_if_better(
+        self, intp_t feature, intp_t cut, float64_t cost
+    ) noexcept nogil:
+        cdef bint better
         if self.incumbent_feature < 0:
             better = cost < self.incumbent
         else:
             better = cost < self.incumbent - self.tie or (
-                cost <= ceiling
+                cost <= self.incumbent + self.tie
                 and (
                     feature < self.incumbent_feature
                     or (feature == self.incumbent_feature and cut < self.incumbent_cut)
@@ -461,14 +525,33 @@ cdef class Splitter(NodeScan):
             self.incumbent_feature = feature
             self.incumbent_cut = cut
 
+    cdef void _offer_multiway(self) noexcept nogil:
+        # Replace the incumbent if the children of the test are better.
+        cdef intp_t K = self.n_classes
+        cdef float64_t cost = 0.0
+        cdef float64_t n
+        cdef intp_t z, c
+        self._scale_outcomes()
+        for z in range(self.n_outcomes):
+            n = 0.0
+            for c in range(K):
+                n += self.scaled[z * K + c]
+            cost += self.interval.cost(
+                self.scaled + z * K, n, self.child_pool[z], self.n_outcomes
+            )
+            if cost > self.incumbent + self.tie:
+                return
+        self._install_if_better(self.feature, 0, cost)
+
     cdef void _set_improvement(self, Split* split) noexcept nogil:
         cdef intp_t K = self.n_classes
-        cdef float64_t n_left = self.to_seen(self.children, self.scaled)
-        cdef float64_t n_right = self.to_seen(self.children + K, self.scaled + K)
-        cdef float64_t below = self.criterion.unit * (
-            self.criterion.node(self.scaled, n_left)
-            + self.criterion.node(self.scaled + K, n_right)
-        )
+        cdef float64_t below = 0.0
+        cdef float64_t n
+        cdef intp_t z
+        for z in range(self.n_outcomes):
+            n = self.to_seen(self.children + z * K, self.scaled + z * K)
+            below += self.criterion.node(self.scaled + z * K, n)
+        below *= self.criterion.unit
         cdef float64_t above = self.criterion.unit * self.criterion.node(
             self.seen.counts, self.seen.n
         )

@@ -5,6 +5,7 @@ from scipy.sparse import csr_matrix
 
 from libc.math cimport INFINITY, NAN
 
+from skconftree.utils._finite cimport FINITE, finiteness
 from skconftree.utils._typedefs cimport uint8_t
 
 EVIDENCE_DTYPE = np.dtype(
@@ -23,7 +24,22 @@ EVIDENCE_DTYPE = np.dtype(
 NODE_DTYPE = np.dtype(
     [("threshold", np.float64), ("feature", np.int32), ("left", np.int32)], align=True
 )
+BRANCHING_DTYPE = np.dtype(
+    [
+        ("first", np.int32),
+        ("n_codes", np.int32),
+        ("n_children", np.int32),
+        ("missing_left", np.int16),
+        ("missing_seen", np.int16),
+    ],
+    align=True,
+)
 STATE_VERSION = 3
+# The arrays of a state, in this order; one element a node but in `ordinals`.
+ARRAYS = (
+    "nodes", "parent", "depth", "n_node_samples", "counts", "impurity", "evidence",
+    "branching", "ordinals",
+)
 
 cdef enum:
     NO_CHILD = -1   # as in scikit-learn
@@ -46,20 +62,28 @@ cdef class Tree:
     """A decision tree as read-only arrays, one element a node.
 
     Internal nodes and leaves share one numbering. Ids are append-only: children
-    have larger ids than their parent, the right child follows the left one.
+    have larger ids than their parent and follow each other.
 
     Attributes
     ----------
     node_count, max_depth, n_features, n_classes : int
     children_left, children_right : ndarray of shape (node_count,), intp
-        Children of each node; -1 at a leaf.
+        Children of each node; -1 at a leaf, -2 at a node with a branch for every
+        category, see `children`.
+    n_children : ndarray of shape (node_count,), int32
+        0 at a leaf, 2 at a binary test.
     parent : ndarray of shape (node_count,), int32
         Parent of each node; -1 at the root.
     depth : ndarray of shape (node_count,), int32
     feature : ndarray of shape (node_count,), int32
         Feature tested; -2 at a leaf.
     threshold : ndarray of shape (node_count,), float64
-        Rows with a value at most this go left; -2 at a leaf.
+        Rows with a value at most this go left; -2 at a leaf, NaN at a nominal test,
+        see `branches`; infinity at a test that only asks whether there is a value.
+    missing_go_to_left : ndarray of shape (node_count,), bool
+        Where a numeric test sends missing values.
+    missing_seen : ndarray of shape (node_count,), bool
+        Whether that was learnt from rows with missing values.
     counts : ndarray of shape (node_count, n_classes), float64
         Weight of the training rows of each class, without `class_weight`.
     value : ndarray of shape (node_count, n_classes), float64
@@ -107,13 +131,24 @@ cdef class Tree:
             "counts": ((capacity, self.n_classes), np.float64),
             "impurity": ((capacity,), np.float64),
             "evidence": ((capacity,), EVIDENCE_DTYPE),
+            "branching": ((capacity,), BRANCHING_DTYPE),
         }
-        arrays = {}
+        arrays = {"ordinals": self._arrays.get("ordinals", np.zeros(0, np.int16))}
         for name, (shape, dtype) in shapes.items():
             arrays[name] = np.zeros(shape, dtype=dtype)
             if self.node_count:
                 arrays[name][: self.node_count] = self._arrays[name][: self.node_count]
         self._hold(arrays)
+
+    cdef void reserve_ordinals(self, intp_t room) except *:
+        if room <= self.ordinal_room:
+            return
+        room = max(room, 2 * self.ordinal_room)
+        if room > 2147483647:
+            raise ValueError("The tree has more branches than its index type holds.")
+        ordinals = np.zeros(room, dtype=np.int16)
+        ordinals[: self.n_ordinals] = self._arrays["ordinals"][: self.n_ordinals]
+        self._hold(self._arrays | {"ordinals": ordinals})
 
     cdef _hold(self, dict arrays):
         # Own these arrays and point into them.
@@ -134,6 +169,11 @@ cdef class Tree:
         self.impurity = <float64_t*> address
         address = arrays["evidence"].ctypes.data
         self.evidence = <SplitEvidence*> address
+        address = arrays["branching"].ctypes.data
+        self.branching = <Branching*> address
+        address = arrays["ordinals"].ctypes.data
+        self.ordinals = <int16_t*> address
+        self.ordinal_room = len(arrays["ordinals"])
 
     # -- growth -------------------------------------------------------------------
 
@@ -160,6 +200,7 @@ cdef class Tree:
         for c in range(self.n_classes):
             self.counts[node * self.n_classes + c] = counts[c]
         clear_evidence(&self.evidence[node])
+        self._clear_branching(node)
         if self.depth[node] > self.max_depth:
             self.max_depth = self.depth[node]
         self.node_count += 1
@@ -173,7 +214,35 @@ cdef class Tree:
         self.nodes[node].feature = <int32_t> feature
         self.nodes[node].threshold = threshold
         self.nodes[node].left = <int32_t> self.node_count
+        self.branching[node].n_children = 2
         self.evidence[node] = evidence[0]
+
+    cdef void split_nominal(
+        self, intp_t node, intp_t feature, const int16_t* ordinals, intp_t n_codes,
+        intp_t n_children, const SplitEvidence* evidence,
+    ) noexcept nogil:
+        # The next n_children leaves added are the children of this node. The caller
+        # has reserved room for n_codes ordinals.
+        cdef Branching* branching = &self.branching[node]
+        cdef intp_t code
+        self.split(node, feature, NAN, evidence)
+        branching.n_children = <int32_t> n_children
+        branching.n_codes = <int32_t> n_codes
+        branching.first = <int32_t> self.n_ordinals
+        for code in range(n_codes):
+            self.ordinals[self.n_ordinals + code] = ordinals[code]
+        self.n_ordinals += n_codes
+
+    cdef void send_missing(self, intp_t node, bint left, bint seen) noexcept nogil:
+        self.branching[node].missing_left = left
+        self.branching[node].missing_seen = seen
+
+    cdef void _clear_branching(self, intp_t node) noexcept nogil:
+        self.branching[node].first = -1
+        self.branching[node].n_codes = 0
+        self.branching[node].n_children = 0
+        self.branching[node].missing_left = False
+        self.branching[node].missing_seen = False
 
     # -- pruning ------------------------------------------------------------------
 
@@ -205,18 +274,21 @@ cdef class Tree:
         cdef uint8_t[::1] is_alive = alive.view(np.uint8)
         cdef int32_t[::1] above = parent
         cdef int32_t[::1] level = depth
-        cdef intp_t node, child
+        cdef intp_t node, left, child
         is_alive[0] = True
         for node in range(self.node_count):
             if is_alive[node] and not is_leaf[node]:
-                for child in range(self.nodes[node].left, self.nodes[node].left + 2):
+                left = self.nodes[node].left
+                for child in range(left, left + self.branching[node].n_children):
                     is_alive[child] = True
                     above[child] = <int32_t> node
                     level[child] = level[node] + 1
 
         leaf = leaf[alive]
         new_id = (np.cumsum(alive) - 1).astype(np.int32)
-        arrays = {name: self._view(name)[alive] for name in self._arrays}
+        arrays = {
+            name: self._view(name)[alive] for name in self._arrays if name != "ordinals"
+        }
         nodes = arrays["nodes"]
         nodes["left"] = np.where(leaf, new_id[alive], new_id[nodes["left"]])
         nodes["feature"][leaf] = UNDEFINED
@@ -224,14 +296,25 @@ cdef class Tree:
         arrays["parent"] = new_id[parent[alive]]
         arrays["parent"][0] = -1
         arrays["depth"] = depth[alive]
+        branching = arrays["branching"]
+        nominal = np.flatnonzero((branching["first"] >= 0) & ~leaf)
+        kept = [
+            self._arrays["ordinals"][first : first + size]
+            for first, size in branching[["first", "n_codes"]][nominal]
+        ]
+        arrays["ordinals"] = np.concatenate([np.zeros(0, np.int16), *kept])
+        size = branching["n_codes"][nominal]
+        branching["first"][nominal] = np.cumsum(size) - size
 
         cdef Tree tree = Tree(self.n_features, self.n_classes, self.class_weight)
         tree._hold(arrays)
+        tree.n_ordinals = len(arrays["ordinals"])
         tree.node_count = len(leaf)
         tree.max_depth = arrays["depth"].max()
         for node in range(tree.node_count):
             if tree.nodes[node].feature < 0:
                 clear_evidence(&tree.evidence[node])
+                tree._clear_branching(node)
         return tree
 
     # -- arrays -------------------------------------------------------------------
@@ -266,14 +349,17 @@ cdef class Tree:
     @property
     def n_bytes(self):
         """Bytes of the nodes."""
-        return self.node_count * sum(
-            array.itemsize * (array.size // len(array))
-            for array in self._arrays.values()
+        return sum(
+            self._size(name) * _row_bytes(array)
+            for name, array in self._arrays.items()
         )
+
+    def _size(self, name):
+        return self.n_ordinals if name == "ordinals" else self.node_count
 
     def _view(self, name):
         self.refresh()
-        view = self._arrays[name][: self.node_count]
+        view = self._arrays[name][: self._size(name)]
         view.flags.writeable = False
         return view
 
@@ -289,12 +375,78 @@ cdef class Tree:
     @property
     def children_left(self):
         nodes = self._view("nodes")
-        return np.where(nodes["feature"] < 0, NO_CHILD, nodes["left"]).astype(np.intp)
+        return self._binary(nodes["left"])
 
     @property
     def children_right(self):
         nodes = self._view("nodes")
-        return np.where(nodes["feature"] < 0, NO_CHILD, nodes["left"] + 1).astype(np.intp)
+        return self._binary(nodes["left"] + 1)
+
+    def _binary(self, child):
+        n_children = self.n_children
+        child = np.where(n_children == 2, child, UNDEFINED).astype(np.intp)
+        child[n_children == 0] = NO_CHILD
+        return child
+
+    def children(self, intp_t node):
+        """Children of one node, the first one first.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        ndarray of shape (n_children,), intp
+        """
+        self._check_node(node)
+        cdef intp_t left = self.nodes[node].left
+        return np.arange(left, left + self.branching[node].n_children, dtype=np.intp)
+
+    def branches(self, intp_t node):
+        """Child that each category of a nominal test leads to.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        ndarray of shape (n_codes,), intp, or None
+            By code of the category. The node itself where no training row of the
+            node had the category: then, and with a code that is not in the array, a
+            row stays there. None if the test is not nominal.
+        """
+        self._check_node(node)
+        cdef Branching* branching = &self.branching[node]
+        if branching.first < 0:
+            return None
+        ordinal = self._arrays["ordinals"][
+            branching.first : branching.first + branching.n_codes
+        ]
+        return np.where(
+            ordinal < 0, node, self.nodes[node].left + ordinal.astype(np.intp)
+        )
+
+    def _check_node(self, node):
+        if not 0 <= node < self.node_count:
+            raise IndexError(f"node {node} of a tree with {self.node_count} nodes")
+
+    @property
+    def n_children(self):
+        return self._view("branching")["n_children"]
+
+    @property
+    def is_nominal(self):
+        return self._view("branching")["first"] >= 0
+
+    @property
+    def missing_go_to_left(self):
+        return self._view("branching")["missing_left"] != 0
+
+    @property
+    def missing_seen(self):
+        return self._view("branching")["missing_seen"] != 0
 
     @property
     def parent(self):
@@ -345,12 +497,16 @@ cdef class Tree:
 
     # -- routing ------------------------------------------------------------------
 
-    def apply(self, const float32_t[:, ::1] X not None):
-        """Leaf reached by each row.
+    def apply(self, const float32_t[:, ::1] X not None, finite=None):
+        """Leaf reached by each row, or the node where its category is not known.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+            Codes of the categories in nominal columns; NaN where a numeric value is
+            missing.
+        finite : bool or None, default=None
+            Whether there is no NaN; None if nobody has looked.
 
         Returns
         -------
@@ -363,10 +519,45 @@ cdef class Tree:
             raise ValueError(
                 f"X has {X.shape[1]} features, the tree has {self.n_features}."
             )
-        if n > 0:
-            with nogil:
+        if n == 0:
+            return leaves
+        cdef bint plain = self.n_ordinals == 0
+        if plain:
+            plain = finiteness(X) == FINITE if finite is None else finite
+        with nogil:
+            if plain:
                 self._route(&X[0, 0], n, &out[0])
+            else:
+                self._route_any(&X[0, 0], n, &out[0])
         return leaves
+
+    cdef inline intp_t child(self, intp_t node, const float32_t* row) noexcept nogil:
+        # Where a row goes from an internal node; the node itself if its category is
+        # not known there.
+        cdef const Node* test = &self.nodes[node]
+        cdef const Branching* branching = &self.branching[node]
+        cdef float32_t value = row[test.feature]
+        cdef int16_t ordinal
+        if branching.first >= 0:
+            if not (value >= 0.0 and value < branching.n_codes):
+                return node
+            ordinal = self.ordinals[branching.first + <intp_t> value]
+            return node if ordinal < 0 else test.left + ordinal
+        if value != value:
+            return test.left + (not branching.missing_left)
+        return test.left + (value > test.threshold)
+
+    cdef void _route_any(
+        self, const float32_t* x, intp_t n, intp_t* out
+    ) noexcept nogil:
+        cdef intp_t i, node, last
+        for i in range(n):
+            node = 0
+            last = -1
+            while node != last and self.nodes[node].feature >= 0:
+                last = node
+                node = self.child(node, x + i * self.n_features)
+            out[i] = node
 
     cdef void _route(self, const float32_t* x, intp_t n, intp_t* out) noexcept nogil:
         cdef const Node* nodes = self.nodes
@@ -434,10 +625,11 @@ cdef class Tree:
         mass = self.weighted_n_node_samples * self._view("impurity")
         nodes = self._view("nodes")
         split = np.flatnonzero(nodes["feature"] >= 0)
-        left = nodes["left"][split]
+        decrease = mass.copy()
+        np.subtract.at(decrease, self._view("parent")[1:], mass[1:])
         importances = np.bincount(
             nodes["feature"][split],
-            weights=mass[split] - mass[left] - mass[left + 1],
+            weights=decrease[split],
             minlength=self.n_features,
         )
         total = importances.sum()
@@ -459,7 +651,7 @@ cdef class Tree:
         self.refresh()
         return (
             STATE_VERSION,
-            *(array[: self.node_count].tobytes() for array in self._arrays.values()),
+            *(self._arrays[name][: self._size(name)].tobytes() for name in ARRAYS),
         )
 
     def __setstate__(self, state):
@@ -468,29 +660,33 @@ cdef class Tree:
                 f"The state of this tree is not of version {STATE_VERSION}; "
                 f"it was written by another release."
             )
-        if len(state) != 1 + len(self._arrays):
+        if len(state) != 1 + len(ARRAYS):
             raise ValueError("The state of this tree is damaged: its arrays.")
         arrays = {}
-        for data, (name, template) in zip(
-            state[1:], self._arrays.items(), strict=True
-        ):
+        for data, name in zip(state[1:], ARRAYS, strict=True):
+            template = self._arrays[name]
             shape = (-1, *template.shape[1:])
-            if not isinstance(data, bytes) or len(data) % template[:1].nbytes:
+            if not isinstance(data, bytes) or len(data) % _row_bytes(template):
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
             arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
         count = len(arrays["parent"])
         for name, array in arrays.items():
-            if len(array) != count:
+            if len(array) != count and name != "ordinals":
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
-        if not _are_nodes_of_tree(arrays, self.n_features):
+        if not (_are_nodes_of_tree(arrays, self.n_features) and _are_branches(arrays)):
             raise ValueError("The state of this tree is damaged: its nodes.")
         counts = arrays["counts"]
         if not (np.isfinite(counts).all() and (counts >= 0.0).all()):
             raise ValueError("The state of this tree is damaged: 'counts'.")
         self.node_count = count
+        self.n_ordinals = len(arrays["ordinals"])
         self.max_depth = arrays["depth"].max()
         self._value = None
         self._hold(arrays)
+
+
+def _row_bytes(array):
+    return array.itemsize * int(np.prod(array.shape[1:]))
 
 
 def _are_nodes_of_tree(arrays, n_features):
@@ -498,25 +694,55 @@ def _are_nodes_of_tree(arrays, n_features):
     nodes = arrays["nodes"]
     parent = arrays["parent"]
     depth = arrays["depth"]
+    n_children = arrays["branching"]["n_children"]
+    nominal = arrays["branching"]["first"] >= 0
     ids = np.arange(len(nodes))
     leaf = nodes["feature"] == UNDEFINED
     split = np.flatnonzero(~leaf)
     left = nodes["left"][split].astype(np.intp)
-    children = np.concatenate([left, left + 1])
     if not (
         len(nodes) > 0
         and np.all(nodes["left"][leaf] == ids[leaf])
         and np.all(np.isposinf(nodes["threshold"][leaf]))
-        and np.all(np.isfinite(nodes["threshold"][split]))
+        and np.array_equal(np.isnan(nodes["threshold"][split]), nominal[split])
+        and not np.isneginf(nodes["threshold"][split]).any()
         and np.all(nodes["feature"][split] >= 0)
         and np.all(nodes["feature"][split] < n_features)
         and np.all(left > split)
-        and np.array_equal(np.sort(children), ids[1:])
+        and not n_children[leaf].any()
+        and np.all(n_children[split] >= 2)
+        and np.all(n_children[split][~nominal[split]] == 2)
+        and n_children.sum(dtype=np.int64) == len(nodes) - 1
     ):
         return False
+    above = np.repeat(split, n_children[split])
+    place = np.arange(len(above)) - np.repeat(
+        np.cumsum(n_children[split]) - n_children[split], n_children[split]
+    )
+    children = nodes["left"][above].astype(np.intp) + place
     return bool(
-        parent[0] == -1
+        np.array_equal(np.sort(children), ids[1:])
+        and parent[0] == -1
         and depth[0] == 0
-        and np.array_equal(parent[children], np.concatenate([split, split]))
+        and np.array_equal(parent[children], above)
         and np.array_equal(depth[1:], depth[parent[1:]] + 1)
+    )
+
+
+def _are_branches(arrays):
+    # Whether the ordinals of every nominal test are there and lead to its children.
+    branching = arrays["branching"]
+    nominal = (branching["first"] >= 0) & (branching["n_children"] > 0)
+    if np.any((branching["first"] >= 0) != nominal):
+        return False
+    owned = branching[nominal]
+    first, n_codes = owned["first"].astype(np.int64), owned["n_codes"]
+    n_ordinals = len(arrays["ordinals"])
+    if np.any(n_codes < 0) or np.any(first + n_codes > n_ordinals):
+        return False
+    return all(
+        np.all(arrays["ordinals"][a : a + size] < n_children)
+        for a, size, n_children in zip(
+            first, n_codes, owned["n_children"], strict=True
+        )
     )

@@ -6,6 +6,7 @@ ctypedef unsigned char uint8_t
 ctypedef unsigned short uint16_t
 ctypedef unsigned int uint32_t
 ctypedef unsigned long long uint64_t
+ctypedef short int16_t
 ctypedef int int32_t
 ctypedef long long int64_t
 ctypedef Py_ssize_t intp_t

@@ -27,7 +27,7 @@ from reference.streams import (
 
 from skconftree import ConfidenceTreeClassifier
 
-few = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=1500, suppress_health_check=[HealthCheck.too_slow])
 
 
 @few
@@ -38,8 +38,8 @@ def test_chunks_do_not_matter(data):
     assert state_of(grown(model, stream, ends)) == state_of(grown(model, stream))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-@given(problem=problems(max_rows=60))
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(problem=problems(max_rows=80))
 def test_rows_one_by_one(problem):
     model, stream = problem
     ends = range(1, len(stream) + 1)
@@ -63,8 +63,8 @@ def test_foreseeing_and_looking_do_not_matter(data):
     assert state_of(watched) == state_of(grown(model, stream))
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
-@given(problem=problems(max_rows=60))
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(problem=problems(max_rows=80))
 def test_foretold_is_predicted(problem):
     """partial_fit_predict answers what predict would have said before each row."""
     model, stream = problem
@@ -91,7 +91,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_copy_goes_on_like_the_original(make_copy, data):
     model, stream = data.draw(problems(min_rows=2))

@@ -408,9 +408,12 @@ TABLE_LIMIT = 100_000  # above it plain chi-squared takes the exact test's place
 def chi2_pvalue(children):
     """D9: plain, Yates-corrected or exact according to the smallest expectation.
 
-    Fractional counts have no exact test; plain chi-squared takes its place.
+    Fractional counts have no exact test; plain chi-squared takes its place. Either
+    the classes or the outcomes must be two.
     """
     table = [list(row) for row in zip(*children, strict=True) if sum(row) > 0]
+    if len(table) == 2:  # the roles of classes and outcomes are the same
+        table = [list(row) for row in zip(*table, strict=True) if sum(row) > 0]
     rows = [sum(row) for row in table]
     columns = [sum(column) for column in zip(*table, strict=True)]
     n = sum(rows)
@@ -524,7 +527,8 @@ class GTest:
                     expected = parent[c] * sum(child) / n
                     G += 2.0 * observed * math.log(observed / expected)
         present = sum(c > 0 for c in parent)
-        p = float(stats.chi2(present - 1).sf(G))
+        freedom = (present - 1) * (len(children) - 1)
+        p = float(stats.chi2(freedom).sf(G))
         j = facts["attempt"]
         expected = facts["n_tests"] * p * j * (j + 1) / 2
         return expected < self.delta, {**evidence, "confidence": expected}

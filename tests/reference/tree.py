@@ -1,7 +1,7 @@
 """A slow, obvious decision tree: the compiled one must grow the same nodes.
 
-Every candidate test of a node is written out with the class counts of its two
-sides; nothing is updated, cached or skipped.
+Every candidate test of a node is written out with the class counts of its
+outcomes; nothing is updated, cached or skipped.
 """
 
 import itertools
@@ -12,6 +12,7 @@ import numpy as np
 
 from .bounds import NoBound
 from .criteria import TIE, best_by_criterion, first_lowest, impurity, total
+from .nominal import ENUMERABLE, subsets, tests_of
 
 EPSILON = float(np.finfo(float).eps)
 ROUNDING = 1e-11
@@ -30,39 +31,55 @@ class Node:
     box: np.ndarray  # limits of each feature
     impurity: float
     split: "Split | None" = None
-    left: "Node | None" = None
-    right: "Node | None" = None
+    children: list = field(default_factory=list)
     ambiguous: bool = False  # of the root: rounding decided something on the way
 
     @property
     def weight(self):
         return float(self.raw_counts.sum())
 
+    @property
+    def left(self):
+        return self.children[0] if self.children else None
+
+    @property
+    def right(self):
+        return self.children[1] if self.children else None
+
     def walk(self):
         """Every node, each parent before its children, left before right."""
         yield self
-        if self.left is not None:
-            yield from self.left.walk()
-            yield from self.right.walk()
+        for child in self.children:
+            yield from child.walk()
 
 
 @dataclass
 class Split:
-    feature: int
-    threshold: float
+    test: "Candidate"
     evidence: dict
     improvement: float  # N_t / N * decrease of impurity
+
+    @property
+    def feature(self):
+        return self.test.feature
+
+    @property
+    def threshold(self):
+        return self.test.threshold
 
 
 @dataclass(eq=False)
 class Candidate:
     feature: int
-    threshold: float
-    goes_left: np.ndarray
-    pool_goes_left: np.ndarray
-    counts: list = field(default_factory=list)  # of both sides, as the criterion sees
+    outcome: np.ndarray  # which child each labelled row of the node goes to
+    pool_outcome: np.ndarray
+    threshold: float = math.nan
+    missing_left: bool | None = None  # None: no labelled row misses the value
+    branches: dict | None = None  # of a nominal test: child of each category
+    shares: list = field(default_factory=list)  # of the node's volume
+    counts: list = field(default_factory=list)  # of each child, as the criterion sees
     bound_counts: list = field(default_factory=list)  # as the bound sees
-    weights: list = field(default_factory=list)  # sample_weight on both sides
+    weights: list = field(default_factory=list)  # sample_weight of each child
     pool: list = field(default_factory=list)  # labelled and unlabelled weight
 
 
@@ -79,13 +96,6 @@ def as_bound_sees(counts, weight):
     return [float(c) for c in (counts * (weight / total) if total > 0 else counts)]
 
 
-def _cut_box(box, test, end):
-    """Limits of the left child (end=1) or the right one (end=0)."""
-    box = box.copy()
-    box[test.feature, end] = test.threshold
-    return box
-
-
 class _Grower:
     def __init__(
         self,
@@ -98,6 +108,8 @@ class _Grower:
         X_pool,
         class_weight,
         rules,
+        nominal,
+        multiway,
     ):
         self.X = np.asarray(X, dtype=np.float32)
         self.y = np.asarray(y)
@@ -122,7 +134,11 @@ class _Grower:
         if self.pool_weight == "labelled":
             self.X_pool = self.X_pool[:0]
         table = np.vstack([self.X, self.X_pool]).astype(float)
-        self.root_box = np.column_stack([table.min(axis=0), table.max(axis=0)])
+        self.root_box = np.column_stack(
+            [np.fmin.reduce(table, axis=0), np.fmax.reduce(table, axis=0)]
+        )
+        self.nominal = set(nominal)
+        self.multiway = multiway
         self.total_weight = float(self.w.sum())
         self.total_reweighted = float((self.w * self.class_weight[self.y]).sum())
         self.rules = rules
@@ -133,14 +149,7 @@ class _Grower:
     def counts_of(self, rows):
         return np.array([self.w[rows][self.y[rows] == k].sum() for k in range(self.K)])
 
-    def weight_of(self, labelled, unlabelled, box):
-        """W of a node: rows, or the share of the root's volume."""
-        if self.pool_weight != "volume":
-            return labelled + unlabelled
-        sides, whole = np.diff(box)[:, 0], np.diff(self.root_box)[:, 0]
-        return float(np.prod(sides[whole > 0] / whole[whole > 0]))
-
-    def make_node(self, rows, pool_rows, depth, box):
+    def make_node(self, rows, pool_rows, depth, pool, box):
         raw = self.counts_of(rows)
         counts = raw * self.class_weight
         return Node(
@@ -149,7 +158,7 @@ class _Grower:
             depth=depth,
             counts=counts,
             raw_counts=raw,
-            pool=self.weight_of(float(raw.sum()), len(pool_rows), box),
+            pool=pool,
             box=box,
             impurity=impurity(self.criterion, counts),
         )
@@ -169,37 +178,117 @@ class _Grower:
         }
 
     def candidates(self, node):
-        result = []
+        """Tests that the size limits allow, and how many each attribute compares."""
+        result, compared = [], {}
         for feature in range(self.X.shape[1]):
-            x = self.X[node.rows, feature]
-            values = np.unique(x)
-            for lo, hi in itertools.pairwise(values):
-                threshold = cut_between(lo, hi)
-                test = Candidate(
-                    feature=feature,
-                    threshold=threshold,
-                    goes_left=x.astype(float) <= threshold,
-                    pool_goes_left=self.X_pool[node.pool_rows, feature].astype(float)
-                    <= threshold,
-                )
+            if feature in self.nominal:
+                tests, number = self.nominal_tests(node, feature)
+            else:
+                tests, number = self.numeric_tests(node, feature), None
+            for test in tests:
                 self._count(node, test)
-                heavy = min(test.weights) >= self.rules["min_samples_leaf"]
-                if heavy and min(map(sum, test.counts)) >= self.min_weight_leaf:
-                    result.append(test)
-        return result
+            own = [
+                test
+                for test in tests
+                if min(test.weights) >= self.rules["min_samples_leaf"]
+                and min(map(sum, test.counts)) >= self.min_weight_leaf
+            ]
+            if own:
+                compared[feature] = number or len(own)
+            result += own
+        return result, compared
+
+    def numeric_tests(self, node, feature):
+        """Cuts between values, with rows that miss the value on either side."""
+        x = self.X[node.rows, feature].astype(float)
+        pool_x = self.X_pool[node.pool_rows, feature].astype(float)
+        values = np.unique(x[~np.isnan(x)])
+        cuts = [cut_between(a, b) for a, b in itertools.pairwise(values)]
+        some_miss = bool(np.isnan(x).any())
+        choices = [(cut, False if some_miss else None) for cut in cuts]
+        if some_miss and len(values):
+            choices.append((math.inf, False))
+            choices += [(cut, True) for cut in cuts]
+        return [
+            self.numeric_test(node, feature, x, pool_x, *choice) for choice in choices
+        ]
+
+    def numeric_test(self, node, feature, x, pool_x, cut, missing_left):
+        right = np.where(np.isnan(x), not missing_left, x > cut)
+        goes_left = bool(missing_left)
+        if missing_left is None:
+            goes_left = self.w[node.rows][~right].sum() > self.w[node.rows][right].sum()
+        pool_right = np.where(np.isnan(pool_x), not goes_left, pool_x > cut)
+        low, high = node.box[feature]
+        share = 0.5 if math.isinf(cut) else (cut - low) / (high - low)
+        return Candidate(
+            feature,
+            right.astype(int),
+            pool_right.astype(int),
+            threshold=cut,
+            missing_left=missing_left,
+            shares=[share, 1.0 - share],
+        )
+
+    def nominal_tests(self, node, feature):
+        x, pool_x = self.X[node.rows, feature], self.X_pool[node.pool_rows, feature]
+        counts = {
+            int(code): list(self.counts_of(node.rows[x == code]) * self.class_weight)
+            for code in np.unique(x)
+        }
+        if len(counts) < 2:
+            return [], None
+        concave = self.bound.kind == "race" and self.criterion != "ec2"
+        divisions, number, near = tests_of(
+            counts, n_classes=self.K, concave=concave, multiway=self.multiway
+        )
+        self.ambiguous |= near
+        if number is not None and concave and self.K == 2 and len(counts) <= ENUMERABLE:
+            self._check_exact(counts, divisions)
+        return [
+            self.nominal_test(node, feature, x, pool_x, groups) for groups in divisions
+        ], number
+
+    def _check_exact(self, counts, divisions):
+        """No set of categories is better than the best prefix."""
+
+        def lowest(tests):
+            return min(
+                total(
+                    self.criterion,
+                    [list(np.sum([counts[c] for c in group], axis=0)) for group in one],
+                )
+                for one in tests
+            )
+
+        n = sum(map(sum, counts.values()))
+        assert lowest(divisions) <= lowest(subsets(sorted(counts))) + TIE * n
+
+    def nominal_test(self, node, feature, x, pool_x, groups):
+        branches = {code: z for z, group in enumerate(groups) for code in group}
+        outcome = np.array([branches[int(code)] for code in x])
+        weights = [self.w[node.rows][outcome == z].sum() for z in range(len(groups))]
+        largest = max(range(len(groups)), key=lambda z: (weights[z], z))
+        return Candidate(
+            feature,
+            outcome,
+            np.array([branches.get(int(code), largest) for code in pool_x], dtype=int),
+            branches=branches,
+            shares=[len(group) / len(branches) for group in groups],
+        )
 
     def _count(self, node, test):
-        for side, pool_side, box in (
-            (test.goes_left, test.pool_goes_left, _cut_box(node.box, test, 1)),
-            (~test.goes_left, ~test.pool_goes_left, _cut_box(node.box, test, 0)),
-        ):
-            raw = self.counts_of(node.rows[side])
+        for z, share in enumerate(test.shares):
+            raw = self.counts_of(node.rows[test.outcome == z])
             weight = float(raw.sum())
             counts = raw * self.class_weight
             test.counts.append([float(c) for c in counts])
             test.bound_counts.append(as_bound_sees(counts, weight))
             test.weights.append(weight)
-            test.pool.append(self.weight_of(weight, int(pool_side.sum()), box))
+            if self.pool_weight == "volume":
+                test.pool.append(node.pool * share)
+            else:
+                test.pool.append(weight + int((test.pool_outcome == z).sum()))
 
     def examine(self, node):
         """Return the split of a node, or None."""
@@ -212,16 +301,16 @@ class _Grower:
             or node.impurity <= EPSILON
         ):
             return None
-        tests = self.candidates(node)
+        tests, compared = self.candidates(node)
         if not tests:
             return None
-        facts = self.facts_of(node, n_tests=float(len(tests)))
+        facts = self.facts_of(node, n_tests=float(sum(compared.values())))
         ask = {
             "race": self._ask_race,
             "interval": self._ask_interval,
             "evidence": self._ask_evidence,
         }[self.bound.kind]
-        chosen, accepted, evidence = ask(node, tests, facts)
+        chosen, accepted, evidence = ask(node, tests, facts, compared)
         if not accepted:
             return None
         improvement = self.improvement(node, chosen)
@@ -231,9 +320,9 @@ class _Grower:
         evidence.setdefault(
             "score", total(self.criterion, chosen.counts) / node.counts.sum()
         )
-        return Split(chosen.feature, chosen.threshold, evidence, improvement)
+        return Split(chosen, evidence, improvement)
 
-    def _ask_race(self, node, tests, facts):
+    def _ask_race(self, node, tests, facts, compared):
         n = float(node.counts.sum())
         best, rival, scores = best_by_criterion(
             self.criterion, [t.feature for t in tests], [t.counts for t in tests], n
@@ -248,11 +337,11 @@ class _Grower:
         )
         return tests[best], accepted, evidence
 
-    def _ask_interval(self, node, tests, facts):
+    def _ask_interval(self, node, tests, facts, compared):
         limit = self.bound.limit(facts)
         costs = [
             sum(
-                self.bound.cost(facts, counts, weight, pool, r=2)
+                self.bound.cost(facts, counts, weight, pool, r=len(t.counts))
                 for counts, weight, pool in zip(
                     t.bound_counts, t.weights, t.pool, strict=True
                 )
@@ -267,10 +356,10 @@ class _Grower:
         self.ambiguous |= abs(costs[best] - limit) < ROUNDING * facts["pool"]
         return tests[best], costs[best] < limit, evidence
 
-    def _ask_evidence(self, node, tests, facts):
+    def _ask_evidence(self, node, tests, facts, compared):
         logs = [self.bound.log_evidence(facts, t.bound_counts) for t in tests]
         own = [t.feature for t in tests]
-        log_weights = [-math.log(len(set(own))) - math.log(own.count(f)) for f in own]
+        log_weights = [-math.log(len(compared)) - math.log(compared[f]) for f in own]
         terms = [a + b for a, b in zip(logs, log_weights, strict=True)]
         top = max(terms)
         log_mean = top + math.log(sum(math.exp(t - top) for t in terms))
@@ -295,33 +384,31 @@ class _Grower:
 
     def split(self, node):
         """Attach the children that ``node.split`` makes."""
-        feature, threshold = node.split.feature, node.split.threshold
-        left = self.X[node.rows, feature].astype(float) <= threshold
-        pool_left = self.X_pool[node.pool_rows, feature].astype(float) <= threshold
-        node.left = self.make_node(
-            node.rows[left],
-            node.pool_rows[pool_left],
-            node.depth + 1,
-            _cut_box(node.box, node.split, 1),
-        )
-        node.right = self.make_node(
-            node.rows[~left],
-            node.pool_rows[~pool_left],
-            node.depth + 1,
-            _cut_box(node.box, node.split, 0),
-        )
+        test = node.split.test
+        for z, pool in enumerate(test.pool):
+            box = node.box.copy()
+            if math.isfinite(test.threshold):
+                box[test.feature, 1 - z] = test.threshold
+            child = self.make_node(
+                node.rows[test.outcome == z],
+                node.pool_rows[test.pool_outcome == z],
+                node.depth + 1,
+                pool,
+                box,
+            )
+            node.children.append(child)
 
     def grow_depth_first(self, node):
         node.split = self.examine(node)
         if node.split is not None:
             self.split(node)
-            self.grow_depth_first(node.left)
-            self.grow_depth_first(node.right)
+            for child in node.children:
+                self.grow_depth_first(child)
 
     def grow_best_first(self, root, max_leaf_nodes):
         """Split the leaf with the largest improvement, the oldest of equals."""
         leaves = [(root, self.examine(root))]
-        for _ in range(max_leaf_nodes - 1):
+        while len(leaves) < max_leaf_nodes:
             open_leaves = [pair for pair in leaves if pair[1] is not None]
             if not open_leaves:
                 break
@@ -332,9 +419,12 @@ class _Grower:
                 for other, rival in open_leaves
             )
             leaves = [pair for pair in leaves if pair[0] is not node]
+            if len(leaves) + len(split.test.counts) > max_leaf_nodes:
+                leaves.append((node, None))  # more branches than leaves are left
+                continue
             node.split = split
             self.split(node)
-            for child in (node.left, node.right):
+            for child in node.children:
                 leaves.append((child, self.examine(child)))
 
 
@@ -354,6 +444,8 @@ def grow(
     min_weight_fraction_leaf=0.0,
     max_leaf_nodes=None,
     min_impurity_decrease=0.0,
+    nominal=(),
+    multiway=False,
 ):
     """Grow a tree and return its root.
 
@@ -365,6 +457,10 @@ def grow(
     class_weight : array of shape (n_classes,) or None
     min_samples_split, min_samples_leaf : int or float
         A float is a share of the total weight, rounded up.
+    nominal : sequence of int
+        Features that hold codes of categories.
+    multiway : bool
+        Whether their tests have a branch for every category.
     """
     weight = len(X) if sample_weight is None else float(np.sum(sample_weight))
 
@@ -389,11 +485,16 @@ def grow(
             "min_weight_fraction_leaf": min_weight_fraction_leaf,
             "min_impurity_decrease": min_impurity_decrease,
         },
+        nominal=nominal,
+        multiway=multiway,
     )
     root = grower.make_node(
         np.arange(len(grower.X)),
         np.arange(len(grower.X_pool)),
         depth=0,
+        pool=1.0
+        if grower.pool_weight == "volume"
+        else grower.total_weight + len(grower.X_pool),
         box=grower.root_box,
     )
     if max_leaf_nodes is None:

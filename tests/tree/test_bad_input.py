@@ -61,7 +61,6 @@ BAD_PARAMETERS = {
 }
 
 BAD_DATA = {
-    "NaN": ((replaced(X, (3, 1), np.nan), Y), {}, r"(?s)contains NaN"),
     "infinity": ((replaced(X, (3, 1), np.inf), Y), {}, r"infinity"),
     "too large for float32": (
         (replaced(X.astype(float), (3, 1), 1e300), Y),
@@ -70,7 +69,7 @@ BAD_DATA = {
     ),
     "strings": ((X.astype(str).astype(object) + "m", Y), {}, r"convert string"),
     "column of strings": (
-        (pd.DataFrame(X, columns=list("abcd")).assign(b="red"), Y),
+        (pd.DataFrame(X, columns=list("abcd")).assign(b="red").astype(object), Y),
         {},
         r"convert string",
     ),
@@ -107,7 +106,7 @@ BAD_DATA = {
         {"X_pool": X[:, :3]},
         r"3 features.*4 features",
     ),
-    "NaN in the pool": ((X, Y), {"X_pool": replaced(X, (0, 0), np.nan)}, r"NaN"),
+    "infinity in the pool": ((X, Y), {"X_pool": replaced(X, (0, 0), np.inf)}, r"inf"),
     "pool with other names": (
         (pd.DataFrame(X, columns=list("abcd")), Y),
         {"X_pool": pd.DataFrame(X, columns=list("abce"))},
@@ -204,7 +203,7 @@ BAD_TABLES = {
     "renamed": (FRAME.rename(columns={"b": "e"}), r"(?s)feature names.*\be\b"),
     "reordered": (FRAME[list("dcba")], r"(?s)feature names.*order"),
     "missing column": (FRAME[list("abc")], r"(?s)feature names.*\bd\b"),
-    "NaN": (FRAME.where(X > 0.2), r"NaN"),
+    "infinity": (FRAME.where(X > 0.2, np.inf), r"infinity"),
     "no rows": (FRAME[:0], r"0 sample"),
     "strings": (FRAME.assign(b="red"), r"convert string"),
 }

@@ -389,7 +389,7 @@ def test_g_statistic_is_scipy_s():
     theirs = stats.chi2_contingency(
         np.array(children)[:, :2], correction=False, lambda_="log-likelihood"
     )
-    facts = {"n": 31.0, "n_tests": 12.0}
+    facts = {"n": 31.0, "n_tests": 12.0, "attempt": 1}
     bound = bounds.GTest("gini", 3, delta=2.0)
     _, evidence = bound.decide(facts, children, {})
     assert evidence["confidence"] == pytest.approx(12 * theirs.pvalue)
