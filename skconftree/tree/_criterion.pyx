@@ -143,10 +143,13 @@ cdef class Entropy(Criterion):
 
     cdef inline float64_t xlogx(self, float64_t count) noexcept nogil:
         # a difference of fractional sums may fall a rounding below zero
+        cdef intp_t whole
         if count <= 0.0:
             return 0.0
         if count < self.table_size:
-            return self.table[<intp_t> count]
+            whole = <intp_t> count
+            if whole == count:
+                return self.table[whole]
         return 0.5 * count * log2(count)
 
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
