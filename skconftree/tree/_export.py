@@ -140,5 +140,6 @@ def describe_evidence(evidence, features, digits=4, statement="confidence"):
             said[-1] += f", radius {number('radius')}"
     if not np.isnan(evidence["confidence"]):
         said.append(f"{statement} {number('confidence')}")
-    said.append(f"{evidence['n_tests']:.0f} tests")
+    n_tests = evidence["n_tests"]
+    said.append(f"{n_tests:.0f} tests" if n_tests < 1e6 else f"{n_tests:.1e} tests")
     return "; ".join(said)
