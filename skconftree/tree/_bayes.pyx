@@ -6,8 +6,9 @@ from libc.stdlib cimport calloc, free
 from skconftree.tree._leaf cimport HISTOGRAM
 from skconftree.tree._moments cimport HIGH, LOW, MEAN, SQUARES, takes_two_values
 
-cdef enum:
-    GROUP = 12      # factors between 1e-19 and 1e19 a logarithm
+cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
+    BINS_OF_A_LOG = 20
+    VARIANCES_OF_A_LOG = 14
 
 
 cdef class NaiveBayes:
@@ -56,16 +57,11 @@ cdef class NaiveBayes:
         if profile == NULL and (leaf.memory == HISTOGRAM or moments.blocks == NULL):
             return False
         for c in range(self.n_classes):
-            scores[c] = 0.0
+            scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
         if profile != NULL:
             self._score_bins(&leaf.bins, profile, n, bins, scores)
         if moments.blocks != NULL:
-            self._score_moments(moments, x, scores)
-        for c in range(self.n_classes):
-            if n[c] > 0.0:
-                scores[c] += log(n[c])
-            else:
-                scores[c] = -INFINITY
+            self._score_moments(moments, n, profile == NULL, x, scores)
         return True
 
     cdef void _score_bins(
@@ -80,7 +76,7 @@ cdef class NaiveBayes:
         cdef intp_t f, c, n_bins
         cdef intp_t in_group = 0
         for c in range(K):
-            products[c] = 1.0
+            products[c] = n[c]      # the share of the class
             inverse[c] = 1.0 / (n[c] + 1.0)
         for f in range(self.n_features):
             n_bins = bins.first[f + 1] - bins.first[f]
@@ -91,17 +87,17 @@ cdef class NaiveBayes:
             for c in range(K):
                 products[c] *= (counts[c] + spread) * inverse[c]
             in_group += 1
-            if in_group == GROUP:
+            if in_group == BINS_OF_A_LOG:
                 in_group = 0
                 for c in range(K):
                     scores[c] += log(products[c])
                     products[c] = 1.0
-        if in_group > 0:
-            for c in range(K):
-                scores[c] += log(products[c])
+        for c in range(K):
+            scores[c] += log(products[c])
 
     cdef void _score_moments(
-        self, const Moments* moments, const float32_t* x, float64_t* scores
+        self, const Moments* moments, const float64_t* weights, bint alone,
+        const float32_t* x, float64_t* scores,
     ) noexcept nogil:
         # Variances are taken relative to those over all classes, which cancel. A
         # precision below 0 is that of a feature of two values: minus its range.
@@ -127,13 +123,15 @@ cdef class NaiveBayes:
                 ):
                     self.precision[f] = low[f] - high[f]
         for c in range(self.n_classes):
-            if moments.blocks[c] == NULL:
+            if moments.blocks[c] == NULL or not weights[c] > 0.0:
                 continue
             mean = moments.blocks[c] + MEAN * d
             squares = moments.blocks[c] + SQUARES * d
             n = moments.n[c]
             inverse = 1.0 / (n + 1.0)
             product = 1.0
+            if alone:       # the share of the class
+                product = 1.0 / (weights[c] * weights[c])
             distance = 0.0
             total = 0.0
             in_group = 0
@@ -149,7 +147,7 @@ cdef class NaiveBayes:
                     ratio = 1.0 / ((1.0 - ratio) * (1.0 - ratio))
                 product *= ratio
                 in_group += 1
-                if in_group == GROUP:
+                if in_group == VARIANCES_OF_A_LOG:
                     in_group = 0
                     total += log(product)
                     product = 1.0

@@ -8,7 +8,8 @@
 # from its parent included: predictions rest on it, and the splits of bounds that
 # count every row. `fresh` counts only rows that came after the leaf was created:
 # the evidence of all other bounds (Policy.separate), and a model of its own. Where
-# both are the same, or nobody asks, pointers to the fresh ones are NULL.
+# both are the same, or nobody asks, pointers to the fresh ones are NULL. A leaf whose
+# own rows outweigh by far what it took over forgets the latter.
 #
 # Every function returns False, and changes nothing a reader would notice, if
 # memory cannot be had.

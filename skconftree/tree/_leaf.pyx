@@ -13,6 +13,8 @@ from skconftree.tree._moments cimport (
 )
 from skconftree.utils._typedefs cimport uint8_t
 
+cdef float64_t OUTGROWN = 10.0      # times what it took over, a leaf forgets that
+
 cdef enum:
     FIRST_ROOM = 8
     FIRST_CUTS = 32     # rows of a leaf without a past that set its cuts
@@ -209,6 +211,8 @@ cdef bint add_row(
     leaf.held[y] += weight
     leaf.n_fresh += weight
     leaf.n_held += weight
+    if leaf.n_fresh >= OUTGROWN * policy.inherited:
+        _drop_inheritance(leaf, policy)
     if leaf.memory == ROWS:
         if policy.row_limit >= 0 and leaf.n_rows >= policy.row_limit:
             return _count_rows(leaf, policy)
@@ -222,6 +226,28 @@ cdef bint add_row(
     ):
         return _fix_span(leaf, policy)
     return True
+
+
+cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
+    # Its own rows outweigh by far what the leaf took over.
+    cdef intp_t c
+    if leaf.memory == ROWS or (
+        leaf.fresh_profile == NULL and leaf.fresh_moments.blocks == NULL
+    ):
+        return
+    if leaf.fresh_profile != NULL:
+        free(leaf.profile)
+        leaf.profile = leaf.fresh_profile
+        leaf.fresh_profile = NULL
+    if leaf.fresh_moments.blocks != NULL:
+        release_moments(&leaf.moments, policy.n_classes)
+        leaf.moments = leaf.fresh_moments
+        leaf.fresh_moments.blocks = NULL
+    for c in range(policy.n_classes):
+        leaf.held[c] = leaf.fresh[c]
+    leaf.n_held = leaf.n_fresh
+    leaf.hits[1] = max(leaf.hits[1], leaf.hits[2])      # of the model that remains
+    leaf.hits[2] = 0.0
 
 
 cdef bint _open_class(Leaf* leaf, const Policy* policy, intp_t c) noexcept nogil:

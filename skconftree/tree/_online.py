@@ -276,8 +276,10 @@ class OnlineGrowth:
             X, y, finite = self._read(X, y, first)
             if first:
                 self._set_classes(classes)
-            elif classes is not None and not np.array_equal(
-                self.classes_, unique_labels(classes)
+            elif (
+                classes is not None
+                and not np.array_equal(self.classes_, classes)
+                and not np.array_equal(self.classes_, unique_labels(classes))
             ):
                 raise ValueError(
                     f"classes={classes!r} differs from the classes of the first call, "
