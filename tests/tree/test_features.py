@@ -450,7 +450,7 @@ MISTAKES = {
     "lists": (
         OBJECTS.assign(color=[[1]] * 400),
         {"categorical_features": ["color"]},
-        "holds .*which is no category",
+        "holds values that are no categories",
     ),
     "dates": (
         FRAME.assign(size=pd.Timestamp("2020-01-01")),
