@@ -16,7 +16,8 @@ cdef class NaiveBayes:
     Each class starts with one pseudo-row: spread evenly over the bins of a
     feature, or with the variance the feature has over all classes. So a value
     that a class has not shown yet does not rule it out, and a feature without
-    variance is no trouble.
+    variance is no trouble. A missing value is a bin of its own in a histogram and says
+    nothing otherwise.
 
     Parameters
     ----------
@@ -51,12 +52,14 @@ cdef class NaiveBayes:
             moments = &leaf.fresh_moments
         if not (leaf.n_fresh if own else leaf.n_held) > 0.0:
             return False
-        if leaf.memory == HISTOGRAM and profile != NULL:
-            self._score_bins(&leaf.bins, profile, n, bins, scores)
-        elif moments.blocks != NULL:
-            self._score_moments(moments, x, scores)
-        else:
+        if profile == NULL and (leaf.memory == HISTOGRAM or moments.blocks == NULL):
             return False
+        for c in range(self.n_classes):
+            scores[c] = 0.0
+        if profile != NULL:
+            self._score_bins(&leaf.bins, profile, n, bins, scores)
+        if moments.blocks != NULL:
+            self._score_moments(moments, x, scores)
         for c in range(self.n_classes):
             if n[c] > 0.0:
                 scores[c] += log(n[c])
@@ -73,15 +76,17 @@ cdef class NaiveBayes:
         cdef float64_t* inverse = self.inverse
         cdef const float64_t* counts
         cdef float64_t spread
-        cdef intp_t f, c
+        cdef intp_t f, c, n_bins
         cdef intp_t in_group = 0
         for c in range(K):
-            scores[c] = 0.0
             products[c] = 1.0
             inverse[c] = 1.0 / (n[c] + 1.0)
         for f in range(self.n_features):
+            n_bins = bins.first[f + 1] - bins.first[f]
+            if n_bins == 1 or places[f] < 0:
+                continue
             counts = profile + places[f] * K
-            spread = 1.0 / (bins.first[f + 1] - bins.first[f])
+            spread = 1.0 / n_bins
             for c in range(K):
                 products[c] *= (counts[c] + spread) * inverse[c]
             in_group += 1
@@ -106,7 +111,9 @@ cdef class NaiveBayes:
         squares = moments.blocks[self.n_classes] + SQUARES * d
         for f in range(d):
             self.precision[f] = 0.0
-            if squares[f] > 0.0:
+            if self.n_codes != NULL and self.n_codes[f] >= 0:
+                continue
+            if squares[f] > 0.0 and x[f] == x[f]:
                 self.precision[f] = moments.n[self.n_classes] / squares[f]
         for c in range(self.n_classes):
             if moments.blocks[c] == NULL:
@@ -131,4 +138,4 @@ cdef class NaiveBayes:
                     in_group = 0
                     total += log(product)
                     product = 1.0
-            scores[c] = -0.5 * (distance + total + log(product))
+            scores[c] -= 0.5 * (distance + total + log(product))

@@ -5,9 +5,9 @@ from libc.math cimport isfinite
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
-from skconftree.tree._histogram cimport Bins, allocate_bins
+from skconftree.tree._histogram cimport NOMINAL, Bins, allocate_bins, n_value_bins
 from skconftree.tree._leaf cimport (
-    GAUSSIAN, HISTOGRAM, ROWS, Memory, new_leaf, release_leaf, reserve_rows,
+    GAUSSIAN, HISTOGRAM, ROWS, Memory, forget, new_leaf, release_leaf, reserve_rows,
 )
 from skconftree.tree._moments cimport (
     Moments, allocate_moments, open_block, release_moments,
@@ -17,7 +17,7 @@ from skconftree.utils._typedefs cimport (
 )
 
 cdef enum:
-    N_INTEGERS = 11
+    N_INTEGERS = 12
     N_NUMBERS = 6
 
 
@@ -83,7 +83,7 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     cdef int64_t[N_INTEGERS] integers = [
         leaf.memory, leaf.attempt, leaf.n_rows, leaf.n_inherited, leaf.weight != NULL,
         n_bins, leaf.profile != NULL, leaf.fresh_profile != NULL, leaf.span != NULL,
-        leaf.n_pool, leaf.box != NULL,
+        leaf.n_pool, leaf.box != NULL, leaf.bins.missing,
     ]
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
@@ -101,7 +101,7 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
         writer.put(leaf.bins.edges, n_bins * sizeof(float32_t))
         writer.put(leaf.bins.low, d * sizeof(float32_t))
         writer.put(leaf.bins.high, d * sizeof(float32_t))
-        writer.put(leaf.bins.discrete, d)
+        writer.put(leaf.bins.kind, d)
     if leaf.profile != NULL:
         writer.put(leaf.profile, n_bins * K * sizeof(float64_t))
     if leaf.fresh_profile != NULL:
@@ -138,6 +138,7 @@ cdef Leaf* read_leaf(
     cdef Leaf* leaf = new_leaf(policy, node)
     if leaf == NULL:
         raise MemoryError()
+    forget(leaf, policy)
     try:
         _fill_leaf(reader, policy, n_pool, leaf)
     except BaseException:
@@ -151,7 +152,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     cdef intp_t K = policy.n_classes
     cdef int64_t[N_INTEGERS] integers
     cdef float64_t[N_NUMBERS] numbers
-    cdef intp_t n_rows, n_bins, i
+    cdef intp_t n_rows, n_bins, i, j, f
     reader.take(&integers[0], sizeof(integers))
     reader.take(&numbers[0], sizeof(numbers))
     reader.take(leaf.fresh, 2 * K * sizeof(float64_t))
@@ -170,13 +171,16 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     n_rows = integers[2]
     n_bins = integers[5]
     _require(0 <= integers[3] <= n_rows and (n_rows == 0 or leaf.memory == ROWS))
-    _require(n_rows <= reader.data.shape[0] and 0 <= n_bins <= d * policy.max_bins)
+    _require(n_rows <= reader.data.shape[0] and 0 <= n_bins <= reader.data.shape[0])
     if n_rows > 0 and not reserve_rows(leaf, policy, n_rows):
         raise MemoryError()
     reader.take(leaf.x, n_rows * d * sizeof(float32_t))
     reader.take(leaf.y, n_rows * sizeof(label_t))
     for i in range(n_rows):
         _require(leaf.y[i] < K)
+        for j in range(policy.n_nominal):
+            f = policy.nominal[j]
+            _require(0.0 <= leaf.x[i * d + f] < policy.n_codes[f])
     if integers[4]:
         leaf.weight = <float64_t*> malloc(max(leaf.room, 1) * sizeof(float64_t))
         if leaf.weight == NULL:
@@ -187,10 +191,10 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     leaf.n_inherited = integers[3]
 
     if n_bins > 0:
-        _read_bins(reader, d, n_bins, &leaf.bins)
-    _require((leaf.memory == HISTOGRAM) == (integers[6] != 0))
-    _require(leaf.memory == HISTOGRAM or not integers[7])
-    _require(leaf.memory != HISTOGRAM or n_bins > 0)
+        _read_bins(reader, d, n_bins, integers[11] != 0, &leaf.bins)
+    _require(leaf.memory != HISTOGRAM or integers[6])
+    _require(n_bins > 0 or not (integers[6] or integers[7]))
+    _require(integers[6] or not integers[7])
     if integers[6]:
         leaf.profile = <float64_t*> reader.take_new(n_bins * K * sizeof(float64_t))
         _require_finite(leaf.profile, n_bins * K)
@@ -214,23 +218,28 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
         leaf.box = <float64_t*> reader.take_new(2 * d * sizeof(float64_t))
 
 
-cdef _read_bins(StateReader reader, intp_t d, intp_t n_bins, Bins* bins):
+cdef _read_bins(
+    StateReader reader, intp_t d, intp_t n_bins, bint missing, Bins* bins
+):
     # Every feature has at least one bin, the last one without end.
-    cdef intp_t f, b
+    cdef intp_t f, b, last
     if not allocate_bins(bins, d, n_bins):
         raise MemoryError()
     reader.take(bins.first, d * sizeof(int32_t))
     reader.take(bins.edges, n_bins * sizeof(float32_t))
     reader.take(bins.low, d * sizeof(float32_t))
     reader.take(bins.high, d * sizeof(float32_t))
-    reader.take(bins.discrete, d)
+    reader.take(bins.kind, d)
+    bins.missing = missing
     _require(bins.first[0] == 0)
     for f in range(d):
-        _require(bins.first[f] < bins.first[f + 1] <= n_bins)
+        _require(bins.first[f] < bins.first[f + 1] <= n_bins and bins.kind[f] <= NOMINAL)
     for f in range(d):
-        for b in range(bins.first[f] + 1, bins.first[f + 1]):
+        last = bins.first[f] + n_value_bins(bins, f) - 1
+        _require(last >= bins.first[f])
+        for b in range(bins.first[f] + 1, last + 1):
             _require(bins.edges[b - 1] < bins.edges[b])
-        _require(bins.edges[bins.first[f + 1] - 1] > 3.5e38)
+        _require(bins.edges[last] > 3.5e38 or bins.kind[f] == NOMINAL)
         _require(isfinite(bins.low[f]) and isfinite(bins.high[f]))
 
 

@@ -82,13 +82,15 @@ cdef void _add_to_block(
     cdef float64_t* low = mean + LOW * n_features
     cdef float64_t* high = mean + HIGH * n_features
     cdef float64_t rate = weight / n
+    cdef float64_t rest = weight * (1.0 - rate)
     cdef float64_t value, gap
     cdef intp_t f
     for f in range(n_features):
         value = x[f]
         gap = value - mean[f]
+        gap = gap if gap == gap else 0.0    # missing: as if it were the mean
         mean[f] += rate * gap
-        squares[f] += weight * (gap * (value - mean[f]))
+        squares[f] += rest * (gap * gap)
         low[f] = value if value < low[f] else low[f]
         high[f] = value if value > high[f] else high[f]
 
@@ -129,7 +131,8 @@ cdef bint half_of_moments(
     float64_t threshold, intp_t side, const float64_t* scale, Moments* child,
 ) noexcept nogil:
     # What a child takes over: of class c the share scale[c], spread as in the
-    # parent; the tested feature as a normal distribution cut at the threshold.
+    # parent; the tested feature, if it is none of -1, as a normal distribution cut at
+    # the threshold.
     cdef intp_t d = n_features
     cdef const float64_t* source
     cdef float64_t* block
@@ -148,6 +151,8 @@ cdef bint half_of_moments(
         child.n[c] = parent.n[c] * scale[c]
         for f in range(d):
             block[SQUARES * d + f] *= scale[c]
+        if feature < 0:
+            continue
         variance = source[SQUARES * d + feature] / parent.n[c]
         _truncate(
             &block[MEAN * d + feature], &variance, &block[LOW * d + feature],

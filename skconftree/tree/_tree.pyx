@@ -237,6 +237,9 @@ cdef class Tree:
         self.branching[node].missing_left = left
         self.branching[node].missing_seen = seen
 
+    cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil:
+        self.branching[node].missing_left = <int16_t> child
+
     cdef void _clear_branching(self, intp_t node) noexcept nogil:
         self.branching[node].first = -1
         self.branching[node].n_codes = 0
@@ -442,7 +445,8 @@ cdef class Tree:
 
     @property
     def missing_go_to_left(self):
-        return self._view("branching")["missing_left"] != 0
+        branching = self._view("branching")
+        return (branching["missing_left"] != 0) & (branching["first"] < 0)
 
     @property
     def missing_seen(self):
@@ -739,6 +743,10 @@ def _are_branches(arrays):
     first, n_codes = owned["first"].astype(np.int64), owned["n_codes"]
     n_ordinals = len(arrays["ordinals"])
     if np.any(n_codes < 0) or np.any(first + n_codes > n_ordinals):
+        return False
+    if np.any(owned["missing_left"] < 0) or np.any(
+        owned["missing_left"] >= owned["n_children"]
+    ):
         return False
     return all(
         np.all(arrays["ordinals"][a : a + size] < n_children)
