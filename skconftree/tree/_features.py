@@ -424,7 +424,9 @@ class _PandasTable(_Table):
 
     @staticmethod
     def is_nominal(dtype):
-        return dtype.name == "category" or dtype.name.startswith("str")
+        return dtype.name == "category" or dtype.name.startswith(
+            ("str", "large_string", "dictionary")
+        )
 
     def _numbers(self, j):
         column = self.X.iloc[:, j]
