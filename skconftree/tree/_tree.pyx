@@ -244,7 +244,7 @@ cdef class Tree:
         self.branching[node].first = -1
         self.branching[node].n_codes = 0
         self.branching[node].n_children = 0
-        self.branching[node].missing_left = False
+        self.branching[node].missing_left = True     # so that rows stay at a leaf
         self.branching[node].missing_seen = False
 
     # -- pruning ------------------------------------------------------------------
@@ -446,7 +446,8 @@ cdef class Tree:
     @property
     def missing_go_to_left(self):
         branching = self._view("branching")
-        return (branching["missing_left"] != 0) & (branching["first"] < 0)
+        numeric = (branching["first"] < 0) & (branching["n_children"] > 0)
+        return numeric & (branching["missing_left"] != 0)
 
     @property
     def missing_seen(self):
@@ -554,14 +555,37 @@ cdef class Tree:
     cdef void _route_any(
         self, const float32_t* x, intp_t n, intp_t* out
     ) noexcept nogil:
-        cdef intp_t i, node, last
-        for i in range(n):
-            node = 0
-            last = -1
-            while node != last and self.nodes[node].feature >= 0:
-                last = node
-                node = self.child(node, x + i * self.n_features)
-            out[i] = node
+        # As _route, for rows with missing values and trees with nominal tests.
+        cdef const Node* test
+        cdef const Branching* branching
+        cdef float32_t value
+        cdef intp_t d = self.n_features
+        cdef intp_t at[LANES]
+        cdef intp_t i = 0
+        cdef intp_t lane, to, moved, width
+        while i < n:
+            width = min(<intp_t> LANES, n - i)
+            for lane in range(width):
+                at[lane] = 0
+            moved = 1
+            while moved:
+                moved = 0
+                for lane in range(width):
+                    test = self.nodes + at[lane]
+                    branching = self.branching + at[lane]
+                    if branching.first >= 0:
+                        to = self.child(at[lane], x + (i + lane) * d)
+                    else:
+                        value = x[(i + lane) * d + max(test.feature, 0)]
+                        to = test.left + (
+                            (value > test.threshold)
+                            | ((value != value) & (branching.missing_left == 0))
+                        )
+                    moved |= to ^ at[lane]
+                    at[lane] = to
+            for lane in range(width):
+                out[i + lane] = at[lane]
+            i += LANES
 
     cdef void _route(self, const float32_t* x, intp_t n, intp_t* out) noexcept nogil:
         cdef const Node* nodes = self.nodes
