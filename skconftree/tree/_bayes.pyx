@@ -1,10 +1,10 @@
 """Naive Bayes predictions of a leaf."""
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, fabs, log
 from libc.stdlib cimport calloc, free
 
 from skconftree.tree._leaf cimport HISTOGRAM
-from skconftree.tree._moments cimport MEAN, SQUARES
+from skconftree.tree._moments cimport HIGH, LOW, MEAN, SQUARES, takes_two_values
 
 cdef enum:
     GROUP = 12      # factors between 1e-19 and 1e19 a logarithm
@@ -16,8 +16,9 @@ cdef class NaiveBayes:
     Each class starts with one pseudo-row: spread evenly over the bins of a
     feature, or with the variance the feature has over all classes. So a value
     that a class has not shown yet does not rule it out, and a feature without
-    variance is no trouble. A missing value is a bin of its own in a histogram and says
-    nothing otherwise.
+    variance is no trouble. Moments of a feature that has taken two values only are
+    as good as their counts: it is no normal distribution then. A missing value is a
+    bin of its own in a histogram and says nothing otherwise.
 
     Parameters
     ----------
@@ -102,19 +103,29 @@ cdef class NaiveBayes:
     cdef void _score_moments(
         self, const Moments* moments, const float32_t* x, float64_t* scores
     ) noexcept nogil:
-        # Variances are taken relative to those over all classes, which cancel.
+        # Variances are taken relative to those over all classes, which cancel. A
+        # precision below 0 is that of a feature of two values: minus its range.
         cdef intp_t d = self.n_features
         cdef const float64_t* mean
         cdef const float64_t* squares
+        cdef const float64_t* low
+        cdef const float64_t* high
         cdef float64_t n, inverse, gap, ratio, product, distance, total
         cdef intp_t f, c, in_group
         squares = moments.blocks[self.n_classes] + SQUARES * d
+        low = moments.blocks[self.n_classes] + LOW * d
+        high = moments.blocks[self.n_classes] + HIGH * d
+        n = moments.n[self.n_classes]
         for f in range(d):
             self.precision[f] = 0.0
             if self.n_codes != NULL and self.n_codes[f] >= 0:
                 continue
             if squares[f] > 0.0 and x[f] == x[f]:
-                self.precision[f] = moments.n[self.n_classes] / squares[f]
+                self.precision[f] = n / squares[f]
+                if (x[f] == low[f] or x[f] == high[f]) and takes_two_values(
+                    moments.blocks[self.n_classes], n, d, f
+                ):
+                    self.precision[f] = low[f] - high[f]
         for c in range(self.n_classes):
             if moments.blocks[c] == NULL:
                 continue
@@ -130,8 +141,12 @@ cdef class NaiveBayes:
                 if self.precision[f] == 0.0:
                     continue
                 gap = x[f] - mean[f]
-                ratio = (squares[f] * self.precision[f] + 1.0) * inverse
-                distance += gap * gap * self.precision[f] / ratio
+                if self.precision[f] > 0.0:
+                    ratio = (squares[f] * self.precision[f] + 1.0) * inverse
+                    distance += gap * gap * self.precision[f] / ratio
+                else:   # share of the other value, then of this one
+                    ratio = (n * fabs(gap / self.precision[f]) + 0.5) * inverse
+                    ratio = 1.0 / ((1.0 - ratio) * (1.0 - ratio))
                 product *= ratio
                 in_group += 1
                 if in_group == GROUP:

@@ -6,6 +6,7 @@ from libc.string cimport memcpy
 
 cdef float64_t SQRT_2 = 1.4142135623730951
 cdef float64_t SQRT_2PI = 2.5066282746310002
+cdef float64_t EQUAL = 1e-9     # relative rounding of a sum of squares
 
 
 cdef bint allocate_moments(Moments* moments, intp_t n_classes) noexcept nogil:
@@ -95,22 +96,38 @@ cdef void _add_to_block(
         high[f] = value if value > high[f] else high[f]
 
 
+cdef bint takes_two_values(
+    const float64_t* block, float64_t n, intp_t n_features, intp_t feature
+) noexcept nogil:
+    # Whether all values are the lowest or the highest: no other variance within this
+    # range and with this mean is as large.
+    cdef float64_t mean = block[feature]
+    cdef float64_t largest = mean - block[LOW * n_features + feature]
+    largest *= n * (block[HIGH * n_features + feature] - mean)
+    return block[SQUARES * n_features + feature] >= (1.0 - EQUAL) * largest
+
+
 cdef float64_t normal_share(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold,
 ) noexcept nogil:
-    # Share of class c with a value of at most the threshold: a normal distribution
-    # within the range seen.
-    cdef const float64_t* block = moments.blocks[c] + feature
+    # Share of class c with a value of at most the threshold: exact for two values,
+    # else a normal distribution within the range seen.
+    cdef const float64_t* block = moments.blocks[c]
+    cdef float64_t mean = block[feature]
+    cdef float64_t low = block[LOW * n_features + feature]
+    cdef float64_t high = block[HIGH * n_features + feature]
     cdef float64_t deviation
-    if threshold < block[LOW * n_features]:
+    if threshold < low:
         return 0.0
-    if threshold >= block[HIGH * n_features]:
+    if threshold >= high:
         return 1.0
-    deviation = sqrt(block[SQUARES * n_features] / moments.n[c])
+    if takes_two_values(block, moments.n[c], n_features, feature):
+        return (high - mean) / (high - low)
+    deviation = sqrt(block[SQUARES * n_features + feature] / moments.n[c])
     if not deviation > 0.0:
-        return 1.0 if threshold >= block[<intp_t> MEAN] else 0.0
-    return 0.5 + 0.5 * erf((threshold - block[<intp_t> MEAN]) / (SQRT_2 * deviation))
+        return 1.0 if threshold >= mean else 0.0
+    return 0.5 + 0.5 * erf((threshold - mean) / (SQRT_2 * deviation))
 
 
 cdef bint range_of_moments(
