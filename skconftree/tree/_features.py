@@ -8,6 +8,7 @@ NaN where they are missing.
 import json
 import numbers
 import sys
+from collections import defaultdict
 
 import numpy as np
 from sklearn.utils import assert_all_finite, check_X_y
@@ -285,10 +286,7 @@ class _Dictionary:
     def _kind_of(self, values, name):
         kinds = {_kind(value) for value in values if value is not MISSING}
         if len(kinds) > 1:
-            raise ValueError(
-                f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column "
-                "must hold one type of values."
-            )
+            raise ValueError(_mixture(name, kinds))
         kind = kinds.pop() if kinds else self.kind
         if self.kind is not None and self.kind != kind:
             raise ValueError(
@@ -477,17 +475,35 @@ class _Table:
         if column.dtype.kind != "O":
             values, found = np.unique(column, return_inverse=True)
             return found, values.tolist()
-        places, found = {}, np.empty(len(column), dtype=np.intp)
-        for i, value in enumerate(column):
-            # 1, 1.0 and True are equal, and not the same kind
-            key = None if _is_missing(value) else (_kind(value), value)
-            try:
-                found[i] = places.setdefault(key, len(places))
-            except TypeError as error:
-                raise ValueError(
-                    f"Column {self.name(j)} holds {value!r}, which is no category."
-                ) from error
-        return found, [None if key is None else key[1] for key in places]
+        return _factorize(column, self.name(j))
+
+
+def _factorize(column, name):
+    # True is equal to 1, so only their types tell a mixture
+    kinds = {_kind(kind()) for kind in set(map(type, column)) if kind in _NUMBER_TYPES}
+    if len(kinds) > 1:
+        raise ValueError(_mixture(name, kinds))
+    places = defaultdict()
+    places.default_factory = places.__len__
+    try:
+        found = np.fromiter(
+            map(places.__getitem__, column), dtype=np.intp, count=len(column)
+        )
+    except TypeError as error:
+        raise ValueError(
+            f"Column {name} holds values that are no categories ({error})."
+        ) from error
+    return found, list(places)
+
+
+_NUMBER_TYPES = (bool, np.bool_, int, float, np.float64, np.int64)
+
+
+def _mixture(name, kinds):
+    return (
+        f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column must "
+        "hold one type of values."
+    )
 
 
 class _PandasTable(_Table):
@@ -501,7 +517,9 @@ class _PandasTable(_Table):
 
     @staticmethod
     def is_nominal(dtype):
-        return dtype.name == "category" or dtype.name.startswith("str")
+        return dtype.name == "category" or dtype.name.startswith(
+            ("str", "large_string", "dictionary")
+        )
 
     def _numbers(self, j):
         column = self.X.iloc[:, j]
@@ -514,7 +532,7 @@ class _PandasTable(_Table):
         if column.dtype.name == "category":
             return column.cat.codes.to_numpy(np.intp), column.cat.categories.tolist()
         if column.dtype.kind == "O" and not self.is_nominal(column.dtype):
-            return _Table(column.to_numpy()[:, np.newaxis]).categories(0)
+            return _factorize(column.to_numpy(), self.name(j))
         found, values = column.factorize()
         return found, values.tolist()
 
