@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport isfinite, rint
+from libc.math cimport INFINITY, isfinite, rint
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
@@ -21,6 +21,7 @@ from skconftree.tree._leaf_state cimport (
 
 cdef enum:
     BOUNDARY = 1024     # rows
+    MOST_CODES = 65536  # categories of a feature
 
 STATE_VERSION = 1
 
@@ -57,6 +58,14 @@ cdef class Grower:
     ):
         cdef intp_t d = tree.n_features
         cdef intp_t K = tree.n_classes
+        if not (
+            (class_weight is None or class_weight.shape[0] == K)
+            and (pool is None or pool.shape[1] == d)
+            and (box is None or (box.shape[0] == d and box.shape[1] == 2))
+            and (box is not None or not options["by_volume"])
+            and 2 <= options["max_bins"] <= 65536
+        ):
+            raise ValueError("The recipe of this growing tree does not fit the tree.")
         self.tree = tree
         tree.criterion = criterion
         self.recipe = recipe
@@ -608,6 +617,17 @@ cdef class Grower:
         if self.policy.n_codes != NULL:
             self.splitter.reserve_categories(n_codes + 1)
 
+    def _take_codes(self, n_codes):
+        # Of a state: how many categories of each feature have been met.
+        n_codes = np.array(n_codes, dtype=np.int32)
+        numeric = np.asarray(self._n_codes) < 0
+        if n_codes.shape != numeric.shape or not np.array_equal(n_codes < 0, numeric) or (
+            n_codes.max() > MOST_CODES
+        ):
+            raise ValueError("The state of this growing tree is damaged.")
+        np.asarray(self._n_codes)[:] = n_codes
+        self.reserve_codes(n_codes.max())
+
     cdef int _reserve_outcomes(self, intp_t r) except -1:
         cdef void* larger
         if r <= self.outcome_room:
@@ -755,12 +775,20 @@ cdef class Grower:
                 f"it was written by another release."
             )
         _, n_rows_seen, weight_seen, total_weight, full, whole, leaves = state[:7]
+        if not (
+            isinstance(n_rows_seen, int) and n_rows_seen >= 0
+            and isinstance(weight_seen, float) and 0.0 <= weight_seen < INFINITY
+            and isinstance(total_weight, float) and 0.0 <= total_weight < INFINITY
+            and isinstance(leaves, bytes)
+            and (state[7] is None or isinstance(state[7], DDMKernel))
+            and (state[8] is None or isinstance(state[8], Grower))
+        ):
+            raise ValueError("The state of this growing tree is damaged.")
         if self.splitter.pool is not None:
             n_pool = self.splitter.pool.shape[0]
         self.policy.missing = bool(state[9])
         if self.policy.n_codes != NULL:
-            np.asarray(self._n_codes)[:] = state[10]
-            self.reserve_codes(max(state[10]))
+            self._take_codes(state[10])
         self._reserve(self.tree.node_count)
         reader = StateReader(leaves)
         for node in range(self.tree.node_count):
@@ -768,6 +796,8 @@ cdef class Grower:
                 leaf = read_leaf(reader, &self.policy, node, n_pool)
                 release_leaf(self.leaves[node], &self.policy)
                 self.leaves[node] = leaf
+                if self.splitter.by_volume and leaf.box == NULL:
+                    raise ValueError("The state of this growing tree has no boxes.")
         reader.finish()
         self.n_leaves = self.tree.n_leaves
         self.n_rows_seen = int(n_rows_seen)

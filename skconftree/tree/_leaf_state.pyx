@@ -1,5 +1,7 @@
 """Leaves as bytes."""
 
+import numpy as np
+
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from libc.math cimport isfinite
 from libc.stdlib cimport malloc
@@ -19,6 +21,7 @@ from skconftree.utils._typedefs cimport (
 cdef enum:
     N_INTEGERS = 12
     N_NUMBERS = 6
+    N_MODELS = 3
 
 
 cdef class StateWriter:
@@ -171,7 +174,8 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     n_rows = integers[2]
     n_bins = integers[5]
     _require(0 <= integers[3] <= n_rows and (n_rows == 0 or leaf.memory == ROWS))
-    _require(n_rows <= reader.data.shape[0] and 0 <= n_bins <= reader.data.shape[0])
+    _require(0 <= n_bins <= reader.data.shape[0])
+    _require(n_rows <= reader.data.shape[0] // <intp_t> (d * sizeof(float32_t)))
     if n_rows > 0 and not reserve_rows(leaf, policy, n_rows):
         raise MemoryError()
     reader.take(leaf.x, n_rows * d * sizeof(float32_t))
@@ -216,6 +220,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
             _require(0 <= leaf.pool[i] < n_pool)
     if integers[10]:
         leaf.box = <float64_t*> reader.take_new(2 * d * sizeof(float64_t))
+    _check_leaf(leaf, policy)
 
 
 cdef _read_bins(
@@ -264,3 +269,85 @@ cdef _read_moments(StateReader reader, Moments* moments, intp_t d, intp_t K):
     # the block of all classes is there if that of any class is
     for c in range(K):
         _require(moments.blocks[c] == NULL or moments.blocks[K] != NULL)
+
+
+# -- what was read fits together ---------------------------------------------------
+#
+# Tests are scored by differences of counts, some of them through tables: a class of
+# which more rows go left than there are would be looked up in front of a table.
+
+
+cdef _check_leaf(const Leaf* leaf, const Policy* policy):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef bint nominal
+    cdef intp_t i, f
+    for i in range(2 * K):
+        _require(leaf.fresh[i] >= 0.0)
+    for i in range(K):
+        _require(not leaf.held[i] > 0.0 or _has_model(&leaf.moments, i, K))
+        _require(not leaf.fresh[i] > 0.0 or _has_model(&leaf.fresh_moments, i, K))
+    _require(0.0 <= leaf.n_examined <= leaf.n_fresh and 0.0 <= leaf.n_held)
+    _require(leaf.attempt < 1000000000000000)
+    for i in range(N_MODELS):
+        _require(leaf.hits[i] >= 0.0)
+    if leaf.memory == ROWS:
+        _check_rows(leaf, K)
+    if leaf.bins.first != NULL:
+        for f in range(d):
+            nominal = policy.n_codes != NULL and policy.n_codes[f] >= 0
+            _require(nominal == (leaf.bins.kind[f] == NOMINAL))
+            _require(nominal or n_value_bins(&leaf.bins, f) <= policy.max_bins)
+    if leaf.memory == HISTOGRAM:
+        _check_profile(&leaf.bins, leaf.profile, leaf.held, policy)
+        if leaf.fresh_profile != NULL:
+            _check_profile(&leaf.bins, leaf.fresh_profile, leaf.fresh, policy)
+        elif policy.separate:
+            _check_profile(&leaf.bins, leaf.profile, leaf.fresh, policy)
+    if leaf.span != NULL:
+        _require_finite(leaf.span, 2 * d)
+    if leaf.box != NULL:
+        _require_finite(leaf.box, 2 * d)
+
+
+cdef bint _has_model(const Moments* moments, intp_t c, intp_t K):
+    return moments.blocks == NULL or (
+        moments.blocks[c] != NULL and moments.blocks[K] != NULL
+        and moments.n[c] > 0.0 and moments.n[K] > 0.0
+    )
+
+
+cdef _check_rows(const Leaf* leaf, intp_t K):
+    # Sums in the order of arrival are the counts, bit for bit.
+    counts = np.zeros((2, K))
+    cdef float64_t[:, ::1] sums = counts
+    cdef float64_t w = 1.0
+    cdef intp_t i
+    for i in range(leaf.n_rows):
+        if leaf.weight != NULL:
+            w = leaf.weight[i]
+        _require(w > 0.0)
+        if i >= leaf.n_inherited:
+            sums[0, leaf.y[i]] += w
+        sums[1, leaf.y[i]] += w
+    for i in range(K):
+        _require(leaf.fresh[i] == sums[0, i] and leaf.held[i] == sums[1, i])
+
+
+cdef _check_profile(
+    const Bins* bins, const float64_t* profile, const float64_t* counts,
+    const Policy* policy,
+):
+    # Every feature knows every row, unless values are missing.
+    cdef intp_t K = policy.n_classes
+    cdef float64_t total, most
+    cdef intp_t f, b, c
+    for f in range(policy.n_features):
+        for c in range(K):
+            total = 0.0
+            for b in range(bins.first[f], bins.first[f + 1]):
+                _require(profile[b * K + c] >= 0.0)
+                total += profile[b * K + c]
+            most = counts[c] + 1e-6 * (1.0 + counts[c])
+            _require(total <= most)
+            _require(policy.missing or counts[c] <= total + 1e-6 * (1.0 + counts[c]))

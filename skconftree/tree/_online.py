@@ -79,7 +79,7 @@ def _limit(value):
     return float(value) if isinstance(value, Integral) else -float(value)
 
 
-def make_recipe(estimator, n_features, class_weight, X_pool):
+def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
     """Everything a grower is made from, as plain values.
 
     Parameters
@@ -89,6 +89,8 @@ def make_recipe(estimator, n_features, class_weight, X_pool):
     n_features : int
     class_weight : ndarray of shape (n_classes,) or None
     X_pool : ndarray of shape (n_pool, n_features), float32, or None
+    X : ndarray of shape (n_rows, n_features), float32, or None
+        Rows that the tree has been fitted to.
 
     Returns
     -------
@@ -101,12 +103,15 @@ def make_recipe(estimator, n_features, class_weight, X_pool):
     by_volume = pool_weight == "volume"
     box = None
     if by_volume:
-        if X_pool is None:
+        tables = [table for table in (X, X_pool) if table is not None]
+        if not tables:
             raise ValueError(
                 "pool_weight='volume' needs the limits of the features: give X_pool "
                 "to the first call of partial_fit."
             )
-        box = np.column_stack([X_pool.min(axis=0), X_pool.max(axis=0)]).astype(float)
+        low = np.min([table.min(axis=0) for table in tables], axis=0)
+        high = np.max([table.max(axis=0) for table in tables], axis=0)
+        box = np.column_stack([low, high]).astype(float)
     separate = bound is not None and not bound.counts_every_row
     fixed_cuts = bound is not None and bound.fixed_cuts
     memory = estimator.leaf_memory
@@ -266,6 +271,12 @@ class OnlineGrowth:
     def _learn(self, X, y, classes, sample_weight, X_pool, foretold):
         # Every check comes before the first row; what is learnt stays learnt if
         # the rest of the rows cannot be.
+        if self.pruning not in ("auto", None):
+            raise InvalidParameterError(
+                f"The 'pruning' parameter of {type(self).__name__} must be 'auto' or "
+                f"None in partial_fit, which never removes a split. Got "
+                f"{self.pruning!r} instead."
+            )
         with unchanged_on_error(self):
             first = not hasattr(self, "tree_")
             if first and classes is None:
@@ -380,12 +391,6 @@ class OnlineGrowth:
         )
 
     def _start_growing(self, X_pool, first):
-        if self.pruning not in ("auto", None):
-            raise InvalidParameterError(
-                f"The 'pruning' parameter of {type(self).__name__} must be 'auto' or "
-                f"None in partial_fit, which never removes a split. Got "
-                f"{self.pruning!r} instead."
-            )
         if first:
             self.bound_, self.criterion_ = self._resolve_bound()
             self.pruning_ = self.pruning_confidence_ = None
@@ -409,7 +414,7 @@ class OnlineGrowth:
         by_bayes = self.leaf_prediction in ("nb", "nba")
         if self.leaf_memory == "rows" or by_bayes:
             recipe = make_recipe(
-                self, self.n_features_in_, self.tree_.class_weight, X_pool
+                self, self.n_features_in_, self.tree_.class_weight, X_pool, X
             )
             self._rows_before = self.n_rows_seen_
             self._grower = make_grower(self.tree_, recipe)
