@@ -83,7 +83,9 @@ cdef class HoeffdingLimits(Score):
         if not n > 0.0:
             return self.largest if side > 0.0 else 0.0
         if self.impurity == KEARNS_MANSOUR:
-            h = sqrt(max(0.5 * impurity(GINI, counts, self.n_classes, n), 0.0))
+            # fractional weights leave a rounding in a pure child, and its root is large
+            h = 0.5 * impurity(GINI, counts, self.n_classes, n)
+            h = sqrt(h) if h > 1e-12 else 0.0
         else:
             h = impurity(self.impurity, counts, self.n_classes, n)
         return min(max(h + side * self.scale / sqrt(n), 0.0), self.largest)

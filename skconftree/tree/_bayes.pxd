@@ -13,7 +13,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t
 cdef class NaiveBayes:
     cdef intp_t n_features
     cdef intp_t n_classes
-    cdef const int32_t* n_codes # [n_features] -1 if numeric; NULL if all are
+    cdef const int32_t* n_codes   # [n_features] -1 if numeric; NULL if all are
     cdef float64_t* products    # [n_classes]
     cdef float64_t* inverse     # [n_classes]
     cdef float64_t* precision   # [n_features]

@@ -514,7 +514,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         """
         rows, finite = self._rows(X)
         if self._predicts_by_bayes():
-            return self._foretell(rows, finite)
+            return self._grower.predict_proba(rows, finite)
         return self.tree_.value.take(self.tree_.apply(rows, finite), axis=0)
 
     def predict_log_proba(self, X):
@@ -545,7 +545,9 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         """
         rows, finite = self._rows(X)
         if self._predicts_by_bayes():
-            return self.classes_.take(self._foretell(rows, finite).argmax(axis=1))
+            return self.classes_.take(
+                self._grower.predict_proba(rows, finite).argmax(axis=1)
+            )
         leaves = self.tree_.apply(rows, finite)
         return self.classes_.take(self.tree_.value.argmax(axis=1).take(leaves))
 

@@ -16,7 +16,7 @@ cdef class Criterion(Score):
     cdef float64_t n                    # their sum
     cdef float64_t[::1] _table          # phi of whole numbers
     cdef float64_t* table
-    cdef intp_t table_size              # 0 if there is none
+    cdef intp_t table_size
 
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil
     cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil
@@ -27,6 +27,8 @@ cdef class Gini(Criterion):
 
 
 cdef class Entropy(Criterion):
+    cdef intp_t tabulated       # whole counts below this: 0 unless all counts are whole
+
     cdef float64_t xlogx(self, float64_t count) noexcept nogil
 
 

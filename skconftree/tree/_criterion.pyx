@@ -138,18 +138,23 @@ cdef class Entropy(Criterion):
             self.table[i] = self.phi(i)
         self.table_size = size
 
+    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+        Criterion.begin(self, facts)
+        self.tabulated = self.table_size if facts.integral else 0
+
+    def impurities(self, const float64_t[:, ::1] counts not None):
+        self.tabulated = 0      # they may be reweighted
+        return super().impurities(counts)
+
     cdef float64_t phi(self, float64_t count) noexcept nogil:
         return 0.5 * count * log2(count) if count > 0.0 else 0.0
 
     cdef inline float64_t xlogx(self, float64_t count) noexcept nogil:
         # a difference of fractional sums may fall a rounding below zero
-        cdef intp_t whole
         if count <= 0.0:
             return 0.0
-        if count < self.table_size:
-            whole = <intp_t> count
-            if whole == count:
-                return self.table[whole]
+        if count < self.tabulated:
+            return self.table[<intp_t> count]
         return 0.5 * count * log2(count)
 
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:

@@ -5,6 +5,7 @@ is one more category; a category without a code is -1. Numbers stay what they ar
 NaN where they are missing.
 """
 
+import json
 import numbers
 import sys
 
@@ -64,6 +65,65 @@ def read_table(estimator, X, y, *, reset=True, **options):
         matrix, y, dtype=np.float32, order="C", ensure_all_finite=False
     )
     return matrix, y, features
+
+
+def read_more(estimator, X, y, features):
+    """Turn further rows into arrays, for an estimator that goes on learning.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It has seen rows.
+    X : array-like or frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+    features : Features or None
+        What was found so far.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    y : ndarray of shape (n_rows,)
+    features : Features or None
+        With new categories behind the others, in the order of the rows.
+    finite : bool
+        Whether there is no NaN.
+    """
+    if features is None:
+        rows = _plain_rows(estimator, X, y)
+        if rows is None:
+            rows, y = validate_data(
+                estimator,
+                X,
+                y,
+                reset=False,
+                dtype=np.float32,
+                order="C",
+                ensure_all_finite=False,
+            )
+        return rows, y, None, is_finite(rows, estimator)
+    table = _Table.of(estimator, X, reset=False)
+    rows, features = features.learn(table, in_order=True)
+    rows, y = check_X_y(rows, y, dtype=np.float32, order="C", ensure_all_finite=False)
+    return rows, y, features, is_finite(rows, estimator)
+
+
+def _plain_rows(estimator, X, y):
+    # Streams of single rows would spend most of their time in scikit-learn's checks.
+    # What passes this one passes those; anything else gets their verdict.
+    if (
+        type(X) is np.ndarray
+        and type(y) is np.ndarray
+        and X.ndim == 2
+        and y.ndim == 1
+        and X.dtype in (np.float32, np.float64)
+        and len(X) == len(y) > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    ):
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        if finiteness(rows) != INFINITE:
+            return rows
+    return None
 
 
 def read_rows(estimator, X, features):
@@ -250,6 +310,20 @@ class Features:
     def __init__(self, dictionaries):
         self.dictionaries = dictionaries
 
+    def __reduce__(self):
+        # As text, so that equal features give equal pickles whatever objects their
+        # categories once were; other than text, numbers and truth values cannot.
+        try:
+            text = json.dumps(
+                [
+                    None if one is None else [one.kind, [*map(_plain, one.codes)]]
+                    for one in self.dictionaries
+                ]
+            )
+        except TypeError:
+            return Features, (self.dictionaries,)
+        return _restore_features, (text,)
+
     @property
     def n_categories(self):
         """Number of categories of each column; 0 for a numeric one."""
@@ -298,6 +372,25 @@ class Features:
                     *table.categories(j), table.name(j), **options
                 )
         return matrix, dictionaries
+
+
+def _plain(value):
+    # A value as json knows it.
+    if value is MISSING:
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _restore_features(text):
+    dictionaries = []
+    for column in json.loads(text):
+        if column is None:
+            dictionaries.append(None)
+            continue
+        kind, values = column
+        keys = [MISSING if value is None else value for value in values]
+        dictionaries.append(_Dictionary(kind, {key: i for i, key in enumerate(keys)}))
+    return Features(dictionaries)
 
 
 def _is_missing(value):

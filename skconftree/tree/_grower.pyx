@@ -171,8 +171,9 @@ cdef class Grower:
                 for side in range(2):
                     f = self.tree.nodes[node].left + side
                     boxes[f] = boxes[node]
-                    boxes[f, self.tree.nodes[node].feature, 1 - side] = (
-                        self.tree.nodes[node].threshold
+                    _cut_box(
+                        &boxes[f, 0, 0], self.tree.nodes[node].feature,
+                        self.tree.nodes[node].threshold, side,
                     )
                 continue
             leaf = self.leaves[node]
@@ -599,7 +600,7 @@ cdef class Grower:
                 return False
             memcpy(child.box, leaf.box, 2 * d * sizeof(float64_t))
             if parting.ordinals == NULL and isfinite(parting.threshold):
-                child.box[2 * parting.feature + 1 - outcome] = parting.threshold
+                _cut_box(child.box, parting.feature, parting.threshold, outcome)
         return True
 
     def reserve_codes(self, intp_t n_codes):
@@ -736,7 +737,9 @@ cdef class Grower:
             STATE_VERSION, self.n_rows_seen, self.weight_seen, self.total_weight,
             bool(self.full), bool(self.splitter.whole), bytes(writer.data),
             self.detector, self.background, bool(self.policy.missing),
-            None if self._n_codes is None else tuple(np.asarray(self._n_codes).tolist()),
+            None if self.policy.n_codes == NULL else tuple(
+                np.asarray(self._n_codes).tolist()
+            ),
         )
 
     def __setstate__(self, state):
@@ -755,7 +758,7 @@ cdef class Grower:
         if self.splitter.pool is not None:
             n_pool = self.splitter.pool.shape[0]
         self.policy.missing = bool(state[9])
-        if self._n_codes is not None:
+        if self.policy.n_codes != NULL:
             np.asarray(self._n_codes)[:] = state[10]
             self.reserve_codes(max(state[10]))
         self._reserve(self.tree.node_count)
@@ -774,3 +777,11 @@ cdef class Grower:
         self.splitter.whole = bool(whole)
         self.detector = state[7]
         self.background = state[8]
+
+
+cdef void _cut_box(
+    float64_t* box, intp_t feature, float64_t threshold, intp_t side
+) noexcept nogil:
+    # Rows may lie outside the root's box, and so may a cut between them.
+    cdef float64_t* limits = box + 2 * feature
+    limits[1 - side] = min(max(threshold, limits[0]), limits[1])

@@ -296,7 +296,9 @@ cdef bint bins_of_half(
             bins.high[f] = parent.high[f]
             if f == side.feature:
                 _range_of_half(parent, f, side, &begin, &end)
-                if end < n_value_bins(parent, f) and end > 0:
+                if begin >= end:
+                    continue    # no value goes there
+                if end < n_value_bins(parent, f):
                     bins.high[f] = parent.edges[parent.first[f] + end - 1]
                 if begin > 0:
                     bins.low[f] = parent.edges[parent.first[f] + begin - 1]

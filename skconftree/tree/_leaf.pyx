@@ -321,14 +321,12 @@ cdef bint _add_bins(
 ) noexcept nogil:
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef intp_t size
     cdef Bins wider
     cdef float64_t* profile = NULL
     cdef float64_t* fresh_profile = NULL
     cdef bint done = bins_with_code(&leaf.bins, d, feature, code, &wider)
     if not done:
         return False
-    size = wider.first[d] * K
     if leaf.profile != NULL:
         profile = _spread_out(leaf.profile, &leaf.bins, &wider, d, K, feature)
         done = profile != NULL
@@ -509,6 +507,7 @@ cdef bint _take_bins(
     cdef intp_t K = policy.n_classes
     cdef intp_t feature = parting.feature
     cdef bint missing = policy.missing and parent.memory == HISTOGRAM
+    cdef bint counted = parent.memory == HISTOGRAM or parting.ordinals != NULL
     cdef intp_t n_places = parent.bins.first[feature + 1] - parent.bins.first[feature]
     cdef uint8_t* taken = <uint8_t*> calloc(n_places, 1)
     cdef Side side
@@ -516,7 +515,8 @@ cdef bint _take_bins(
     cdef intp_t b
     if taken == NULL:
         return False
-    side.feature = feature
+    # moments have no bins of numeric values to part
+    side.feature = feature if counted else -1
     side.taken = taken
     side.begin = 0 if outcome == 0 else parting.cut + 1
     side.end = parting.cut + 1 if outcome == 0 else n_value_bins(&parent.bins, feature)
@@ -531,7 +531,7 @@ cdef bint _take_bins(
         fill_half(
             &parent.bins, parent.profile, scale, d, K, &side, &child.bins, child.profile
         )
-        if parent.memory == HISTOGRAM or parting.ordinals != NULL:
+        if counted:
             _match_held(child, K, feature)
     free(taken)
     return done

@@ -95,6 +95,8 @@ cdef class LeafSplitter(Splitter):
         if self.by_volume:
             record.box = leaf.box
             record.pool = self._volume()
+            if record.pool == 0.0:
+                return True     # outside the box: nothing to gain
         elif self.has_pool:
             record.pool += leaf.n_pool
         for f in range(self.n_features):

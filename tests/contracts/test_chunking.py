@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference.cases import CASES
 from reference.streams import (
     MEMORIES,
     PREDICTIONS,
@@ -58,12 +57,13 @@ def test_foreseeing_and_looking_do_not_matter(data):
         learn(watched, stream, [end], begin, foresee=True)
         begin = end
         watched.predict_proba(stream.X)
-        watched.tree_.value, watched.tree_.counts, watched.n_bytes_
+        assert watched.tree_.value.shape == watched.tree_.counts.shape
+        assert watched.n_bytes_ > 0
         pickle.dumps(watched)
     assert state_of(watched) == state_of(grown(model, stream))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(max_rows=80))
 def test_foretold_is_predicted(problem):
     """partial_fit_predict answers what predict would have said before each row."""
@@ -127,15 +127,14 @@ def test_boundaries_of_1024_rows(memory, prediction, max_bytes):
         assert state_of(grown(model, stream, ends)) == expected
 
 
-@pytest.mark.parametrize("case", ["credible", "evalue", "gtest", "derosa", "none"])
+@pytest.mark.parametrize("bound", ["credible", "evalue", "gtest", "derosa", None])
 @pytest.mark.parametrize("drift", [None, "ddm"])
-def test_boundaries_with_drift(case, drift):
+def test_boundaries_with_drift(bound, drift):
     """The concept turns round after 1,200 rows."""
     stream = make_stream(seed=2, n_rows=2400, kinds=["continuous"] * 2, signal=2.0)
     stream.y[1200:] = 1 - stream.y[1200:]
-    name, parameters, _ = CASES.get(case, (None, {}, None))
     model = ConfidenceTreeClassifier(
-        bound=name, grace_period=40, drift=drift, leaf_memory="histogram"
+        bound=bound, grace_period=40, drift=drift, leaf_memory="histogram"
     )
     whole = grown(model, stream)
     assert drift is None or whole.n_drifts_ > 0

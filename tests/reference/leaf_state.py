@@ -73,7 +73,7 @@ class _Reader:
 
 def _read_leaf(reader, node, d, K):
     integers = reader.take(np.int64, 11).tolist()
-    numbers = reader.take(np.float64, 5)
+    numbers = reader.take(np.float64, 6)
     memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
     profile, fresh_profile, span, n_pool, box = integers[6:]
     leaf = Leaf(

@@ -131,9 +131,11 @@ GROWTH = {
 def models(draw, n_classes, cases=("none", *CASES), **fixed):
     """Draw estimators with any bound, memory, prediction and rules of growth."""
     case = draw(st.sampled_from(cases), label="bound")
-    criteria = ("gini", "entropy") if case == "none" else [
-        criterion for name, criterion in PAIRS if name == case
-    ]
+    criteria = (
+        ("gini", "entropy")
+        if case == "none"
+        else [criterion for name, criterion in PAIRS if name == case]
+    )
     criterion = draw(st.sampled_from(criteria), label="criterion")
     class_weight = draw(st.sampled_from([None, None, "dict"]), label="class weight")
     if class_weight is not None:

@@ -96,7 +96,7 @@ def as_bound_sees(counts, weight):
     return [float(c) for c in (counts * (weight / total) if total > 0 else counts)]
 
 
-class _Grower:
+class Grower:
     def __init__(
         self,
         X,
@@ -147,7 +147,7 @@ class _Grower:
         self.min_weight_leaf = rules["min_weight_fraction_leaf"] * self.total_reweighted
 
     def counts_of(self, rows):
-        return np.array([self.w[rows][self.y[rows] == k].sum() for k in range(self.K)])
+        return np.bincount(self.y[rows], self.w[rows], self.K)
 
     def make_node(self, rows, pool_rows, depth, pool, box):
         raw = self.counts_of(rows)
@@ -220,7 +220,9 @@ class _Grower:
             goes_left = self.w[node.rows][~right].sum() > self.w[node.rows][right].sum()
         pool_right = np.where(np.isnan(pool_x), not goes_left, pool_x > cut)
         low, high = node.box[feature]
-        share = 0.5 if math.isinf(cut) else (cut - low) / (high - low)
+        share = 0.5
+        if math.isfinite(cut) and low < high:
+            share = (np.clip(cut, low, high) - low) / (high - low)
         return Candidate(
             feature,
             right.astype(int),
@@ -469,7 +471,7 @@ def grow(
             return max(math.ceil(value * weight), smallest)
         return value
 
-    grower = _Grower(
+    grower = Grower(
         X,
         y,
         n_classes,
@@ -503,3 +505,18 @@ def grow(
         grower.grow_best_first(root, max_leaf_nodes)
     root.ambiguous = grower.ambiguous
     return root
+
+
+def assert_same_evidence(found, expected, where):
+    """Compare stored evidence with the fields that the reference knows."""
+    for name, value in expected.items():
+        if name == "rival_feature" or math.isnan(value):
+            continue
+        assert math.isclose(found[name], value, rel_tol=1e-7, abs_tol=1e-9), (
+            f"{name} is {found[name]}, not {value}; {where}"
+        )
+    rival_is_no_split = math.isclose(
+        expected.get("rival_score", math.nan), found["parent_limit"], abs_tol=1e-9
+    )
+    if "rival_feature" in expected and not rival_is_no_split:
+        assert found["rival_feature"] == expected["rival_feature"], where

@@ -5,15 +5,13 @@ class weights, growth parameters, every bound and criterion. A failure is shrunk
 to the smallest table that shows it.
 """
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from reference.cases import CASES, CRITERIA, settings_of
 from reference.cases import PAIRS as BOUND_PAIRS
-from reference.tree import grow
+from reference.tree import assert_same_evidence, grow
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds._registry import BOUNDS
@@ -158,20 +156,6 @@ def assert_same(tree, node, i=0):
     ):
         assert tree.parent[child] == i
         assert_same(tree, expected, child)
-
-
-def assert_same_evidence(found, expected, where):
-    for field, value in expected.items():
-        if field == "rival_feature" or math.isnan(value):
-            continue
-        assert found[field] == pytest.approx(value, rel=1e-7, abs=1e-9), (
-            f"{field}, {where}"
-        )
-    rival_is_no_split = expected.get("rival_score") == pytest.approx(
-        found["parent_limit"], abs=1e-9
-    )
-    if "rival_feature" in expected and not rival_is_no_split:
-        assert found["rival_feature"] == expected["rival_feature"], where
 
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)

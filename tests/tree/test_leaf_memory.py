@@ -1,0 +1,351 @@
+"""What growing leaves remember is what NumPy computes from their rows.
+
+Histograms, moments and naive Bayes decide splits and predictions; errors in them would
+show as slightly worse accuracy and nothing else.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reference.leaf_state import GAUSSIAN, HISTOGRAM, ROWS, read_leaves
+from reference.streams import KINDS, grown, learn, make_stream, streams
+from scipy import special, stats
+from sklearn.base import clone
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import CredibleBound
+
+NB_GROUP = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+
+
+def single_leaf(stream, memory, **parameters):
+    """Learn a stream without ever splitting; return the model and its leaf."""
+    model = ConfidenceTreeClassifier(
+        bound="hoeffding", leaf_memory=memory, grace_period=1e12, **parameters
+    )
+    learn(model, stream)
+    return model, read_leaves(model)[0]
+
+
+def bin_of(edges, values):
+    """Bin b holds what is in (edges[b - 1], edges[b]]."""
+    return np.searchsorted(edges, values, side="left")
+
+
+def table_of(stream, rows, feature, edges):
+    """Class counts of a feature's bins, from the rows themselves."""
+    table = np.zeros((len(edges), stream.n_classes))
+    places = bin_of(edges, stream.X[rows, feature])
+    np.add.at(table, (places, stream.y[rows]), stream.weights[rows])
+    return table
+
+
+# --- histograms -------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(stream=streams(max_rows=300, pool=False))
+def test_histogram_of_rows(stream):
+    """Edges come from the first 64 rows; every row is in its bin, exactly."""
+    _, leaf = single_leaf(stream, "histogram")
+    rows = np.flatnonzero(stream.weights)
+    if len(rows) < 64:
+        assert leaf.memory == ROWS
+        np.testing.assert_array_equal(leaf.X, stream.X[rows])
+        np.testing.assert_array_equal(leaf.y, stream.y[rows])
+        return
+    assert leaf.memory == HISTOGRAM
+    for feature in range(stream.X.shape[1]):
+        edges = leaf.bins_of(feature)
+        values = stream.X[rows, feature]
+        first = np.unique(values[:64])
+        assert len(edges) <= 32
+        assert edges[-1] == np.inf
+        assert (np.diff(edges) > 0).all()
+        if len(first) <= 32:
+            assert len(edges) == len(first)  # every value has a bin of its own
+            assert (bin_of(edges, first) == np.arange(len(first))).all()
+        else:
+            # quantiles: no bin holds many more of the first rows than its share
+            inside = np.bincount(bin_of(edges, values[:64]), minlength=len(edges))
+            most = np.unique(values[:64], return_counts=True)[1].max()
+            assert inside.max() <= 64 / 32 + most
+            assert (inside > 0).all()
+        expected = table_of(stream, rows, feature, edges)
+        np.testing.assert_allclose(leaf.counts_of(feature), expected, rtol=1e-12)
+        assert leaf.low[feature] == values.min()
+        assert leaf.high[feature] == values.max()
+        if stream.weight is None or (stream.weight % 1 == 0).all():
+            np.testing.assert_array_equal(leaf.counts_of(feature), expected)
+    np.testing.assert_allclose(
+        leaf.held, np.bincount(stream.y, stream.weights, stream.n_classes)
+    )
+
+
+def cumulative(leaf, feature, begin, end, low, high):
+    """Ends of the bins and class counts up to them: uniform inside a bin."""
+    edges = leaf.bins_of(feature)[begin:end].astype(float)
+    edges[-1] = high
+    counts = leaf.counts_of(feature)[begin:end]
+    ends = np.concatenate([[low], edges])
+    return ends, np.vstack([np.zeros(counts.shape[1]), np.cumsum(counts, axis=0)])
+
+
+def assert_half(parent, child, tree, side, inherited):
+    """Compare a newborn child with its side of the parent's histogram."""
+    feature = int(tree.feature[parent.node])
+    threshold = tree.threshold[parent.node]
+    edges = parent.bins_of(feature)
+    cut = int(np.flatnonzero(edges == np.float32(threshold))[0])
+    table = parent.counts_of(feature)
+    part = table[: cut + 1] if side == 0 else table[cut + 1 :]
+    total = table.sum(axis=0)
+    share = np.divide(
+        part.sum(axis=0), total, out=np.full(len(total), 0.5), where=total > 0
+    )
+    held = parent.held * share
+    scale = min(1.0, inherited / held.sum())
+    np.testing.assert_allclose(child.held, held * scale, rtol=1e-9, atol=1e-12)
+    assert child.n_held == pytest.approx(child.held.sum())
+    assert child.n_fresh == 0.0
+    for f in range(tree.n_features):
+        n = len(parent.bins_of(f))
+        begin, end = 0, n
+        low, high = float(parent.low[f]), float(parent.high[f])
+        if f == feature:
+            begin, end = (0, cut + 1) if side == 0 else (cut + 1, n)
+            low, high = (low, threshold) if side == 0 else (threshold, high)
+        # every feature knows every row: marginals add up to what the leaf holds
+        np.testing.assert_allclose(
+            child.counts_of(f).sum(axis=0), child.held, rtol=1e-9, atol=1e-9
+        )
+        ends, mass = cumulative(parent, f, begin, end, low, high)
+        whole = np.where(mass[-1] > 0, mass[-1], 1.0)
+        inner = child.bins_of(f)[:-1].astype(float)
+        expected = [
+            np.interp(inner, ends, mass[:, c] / whole[c]) * child.held[c]
+            for c in range(tree.n_classes)
+        ]
+        found = np.cumsum(child.counts_of(f), axis=0)[:-1]
+        np.testing.assert_allclose(found, np.transpose(expected), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "kinds", [["continuous", "skewed"], ["ties", "one_hot"], KINDS]
+)
+@pytest.mark.parametrize(
+    ("bound", "inherited"), [(CredibleBound(delta=0.1), np.inf), ("evalue", 100.0)]
+)
+def test_children_start_from_halves(kinds, bound, inherited):
+    """Mass is conserved, and every marginal is the parent's, on finer bins."""
+    n_checked = 0
+    for seed in range(6):
+        stream = make_stream(seed, 900, n_classes=3, kinds=kinds, signal=1.5)
+        model = ConfidenceTreeClassifier(
+            bound=bound, leaf_memory="histogram", grace_period=20
+        )
+        for row in range(len(stream)):
+            n_nodes = model.tree_.node_count if row else 1
+            learn(model, stream, [row + 1], row)
+            if model.tree_.node_count != n_nodes + 2:
+                continue
+            children = read_leaves(model)
+            node = int(model.tree_.parent[n_nodes])
+            parent = read_leaves(grown(clone(model), stream, [row]))[node]
+            if parent.memory == HISTOGRAM:
+                parent = with_row(parent, stream.X[row], stream.y[row])
+                for side in range(2):
+                    child = children[n_nodes + side]
+                    assert_half(parent, child, model.tree_, side, inherited)
+                    n_checked += 1
+    assert n_checked >= 10
+
+
+def with_row(leaf, x, y):
+    """Add a row of weight 1 to a leaf's histogram."""
+    for f, value in enumerate(x):
+        leaf.counts_of(f)[bin_of(leaf.bins_of(f), value), y] += 1.0
+        leaf.low[f] = min(leaf.low[f], value)
+        leaf.high[f] = max(leaf.high[f], value)
+    leaf.held[y] += 1.0
+    return leaf
+
+
+# --- moments ----------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(stream=streams(pool=False))
+def test_moments_of_rows(stream):
+    """Welford's updates give NumPy's weighted mean and variance."""
+    _, leaf = single_leaf(stream, "gaussian")
+    rows = np.flatnonzero(stream.weights)
+    assert leaf.memory == GAUSSIAN
+    X = stream.X[rows].astype(float)
+    y, w = stream.y[rows], stream.weights[rows]
+    scale = np.abs(X).max(axis=0, initial=1e-30)
+    assert set(leaf.moments) - {stream.n_classes} == set(y)
+    for c, (n, (mean, squares, low, high)) in leaf.moments.items():
+        own = np.full(len(y), True) if c == stream.n_classes else y == c
+        expected = np.average(X[own], weights=w[own], axis=0)
+        assert n == pytest.approx(w[own].sum())
+        np.testing.assert_allclose(mean / scale, expected / scale, atol=1e-12)
+        around = (w[own, None] * (X[own] - expected) ** 2).sum(axis=0)
+        np.testing.assert_allclose(
+            squares / scale**2 / n, around / scale**2 / n, atol=1e-12
+        )
+        np.testing.assert_array_equal(low, X[own].min(axis=0))
+        np.testing.assert_array_equal(high, X[own].max(axis=0))
+
+
+def test_moments_far_from_zero():
+    """No cancellation: the variance of values around 1e6 is right."""
+    rng = np.random.default_rng(0)
+    stream = make_stream(0, 500, kinds=["continuous"])
+    stream.X[:] = rng.normal(1e6, 1.0, size=(500, 1)).astype(np.float32)
+    _, leaf = single_leaf(stream, "gaussian")
+    n, block = leaf.moments[2]
+    assert block[1, 0] / n == pytest.approx(stream.X.astype(float).var(), rel=1e-9)
+
+
+def test_gaussian_children_start_from_halves():
+    """The tested feature is a truncated normal, the others are as in the parent."""
+    stream = make_stream(3, 4000, kinds=["continuous", "continuous"], signal=1.2)
+    model = ConfidenceTreeClassifier(
+        bound=CredibleBound(delta=0.1),
+        leaf_memory="gaussian",
+        grace_period=500,
+        max_leaf_nodes=2,
+    )
+    row = 500  # the first and only attempt
+    before = read_leaves(grown(model, stream, [row - 1]))[0]
+    learn(model, stream, [row])
+    tree, leaves = model.tree_, read_leaves(model)
+    assert tree.node_count == 3
+    feature, threshold = tree.feature[0], tree.threshold[0]
+    other = 1 - feature
+    for c in range(2):
+        n, (mean, squares, _, _) = before.moments[c]
+        if stream.y[row - 1] == c:
+            n, squares, mean = add_row(n, mean, squares, stream.X[row - 1])
+        sd = np.sqrt(squares / n)
+        share = stats.norm.cdf(threshold, mean[feature], sd[feature])
+        for side, part in ((0, share), (1, 1.0 - share)):
+            a, b = (-np.inf, threshold) if side == 0 else (threshold, np.inf)
+            expected = stats.truncnorm(
+                *((np.array([a, b]) - mean[feature]) / sd[feature]),
+                mean[feature],
+                sd[feature],
+            )
+            m, block = leaves[1 + side].moments[c]
+            assert m == pytest.approx(n * part)
+            assert block[0, feature] == pytest.approx(expected.mean(), abs=1e-9)
+            assert block[1, feature] / m == pytest.approx(expected.var(), abs=1e-9)
+            assert block[0, other] == pytest.approx(mean[other])
+            assert block[1, other] / m == pytest.approx(squares[other] / n)
+    # both children together hold what the parent held
+    held = leaves[1].held + leaves[2].held
+    np.testing.assert_allclose(held, np.bincount(stream.y[:row], minlength=2))
+
+
+def add_row(n, mean, squares, x):
+    new = mean + (x - mean) / (n + 1)
+    return n + 1, squares + (x - mean) * (x - new), new
+
+
+# --- naive Bayes ------------------------------------------------------------
+
+
+def bayes_scores(leaf, x, K):
+    """Log scores of the classes, by the documented formulas, -inf if not met."""
+    scores = np.full(K, -np.inf)
+    d = len(x)
+    for c in np.flatnonzero(leaf.held):
+        score = np.log(leaf.held[c])
+        for f in range(d):
+            if leaf.memory == HISTOGRAM:
+                edges, table = leaf.bins_of(f), leaf.counts_of(f)
+                count = table[bin_of(edges, x[f]), c]
+                score += np.log((count + 1 / len(edges)) / (leaf.held[c] + 1))
+            else:
+                total, together = leaf.moments[K]
+                pooled = together[1, f] / total
+                if not pooled > 0:
+                    continue  # says nothing
+                n, block = leaf.moments[c]
+                variance = (block[1, f] + pooled) / (n + 1)
+                score += stats.norm.logpdf(x[f], block[0, f], np.sqrt(variance))
+        scores[c] = score
+    return scores
+
+
+@pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian", "auto"])
+@NB_GROUP
+@given(stream=streams(min_rows=2, max_rows=140, pool=False), weighted=st.booleans())
+def test_naive_bayes(memory, stream, weighted):
+    class_weight = None
+    if weighted:
+        class_weight = {c: 0.5 + 0.75 * c for c in range(stream.n_classes)}
+    model, leaf = single_leaf(
+        stream, memory, leaf_prediction="nb", class_weight=class_weight
+    )
+    found = model.predict_proba(stream.X)
+    assert np.isfinite(found).all()
+    if not stream.weights.any():
+        np.testing.assert_allclose(found, 1 / stream.n_classes)
+        return
+    scores = np.array([bayes_scores(leaf, x, stream.n_classes) for x in stream.X])
+    if weighted:
+        scores += np.log(list(class_weight.values()))
+    np.testing.assert_allclose(
+        found, special.softmax(scores, axis=1), rtol=1e-6, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian", "auto"])
+@pytest.mark.parametrize("prediction", ["nb", "nba"])
+def test_features_that_say_nothing_are_harmless(memory, prediction):
+    """Constant columns change no prediction, one-hot columns are no trouble."""
+    plain = make_stream(5, 1500, 3, ["continuous", "ties", "one_hot"], signal=2.0)
+    padded = make_stream(5, 1500, 3, ["continuous", "ties", "one_hot"], signal=2.0)
+    padded.X = np.column_stack([plain.X, np.zeros(1500), np.full(1500, 7.25)]).astype(
+        np.float32
+    )
+    foretold = []
+    for stream in (plain, padded):
+        model = ConfidenceTreeClassifier(
+            bound="gtest",
+            grace_period=50,
+            leaf_memory=memory,
+            leaf_prediction=prediction,
+        )
+        foretold.append(learn(model, stream, foresee=True))
+        assert np.isfinite(model.predict_proba(stream.X)).all()
+    assert (foretold[0] == foretold[1]).mean() > 0.99
+    assert (foretold[0] == plain.y)[500:].mean() > 0.75
+
+
+@pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian", "auto"])
+@pytest.mark.parametrize("bayes_is_better", [False, True])
+def test_adaptive_leaves_take_the_better_of_both(memory, bayes_is_better):
+    """The classes differ in frequency and in nothing else, or in nothing else."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(2000) < (0.5 if bayes_is_better else 0.2)).astype(int)
+    X = rng.normal(size=(2000, 3))
+    if bayes_is_better:
+        X[:, 1] += 1.5 * y
+    else:
+        X[:, 1:] = np.where(y == 1, 1.0, 1.3)[:, None] * X[:, :1]  # misleads the naive
+    accuracy = {}
+    for prediction in ("majority", "nb", "nba"):
+        model = ConfidenceTreeClassifier(
+            bound="hoeffding",
+            grace_period=1e12,
+            leaf_memory=memory,
+            leaf_prediction=prediction,
+        )
+        foretold = model.partial_fit_predict(X, y, [0, 1])
+        accuracy[prediction] = (foretold == y).mean()
+    assert (accuracy["nb"] > accuracy["majority"] + 0.05) == bayes_is_better
+    assert accuracy["nba"] >= max(accuracy.values()) - 0.03
