@@ -1,93 +1,362 @@
-"""Stream learners side by side: accuracy, leaves and CPU seconds, test-then-train.
+"""Our tree and other stream learners side by side: accuracy, leaves, CPU seconds.
 
 Run on an idle machine, with the peers installed (see `_peers.py`):
 
-    python benchmarks/bench_stream.py [--data FOLDER] [--json FILE]
+    python benchmarks/bench_stream.py [--data FOLDER] [--cache FOLDER] [--json FILE]
 
-``--rows`` shortens the streams to try the script; its figures mean nothing then.
+Two settings of ours only. *Peer-matched* is what river and MOA do: Hoeffding's radius
+on the information gain, delta 1e-7, examinations every 200 rows, ties settled at 0.05
+bits (0.025 on our scale of half bits), Gaussian memory, adaptive naive Bayes; all
+columns numeric on both sides. *Defaults* is ``ConfidenceTreeClassifier()``.
+
+Parts (``--only``): ``river`` and ``moa`` test-then-train, ``predict`` beside
+scikit-learn's tree, ``one-row`` beside GaussianNB, ``accuracy`` of the defaults beside
+MOA's, ``gap`` to scikit-learn's batch tree. ``--quick`` tries the script on short
+streams; its figures mean nothing. With ``--cache`` what the peers gave is kept and
+read again; its seconds are then those of the earlier run.
 """
 
 import argparse
+import datetime
+import hashlib
+import json
+import time
+from pathlib import Path
 
 import numpy as np
-from _data import data_folder, encoded
-from _peers import DEFAULTS, LOOSENED, gaussian_nb, moa_tree, river_tree
+from _data import data_folder
+from _peers import DEFAULTS, LOOSENED, Run, moa_tree, river_tree
+from _streams import GENERATED, REAL, make_covertype_like, make_stream, our_tree
 from _timing import (
     environment,
+    interleaved,
     median,
     print_environment,
     rst_table,
     spread,
     write_json,
 )
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
-from skconftree.datasets import (
-    make_agrawal,
-    make_random_rbf,
-    make_random_tree_stream,
-    make_sea,
-)
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import HoeffdingBound
+from skconftree.datasets import make_agrawal, make_random_tree_stream
 
-HEADER = ["stream", "learner", "accuracy", "leaves", "seconds", "rows per second"]
+PARTS = ("river", "moa", "predict", "one-row", "accuracy", "gap")
+MIXED = [*REAL, *GENERATED[:-1]]
+SHOWN = {"ours": "ours", "loosened": "MOA loosened", "default": "MOA default"}
 
 
-def streams(folder, rows):
-    """Return each stream's X, y and nominal columns."""
-    n = 100_000 if rows is None else rows
-    change = {"noise": 0.1, "random_state": 1}
-    found = {
-        "random tree": (
-            *make_random_tree_stream(
-                n,
-                n_features=10,
-                n_leaves=50,
-                n_classes=5,
-                p_left=0.9,
-                p_right=0.1,
-                random_state=1,
-            ),
-            (),
+def matched():
+    """Make our tree in the peers' setting."""
+    return ConfidenceTreeClassifier(
+        HoeffdingBound(DEFAULTS["delta"]),
+        criterion="entropy",
+        grace_period=DEFAULTS["grace"],
+        tie_threshold=DEFAULTS["tie"] / 2,
+        leaf_memory="gaussian",
+        leaf_prediction=DEFAULTS["leaf"],
+    )
+
+
+class Cache:
+    """Answers of the peers, kept in a folder, or nowhere if it is None."""
+
+    def __init__(self, folder):
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    def __call__(self, learner, X, y, **parameters):
+        """Run a learner, or recall what it gave for this stream."""
+        if self.folder is None:
+            return learner(X, y, **parameters)
+        stream = hashlib.sha256(np.ascontiguousarray(X).tobytes())
+        stream.update(np.ascontiguousarray(y, dtype=np.int64).tobytes())
+        told = f"{learner.__name__} {sorted(parameters.items())} {stream.hexdigest()}"
+        path = self.folder / f"{hashlib.sha256(told.encode()).hexdigest()[:24]}.json"
+        if path.exists():
+            return Run(**json.loads(path.read_text()))
+        run = learner(X, y, **parameters)
+        path.write_text(json.dumps(run._asdict(), default=np.generic.item))
+        return run
+
+
+class Report:
+    """Tables by part, and what goes into the JSON."""
+
+    def __init__(self):
+        self.tables, self.records = {}, []
+
+    def add(self, part, header, cells, **facts):
+        """Add one row to the table of a part, and tell it at once."""
+        self.tables.setdefault(part, (header, []))[1].append(cells)
+        self.records.append({"part": part, **facts})
+        print(part, *cells, sep=" | ", flush=True)
+
+
+def leaves_of(run):
+    """Format accuracy and leaves."""
+    return f"{run.accuracy:.1%}, {run.leaves:,}"
+
+
+RACE = [
+    "stream",
+    "ours: accuracy, leaves",
+    "rows per second",
+    "peer: accuracy, leaves",
+    "rows per second",
+    "times faster",
+]
+
+
+def race(part, report, stream, mine, peer, spreads=True):
+    """Add our run beside a peer's; return how many times faster ours is."""
+    name, X = stream
+    ratio = median(peer.seconds) / median(mine.seconds)
+    report.add(
+        part,
+        RACE,
+        [
+            f"{name}, {len(X):,} x {X.shape[1]}",
+            leaves_of(mine),
+            f"{len(X) / median(mine.seconds):,.0f} ({spread(mine.seconds)})",
+            leaves_of(peer),
+            f"{len(X) / median(peer.seconds):,.0f} ({spread(peer.seconds)})",
+            f"{ratio:.1f}",
+        ],
+        stream=name,
+        ours=mine._asdict(),
+        peer=peer._asdict(),
+        ratio=ratio,
+    )
+    return ratio
+
+
+def against_river(report, options, cache):
+    """Chunks of 1,000 rows beside river's loop, peer-matched."""
+    names = ("electricity", "random tree", "54 features, 7 classes")
+    for name in [name for name in names if name in options.streams]:
+        X, y, _ = options.streams[name]()
+        peer = cache(river_tree, X, y, **DEFAULTS, repeats=options.river_repeats)
+        mine = our_tree(X, y, matched(), repeats=options.repeats)
+        race("river", report, (name, X), mine, peer)
+
+
+def against_moa(report, options, cache):
+    """Test-then-train beside MOA, warmed up, peer-matched."""
+    ratios = []
+    for name, make in options.streams.items():
+        X, y, _ = make()
+        peer = cache(
+            moa_tree, X, y, **DEFAULTS, repeats=options.repeats, warm_up=options.warm_up
+        )
+        mine = our_tree(X, y, matched(), repeats=options.repeats)
+        ratios.append(race("moa", report, (name, X), mine, peer))
+    mean = float(np.exp(np.mean(np.log(ratios))))
+    blank = ["geometric mean", "", "", "", "", f"{mean:.1f}"]
+    report.add("moa", RACE, blank, ratio=mean)
+
+
+def predictions(report, options, cache):
+    """Majority leaves beside the same tree in scikit-learn."""
+    header = [
+        "tree",
+        "accuracy, leaves",
+        "ours, rows/s",
+        "scikit-learn, rows/s",
+        "ratio",
+    ]
+    for name in ("random tree", "Agrawal with drift"):
+        X, y, _ = options.streams[name]()
+        tree = ConfidenceTreeClassifier(leaf_prediction="majority")
+        foretold = tree.partial_fit_predict(X, y, classes=np.arange(y.max() + 1))
+        copy = tree.to_sklearn()
+        rows = np.ascontiguousarray(np.resize(X, (options.predict_rows, X.shape[1])))
+        seconds = interleaved(
+            {
+                "ours": lambda t=tree, r=rows: t.predict(r),
+                "theirs": lambda t=copy, r=rows: t.predict(r),
+            },
+            options.repeats,
+        )
+        speed = {key: len(rows) / median(one) for key, one in seconds.items()}
+        ratio = speed["ours"] / speed["theirs"]
+        report.add(
+            "predict",
+            header,
+            [
+                f"{name}, {len(rows):,} x {rows.shape[1]}, depth {tree.get_depth()}",
+                f"{np.mean(foretold == y):.1%}, {tree.get_n_leaves():,}",
+                f"{speed['ours']:,.0f}",
+                f"{speed['theirs']:,.0f}",
+                f"{ratio:.2f}",
+            ],
+            stream=name,
+            speed=speed,
+            ratio=ratio,
+        )
+
+
+def single_rows(report, options, cache):
+    """`partial_fit` of one row at a time, validation included."""
+    header = ["setting", "stream", "leaves", "ours, us", "GaussianNB, us", "ratio"]
+    n = options.single_rows
+    for name in ("SEA with drift", "random tree", "54 features, 7 classes"):
+        X, y, _ = options.streams[name]()
+        classes = np.arange(y.max() + 1)
+        half = len(X) // 2
+        rows = [
+            (X[i : i + 1], y[i : i + 1]) for i in range(half, min(half + n, len(X)))
+        ]
+        models = {
+            "defaults": ConfidenceTreeClassifier(),
+            "peer-matched": matched(),
+            "GaussianNB": GaussianNB(),
+        }
+        for model in models.values():
+            model.partial_fit(X[:half], y[:half], classes=classes)
+
+        def learn(model, rows=rows):
+            for row, label in rows:
+                model.partial_fit(row, label)
+
+        seconds = interleaved(
+            {key: lambda m=model: learn(m) for key, model in models.items()},
+            options.repeats,
+        )
+        each = {key: 1e6 * median(one) / len(rows) for key, one in seconds.items()}
+        for key in ("defaults", "peer-matched"):
+            ratio = each[key] / each["GaussianNB"]
+            report.add(
+                "one-row",
+                header,
+                [
+                    key,
+                    f"{name}, {X.shape[1]} features",
+                    f"{models[key].get_n_leaves():,}",
+                    f"{each[key]:.0f}",
+                    f"{each['GaussianNB']:.0f}",
+                    f"{ratio:.2f}",
+                ],
+                setting=key,
+                stream=name,
+                microseconds=each,
+                ratio=ratio,
+            )
+
+
+def accuracies(report, options, cache):
+    """Defaults beside MOA at its defaults and loosened, nominal columns declared."""
+    header = ["stream", *SHOWN.values(), "ours - better", "ours - default", "rows/s"]
+    gains = []
+    for name in [name for name in MIXED if name in options.streams]:
+        X, y, nominal = options.streams[name]()
+        how = {"nominal": nominal, "repeats": 1, "warm_up": 0.0}
+        runs = {
+            "ours": our_tree(X, y, ConfidenceTreeClassifier(), repeats=options.repeats),
+            "loosened": cache(moa_tree, X, y, **LOOSENED, **how),
+            "default": cache(moa_tree, X, y, **DEFAULTS, **how),
+        }
+        got = {key: 100 * run.accuracy for key, run in runs.items()}
+        to_better = got["ours"] - max(got["loosened"], got["default"])
+        to_default = got["ours"] - got["default"]
+        gains.append(to_default)
+        report.add(
+            "accuracy",
+            header,
+            [
+                name,
+                *(leaves_of(runs[key]) for key in SHOWN),
+                f"{to_better:+.1f}",
+                f"{to_default:+.1f}",
+                f"{len(X) / median(runs['ours'].seconds):,.0f}",
+            ],
+            stream=name,
+            **{key: run._asdict() for key, run in runs.items()},
+        )
+    mean = float(np.mean(gains))
+    blank = ["mean", "", "", "", "", f"{mean:+.1f}", ""]
+    report.add("accuracy", header, blank, mean_gain=mean)
+
+
+def gaps(report, options, cache):
+    """One pass beside scikit-learn's tree of all rows, on rows that none has seen."""
+    header = [
+        "stream",
+        "one pass: accuracy, leaves",
+        "seconds",
+        "our fit",
+        *(f"scikit-learn, leaves of {size}" for size in options.leaf_sizes),
+        "gap to the best",
+    ]
+    n, held = options.gap_rows, options.gap_rows // 5
+    noisy = {"n_features": 10, "n_leaves": 200, "p_left": 0.8, "p_right": 0.2}
+    made = {
+        "noisy random tree": lambda: make_random_tree_stream(
+            n + held, random_state=3, **noisy
         ),
-        "54 features, 7 classes": (
-            *make_random_rbf(n, n_features=54, n_classes=7, random_state=1),
-            (),
+        "Agrawal": lambda: make_agrawal(
+            n + held, concept=7, perturbation=0.05, random_state=3
         ),
-        "SEA with drift": (*make_sea(n, concept=[0, 1, 2, 3], **change), ()),
-        "Agrawal with drift": (
-            *make_agrawal(n, concept=[1, 4, 7, 10], perturbation=0.05, random_state=1),
-            (3, 4, 5),
-        ),
+        "covertype-like": lambda: make_covertype_like(n + held, 3),
     }
-    if folder is not None:
-        for name in ("elec", "adult", "letter"):
-            X, y, is_nominal = encoded(name, folder)
-            missing = np.isnan(X).any(axis=1)
-            X, y = X[~missing][:rows], y[~missing][:rows]
-            found[name] = X, y, tuple(np.flatnonzero(is_nominal))
-    return found
+    for name, make in made.items():
+        X, y = make()
+        test = X[n:], y[n:]
+        tree, seconds = one_pass(X[:n], y[:n])
+        mine = Run(tree.score(*test), int(tree.get_n_leaves()), [seconds])
+        tree = ConfidenceTreeClassifier().fit(X[:n], y[:n])
+        batch = Run(tree.score(*test), int(tree.get_n_leaves()), [])
+        theirs = [
+            cache(held_out, X, y, size=size, n_train=n) for size in options.leaf_sizes
+        ]
+        gap = 100 * (max(run.accuracy for run in theirs) - mine.accuracy)
+        report.add(
+            "gap",
+            header,
+            [
+                f"{name}, {n:,} x {X.shape[1]}",
+                leaves_of(mine),
+                f"{median(mine.seconds):.2f}",
+                leaves_of(batch),
+                *(leaves_of(run) for run in theirs),
+                f"{gap:.1f}",
+            ],
+            stream=name,
+            ours=mine._asdict(),
+            batch=batch._asdict(),
+            sklearn=[run._asdict() for run in theirs],
+            gap=gap,
+        )
 
 
-def learners(nominal, repeats):
-    """Return the learners, as functions of X and y."""
-    return {
-        "river HoeffdingTree": lambda X, y: river_tree(X, y, nominal=nominal),
-        "MOA HoeffdingTree": lambda X, y: moa_tree(
-            X, y, **DEFAULTS, nominal=nominal, repeats=repeats
-        ),
-        "MOA HoeffdingTree, loosened": lambda X, y: moa_tree(
-            X, y, **LOOSENED, nominal=nominal, repeats=repeats
-        ),
-        "GaussianNB": lambda X, y: gaussian_nb(X, y, repeats=repeats),
-    }
+def held_out(X, y, *, size, n_train):
+    """Fit scikit-learn's tree to the first rows; accuracy on the others, and leaves."""
+    tree = DecisionTreeClassifier(min_samples_leaf=size, random_state=0)
+    tree.fit(X[:n_train], y[:n_train])
+    return Run(tree.score(X[n_train:], y[n_train:]), int(tree.get_n_leaves()), [])
+
+
+def one_pass(X, y, chunk=10_000):
+    """Learn all rows with our defaults; return tree and CPU seconds."""
+    tree, classes = ConfidenceTreeClassifier(), np.arange(y.max() + 1)
+    begin = time.process_time()
+    for start in range(0, len(X), chunk):
+        tree.partial_fit(X[start : start + chunk], y[start : start + chunk], classes)
+    return tree, time.process_time() - begin
 
 
 def main(argv=None):
-    """Run every learner on every stream and print the table."""
+    """Run the parts asked for and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", help="folder of real tables; or SKCONFTREE_DATA")
-    parser.add_argument("--rows", type=int, help="shorten the streams")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", nargs="+", metavar="LEARNER")
+    parser.add_argument("--cache", metavar="FOLDER", help="keep the peers' answers")
+    parser.add_argument("--quick", action="store_true", help="short streams, 1 repeat")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--streams", nargs="+", help="leave out other streams")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(argv)
     try:
@@ -95,29 +364,39 @@ def main(argv=None):
     except SystemExit:
         folder = None
         print("No folder of real tables: generated streams only.")
+    names = [*(REAL if folder is not None else ()), *GENERATED]
+    quick = options.quick
+    options.streams = {
+        name: lambda name=name: make_stream(name, 3000 if quick else None, folder)
+        for name in names
+        if not options.streams or name in options.streams
+    }
+    options.repeats = 1 if quick else options.repeats
+    options.river_repeats = 1 if quick else 3
+    options.warm_up = 0.0 if quick else 5.0
+    options.predict_rows = 10_000 if quick else 1_000_000
+    options.single_rows = 100 if quick else 2000
+    options.gap_rows = 5000 if quick else 1_000_000
+    options.leaf_sizes = (1, 10, 100)
+
     facts = environment()
+    facts["date"] = datetime.date.today().isoformat()
     print_environment(facts)
-    table, records = [], []
-    for stream, (X, y, nominal) in streams(folder, options.rows).items():
-        for name, learner in learners(nominal, options.repeats).items():
-            if options.only and name not in options.only:
-                continue
-            run = learner(X, y)
-            seconds = median(run.seconds)
-            table.append(
-                [
-                    f"{stream}, {X.shape[0]:,} x {X.shape[1]}",
-                    name,
-                    f"{run.accuracy:.1%}",
-                    "" if run.leaves is None else f"{run.leaves:,}",
-                    f"{seconds:.3f} ({spread(run.seconds)})",
-                    f"{len(X) / seconds:,.0f}",
-                ]
-            )
-            print(*table[-1], sep=" | ", flush=True)
-            records.append({"stream": stream, "learner": name, **run._asdict()})
-    print("\n" + rst_table(HEADER, table))
-    write_json(options.json, {"environment": facts, "records": records})
+    report, cache = Report(), Cache(options.cache)
+    run = dict(
+        zip(
+            PARTS,
+            (against_river, against_moa, predictions, single_rows, accuracies, gaps),
+            strict=True,
+        )
+    )
+    for part in options.only:
+        run[part](report, options, cache)
+    told = ", ".join(f"{key} {value}" for key, value in facts.items())
+    print(f"\n.. {told}; medians of {options.repeats} runs")
+    for part, (header, rows) in report.tables.items():
+        print(f"\n.. {part}\n\n{rst_table(header, rows)}")
+    write_json(options.json, {"environment": facts, "records": report.records})
 
 
 if __name__ == "__main__":

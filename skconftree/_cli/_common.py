@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
+MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
 
 
 class UserError(Exception):

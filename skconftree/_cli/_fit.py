@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier, __version__
@@ -21,6 +23,7 @@ from skconftree.tree import export_text
 
 from ._common import (
     MISSING,
+    MISSING_CATEGORY,
     UserError,
     add_tree_options,
     aligned,
@@ -39,10 +42,11 @@ class Table(NamedTuple):
     """A table with a class to predict."""
 
     name: str
-    X: np.ndarray
+    X: np.ndarray  # of objects if any column is nominal
     y: np.ndarray
     feature_names: list[str]
     class_names: list[str]
+    nominal: list[int]  # places of the columns of text
 
 
 # --- reading -----------------------------------------------------------------
@@ -57,11 +61,12 @@ def bundled_table():
         data.target_names[data.target],
         [str(name) for name in data.feature_names],
         sorted(map(str, data.target_names)),
+        [],
     )
 
 
 def read_table(path, target):
-    """Read a .csv or .csv.gz file whose columns, the target aside, are numbers."""
+    """Read a .csv or .csv.gz file; a column that holds a text is nominal."""
     header, rows = _read_csv(path)
     if target not in header:
         raise UserError(
@@ -72,8 +77,13 @@ def read_table(path, target):
         raise UserError(f"{path} has no column besides the target {target!r}")
     columns = dict(zip(header, zip(*rows, strict=True), strict=True))
     y = _labels(columns.pop(target), target)
-    X = np.column_stack([_numbers(name, values) for name, values in columns.items()])
-    return Table(str(path), X, y, list(columns), [str(one) for one in np.unique(y)])
+    read = [_column(name, values) for name, values in columns.items()]
+    nominal = [place for place, one in enumerate(read) if one.dtype == object]
+    X = np.empty((len(y), len(read)), dtype=object if nominal else np.float64)
+    for place, column in enumerate(read):
+        X[:, place] = column
+    classes = [str(one) for one in np.unique(y)]
+    return Table(str(path), X, y, list(columns), classes, nominal)
 
 
 def _read_csv(path):
@@ -107,29 +117,32 @@ def _read_csv(path):
     return header, rows
 
 
-def _numbers(name, values):
+def _column(name, values):
+    """Numbers, NaN where one is missing; or texts, None where one is missing."""
     try:
         numbers = np.array(values, dtype=np.float64)
     except ValueError:
-        numbers = None
-    if numbers is not None and np.isfinite(numbers).all():
-        return numbers
-    for row, value in enumerate(values, start=1):
-        if value.strip().lower() in MISSING:
-            raise UserError(
-                f"column {name!r} misses a value in row {row}; missing values are not "
-                "supported yet"
-            )
         try:
-            finite = math.isfinite(float(value))
+            numbers = np.array(
+                [
+                    math.nan if one.strip().lower() in MISSING else float(one)
+                    for one in values
+                ]
+            )
         except ValueError:
-            raise UserError(
-                f"column {name!r} is not numeric: row {row} has {value!r}; text "
-                "columns are not supported yet, so drop or encode it"
-            ) from None
-        if not finite:
-            raise UserError(f"column {name!r} is not finite: row {row} has {value!r}")
-    raise AssertionError(name)
+            texts = np.empty(len(values), dtype=object)
+            texts[:] = [
+                None if one.lower() in MISSING_CATEGORY else one
+                for one in map(str.strip, values)
+            ]
+            return texts
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if len(infinite):
+        row = infinite[0]
+        raise UserError(
+            f"column {name!r} is not finite: row {row + 1} has {values[row]!r}"
+        )
+    return numbers
 
 
 def _labels(values, target):
@@ -155,11 +168,29 @@ def pruned_cart(X, y, seed):
     return search.fit(X, y).best_estimator_
 
 
+def encoded_categories(table, train):
+    """Give each category of the training rows a column, as CART needs it."""
+    if not table.nominal:
+        return table.X
+    encoder = make_column_transformer(
+        (
+            OneHotEncoder(
+                handle_unknown="ignore", sparse_output=False, dtype=np.float32
+            ),
+            table.nominal,
+        ),
+        remainder="passthrough",
+        sparse_threshold=0.0,
+    )
+    return encoder.fit(table.X[train]).transform(table.X).astype(np.float32)
+
+
 def compare(table, tree, folds, seed, progress):
     """Cross-validate the confidence tree, CART and pruned CART."""
     cart = DecisionTreeClassifier(random_state=seed)
+    own = "confidence tree"
     models = {
-        "confidence tree": lambda X, y: clone(tree).fit(X, y),
+        own: lambda X, y: clone(tree).fit(X, y),
         "CART": lambda X, y: clone(cart).fit(X, y),
         f"CART pruned by {INNER_FOLDS}-fold CV": lambda X, y: pruned_cart(X, y, seed),
     }
@@ -167,11 +198,13 @@ def compare(table, tree, folds, seed, progress):
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
     for fold, (train, test) in enumerate(splits.split(table.X, table.y), start=1):
         progress(f"fold {fold} of {folds}")
+        encoded = encoded_categories(table, train)
         for name, fit in models.items():
+            X = table.X if name == own else encoded
             start = time.process_time()
-            model = fit(table.X[train], table.y[train])
+            model = fit(X[train], table.y[train])
             found[name]["seconds"].append(time.process_time() - start)
-            right = model.predict(table.X[test]) == table.y[test]
+            right = model.predict(X[test]) == table.y[test]
             found[name]["accuracy"].append(float(right.mean()))
             found[name]["leaves"].append(int(model.get_n_leaves()))
     return found
@@ -209,17 +242,26 @@ def tree_nodes(tree, table):
             "depth": int(arrays.depth[node]),
             "counts": {name: as_json(count) for name, count in counts.items()},
         }
-        if arrays.children_left[node] >= 0:
+        children = arrays.children(node).tolist()
+        if children:
             evidence = arrays.evidence[node]
             described |= {
                 "feature": table.feature_names[arrays.feature[node]],
-                "threshold": float(arrays.threshold[node]),
-                "left": int(arrays.children_left[node]),
-                "right": int(arrays.children_right[node]),
+                "threshold": as_json(arrays.threshold[node]),
+                "children": children,
                 "evidence": {
                     name: as_json(evidence[name]) for name in evidence.dtype.names
                 },
             }
+            branches = arrays.branches(node)
+            if branches is not None:
+                names = tree.categories_[arrays.feature[node]]
+                described["categories"] = [
+                    [names[code] for code in np.flatnonzero(branches == child)]
+                    for child in children
+                ]
+            elif arrays.missing_seen[node]:
+                described["missing"] = children[not arrays.missing_go_to_left[node]]
         nodes.append(described)
     return nodes
 
@@ -238,7 +280,9 @@ def run_fit(options):
     else:
         table = read_table(options.data, options.target)
     given = tree_settings(options)
-    tree = ConfidenceTreeClassifier(**given, random_state=options.seed)
+    tree = ConfidenceTreeClassifier(
+        **given, categorical_features=table.nominal or None, random_state=options.seed
+    )
     counts = np.unique(table.y, return_counts=True)[1]
     if len(counts) < 2:
         raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
@@ -251,6 +295,11 @@ def run_fit(options):
         f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
         f"{len(counts)} classes"
     )
+    if table.nominal:
+        summary += (
+            f"\nnominal columns: {len(table.nominal)}; CART sees a column for each of "
+            "their categories"
+        )
     progress = make_progress()
     if counts.min() < options.folds:
         progress(f"note: a class has {counts.min()} rows only", last=True)
@@ -315,7 +364,8 @@ def add_command(commands):
         "data",
         nargs="?",
         metavar="DATA.csv",
-        help=".csv or .csv.gz with a header; all columns but the target are numbers",
+        help=".csv or .csv.gz with a header; a column that is not all numbers is "
+        "nominal, and an empty field or ? is a missing value",
     )
     fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
     add_tree_options(fit)

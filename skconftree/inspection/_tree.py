@@ -82,6 +82,8 @@ class ConfidenceTreeDisplay:
         Names of the classes.
     confidence_name : str, default="confidence"
         What the bound calls the confidence it stores.
+    categories : list of (list or None), default=None
+        Categories of each nominal feature by their codes; None for a numeric one.
 
     Attributes
     ----------
@@ -106,12 +108,19 @@ class ConfidenceTreeDisplay:
     """
 
     def __init__(
-        self, tree, *, feature_names, class_names, confidence_name="confidence"
+        self,
+        tree,
+        *,
+        feature_names,
+        class_names,
+        confidence_name="confidence",
+        categories=None,
     ):
         self.tree = tree
         self.feature_names = feature_names
         self.class_names = class_names
         self.confidence_name = confidence_name
+        self.categories = categories
 
     @classmethod
     def from_estimator(
@@ -158,6 +167,7 @@ class ConfidenceTreeDisplay:
             feature_names=[str(name) for name in feature_names],
             class_names=[str(name) for name in class_names],
             confidence_name=getattr(estimator.bound_, "statement", "confidence"),
+            categories=estimator.categories_,
         )
         return display.plot(ax, max_depth=max_depth)
 
@@ -200,7 +210,7 @@ class ConfidenceTreeDisplay:
             default=1.0,
         )
         for node, (x, y) in places.items():
-            is_open = node in statements and self.tree.children_left[node] in places
+            is_open = node in statements and self.tree.children(node)[0] in places
             if is_open:
                 self._draw_edges(node, places)
             self._draw_node(node, x, y, statements.get(node), scale, is_open)
@@ -211,11 +221,10 @@ class ConfidenceTreeDisplay:
         return self
 
     def _is_split(self, node):
-        return self.tree.children_left[node] >= 0
+        return self.tree.n_children[node] > 0
 
     def _places(self, max_depth):
         """Return where each drawn node goes: leaves side by side, parents centred."""
-        left, right = self.tree.children_left, self.tree.children_right
         order, ends, waiting = [], set(), [(0, 0)]
         while waiting:  # from the left, parents before children
             node, depth = waiting.pop()
@@ -223,20 +232,22 @@ class ConfidenceTreeDisplay:
             if not self._is_split(node) or depth == max_depth:
                 ends.add(node)
             else:
-                waiting += [(right[node], depth + 1), (left[node], depth + 1)]
+                waiting += [(one, depth + 1) for one in self.tree.children(node)[::-1]]
         leaves = (node for node, _ in order if node in ends)
         x = {node: place for place, node in enumerate(leaves)}
         for node, _ in reversed(order):
             if node not in ends:
-                x[node] = (x[left[node]] + x[right[node]]) / 2
+                children = self.tree.children(node)
+                x[node] = (x[children[0]] + x[children[-1]]) / 2
         return {node: (x[node], -depth) for node, depth in order}
 
     def _draw_edges(self, node, places):
         x, y = places[node]
-        for child, word in (
-            (self.tree.children_left[node], "yes"),
-            (self.tree.children_right[node], "no"),
-        ):
+        children = self.tree.children(node)
+        words = ["yes", "no"]
+        if self.tree.children_left[node] < 0:
+            words = [self._category_names(node, child)[0] for child in children]
+        for child, word in zip(children, words, strict=True):
             to_x, to_y = places[child]
             self.ax_.plot(
                 [x, to_x], [y + BOX_BOTTOM, to_y + BOX_TOP], color=MUTED, lw=1, zorder=0
@@ -244,7 +255,7 @@ class ConfidenceTreeDisplay:
             self.ax_.text(
                 (x + to_x) / 2,
                 (y + BOX_BOTTOM + to_y + BOX_TOP) / 2,
-                word,
+                word if len(word) <= 14 else f"{word[:12]}...",
                 color=MUTED,
                 fontsize=7,
                 ha="center",
@@ -278,13 +289,33 @@ class ConfidenceTreeDisplay:
             return
         name = self.feature_names[self.tree.feature[node]]
         name = textwrap.shorten(name, LINE_WIDTH, placeholder="...")
-        test = f"{name}\n<= {self.tree.threshold[node]:.4g}"
-        self._write(x, y + 0.2, test, INK, 8)
+        self._write(x, y + 0.2, f"{name}\n{self._test(node)}", INK, 8)
         self._write(x, y - 0.21, statement.text, MUTED, 6.5)
         self._write(
             x, y - 0.3, rows if is_open else f"{rows}, split further", MUTED, 6.5
         )
         self._draw_scale(statement, left + MARGIN, y - 0.12, scale)
+
+    def _test(self, node):
+        """Return what holds for the rows on the left, or of every branch."""
+        if self.tree.is_nominal[node]:
+            if self.tree.children_left[node] < 0:
+                return "which category?"
+            names = self._category_names(node, self.tree.children_left[node])
+            test = f"in {{{', '.join(names)}}}" if len(names) > 1 else f"= {names[0]}"
+            return textwrap.shorten(test, LINE_WIDTH, placeholder=" ...")
+        if math.isinf(self.tree.threshold[node]):
+            return "is known"
+        missing = self.tree.missing_seen[node] and self.tree.missing_go_to_left[node]
+        return f"<= {self.tree.threshold[node]:.4g}{' or missing' if missing else ''}"
+
+    def _category_names(self, node, child):
+        categories = self.categories[self.tree.feature[node]]
+        codes = np.flatnonzero(self.tree.branches(node) == child)
+        return [
+            "missing" if categories[code] is None else str(categories[code])
+            for code in codes
+        ]
 
     def _write(self, x, y, text, color, size):
         self.ax_.text(x, y, text, color=color, fontsize=size, ha="center", va="center")

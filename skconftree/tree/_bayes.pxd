@@ -2,7 +2,7 @@
 # that all of them share.
 #
 # Scores are exact at every row: nothing is cached between rows. Logarithms are
-# taken of products of GROUP factors, which costs less than a cache would save.
+# taken of products of many factors, which costs less than a cache would save.
 
 from skconftree.tree._histogram cimport Bins
 from skconftree.tree._leaf cimport Leaf
@@ -13,6 +13,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t
 cdef class NaiveBayes:
     cdef intp_t n_features
     cdef intp_t n_classes
+    cdef const int32_t* n_codes   # [n_features] -1 if numeric; NULL if all are
     cdef float64_t* products    # [n_classes]
     cdef float64_t* inverse     # [n_classes]
     cdef float64_t* precision   # [n_features]
@@ -26,5 +27,6 @@ cdef class NaiveBayes:
         const int32_t* places, float64_t* scores,
     ) noexcept nogil
     cdef void _score_moments(
-        self, const Moments* moments, const float32_t* x, float64_t* scores
+        self, const Moments* moments, const float64_t* weights, bint alone,
+        const float32_t* x, float64_t* scores,
     ) noexcept nogil

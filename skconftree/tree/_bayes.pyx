@@ -1,13 +1,14 @@
 """Naive Bayes predictions of a leaf."""
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, fabs, log
 from libc.stdlib cimport calloc, free
 
 from skconftree.tree._leaf cimport HISTOGRAM
-from skconftree.tree._moments cimport MEAN, SQUARES
+from skconftree.tree._moments cimport HIGH, LOW, MEAN, SQUARES, takes_two_values
 
-cdef enum:
-    GROUP = 12      # factors between 1e-19 and 1e19 a logarithm
+cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
+    BINS_OF_A_LOG = 20
+    VARIANCES_OF_A_LOG = 14
 
 
 cdef class NaiveBayes:
@@ -16,7 +17,9 @@ cdef class NaiveBayes:
     Each class starts with one pseudo-row: spread evenly over the bins of a
     feature, or with the variance the feature has over all classes. So a value
     that a class has not shown yet does not rule it out, and a feature without
-    variance is no trouble.
+    variance is no trouble. Moments of a feature that has taken two values only are
+    as good as their counts: it is no normal distribution then. A missing value is a
+    bin of its own in a histogram and says nothing otherwise.
 
     Parameters
     ----------
@@ -51,17 +54,14 @@ cdef class NaiveBayes:
             moments = &leaf.fresh_moments
         if not (leaf.n_fresh if own else leaf.n_held) > 0.0:
             return False
-        if leaf.memory == HISTOGRAM and profile != NULL:
-            self._score_bins(&leaf.bins, profile, n, bins, scores)
-        elif moments.blocks != NULL:
-            self._score_moments(moments, x, scores)
-        else:
+        if profile == NULL and (leaf.memory == HISTOGRAM or moments.blocks == NULL):
             return False
         for c in range(self.n_classes):
-            if n[c] > 0.0:
-                scores[c] += log(n[c])
-            else:
-                scores[c] = -INFINITY
+            scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
+        if profile != NULL:
+            self._score_bins(&leaf.bins, profile, n, bins, scores)
+        if moments.blocks != NULL:
+            self._score_moments(moments, n, profile == NULL, x, scores)
         return True
 
     cdef void _score_bins(
@@ -73,49 +73,65 @@ cdef class NaiveBayes:
         cdef float64_t* inverse = self.inverse
         cdef const float64_t* counts
         cdef float64_t spread
-        cdef intp_t f, c
+        cdef intp_t f, c, n_bins
         cdef intp_t in_group = 0
         for c in range(K):
-            scores[c] = 0.0
-            products[c] = 1.0
+            products[c] = n[c]      # the share of the class
             inverse[c] = 1.0 / (n[c] + 1.0)
         for f in range(self.n_features):
+            n_bins = bins.first[f + 1] - bins.first[f]
+            if n_bins == 1 or places[f] < 0:
+                continue
             counts = profile + places[f] * K
-            spread = 1.0 / (bins.first[f + 1] - bins.first[f])
+            spread = 1.0 / n_bins
             for c in range(K):
                 products[c] *= (counts[c] + spread) * inverse[c]
             in_group += 1
-            if in_group == GROUP:
+            if in_group == BINS_OF_A_LOG:
                 in_group = 0
                 for c in range(K):
                     scores[c] += log(products[c])
                     products[c] = 1.0
-        if in_group > 0:
-            for c in range(K):
-                scores[c] += log(products[c])
+        for c in range(K):
+            scores[c] += log(products[c])
 
     cdef void _score_moments(
-        self, const Moments* moments, const float32_t* x, float64_t* scores
+        self, const Moments* moments, const float64_t* weights, bint alone,
+        const float32_t* x, float64_t* scores,
     ) noexcept nogil:
-        # Variances are taken relative to those over all classes, which cancel.
+        # Variances are taken relative to those over all classes, which cancel. A
+        # precision below 0 is that of a feature of two values: minus its range.
         cdef intp_t d = self.n_features
         cdef const float64_t* mean
         cdef const float64_t* squares
+        cdef const float64_t* low
+        cdef const float64_t* high
         cdef float64_t n, inverse, gap, ratio, product, distance, total
         cdef intp_t f, c, in_group
         squares = moments.blocks[self.n_classes] + SQUARES * d
+        low = moments.blocks[self.n_classes] + LOW * d
+        high = moments.blocks[self.n_classes] + HIGH * d
+        n = moments.n[self.n_classes]
         for f in range(d):
             self.precision[f] = 0.0
-            if squares[f] > 0.0:
-                self.precision[f] = moments.n[self.n_classes] / squares[f]
+            if self.n_codes != NULL and self.n_codes[f] >= 0:
+                continue
+            if squares[f] > 0.0 and x[f] == x[f]:
+                self.precision[f] = n / squares[f]
+                if (x[f] == low[f] or x[f] == high[f]) and takes_two_values(
+                    moments.blocks[self.n_classes], n, d, f
+                ):
+                    self.precision[f] = low[f] - high[f]
         for c in range(self.n_classes):
-            if moments.blocks[c] == NULL:
+            if moments.blocks[c] == NULL or not weights[c] > 0.0:
                 continue
             mean = moments.blocks[c] + MEAN * d
             squares = moments.blocks[c] + SQUARES * d
             n = moments.n[c]
             inverse = 1.0 / (n + 1.0)
             product = 1.0
+            if alone:       # the share of the class
+                product = 1.0 / (weights[c] * weights[c])
             distance = 0.0
             total = 0.0
             in_group = 0
@@ -123,12 +139,16 @@ cdef class NaiveBayes:
                 if self.precision[f] == 0.0:
                     continue
                 gap = x[f] - mean[f]
-                ratio = (squares[f] * self.precision[f] + 1.0) * inverse
-                distance += gap * gap * self.precision[f] / ratio
+                if self.precision[f] > 0.0:
+                    ratio = (squares[f] * self.precision[f] + 1.0) * inverse
+                    distance += gap * gap * self.precision[f] / ratio
+                else:   # share of the other value, then of this one
+                    ratio = (n * fabs(gap / self.precision[f]) + 0.5) * inverse
+                    ratio = 1.0 / ((1.0 - ratio) * (1.0 - ratio))
                 product *= ratio
                 in_group += 1
-                if in_group == GROUP:
+                if in_group == VARIANCES_OF_A_LOG:
                     in_group = 0
                     total += log(product)
                     product = 1.0
-            scores[c] = -0.5 * (distance + total + log(product))
+            scores[c] -= 0.5 * (distance + total + log(product))

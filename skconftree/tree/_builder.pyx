@@ -219,6 +219,7 @@ cdef class Builder:
             node, split.feature, self.splitter.ordinals, n_codes, self.splitter.n_outcomes,
             &split.evidence,
         )
+        self.tree.send_strays(node, self.splitter.stray_child)
         return 0
 
     cdef void _partition(self, NodeRecord* record, Split* split) noexcept nogil:

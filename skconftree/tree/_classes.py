@@ -15,7 +15,6 @@ from .._compat import (
     RealNotInt,
     StrOptions,
     _fit_context,
-    make_sklearn_tree,
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import resolve_bound
@@ -34,6 +33,7 @@ from ._inputs import (
 )
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prune import PRUNINGS, prune, resolve_pruning
+from ._to_sklearn import to_sklearn
 
 
 class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
@@ -514,7 +514,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         """
         rows, finite = self._rows(X)
         if self._predicts_by_bayes():
-            return self._foretell(rows, finite)
+            return self._grower.predict_proba(rows, finite)
         return self.tree_.value.take(self.tree_.apply(rows, finite), axis=0)
 
     def predict_log_proba(self, X):
@@ -545,7 +545,9 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         """
         rows, finite = self._rows(X)
         if self._predicts_by_bayes():
-            return self.classes_.take(self._foretell(rows, finite).argmax(axis=1))
+            return self.classes_.take(
+                self._grower.predict_proba(rows, finite).argmax(axis=1)
+            )
         leaves = self.tree_.apply(rows, finite)
         return self.classes_.take(self.tree_.value.argmax(axis=1).take(leaves))
 
@@ -666,12 +668,16 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         """Copy the tree into a genuine scikit-learn classifier.
 
         Whatever accepts scikit-learn's trees (plotting, exporting, explaining)
-        accepts the result. Node ids are kept.
+        accepts the result. Node ids are kept, but not by a tree with nominal
+        columns. Of that, each nominal test becomes a column in which an
+        ``OrdinalEncoder`` gives neighbouring codes to the categories of a branch.
 
         Returns
         -------
-        sklearn.tree.DecisionTreeClassifier
-            Fitted; its `predict_proba` equals this tree's bit for bit.
+        sklearn.tree.DecisionTreeClassifier or sklearn.pipeline.Pipeline
+            Fitted; its `predict_proba` equals this tree's bit for bit, categories
+            that it does not know included. A pipeline of encoders and a
+            ``DecisionTreeClassifier`` if there are nominal columns.
 
         Examples
         --------
@@ -688,31 +694,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
                 "A tree whose leaves predict by naive Bayes has no counterpart in "
                 "scikit-learn. Use leaf_prediction='majority'."
             )
-        tree = self.tree_
-        known = self.criterion_ in ("gini", "entropy")
-        classifier = make_sklearn_tree(
-            {
-                "left_child": tree.children_left,
-                "right_child": tree.children_right,
-                "feature": tree.feature,
-                "threshold": tree.threshold,
-                "impurity": tree.impurity,
-                "n_node_samples": tree.n_node_samples,
-                "weighted_n_node_samples": tree.weighted_n_node_samples,
-            },
-            tree.value,
-            max_depth=tree.max_depth,
-            n_features=self.n_features_in_,
-            classes=self.classes_,
-            parameters={
-                "criterion": self.criterion_ if known else "gini",
-                "max_depth": self.max_depth,
-                "random_state": self.random_state,
-            },
-        )
-        if hasattr(self, "feature_names_in_"):
-            classifier.feature_names_in_ = self.feature_names_in_
-        return classifier
+        return to_sklearn(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -73,7 +73,7 @@ cdef class Columns:
 
     cdef bint _arrange(self, const int32_t* n_categories) noexcept nogil
     cdef bint _add(
-        self, intp_t feature, const float32_t* values, void* keys
+        self, intp_t feature, float32_t* values, void* keys
     ) noexcept nogil
     cdef bint _add_nominal(
         self, intp_t feature, const float32_t* values, intp_t n_categories
@@ -98,8 +98,11 @@ cdef class Columns:
     ) noexcept nogil
 
 
+cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil
+
+
 # Entries of a run, (row << 1) | new, in ascending order of column[row], rows of
-# equal value in their order. keys and other are scratch, [n] each.
+# equal value in their order; canonical NaN is last. keys and other are scratch, [n] each.
 cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
     uint32_t* order,

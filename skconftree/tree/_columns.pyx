@@ -17,11 +17,10 @@ cdef enum:
 
 
 cdef inline uint32_t _ordered_bits(float32_t value) noexcept nogil:
-    # Unsigned integers in the order of the floats; -0.0 equals 0.0, NaN is last.
+    # Unsigned integers in the order of the floats; -0.0 equals 0.0, and NaN is last
+    # once canonical.
     cdef float32_t canonical = value + <float32_t> 0.0
     cdef uint32_t bits
-    if value != value:
-        return <uint32_t> 0xFFFFFFFF
     memcpy(&bits, &canonical, 4)
     if bits >> 31:
         return ~bits
@@ -37,6 +36,20 @@ cdef inline float32_t _value_of_bits(uint32_t ordered) noexcept nogil:
         bits = ~ordered
     memcpy(&value, &bits, 4)
     return value
+
+
+cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil:
+    # Give all NaN the same bits, without a sign; whether there is any.
+    cdef intp_t i
+    cdef int32_t found = 0
+    cdef uint32_t bits = 0x7FFFFFFF
+    for i in range(n):
+        found |= values[i] != values[i]
+    if found:
+        for i in range(n):
+            if values[i] != values[i]:
+                memcpy(values + i, &bits, 4)
+    return found
 
 
 cdef int _compare_bits(const void* a, const void* b) noexcept nogil:
@@ -366,10 +379,11 @@ cdef class Columns:
         return True
 
     cdef bint _add(
-        self, intp_t feature, const float32_t* values, void* keys
+        self, intp_t feature, float32_t* values, void* keys
     ) noexcept nogil:
         cdef intp_t n = self.n_rows
         cdef Column* column = &self.columns[feature]
+        column.has_missing = make_nan_canonical(values, n)
         column.codes = <uint8_t*> malloc(n * sizeof(uint8_t))
         column.levels = <float32_t*> malloc(MAX_LEVELS * sizeof(float32_t))
         if column.codes == NULL or column.levels == NULL:
@@ -377,7 +391,6 @@ cdef class Columns:
         column.n_levels = _encode(values, n, column.codes, column.levels)
         if column.n_levels > 0:
             self.n_coded += 1
-            column.has_missing = isnan(column.levels[column.n_levels - 1])
             return True
         free(column.codes)
         free(column.levels)
@@ -387,7 +400,6 @@ cdef class Columns:
         if column.order == NULL:
             return False
         presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order)
-        column.has_missing = isnan(values[column.order[n - 1] >> 1])
         return True
 
     cdef bint _add_nominal(

@@ -68,7 +68,7 @@ def export_text(
         )
     feature, value, parent = tree.feature, tree.value, tree.parent
     weight = tree.counts.sum(axis=1)
-    evidence = tree.evidence
+    evidence, categories = tree.evidence, estimator.categories_
     bound = estimator.bound_
     statement = "confidence" if bound is None else bound.statement
     lines = []
@@ -96,7 +96,7 @@ def export_text(
         else:
             name = features[feature[node]]
             for child in tree.children(node)[::-1]:
-                lead = branch_label(estimator, node, child, name, decimals)
+                lead = branch_label(tree, categories, node, child, name, decimals)
                 stack.append((child, depth + 1, lead))
     return "\n".join(lines)
 
@@ -140,5 +140,6 @@ def describe_evidence(evidence, features, digits=4, statement="confidence"):
             said[-1] += f", radius {number('radius')}"
     if not np.isnan(evidence["confidence"]):
         said.append(f"{statement} {number('confidence')}")
-    said.append(f"{evidence['n_tests']:.0f} tests")
+    n_tests = evidence["n_tests"]
+    said.append(f"{n_tests:.0f} tests" if n_tests < 1e6 else f"{n_tests:.1e} tests")
     return "; ".join(said)

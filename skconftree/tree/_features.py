@@ -5,8 +5,10 @@ is one more category; a category without a code is -1. Numbers stay what they ar
 NaN where they are missing.
 """
 
+import json
 import numbers
 import sys
+from collections import defaultdict
 
 import numpy as np
 from sklearn.utils import assert_all_finite, check_X_y
@@ -64,6 +66,65 @@ def read_table(estimator, X, y, *, reset=True, **options):
         matrix, y, dtype=np.float32, order="C", ensure_all_finite=False
     )
     return matrix, y, features
+
+
+def read_more(estimator, X, y, features):
+    """Turn further rows into arrays, for an estimator that goes on learning.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It has seen rows.
+    X : array-like or frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+    features : Features or None
+        What was found so far.
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    y : ndarray of shape (n_rows,)
+    features : Features or None
+        With new categories behind the others, in the order of the rows.
+    finite : bool
+        Whether there is no NaN.
+    """
+    if features is None:
+        rows = _plain_rows(estimator, X, y)
+        if rows is None:
+            rows, y = validate_data(
+                estimator,
+                X,
+                y,
+                reset=False,
+                dtype=np.float32,
+                order="C",
+                ensure_all_finite=False,
+            )
+        return rows, y, None, is_finite(rows, estimator)
+    table = _Table.of(estimator, X, reset=False)
+    rows, features = features.learn(table, in_order=True)
+    rows, y = check_X_y(rows, y, dtype=np.float32, order="C", ensure_all_finite=False)
+    return rows, y, features, is_finite(rows, estimator)
+
+
+def _plain_rows(estimator, X, y):
+    # Streams of single rows would spend most of their time in scikit-learn's checks.
+    # What passes this one passes those; anything else gets their verdict.
+    if (
+        type(X) is np.ndarray
+        and type(y) is np.ndarray
+        and X.ndim == 2
+        and y.ndim == 1
+        and X.dtype in (np.float32, np.float64)
+        and len(X) == len(y) > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    ):
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        if finiteness(rows) != INFINITE:
+            return rows
+    return None
 
 
 def read_rows(estimator, X, features):
@@ -225,10 +286,7 @@ class _Dictionary:
     def _kind_of(self, values, name):
         kinds = {_kind(value) for value in values if value is not MISSING}
         if len(kinds) > 1:
-            raise ValueError(
-                f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column "
-                "must hold one type of values."
-            )
+            raise ValueError(_mixture(name, kinds))
         kind = kinds.pop() if kinds else self.kind
         if self.kind is not None and self.kind != kind:
             raise ValueError(
@@ -249,6 +307,20 @@ class Features:
 
     def __init__(self, dictionaries):
         self.dictionaries = dictionaries
+
+    def __reduce__(self):
+        # As text, so that equal features give equal pickles whatever objects their
+        # categories once were; other than text, numbers and truth values cannot.
+        try:
+            text = json.dumps(
+                [
+                    None if one is None else [one.kind, [*map(_plain, one.codes)]]
+                    for one in self.dictionaries
+                ]
+            )
+        except TypeError:
+            return Features, (self.dictionaries,)
+        return _restore_features, (text,)
 
     @property
     def n_categories(self):
@@ -298,6 +370,25 @@ class Features:
                     *table.categories(j), table.name(j), **options
                 )
         return matrix, dictionaries
+
+
+def _plain(value):
+    # A value as json knows it.
+    if value is MISSING:
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _restore_features(text):
+    dictionaries = []
+    for column in json.loads(text):
+        if column is None:
+            dictionaries.append(None)
+            continue
+        kind, values = column
+        keys = [MISSING if value is None else value for value in values]
+        dictionaries.append(_Dictionary(kind, {key: i for i, key in enumerate(keys)}))
+    return Features(dictionaries)
 
 
 def _is_missing(value):
@@ -384,17 +475,35 @@ class _Table:
         if column.dtype.kind != "O":
             values, found = np.unique(column, return_inverse=True)
             return found, values.tolist()
-        places, found = {}, np.empty(len(column), dtype=np.intp)
-        for i, value in enumerate(column):
-            # 1, 1.0 and True are equal, and not the same kind
-            key = None if _is_missing(value) else (_kind(value), value)
-            try:
-                found[i] = places.setdefault(key, len(places))
-            except TypeError as error:
-                raise ValueError(
-                    f"Column {self.name(j)} holds {value!r}, which is no category."
-                ) from error
-        return found, [None if key is None else key[1] for key in places]
+        return _factorize(column, self.name(j))
+
+
+def _factorize(column, name):
+    # True is equal to 1, so only their types tell a mixture
+    kinds = {_kind(kind()) for kind in set(map(type, column)) if kind in _NUMBER_TYPES}
+    if len(kinds) > 1:
+        raise ValueError(_mixture(name, kinds))
+    places = defaultdict()
+    places.default_factory = places.__len__
+    try:
+        found = np.fromiter(
+            map(places.__getitem__, column), dtype=np.intp, count=len(column)
+        )
+    except TypeError as error:
+        raise ValueError(
+            f"Column {name} holds values that are no categories ({error})."
+        ) from error
+    return found, list(places)
+
+
+_NUMBER_TYPES = (bool, np.bool_, int, float, np.float64, np.int64)
+
+
+def _mixture(name, kinds):
+    return (
+        f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column must "
+        "hold one type of values."
+    )
 
 
 class _PandasTable(_Table):
@@ -408,7 +517,9 @@ class _PandasTable(_Table):
 
     @staticmethod
     def is_nominal(dtype):
-        return dtype.name == "category" or dtype.name.startswith("str")
+        return dtype.name == "category" or dtype.name.startswith(
+            ("str", "large_string", "dictionary")
+        )
 
     def _numbers(self, j):
         column = self.X.iloc[:, j]
@@ -421,7 +532,7 @@ class _PandasTable(_Table):
         if column.dtype.name == "category":
             return column.cat.codes.to_numpy(np.intp), column.cat.categories.tolist()
         if column.dtype.kind == "O" and not self.is_nominal(column.dtype):
-            return _Table(column.to_numpy()[:, np.newaxis]).categories(0)
+            return _factorize(column.to_numpy(), self.name(j))
         found, values = column.factorize()
         return found, values.tolist()
 

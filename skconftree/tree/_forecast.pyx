@@ -4,7 +4,6 @@ from libc.math cimport INFINITY, exp, log
 from libc.stdlib cimport calloc, free
 
 from skconftree.tree._histogram cimport find_bins
-from skconftree.tree._leaf cimport HISTOGRAM
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
 cdef float64_t SAME = 1e-12     # log scores this close are a tie
@@ -51,7 +50,7 @@ cdef class Forecaster:
 
     cdef void locate(self, const Leaf* leaf, const float32_t* x) noexcept nogil:
         # Find the bins of a row; the first thing to do with it.
-        if leaf.memory == HISTOGRAM:
+        if leaf.profile != NULL:
             find_bins(&leaf.bins, x, self.policy.n_features, self.places)
 
     cdef intp_t foretell(

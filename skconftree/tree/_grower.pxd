@@ -8,7 +8,7 @@
 
 from skconftree.drift._ddm cimport DDMKernel
 from skconftree.tree._forecast cimport Forecaster
-from skconftree.tree._leaf cimport Leaf, Policy
+from skconftree.tree._leaf cimport Leaf, Parting, Policy
 from skconftree.tree._leaf_splitter cimport LeafSplitter
 from skconftree.tree._splitter cimport Split
 from skconftree.tree._tree cimport Tree
@@ -46,22 +46,37 @@ cdef class Grower:
     cdef readonly DDMKernel detector    # of drifts, or None
     cdef readonly Grower background     # learns since a warning, or None
 
-    cdef float64_t* share               # [2, n_classes]
+    cdef float64_t* share               # [outcome_room, n_classes]
+    cdef Leaf** children                # [outcome_room]
+    cdef intp_t outcome_room
+    cdef float64_t* below               # [n_classes]
+    cdef int32_t[::1] _nominal          # nominal features
+    cdef int32_t[::1] _n_codes          # [n_features] categories met, -1 if numeric
+    cdef bint finite                    # no value of the rows at hand is missing
+    cdef intp_t stopped_at              # where the last row's category is not known
     cdef const float64_t* class_weight  # [n_classes] or NULL
 
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
     ) except -1 nogil
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil
+    cdef void _meet(self, const float32_t* x) noexcept nogil
+    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
+    cdef void _add_below(self, intp_t node, float64_t* counts) noexcept nogil
+    cdef intp_t _majority_below(self, intp_t node) noexcept nogil
     cdef bint _due(self, const Leaf* leaf) noexcept nogil
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
     cdef int _grow(self, Leaf* leaf) except -1 nogil
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil
     cdef int _install(self, Leaf* leaf, Split* split) except -1 nogil
-    cdef void _add_children(self, const Leaf* leaf, Leaf** children) noexcept nogil
-    cdef bint _part_pool(
-        self, const Leaf* leaf, const Split* split, intp_t side, Leaf* child
+    cdef void _add_children(
+        self, const Leaf* leaf, const Parting* parting
     ) noexcept nogil
+    cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil
+    cdef bint _part_pool(
+        self, const Leaf* leaf, const Parting* parting, intp_t outcome, Leaf* child
+    ) noexcept nogil
+    cdef int _reserve_outcomes(self, intp_t r) except -1
     cdef int _reserve(self, intp_t n_nodes) except -1
     cdef int _at_boundary(self) except -1
     cdef bint _is_full(self) noexcept nogil

@@ -3,16 +3,17 @@
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, rint
+from libc.math cimport INFINITY, isfinite, rint
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport Bound
 from skconftree.drift._ddm cimport DRIFT, STABLE, DDMKernel
 from skconftree.tree._criterion cimport Criterion
+from skconftree.tree._columns cimport missing_left_bit
 from skconftree.tree._leaf cimport (
-    GAUSSIAN, NOTHING, ROWS, add_row, forget, leaf_bytes, new_leaf,
-    release_leaf, start_child, start_fresh,
+    GAUSSIAN, NOTHING, ROWS, Parting, add_row, forget, leaf_bytes, make_room, new_leaf,
+    outcome_of, release_leaf, start_child, start_fresh,
 )
 from skconftree.tree._leaf_state cimport (
     StateReader, StateWriter, read_leaf, write_leaf,
@@ -84,6 +85,7 @@ cdef class Grower:
         self.policy.fixed_cuts = options["fixed_cuts"]
         self.policy.bayes = self.forecaster.judging
         self.policy.inherited = options["inherited"]
+        self._set_nominal(options["nominal"])
         self.grace = options["grace_period"]
         self.recurses = options["recurses"]
         self.max_depth = options["max_depth"]
@@ -101,11 +103,24 @@ cdef class Grower:
         if pool is not None:
             self.pool_bytes = pool.shape[0] * sizeof(int32_t)
 
-        self.share = <float64_t*> calloc(2 * K, sizeof(float64_t))
-        if self.share == NULL:
+        self._reserve_outcomes(2)
+        self.below = <float64_t*> calloc(K, sizeof(float64_t))
+        if self.below == NULL:
             raise MemoryError()
         if class_weight is not None:
             self.class_weight = self.splitter.class_weight
+
+    def _set_nominal(self, nominal):
+        # Which features are nominal; no category has been met.
+        if not nominal:
+            return
+        self._nominal = np.array(nominal, dtype=np.int32)
+        self._n_codes = np.full(self.policy.n_features, -1, dtype=np.int32)
+        np.asarray(self._n_codes)[nominal] = 0
+        self.policy.n_nominal = len(nominal)
+        self.policy.nominal = &self._nominal[0]
+        self.policy.n_codes = &self._n_codes[0]
+        self.forecaster.bayes.n_codes = self.policy.n_codes
 
     def __dealloc__(self):
         cdef intp_t node
@@ -113,6 +128,8 @@ cdef class Grower:
             release_leaf(self.leaves[node], &self.policy)
         free(self.leaves)
         free(self.share)
+        free(self.children)
+        free(self.below)
 
     def open_leaves(self):
         """Give every leaf of the tree an empty memory, the root all pool rows."""
@@ -168,19 +185,21 @@ cdef class Grower:
 
     def _open_boxes(self):
         cdef intp_t d = self.policy.n_features
-        cdef intp_t node, f, side
+        cdef intp_t node, above
         cdef float64_t[:, :, ::1] boxes = np.empty((self.tree.node_count, d, 2))
         cdef Leaf* leaf
         boxes[0] = self.splitter.root_box
         for node in range(self.tree.node_count):
-            if self.tree.nodes[node].feature >= 0:
-                for side in range(2):
-                    f = self.tree.nodes[node].left + side
-                    boxes[f] = boxes[node]
+            if node > 0:
+                above = self.tree.parent[node]
+                boxes[node] = boxes[above]
+                if isfinite(self.tree.nodes[above].threshold):
                     _cut_box(
-                        &boxes[f, 0, 0], self.tree.nodes[node].feature,
-                        self.tree.nodes[node].threshold, side,
+                        &boxes[node, 0, 0], self.tree.nodes[above].feature,
+                        self.tree.nodes[above].threshold,
+                        node - self.tree.nodes[above].left,
                     )
+            if self.tree.nodes[node].feature >= 0:
                 continue
             leaf = self.leaves[node]
             leaf.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
@@ -206,8 +225,12 @@ cdef class Grower:
         cdef intp_t i, c, node
         cdef float64_t w = 1.0
         cdef Leaf* leaf
+        self.finite = False
         for i in range(X.shape[0]):
             leaf = self.leaves[self._route_row(&X[i, 0])]
+            self._meet(&X[i, 0])
+            if not make_room(leaf, &self.policy, &X[i, 0]):
+                raise MemoryError("No memory to keep the rows of the leaves.")
             if weight is not None:
                 w = weight[i]
             if w != rint(w):
@@ -232,7 +255,7 @@ cdef class Grower:
 
     def learn(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
-        const float64_t[::1] weight, intp_t[::1] foretold,
+        const float64_t[::1] weight, intp_t[::1] foretold, bint finite,
     ):
         """Learn rows in their order.
 
@@ -245,6 +268,8 @@ cdef class Grower:
             Positive weights.
         foretold : ndarray of shape (n_rows,), intp, or None
             Filled with the class predicted for each row before it is learnt.
+        finite : bool
+            Whether no value is missing.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t i
@@ -253,6 +278,7 @@ cdef class Grower:
         cdef float64_t w = 1.0
         if foretold is not None or self.detector is not None:
             out = &guess
+        self.finite = finite
         self.tree.stale = True
         with nogil:
             for i in range(n):
@@ -282,8 +308,16 @@ cdef class Grower:
             guess = self.forecaster.foretell(self.tree, leaf, x)
             if foretold != NULL:
                 foretold[0] = guess
+                if self.stopped_at >= 0:
+                    foretold[0] = self._majority_below(self.stopped_at)
         if weight == 0.0:
             return 0    # as if it were absent
+        self._meet(x)
+        if self.policy.n_nominal > 0:
+            if not make_room(leaf, &self.policy, x):
+                with gil:
+                    raise MemoryError("No memory for another category of a leaf.")
+            self.forecaster.locate(leaf, x)
         if not add_row(leaf, &self.policy, x, y, weight, self.forecaster.places):
             with gil:
                 raise MemoryError("No memory for another row of a leaf.")
@@ -304,8 +338,36 @@ cdef class Grower:
             self._grow(leaf)
         return 0
 
+    cdef void _meet(self, const float32_t* x) noexcept nogil:
+        # Take note of missing values and of categories.
+        cdef intp_t i, f
+        cdef int32_t* n_codes = self.policy.n_codes
+        for i in range(self.policy.n_nominal):
+            f = self.policy.nominal[i]
+            if x[f] >= n_codes[f]:
+                n_codes[f] = <int32_t> x[f] + 1
+        if not self.finite and not self.policy.missing:
+            for f in range(self.policy.n_features):
+                if x[f] != x[f]:
+                    self.policy.missing = True
+
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil:
+        # The leaf of a row. A category that is not known at a node goes on with its
+        # larger child; the first such node is noted.
         cdef intp_t node = 0
+        cdef intp_t to
+        self.stopped_at = -1
+        if not self.finite or self.tree.n_ordinals > 0:
+            while self.tree.nodes[node].feature >= 0:
+                to = self.tree.child(node, x)
+                if to == node:
+                    if self.stopped_at < 0:
+                        self.stopped_at = node
+                    to = self.tree.nodes[node].left + (
+                        self.tree.branching[node].missing_left
+                    )
+                node = to
+            return node
         while self.tree.nodes[node].feature >= 0:
             node = self.tree.nodes[node].left + (
                 x[self.tree.nodes[node].feature] > self.tree.nodes[node].threshold
@@ -319,12 +381,14 @@ cdef class Grower:
         """Whether leaves may predict by naive Bayes."""
         return self.forecaster.judging
 
-    def predict_proba(self, const float32_t[:, ::1] X):
+    def predict_proba(self, const float32_t[:, ::1] X, bint finite):
         """Class probabilities of rows.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features), float32
+        finite : bool
+            Whether no value is missing.
 
         Returns
         -------
@@ -336,11 +400,48 @@ cdef class Grower:
         cdef float64_t[:, ::1] out = proba
         cdef const Leaf* leaf
         cdef intp_t i
+        self.finite = finite
         with nogil:
             for i in range(n):
                 leaf = self.leaves[self._route_row(&X[i, 0])]
-                self.forecaster.fill_proba(self.tree, leaf, &X[i, 0], &out[i, 0])
+                if self.stopped_at < 0:
+                    self.forecaster.fill_proba(self.tree, leaf, &X[i, 0], &out[i, 0])
+                else:
+                    self._fill_below(self.stopped_at, &out[i, 0])
         return proba
+
+    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil:
+        # Class proportions of an internal node.
+        cdef intp_t c
+        cdef float64_t total = 0.0
+        memset(out, 0, self.policy.n_classes * sizeof(float64_t))
+        self._add_below(node, out)
+        for c in range(self.policy.n_classes):
+            if self.class_weight != NULL:
+                out[c] *= self.class_weight[c]
+            total += out[c]
+        for c in range(self.policy.n_classes):
+            out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
+
+    cdef void _add_below(self, intp_t node, float64_t* counts) noexcept nogil:
+        # Add up the counts of the leaves below: those of internal nodes are derived
+        # only when somebody asks for them.
+        cdef intp_t z, c
+        if self.tree.nodes[node].feature < 0:
+            for c in range(self.policy.n_classes):
+                counts[c] += self.tree.counts[node * self.policy.n_classes + c]
+            return
+        for z in range(self.tree.branching[node].n_children):
+            self._add_below(self.tree.nodes[node].left + z, counts)
+
+    cdef intp_t _majority_below(self, intp_t node) noexcept nogil:
+        cdef intp_t best = 0
+        cdef intp_t c
+        self._fill_below(node, self.below)
+        for c in range(1, self.policy.n_classes):
+            if self.below[c] > self.below[best]:
+                best = c
+        return best
 
     # -- growth -------------------------------------------------------------------
 
@@ -402,66 +503,108 @@ cdef class Grower:
         cdef intp_t K = self.policy.n_classes
         cdef intp_t node = leaf.node
         cdef intp_t first = self.tree.node_count
-        cdef Leaf* children[2]
-        cdef intp_t side
+        cdef intp_t r = self.splitter.n_outcomes
+        cdef Leaf** children
+        cdef Parting parting
+        cdef intp_t z
         cdef bint done = True
+        self._describe(split, &parting)
         with gil:
-            self._reserve(first + 2)
-        for side in range(2):
-            children[side] = new_leaf(&self.policy, first + side)
-        for side in range(2):
+            self._reserve(first + r)
+            self._reserve_outcomes(r)
+            self.tree.reserve_ordinals(self.tree.n_ordinals + parting.n_codes)
+        children = self.children
+        for z in range(r):
+            children[z] = new_leaf(&self.policy, first + z)
+        for z in range(r):
             done = (
-                done and children[side] != NULL
+                done and children[z] != NULL
                 and start_child(
-                    leaf, &self.policy, split.feature, split.cut, split.threshold,
-                    side, self.share + side * K, children[side],
+                    leaf, &self.policy, &parting, z, self.share + z * K, children[z]
                 )
-                and self._part_pool(leaf, split, side, children[side])
+                and self._part_pool(leaf, &parting, z, children[z])
             )
         if not done:
-            release_leaf(children[0], &self.policy)
-            release_leaf(children[1], &self.policy)
+            for z in range(r):
+                release_leaf(children[z], &self.policy)
             with gil:
                 raise MemoryError("No memory to split a leaf.")
-        self.tree.split(node, split.feature, split.threshold, &split.evidence)
-        self._add_children(leaf, children)
-        for side in range(2):
-            self.forecaster.pass_on(leaf, children[side])
+        if parting.ordinals == NULL:
+            self.tree.split(node, split.feature, split.threshold, &split.evidence)
+            self.tree.send_missing(
+                node, self.splitter.missing_left, self.splitter.missing_seen
+            )
+        else:
+            self.tree.split_nominal(
+                node, split.feature, parting.ordinals, parting.n_codes, r,
+                &split.evidence,
+            )
+            self.tree.send_strays(node, parting.stray)
+        self._add_children(leaf, &parting)
+        for z in range(r):
+            self.forecaster.pass_on(leaf, children[z])
+            self.leaves[first + z] = children[z]
         release_leaf(leaf, &self.policy)
         self.leaves[node] = NULL
-        self.leaves[first] = children[0]
-        self.leaves[first + 1] = children[1]
-        self.n_leaves += 1
+        self.n_leaves += r - 1
         self.full = self._is_full()
         return 0
 
-    cdef void _add_children(self, const Leaf* leaf, Leaf** children) noexcept nogil:
-        # Two leaves whose counts add up to those of the node.
+    cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil:
+        # The test that the splitter has just chosen.
+        parting.feature = split.feature
+        parting.n_outcomes = self.splitter.n_outcomes
+        parting.threshold = split.threshold
+        parting.cut = split.cut & (missing_left_bit() - 1)
+        parting.missing_left = self.splitter.missing_left
+        parting.ordinals = NULL
+        parting.n_codes = 0
+        parting.stray = 0
+        if self.policy.n_codes != NULL and self.policy.n_codes[split.feature] >= 0:
+            parting.ordinals = self.splitter.ordinals
+            parting.n_codes = self.policy.n_codes[split.feature]
+            parting.stray = self.splitter.stray_child
+
+    cdef void _add_children(
+        self, const Leaf* leaf, const Parting* parting
+    ) noexcept nogil:
+        # Leaves whose counts add up to those of the node: the last takes the rest.
         cdef intp_t K = self.policy.n_classes
+        cdef intp_t r = parting.n_outcomes
         cdef const float64_t* counts = self.tree.counts + leaf.node * K
-        cdef float64_t* left = self.share
-        cdef float64_t* right = self.share + K
-        cdef float64_t n = 0.0
-        cdef float64_t n_left = 0.0
+        cdef float64_t* rest = self.share + (r - 1) * K
+        cdef float64_t* child
+        cdef float64_t total = 0.0
+        cdef float64_t n
         cdef intp_t n_rows = self.tree.n_node_samples[leaf.node]
-        cdef intp_t left_rows, c
+        cdef intp_t rows_left = n_rows
+        cdef intp_t rows, z, c
         for c in range(K):
-            if leaf.memory == ROWS and counts[c] == leaf.held[c]:
-                left[c] = children[0].held[c]
-            else:
-                left[c] *= counts[c]
-            right[c] = max(counts[c] - left[c], 0.0)
-            n += counts[c]
-            n_left += left[c]
-        self.tree.send_missing(leaf.node, n_left > n - n_left, False)
-        left_rows = <intp_t> rint(n_rows * (n_left / n)) if n > 0.0 else 0
-        if leaf.memory == ROWS and leaf.n_rows == n_rows:
-            left_rows = children[0].n_rows
-        self.tree.add_leaf(leaf.node, left, left_rows, 0.0)
-        self.tree.add_leaf(leaf.node, right, n_rows - left_rows, 0.0)
+            total += counts[c]
+            rest[c] = counts[c]
+        for z in range(r):
+            child = self.share + z * K
+            if z < r - 1:
+                for c in range(K):
+                    if leaf.memory == ROWS and counts[c] == leaf.held[c]:
+                        child[c] = self.children[z].held[c]
+                    else:
+                        child[c] = min(child[c] * counts[c], rest[c])
+                    rest[c] = max(rest[c] - child[c], 0.0)
+            n = 0.0
+            for c in range(K):
+                n += child[c]
+            rows = rows_left
+            if z < r - 1:
+                rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
+                if leaf.memory == ROWS and leaf.n_rows == n_rows:
+                    rows = self.children[z].n_rows
+                rows = min(rows, rows_left)
+            rows_left -= rows
+            self.tree.add_leaf(leaf.node, child, rows, 0.0)
 
     cdef bint _part_pool(
-        self, const Leaf* leaf, const Split* split, intp_t side, Leaf* child
+        self, const Leaf* leaf, const Parting* parting, intp_t outcome, Leaf* child
     ) noexcept nogil:
         # The child's rows without label, and its box.
         cdef intp_t d = self.policy.n_features
@@ -473,7 +616,7 @@ cdef class Grower:
                 return False
             for i in range(leaf.n_pool):
                 row = leaf.pool[i]
-                if (self.splitter.pool[row, split.feature] > split.threshold) == side:
+                if outcome_of(parting, self.splitter.pool[row, parting.feature]) == outcome:
                     child.pool[n] = <int32_t> row
                     n += 1
             child.n_pool = n
@@ -482,8 +625,29 @@ cdef class Grower:
             if child.box == NULL:
                 return False
             memcpy(child.box, leaf.box, 2 * d * sizeof(float64_t))
-            _cut_box(child.box, split.feature, split.threshold, side)
+            if parting.ordinals == NULL and isfinite(parting.threshold):
+                _cut_box(child.box, parting.feature, parting.threshold, outcome)
         return True
+
+    def reserve_codes(self, intp_t n_codes):
+        """Make room for tests of features with so many categories."""
+        if self.policy.n_codes != NULL:
+            self.splitter.reserve_categories(n_codes + 1)
+
+    cdef int _reserve_outcomes(self, intp_t r) except -1:
+        cdef void* larger
+        if r <= self.outcome_room:
+            return 0
+        larger = realloc(self.share, r * self.policy.n_classes * sizeof(float64_t))
+        if larger == NULL:
+            raise MemoryError("No memory to split a leaf.")
+        self.share = <float64_t*> larger
+        larger = realloc(self.children, r * sizeof(Leaf*))
+        if larger == NULL:
+            raise MemoryError("No memory to split a leaf.")
+        self.children = <Leaf**> larger
+        self.outcome_room = r
+        return 0
 
     cdef int _reserve(self, intp_t n_nodes) except -1:
         # Room for the tree's nodes and for their leaves.
@@ -515,6 +679,7 @@ cdef class Grower:
         if self.background is None:
             with gil:
                 self.background = self._sapling()
+        self.background.finite = self.finite
         self.background.learn_row(x, y, weight, NULL)
         if state == DRIFT:
             with gil:
@@ -620,7 +785,23 @@ cdef class Grower:
         return (
             STATE_VERSION, self.n_rows_seen, self.weight_seen, self.total_weight,
             bool(self.full), bool(self.splitter.whole), bytes(writer.data),
-            self.detector, self.background,
+            self.detector, self.background, bool(self.policy.missing),
+            None if self.policy.n_codes == NULL else tuple(
+                np.asarray(self._n_codes).tolist()
+            ),
+        )
+
+    def _are_codes(self, n_codes):
+        # Whether these are numbers of categories of the nominal features.
+        if self.policy.n_codes == NULL:
+            return n_codes is None
+        return (
+            isinstance(n_codes, tuple) and len(n_codes) == self.policy.n_features
+            and all(
+                isinstance(n, int) and n < 32768
+                and (n >= 0 if self.policy.n_codes[f] >= 0 else n == -1)
+                for f, n in enumerate(n_codes)
+            )
         )
 
     def __setstate__(self, state):
@@ -628,7 +809,7 @@ cdef class Grower:
         cdef Leaf* leaf
         cdef intp_t n_pool = 0
         cdef intp_t node
-        if not isinstance(state, tuple) or len(state) != 9 or (
+        if not isinstance(state, tuple) or len(state) != 11 or (
             state[0] != STATE_VERSION
         ):
             raise ValueError(
@@ -643,10 +824,15 @@ cdef class Grower:
             and isinstance(leaves, bytes)
             and (state[7] is None or isinstance(state[7], DDMKernel))
             and (state[8] is None or isinstance(state[8], Grower))
+            and self._are_codes(state[10])
         ):
             raise ValueError("The state of this growing tree is damaged.")
         if self.splitter.pool is not None:
             n_pool = self.splitter.pool.shape[0]
+        self.policy.missing = bool(state[9])
+        if self.policy.n_codes != NULL:
+            np.asarray(self._n_codes)[:] = state[10]
+            self.reserve_codes(max(state[10]))
         self._reserve(self.tree.node_count)
         reader = StateReader(leaves)
         for node in range(self.tree.node_count):

@@ -6,11 +6,17 @@
 #
 # Bin b of feature f holds the values in (edges[b - 1], edges[b]]; its place is
 # first[f] + b. The last edge of a feature is infinity, so that every value has a
-# bin.
+# bin. If `missing`, one more bin holds the rows without a value. Bin b of a nominal
+# feature holds category b; there is room for some that have not been met.
 
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint32_t, uint64_t, uint8_t,
+    float32_t, float64_t, int32_t, intp_t, uint8_t, uint32_t, uint64_t,
 )
+
+cdef enum BinKind:
+    CONTINUOUS
+    DISCRETE        # every value seen when the edges were set has a bin of its own
+    NOMINAL
 
 
 cdef struct Bins:
@@ -18,22 +24,42 @@ cdef struct Bins:
     float32_t* edges        # [n_bins] upper edge of each bin
     float32_t* low          # [n_features] smallest value seen
     float32_t* high         # [n_features] largest
-    uint8_t* discrete       # [n_features] every value seen had a bin of its own
+    uint8_t* kind           # [n_features] a BinKind
+    bint missing            # numeric features have a bin of missing values, the last
+
+
+cdef struct Side:           # the bins of the tested feature that go to one child
+    intp_t feature
+    intp_t begin            # of a numeric feature, those of values
+    intp_t end
+    bint takes_missing      # and its bin of missing values
+    const uint8_t* taken    # [n_codes] of a nominal one
 
 
 cdef bint allocate_bins(Bins* bins, intp_t n_features, intp_t n_bins) noexcept nogil
+cdef intp_t room_for(intp_t n_codes) noexcept nogil
 cdef bint bins_of_rows(
-    Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features, intp_t max_bins
+    Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features, intp_t max_bins,
+    const int32_t* n_codes, bint missing,
+) noexcept nogil
+cdef bint bins_of_codes(
+    Bins* bins, intp_t n_features, const int32_t* n_codes
 ) noexcept nogil
 cdef bint bins_of_half(
     const Bins* parent, const float64_t* profile, const float64_t* share,
-    intp_t n_features, intp_t n_classes, intp_t max_bins, intp_t feature, intp_t cut,
-    intp_t side, Bins* bins,
+    intp_t n_features, intp_t n_classes, intp_t max_bins, const Side* side, bint missing,
+    Bins* bins,
+) noexcept nogil
+cdef bint bins_with_code(
+    const Bins* old, intp_t n_features, intp_t feature, intp_t code, Bins* bins
 ) noexcept nogil
 cdef void fill_half(
     const Bins* parent, const float64_t* profile, const float64_t* scale,
-    intp_t n_features, intp_t n_classes, intp_t feature, intp_t cut, intp_t side,
-    const Bins* bins, float64_t* half,
+    intp_t n_features, intp_t n_classes, const Side* side, const Bins* bins,
+    float64_t* half,
+) noexcept nogil
+cdef void find_bins(
+    const Bins* bins, const float32_t* x, intp_t n_features, int32_t* places
 ) noexcept nogil
 
 cdef inline intp_t bin_of(
@@ -48,6 +74,8 @@ cdef inline intp_t bin_of(
         n_bins -= half
     return base
 
-cdef void find_bins(
-    const Bins* bins, const float32_t* x, intp_t n_features, int32_t* places
-) noexcept nogil
+cdef inline intp_t n_value_bins(const Bins* bins, intp_t f) noexcept nogil:
+    # Bins of a feature without that of missing values.
+    return bins.first[f + 1] - bins.first[f] - (
+        bins.missing and bins.kind[f] != NOMINAL
+    )

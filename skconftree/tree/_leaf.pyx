@@ -4,12 +4,16 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
 from skconftree.tree._histogram cimport (
-    bin_of, bins_of_half, bins_of_rows, fill_half,
+    Side, bins_of_codes, bins_of_half, bins_of_rows, bins_with_code, fill_half,
+    find_bins,
 )
 from skconftree.tree._moments cimport (
     Moments, add_to_moments, allocate_moments, half_of_moments, moments_bytes,
     normal_share, open_block, range_of_moments, release_moments,
 )
+from skconftree.utils._typedefs cimport uint8_t
+
+cdef float64_t OUTGROWN = 10.0      # times what it took over, a leaf forgets that
 
 cdef enum:
     FIRST_ROOM = 8
@@ -25,10 +29,27 @@ cdef Leaf* new_leaf(const Policy* policy, intp_t node) noexcept nogil:
     leaf.memory = policy.first
     leaf.fresh = <float64_t*> calloc(2 * policy.n_classes, sizeof(float64_t))
     leaf.held = leaf.fresh + policy.n_classes
-    if leaf.fresh == NULL or not _open_moments(leaf, policy):
+    if leaf.fresh == NULL or not _open_moments(leaf, policy) or not (
+        _open_codes(leaf, policy)
+    ):
         release_leaf(leaf, policy)
         return NULL
     return leaf
+
+
+cdef bint _open_codes(Leaf* leaf, const Policy* policy) noexcept nogil:
+    # Moments say nothing of categories: where they are kept, categories are counted.
+    if policy.n_nominal == 0 or not (
+        leaf.memory == GAUSSIAN
+        or leaf.memory == ROWS and policy.bayes and not policy.fixed_cuts
+    ):
+        return True
+    if not bins_of_codes(&leaf.bins, policy.n_features, policy.n_codes):
+        return False
+    leaf.profile = <float64_t*> calloc(
+        leaf.bins.first[policy.n_features] * policy.n_classes, sizeof(float64_t)
+    )
+    return leaf.profile != NULL
 
 
 cdef bint _open_moments(Leaf* leaf, const Policy* policy) noexcept nogil:
@@ -42,15 +63,19 @@ cdef void forget(Leaf* leaf, const Policy* policy) noexcept nogil:
     _forget_rows(leaf)
     release_moments(&leaf.moments, policy.n_classes)
     release_moments(&leaf.fresh_moments, policy.n_classes)
+    _forget_bins(leaf)
+    free(leaf.span)
+    leaf.span = NULL
+    leaf.memory = NOTHING
+
+
+cdef void _forget_bins(Leaf* leaf) noexcept nogil:
     free(leaf.bins.first)
     free(leaf.profile)
     free(leaf.fresh_profile)
-    free(leaf.span)
     leaf.bins.first = NULL
     leaf.profile = NULL
     leaf.fresh_profile = NULL
-    leaf.span = NULL
-    leaf.memory = NOTHING
 
 
 cdef void _forget_rows(Leaf* leaf) noexcept nogil:
@@ -153,7 +178,7 @@ cdef bint add_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
 ) noexcept nogil:
-    # Learn a row; bins are the places of its values if the leaf is a histogram.
+    # Learn a row for which there is room; bins are the places of its values.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef intp_t f
@@ -166,34 +191,63 @@ cdef bint add_row(
             add_to_moments(&leaf.moments, x, d, K, y, weight)
         if leaf.fresh_moments.blocks != NULL:
             add_to_moments(&leaf.fresh_moments, x, d, K, y, weight)
-    elif leaf.memory == HISTOGRAM:
-        for f in range(d):
-            leaf.profile[bins[f] * K + y] += weight
-            leaf.bins.low[f] = min(leaf.bins.low[f], x[f])
-            leaf.bins.high[f] = max(leaf.bins.high[f], x[f])
-        if leaf.fresh_profile != NULL:
-            for f in range(d):
-                leaf.fresh_profile[bins[f] * K + y] += weight
     elif leaf.memory == GAUSSIAN:
         add_to_moments(&leaf.moments, x, d, K, y, weight)
         if leaf.fresh_moments.blocks != NULL:
             add_to_moments(&leaf.fresh_moments, x, d, K, y, weight)
+    if leaf.profile != NULL:
+        for f in range(d):
+            if bins[f] >= 0:
+                leaf.profile[bins[f] * K + y] += weight
+                if x[f] < leaf.bins.low[f]:
+                    leaf.bins.low[f] = x[f]
+                if x[f] > leaf.bins.high[f]:
+                    leaf.bins.high[f] = x[f]
+    if leaf.fresh_profile != NULL:
+        for f in range(d):
+            if bins[f] >= 0:
+                leaf.fresh_profile[bins[f] * K + y] += weight
     leaf.fresh[y] += weight
     leaf.held[y] += weight
     leaf.n_fresh += weight
     leaf.n_held += weight
+    if leaf.n_fresh >= OUTGROWN * policy.inherited:
+        _drop_inheritance(leaf, policy)
     if leaf.memory == ROWS:
         if policy.row_limit >= 0 and leaf.n_rows >= policy.row_limit:
             return _count_rows(leaf, policy)
         if policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows == FIRST_CUTS:
             return bins_of_rows(
-                &leaf.bins, leaf.x, leaf.n_rows, d, policy.max_bins
+                &leaf.bins, leaf.x, leaf.n_rows, d, policy.max_bins, policy.n_codes,
+                policy.missing,
             )
     elif leaf.memory == GAUSSIAN and policy.fixed_cuts and leaf.span == NULL and (
         leaf.n_fresh >= FIRST_CUTS
     ):
         return _fix_span(leaf, policy)
     return True
+
+
+cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
+    # Its own rows outweigh by far what the leaf took over.
+    cdef intp_t c
+    if leaf.memory == ROWS or (
+        leaf.fresh_profile == NULL and leaf.fresh_moments.blocks == NULL
+    ):
+        return
+    if leaf.fresh_profile != NULL:
+        free(leaf.profile)
+        leaf.profile = leaf.fresh_profile
+        leaf.fresh_profile = NULL
+    if leaf.fresh_moments.blocks != NULL:
+        release_moments(&leaf.moments, policy.n_classes)
+        leaf.moments = leaf.fresh_moments
+        leaf.fresh_moments.blocks = NULL
+    for c in range(policy.n_classes):
+        leaf.held[c] = leaf.fresh[c]
+    leaf.n_held = leaf.n_fresh
+    leaf.hits[1] = max(leaf.hits[1], leaf.hits[2])      # of the model that remains
+    leaf.hits[2] = 0.0
 
 
 cdef bint _open_class(Leaf* leaf, const Policy* policy, intp_t c) noexcept nogil:
@@ -227,35 +281,41 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
     # Turn ROWS into HISTOGRAM.
     cdef intp_t K = policy.n_classes
     cdef intp_t d = policy.n_features
-    cdef intp_t size, i, f, place
-    cdef const float32_t* x
+    cdef intp_t size, i, f
+    cdef int32_t* places
     cdef float64_t w
     cdef bint apart = leaf.n_inherited > 0 and (policy.separate or policy.bayes)
+    if leaf.profile != NULL:
+        _forget_bins(leaf)      # of categories alone
     if leaf.bins.first == NULL and not bins_of_rows(
-        &leaf.bins, leaf.x, leaf.n_rows, d, policy.max_bins
+        &leaf.bins, leaf.x, leaf.n_rows, d, policy.max_bins, policy.n_codes,
+        policy.missing,
     ):
         return False
     size = leaf.bins.first[d] * K
     leaf.profile = <float64_t*> calloc(size, sizeof(float64_t))
     if apart:
         leaf.fresh_profile = <float64_t*> calloc(size, sizeof(float64_t))
-    if leaf.profile == NULL or (leaf.fresh_profile == NULL and apart):
+    places = <int32_t*> malloc(d * sizeof(int32_t))
+    if leaf.profile == NULL or places == NULL or (
+        leaf.fresh_profile == NULL and apart
+    ):
+        free(places)
         free(leaf.profile)
         free(leaf.fresh_profile)
         leaf.profile = NULL
         leaf.fresh_profile = NULL
         return False
     for i in range(leaf.n_rows):
-        x = leaf.x + i * d
         w = 1.0 if leaf.weight == NULL else leaf.weight[i]
+        find_bins(&leaf.bins, leaf.x + i * d, d, places)
         for f in range(d):
-            place = leaf.bins.first[f]
-            place += bin_of(
-                leaf.bins.edges + place, leaf.bins.first[f + 1] - place, x[f]
-            )
-            leaf.profile[place * K + leaf.y[i]] += w
+            if places[f] < 0:
+                continue
+            leaf.profile[places[f] * K + leaf.y[i]] += w
             if leaf.fresh_profile != NULL and i >= leaf.n_inherited:
-                leaf.fresh_profile[place * K + leaf.y[i]] += w
+                leaf.fresh_profile[places[f] * K + leaf.y[i]] += w
+    free(places)
     _forget_rows(leaf)
     release_moments(&leaf.moments, K)
     release_moments(&leaf.fresh_moments, K)
@@ -263,24 +323,90 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
     return True
 
 
+# -- categories --------------------------------------------------------------------
+
+cdef bint make_room(
+    Leaf* leaf, const Policy* policy, const float32_t* x
+) noexcept nogil:
+    # Bins for the categories of a row that the leaf has not met.
+    cdef intp_t i, f, code
+    if leaf.bins.first == NULL:
+        return True
+    for i in range(policy.n_nominal):
+        f = policy.nominal[i]
+        code = <intp_t> x[f]
+        if code >= leaf.bins.first[f + 1] - leaf.bins.first[f] and not _add_bins(
+            leaf, policy, f, code
+        ):
+            return False
+    return True
+
+
+cdef bint _add_bins(
+    Leaf* leaf, const Policy* policy, intp_t feature, intp_t code
+) noexcept nogil:
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef Bins wider
+    cdef float64_t* profile = NULL
+    cdef float64_t* fresh_profile = NULL
+    cdef bint done = bins_with_code(&leaf.bins, d, feature, code, &wider)
+    if not done:
+        return False
+    if leaf.profile != NULL:
+        profile = _spread_out(leaf.profile, &leaf.bins, &wider, d, K, feature)
+        done = profile != NULL
+    if done and leaf.fresh_profile != NULL:
+        fresh_profile = _spread_out(leaf.fresh_profile, &leaf.bins, &wider, d, K, feature)
+        done = fresh_profile != NULL
+    if not done:
+        free(profile)
+        free(wider.first)
+        return False
+    free(leaf.bins.first)
+    free(leaf.profile)
+    free(leaf.fresh_profile)
+    leaf.bins = wider
+    leaf.profile = profile
+    leaf.fresh_profile = fresh_profile
+    return True
+
+
+cdef float64_t* _spread_out(
+    const float64_t* profile, const Bins* bins, const Bins* wider, intp_t d, intp_t K,
+    intp_t feature,
+) noexcept nogil:
+    # A copy of the counts with empty bins behind those of a feature.
+    cdef intp_t before = bins.first[feature + 1] * K
+    cdef intp_t gap = (wider.first[d] - bins.first[d]) * K
+    cdef intp_t size = bins.first[d] * K
+    cdef float64_t* copy = <float64_t*> calloc(size + gap, sizeof(float64_t))
+    if copy != NULL:
+        memcpy(copy, profile, before * sizeof(float64_t))
+        memcpy(
+            copy + before + gap, profile + before, (size - before) * sizeof(float64_t)
+        )
+    return copy
+
+
 # -- children ----------------------------------------------------------------------
 
 cdef bint start_child(
-    const Leaf* parent, const Policy* policy, intp_t feature, intp_t cut,
-    float64_t threshold, intp_t side, float64_t* share, Leaf* child,
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
 ) noexcept nogil:
-    # Hand over a side of the parent to an empty leaf. share[c] becomes the part of
-    # class c that goes to that side: exact but for GAUSSIAN.
+    # Hand over what goes to one outcome to an empty leaf. share[c] becomes the part
+    # of class c: exact unless it rests on moments.
     cdef intp_t K = policy.n_classes
     cdef float64_t total = 0.0
     cdef float64_t scale
+    cdef bint done = True
     cdef intp_t c
+    forget(child, policy)
     child.memory = parent.memory
-    if parent.memory != ROWS:
-        release_moments(&child.moments, K)
     if parent.memory == ROWS:
-        return _take_rows(parent, policy, feature, threshold, side, share, child)
-    _shares(parent, policy, feature, cut, threshold, side, share)
+        return _take_rows(parent, policy, parting, outcome, share, child)
+    _shares(parent, policy, parting, outcome, share)
     for c in range(K):
         child.held[c] = parent.held[c] * share[c]
         total += child.held[c]
@@ -291,48 +417,48 @@ cdef bint start_child(
         child.held[c] *= scale
         share[c] *= scale       # for the copies below, undone at the end
         child.n_held += child.held[c]
-    if parent.memory == HISTOGRAM:
-        if not _take_bins(parent, policy, feature, cut, side, share, child):
-            return False
-    elif parent.memory == GAUSSIAN:
-        if not _take_moments(parent, policy, feature, threshold, side, share, child):
-            return False
+    if parent.profile != NULL:
+        done = _take_bins(parent, policy, parting, outcome, share, child)
+    if done and parent.memory == GAUSSIAN:
+        done = _take_moments(parent, policy, parting, outcome, share, child)
     for c in range(K):
         share[c] /= scale
-    return True
+    return done
 
 
 cdef void _shares(
-    const Leaf* parent, const Policy* policy, intp_t feature, intp_t cut,
-    float64_t threshold, intp_t side, float64_t* share,
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share,
 ) noexcept nogil:
-    # Part of each class that goes to the side; half of a class not yet seen.
+    # Part of each class that goes to the outcome; an equal one of a class not seen.
     cdef intp_t K = policy.n_classes
-    cdef intp_t b, c
-    cdef float64_t left, right
+    cdef intp_t feature = parting.feature
+    cdef bint counted = parent.memory == HISTOGRAM or parting.ordinals != NULL
+    cdef intp_t b, c, place
+    cdef float64_t inside, total
     for c in range(K):
-        share[c] = 0.5
-        if parent.memory == HISTOGRAM:
-            left = 0.0
-            right = 0.0
-            for b in range(parent.bins.first[feature], parent.bins.first[feature + 1]):
-                if b - parent.bins.first[feature] <= cut:
-                    left += parent.profile[b * K + c]
-                else:
-                    right += parent.profile[b * K + c]
-            if left + right > 0.0:
-                share[c] = left / (left + right)
+        share[c] = 1.0 / parting.n_outcomes
+        if counted:
+            inside = 0.0
+            total = 0.0
+            for b in range(parent.bins.first[feature + 1] - parent.bins.first[feature]):
+                place = (parent.bins.first[feature] + b) * K + c
+                total += parent.profile[place]
+                if outcome_of_bin(parting, &parent.bins, b) == outcome:
+                    inside += parent.profile[place]
+            if total > 0.0:
+                share[c] = inside / total
         elif parent.moments.blocks[c] != NULL:
             share[c] = normal_share(
-                &parent.moments, policy.n_features, c, feature, threshold
+                &parent.moments, policy.n_features, c, feature, parting.threshold
             )
-        if side == 1:
-            share[c] = 1.0 - share[c]
+            if outcome == 1:
+                share[c] = 1.0 - share[c]
 
 
 cdef bint _take_rows(
-    const Leaf* parent, const Policy* policy, intp_t feature, float64_t threshold,
-    intp_t side, float64_t* share, Leaf* child,
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
 ) noexcept nogil:
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
@@ -340,13 +466,18 @@ cdef bint _take_rows(
     cdef intp_t i, c
     cdef const float32_t* x
     cdef float64_t w
+    if policy.bayes and not (
+        allocate_moments(&child.moments, K)
+        and allocate_moments(&child.fresh_moments, K)
+    ):
+        return False
     for i in range(parent.n_rows):
-        n += (parent.x[i * d + feature] > threshold) == side
+        n += outcome_of(parting, parent.x[i * d + parting.feature]) == outcome
     if not reserve_rows(child, policy, n):
         return False
     for i in range(parent.n_rows):
         x = parent.x + i * d
-        if (x[feature] > threshold) != side:
+        if outcome_of(parting, x[parting.feature]) != outcome:
             continue
         w = 1.0 if parent.weight == NULL else parent.weight[i]
         if not _append(child, policy, x, parent.y[i], w):
@@ -358,62 +489,111 @@ cdef bint _take_rows(
         child.held[parent.y[i]] += w
         child.n_held += w
     child.n_inherited = n
-    if policy.bayes and not allocate_moments(&child.fresh_moments, K):
+    if not _open_codes(child, policy) or not _count_codes(child, policy):
         return False
     for c in range(K):
-        share[c] = 0.5
+        share[c] = 1.0 / parting.n_outcomes
         if parent.held[c] > 0.0:
             share[c] = child.held[c] / parent.held[c]
     if policy.fixed_cuts and n > 0:
-        return bins_of_rows(&child.bins, child.x, n, d, policy.max_bins)
+        return bins_of_rows(
+            &child.bins, child.x, n, d, policy.max_bins, policy.n_codes, policy.missing
+        )
+    return True
+
+
+cdef bint _count_codes(Leaf* leaf, const Policy* policy) noexcept nogil:
+    # Count the categories of the rows a leaf has taken over.
+    cdef intp_t K = policy.n_classes
+    cdef intp_t i, j, f, place
+    cdef float64_t w
+    if leaf.profile == NULL:
+        return True
+    leaf.fresh_profile = <float64_t*> calloc(
+        leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
+    )
+    if leaf.fresh_profile == NULL:
+        return False
+    for i in range(leaf.n_rows):
+        w = 1.0 if leaf.weight == NULL else leaf.weight[i]
+        for j in range(policy.n_nominal):
+            f = policy.nominal[j]
+            place = leaf.bins.first[f] + <intp_t> leaf.x[i * policy.n_features + f]
+            leaf.profile[place * K + leaf.y[i]] += w
     return True
 
 
 cdef bint _take_bins(
-    const Leaf* parent, const Policy* policy, intp_t feature, intp_t cut, intp_t side,
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     const float64_t* scale, Leaf* child,
 ) noexcept nogil:
-    # The tested feature's bins lie on one side as they are: their counts are those
-    # of the side already, and only the reduction to policy.inherited applies.
+    # The tested feature's bins go to one side as they are: their counts are those of
+    # the side already, and only the reduction to policy.inherited applies.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef intp_t size, c, b
-    cdef float64_t n, inside
-    if not bins_of_half(
-        &parent.bins, parent.profile, scale, d, K, policy.max_bins, feature, cut, side,
+    cdef intp_t feature = parting.feature
+    cdef bint missing = policy.missing and parent.memory == HISTOGRAM
+    cdef bint counted = parent.memory == HISTOGRAM or parting.ordinals != NULL
+    cdef intp_t n_places = parent.bins.first[feature + 1] - parent.bins.first[feature]
+    cdef uint8_t* taken = <uint8_t*> calloc(n_places, 1)
+    cdef Side side
+    cdef bint done
+    cdef intp_t b
+    if taken == NULL:
+        return False
+    # moments have no bins of numeric values to part
+    side.feature = feature if counted else -1
+    side.taken = taken
+    side.begin = 0 if outcome == 0 else parting.cut + 1
+    side.end = parting.cut + 1 if outcome == 0 else n_value_bins(&parent.bins, feature)
+    side.takes_missing = parting.missing_left == (outcome == 0)
+    for b in range(n_places):
+        taken[b] = outcome_of_bin(parting, &parent.bins, b) == outcome
+    done = bins_of_half(
+        &parent.bins, parent.profile, scale, d, K, policy.max_bins, &side, missing,
         &child.bins,
-    ):
-        return False
-    size = child.bins.first[d] * K
-    child.profile = <float64_t*> calloc(size, sizeof(float64_t))
-    if child.profile == NULL:
-        return False
+    ) and _allocate_profiles(child, policy)
+    if done:
+        fill_half(
+            &parent.bins, parent.profile, scale, d, K, &side, &child.bins, child.profile
+        )
+        if counted:
+            _match_held(child, K, feature)
+    free(taken)
+    return done
+
+
+cdef bint _allocate_profiles(Leaf* leaf, const Policy* policy) noexcept nogil:
+    cdef intp_t size = leaf.bins.first[policy.n_features] * policy.n_classes
+    leaf.profile = <float64_t*> calloc(size, sizeof(float64_t))
     if policy.separate or policy.bayes:
-        child.fresh_profile = <float64_t*> calloc(size, sizeof(float64_t))
-        if child.fresh_profile == NULL:
-            return False
-    fill_half(
-        &parent.bins, parent.profile, scale, d, K, feature, cut, side, &child.bins,
-        child.profile,
-    )
+        leaf.fresh_profile = <float64_t*> calloc(size, sizeof(float64_t))
+        return leaf.profile != NULL and leaf.fresh_profile != NULL
+    return leaf.profile != NULL
+
+
+cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
+    # Scale the counts of a feature to the weight held of each class.
+    cdef float64_t inside, ratio
+    cdef intp_t b, c
     for c in range(K):
         inside = 0.0
-        for b in range(child.bins.first[feature], child.bins.first[feature + 1]):
-            inside += child.profile[b * K + c]
+        for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
+            inside += leaf.profile[b * K + c]
         if inside > 0.0:
-            n = child.held[c] / inside
-            for b in range(child.bins.first[feature], child.bins.first[feature + 1]):
-                child.profile[b * K + c] *= n
-    return True
+            ratio = leaf.held[c] / inside
+            for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
+                leaf.profile[b * K + c] *= ratio
 
 
 cdef bint _take_moments(
-    const Leaf* parent, const Policy* policy, intp_t feature, float64_t threshold,
-    intp_t side, const float64_t* scale, Leaf* child,
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const float64_t* scale, Leaf* child,
 ) noexcept nogil:
+    cdef intp_t feature = -1 if parting.ordinals != NULL else parting.feature
     if not half_of_moments(
-        &parent.moments, policy.n_features, policy.n_classes, feature, threshold, side,
-        scale, &child.moments,
+        &parent.moments, policy.n_features, policy.n_classes, feature,
+        parting.threshold, outcome, scale, &child.moments,
     ):
         return False
     if (policy.separate or policy.bayes) and not allocate_moments(
@@ -427,11 +607,12 @@ cdef bint _take_moments(
 
 cdef bint start_fresh(Leaf* leaf, const Policy* policy) noexcept nogil:
     # From now on rows count as evidence apart from what the leaf holds already.
-    if leaf.memory == HISTOGRAM and leaf.fresh_profile == NULL:
+    if leaf.profile != NULL and leaf.fresh_profile == NULL:
         leaf.fresh_profile = <float64_t*> calloc(
             leaf.bins.first[policy.n_features] * policy.n_classes, sizeof(float64_t)
         )
-        return leaf.fresh_profile != NULL
+        if leaf.fresh_profile == NULL:
+            return False
     if leaf.moments.blocks != NULL and leaf.fresh_moments.blocks == NULL:
         return allocate_moments(&leaf.fresh_moments, policy.n_classes)
     return True

@@ -3,9 +3,13 @@
 # A cut is the number of rows that go left, in ascending order of the value, for
 # ROWS; a bin, the last one that goes left, otherwise.
 #
+# Missing values are treated as by the ColumnSplitter; where a leaf has no bin for
+# them, or keeps moments, rows without a value are on the right of every test.
+#
 # Only what counts as evidence is scanned: the rows since the leaf's creation, or
 # all it holds (Policy.separate).
 
+from skconftree.tree._column_splitter cimport MissingRows
 from skconftree.tree._leaf cimport Leaf, Policy
 from skconftree.tree._node cimport NodeRecord
 from skconftree.tree._splitter cimport Split, Splitter
@@ -43,6 +47,12 @@ cdef class LeafSplitter(Splitter):
     cdef intp_t n_bins
     cdef intp_t ready                   # the feature in `order` or `table`; -1 = none
 
+    # Rows without a value of the feature.
+    cdef MissingRows missing            # of the tests being walked
+    cdef float64_t* missing_counts      # [n_classes + 1]; the last one has no label
+    cdef float64_t n_missing            # labelled ones
+    cdef intp_t n_seen                  # ROWS with a value
+
     cdef bint examine(
         self, Leaf* leaf, intp_t depth, float64_t time, float64_t total_weight,
         Split* split,
@@ -55,6 +65,12 @@ cdef class LeafSplitter(Splitter):
     cdef void _count_bins(self, intp_t feature) noexcept nogil
     cdef void _count_moments(self, intp_t feature) noexcept nogil
     cdef void _count_pool(self, intp_t feature) noexcept nogil
+    cdef void _fill_categories(self, intp_t feature) noexcept nogil
+    cdef intp_t _n_codes(self, intp_t feature) noexcept nogil
+    cdef intp_t _walk_values(self, intp_t feature) noexcept nogil
+    cdef intp_t _walk_with_missing(self, intp_t feature) noexcept nogil
+    cdef void _add_missing(self, intp_t size) noexcept nogil
+    cdef intp_t _everything(self) noexcept nogil
     cdef intp_t _walk_every_cut(self) noexcept nogil
     cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil
     cdef float64_t _draw(self, intp_t feature) noexcept nogil

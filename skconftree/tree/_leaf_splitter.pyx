@@ -1,13 +1,14 @@
 """The best test of a growing leaf."""
 
 from libc.math cimport INFINITY
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport Bound
-from skconftree.tree._columns cimport presort
+from skconftree.tree._column_splitter cimport LEFT, NONE, UNLABELLED
+from skconftree.tree._columns cimport missing_left_bit, presort
 from skconftree.tree._criterion cimport Criterion
-from skconftree.tree._histogram cimport bin_of
+from skconftree.tree._histogram cimport bin_of, n_value_bins
 from skconftree.tree._leaf cimport GAUSSIAN, HISTOGRAM, ROWS
 from skconftree.tree._moments cimport Moments, normal_share, range_of_moments
 from skconftree.tree._node cimport NodeScan, mix
@@ -50,7 +51,13 @@ cdef class LeafSplitter(Splitter):
             n_bins * (self.n_classes + 1) * sizeof(float64_t)
         )
         self.edges = <float32_t*> malloc(n_bins * sizeof(float32_t))
-        if self.features == NULL or self.table == NULL or self.edges == NULL:
+        self.missing_counts = <float64_t*> calloc(
+            self.n_classes + 1, sizeof(float64_t)
+        )
+        if (
+            self.features == NULL or self.table == NULL or self.edges == NULL
+            or self.missing_counts == NULL
+        ):
             raise MemoryError()
         for f in range(n_features):
             self.features[f] = <int32_t> f
@@ -58,6 +65,7 @@ cdef class LeafSplitter(Splitter):
     def __dealloc__(self):
         free(self.features)
         free(self.table)
+        free(self.missing_counts)
         free(self.edges)
         free(self.labels)
         free(self.weights)
@@ -178,6 +186,8 @@ cdef class LeafSplitter(Splitter):
         if self.ready == feature:
             return
         self.ready = feature
+        self.n_missing = 0.0
+        memset(self.missing_counts, 0, (self.n_classes + 1) * sizeof(float64_t))
         if not self.tabulated:
             self._sort(feature)
         elif self.leaf.memory == GAUSSIAN:
@@ -188,9 +198,17 @@ cdef class LeafSplitter(Splitter):
             self._count_pool(feature)
 
     cdef void _sort(self, intp_t feature) noexcept nogil:
+        cdef float64_t w
         cdef intp_t i
+        self.n_seen = self.n_rows
         for i in range(self.n_rows):
             self.column[i] = self._value(i, feature)
+            if self.column[i] != self.column[i]:
+                self.n_seen -= 1
+                w = 1.0 if self.row_weight == NULL else self.row_weight[i]
+                self.missing_counts[self.y[i]] += w
+                if self.y[i] < self.n_classes:
+                    self.n_missing += w
         presort(
             self.column, self.n_rows, self.keys, self.keys + self.room, self.order
         )
@@ -201,25 +219,35 @@ cdef class LeafSplitter(Splitter):
         cdef intp_t width = K + self.has_pool
         cdef const float64_t* profile = leaf.profile
         cdef intp_t first, b, c, i
+        cdef float32_t x
+        cdef float64_t w
         self.n_bins = 0
         if leaf.bins.first == NULL:
             return      # its cuts are not set yet
         first = leaf.bins.first[feature]
-        self.n_bins = leaf.bins.first[feature + 1] - first
+        self.n_bins = n_value_bins(&leaf.bins, feature)
         memcpy(self.edges, leaf.bins.edges + first, self.n_bins * sizeof(float32_t))
         memset(self.table, 0, self.n_bins * width * sizeof(float64_t))
         if leaf.memory == ROWS:
             for i in range(self.n_labelled_rows):
-                b = bin_of(self.edges, self.n_bins, self._value(i, feature))
-                self.table[b * width + self.y[i]] += (
-                    1.0 if self.row_weight == NULL else self.row_weight[i]
-                )
+                x = self._value(i, feature)
+                w = 1.0 if self.row_weight == NULL else self.row_weight[i]
+                if x == x:
+                    b = bin_of(self.edges, self.n_bins, x)
+                    self.table[b * width + self.y[i]] += w
+                else:
+                    self.missing_counts[self.y[i]] += w
+                    self.n_missing += w
             return
         if self.policy.separate and leaf.fresh_profile != NULL:
             profile = leaf.fresh_profile
         for b in range(self.n_bins):
             for c in range(K):
                 self.table[b * width + c] = profile[(first + b) * K + c]
+        if leaf.bins.missing:
+            for c in range(K):
+                self.missing_counts[c] = profile[(first + self.n_bins) * K + c]
+                self.n_missing += self.missing_counts[c]
 
     cdef void _count_moments(self, intp_t feature) noexcept nogil:
         # Cuts equally far from each other between the extreme values, and how much
@@ -261,31 +289,46 @@ cdef class LeafSplitter(Splitter):
     cdef void _count_pool(self, intp_t feature) noexcept nogil:
         cdef intp_t width = self.n_classes + 1
         cdef intp_t i, b
+        cdef float32_t x
         if self.pool is None or self.n_bins == 0:
             return
         for i in range(self.leaf.n_pool):
-            b = bin_of(
-                self.edges, self.n_bins, self.pool[self.leaf.pool[i], feature]
-            )
-            self.table[b * width + self.n_classes] += 1.0
+            x = self.pool[self.leaf.pool[i], feature]
+            if x == x:
+                b = bin_of(self.edges, self.n_bins, x)
+                self.table[b * width + self.n_classes] += 1.0
+            else:
+                self.missing_counts[self.n_classes] += 1.0
 
     # -- walks --------------------------------------------------------------------
 
     cdef intp_t walk(self, intp_t feature) noexcept nogil:
-        cdef intp_t n_tests
         self.feature = feature
+        self.missing = NONE
+        if self.nominal:
+            self._fill_categories(feature)
+            return self.walk_categories(feature, self._n_codes(feature))
         self._prepare(feature)
         if self.random_cuts:
             return self._walk_random_cut(feature)
+        if self.n_missing > 0.0:
+            return self._walk_with_missing(feature)
+        if self.missing_counts[self.n_classes] > 0.0:
+            self.missing = UNLABELLED
+        return self._walk_values(feature)
+
+    cdef intp_t _walk_values(self, intp_t feature) noexcept nogil:
+        # The tests of the rows that have a value.
+        cdef intp_t n_tests
         if not self.tabulated:
-            if self.n_labelled_rows == 0:
+            if self.n_labelled_rows == 0 or self.n_seen == 0:
                 return 0
             if self.has_pool:
                 return self.walk_run_with_pool(
-                    self.order, self.n_rows, self.y, self.row_weight, self.column, 1
+                    self.order, self.n_seen, self.y, self.row_weight, self.column, 1
                 )
             return self.walk_run(
-                self.order, self.n_rows, self.y, self.row_weight, self.counts
+                self.order, self.n_seen, self.y, self.row_weight, self.counts
             )
         if self.policy.fixed_cuts:
             n_tests = self._walk_every_cut()
@@ -295,6 +338,90 @@ cdef class LeafSplitter(Splitter):
         if self.has_pool:
             return self.walk_profile_with_pool(self.table, self.n_bins, self.edges)
         return self.walk_profile(self.table, self.n_bins, self.counts)
+
+    cdef intp_t _walk_with_missing(self, intp_t feature) noexcept nogil:
+        # Rows without a value first go right, then alone, then left.
+        cdef intp_t K = self.n_classes
+        cdef float64_t missing_pool = self.missing_counts[K]
+        cdef float64_t n_tests
+        cdef intp_t found, c
+        if self.n - self.n_missing <= 0.0:
+            return 0
+        self.additive = False
+        found = self._walk_values(feature)
+        n_tests = self.n_tests[feature]
+        for c in range(K):
+            self.left[c] = self.counts[c] - self.missing_counts[c]
+        self.n_left[0] = self.n - self.n_missing
+        self.pool_left[0] = self.node.pool - self.n_missing - missing_pool
+        self.position[0] = self._everything()
+        self.take(1)
+        self.missing = LEFT
+        found += 1 + self._walk_values(feature)
+        if self.policy.fixed_cuts:
+            self.n_tests[feature] = 2.0 * n_tests + 1.0
+        return found
+
+    cdef inline intp_t _everything(self) noexcept nogil:
+        # The cut that has every value on its left.
+        return self.n_bins - 1 if self.tabulated else self.n_seen
+
+    cdef void take(self, intp_t size) noexcept nogil:
+        if self.missing != NONE:
+            self._add_missing(size)
+        NodeScan.take(self, size)
+
+    cdef void _add_missing(self, intp_t size) noexcept nogil:
+        # Send the rows without a value to the left outcome of tests without them.
+        cdef intp_t K = self.n_classes
+        cdef const float64_t* counts = self.missing_counts
+        cdef intp_t i, c
+        for i in range(size):
+            if self.missing == UNLABELLED:
+                if self.n_left[i] > self.n - self.n_left[i]:
+                    self.pool_left[i] += counts[K]
+                continue
+            for c in range(K):
+                self.left[i * K + c] += counts[c]
+            self.n_left[i] += self.n_missing
+            self.pool_left[i] += self.n_missing + counts[K]
+            self.position[i] |= missing_left_bit()
+
+    # -- categories ---------------------------------------------------------------
+
+    cdef inline intp_t _n_codes(self, intp_t feature) noexcept nogil:
+        return self.policy.n_codes[feature]
+
+    cdef void _fill_categories(self, intp_t feature) noexcept nogil:
+        # Class weights of each category; the last column has no label.
+        cdef Leaf* leaf = self.leaf
+        cdef intp_t K = self.n_classes
+        cdef intp_t n_codes = self._n_codes(feature)
+        cdef const float64_t* profile = leaf.profile
+        cdef intp_t i, c, code, first
+        memset(self.categories, 0, n_codes * (K + 1) * sizeof(float64_t))
+        if leaf.memory == ROWS:
+            for i in range(self.n_labelled_rows):
+                code = <intp_t> self._value(i, feature)
+                self.categories[code * (K + 1) + self.y[i]] += (
+                    1.0 if self.row_weight == NULL else self.row_weight[i]
+                )
+        else:
+            if self.policy.separate and leaf.fresh_profile != NULL:
+                profile = leaf.fresh_profile
+            first = leaf.bins.first[feature]
+            for code in range(min(n_codes, leaf.bins.first[feature + 1] - first)):
+                for c in range(K):
+                    self.categories[code * (K + 1) + c] = profile[
+                        (first + code) * K + c
+                    ]
+        if self.pool is not None:
+            for i in range(leaf.n_pool):
+                code = <intp_t> self.pool[leaf.pool[i], feature]
+                if 0 <= code < n_codes:
+                    self.categories[code * (K + 1) + K] += 1.0
+
+    # -- special walks ------------------------------------------------------------
 
     cdef intp_t _walk_every_cut(self) noexcept nogil:
         cdef intp_t K = self.n_classes
@@ -323,20 +450,16 @@ cdef class LeafSplitter(Splitter):
     cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil:
         # One test: between the extreme values of rows, among the cuts of a table.
         cdef intp_t K = self.n_classes
-        cdef intp_t low = 0
-        cdef intp_t high, cut, c
+        cdef intp_t cut, c
         self.additive = False
         if not self.tabulated:
             cut = 0
-            if self.n_rows > 0:
-                low = self.order[0] >> 1
-                high = self.order[self.n_rows - 1] >> 1
-                if self.column[low] < self.column[high]:
-                    while cut < self.n_rows and self.column[self.order[cut] >> 1] <= (
-                        self._drawn_threshold()
-                    ):
-                        cut += 1
-            if cut == 0:
+            if self.n_seen > 1 and self.order[0] >> 1 != self.order[self.n_seen - 1] >> 1:
+                while cut < self.n_seen and self.column[self.order[cut] >> 1] <= (
+                    self._drawn_threshold()
+                ):
+                    cut += 1
+            if cut == 0 or cut == self.n_seen:
                 return 0
         else:
             if self.n_bins < 2:
@@ -356,7 +479,7 @@ cdef class LeafSplitter(Splitter):
 
     cdef float64_t _drawn_threshold(self) noexcept nogil:
         cdef float64_t low = self.column[self.order[0] >> 1]
-        cdef float64_t high = self.column[self.order[self.n_rows - 1] >> 1]
+        cdef float64_t high = self.column[self.order[self.n_seen - 1] >> 1]
         cdef float64_t threshold = low + self._draw(self.ready) * (high - low)
         return low if threshold >= high else threshold
 
@@ -365,38 +488,57 @@ cdef class LeafSplitter(Splitter):
     cdef void count_children(self, intp_t feature, intp_t cut) noexcept nogil:
         cdef intp_t K = self.n_classes
         cdef intp_t width = K + self.has_pool
-        cdef intp_t i, b, c, row, side
+        cdef intp_t boundary = cut & (missing_left_bit() - 1)
+        cdef float64_t* children = self.children
+        cdef intp_t i, b, c, row
         cdef float64_t w
+        cdef float64_t n_left = 0.0
+        if self.n_categories != NULL and self.n_categories[feature] > 0:
+            self._fill_categories(feature)
+            self.divide_categories(feature, cut, self._n_codes(feature))
+            return
         self._prepare(feature)
-        memset(self.children, 0, 2 * K * sizeof(float64_t))
+        self.n_outcomes = 2
+        memset(children, 0, 2 * K * sizeof(float64_t))
         self.child_pool[0] = 0.0
-        self.child_pool[1] = 0.0
         if self.tabulated:
-            for b in range(self.n_bins):
-                side = b > cut
+            for b in range(boundary + 1):
                 for c in range(width):
-                    w = self.table[b * width + c]
-                    self.child_pool[side] += w
+                    self.child_pool[0] += self.table[b * width + c]
                     if c < K:
-                        self.children[side * K + c] += w
+                        children[c] += self.table[b * width + c]
         else:
-            for i in range(self.n_rows):
+            for i in range(boundary):
                 row = self.order[i] >> 1
-                side = i >= cut
                 w = 1.0 if self.row_weight == NULL else self.row_weight[row]
-                self.child_pool[side] += w
+                self.child_pool[0] += w
                 if self.y[row] < K:
-                    self.children[side * K + self.y[row]] += w
+                    children[self.y[row]] += w
+        self.missing_seen = self.n_missing > 0.0
+        self.missing_left = cut & missing_left_bit() != 0
+        for c in range(K):
+            n_left += children[c]
+        if not self.missing_seen:
+            self.missing_left = n_left > self.n - n_left
+        if self.missing_left:
+            for c in range(K):
+                children[c] += self.missing_counts[c]
+            for c in range(K + 1):
+                self.child_pool[0] += self.missing_counts[c]
+        for c in range(K):
+            children[K + c] = max(self.counts[c] - children[c], 0.0)
         if self.by_volume:
             self.child_pool[0] = self.left_volume(feature, cut)
-            self.child_pool[1] = self.node.pool - self.child_pool[0]
+        self.child_pool[1] = self.node.pool - self.child_pool[0]
 
     cdef float64_t threshold(self, intp_t feature, intp_t cut) noexcept nogil:
-        cdef intp_t below = cut - 1
-        cdef intp_t above = cut
+        cdef intp_t below = (cut & (missing_left_bit() - 1)) - 1
+        cdef intp_t above = below + 1
         self._prepare(feature)
+        if self.n_missing > 0.0 and cut == self._everything():
+            return INFINITY     # is there a value?
         if self.tabulated:
-            return self.edges[cut]
+            return self.edges[above]
         if self.random_cuts:
             return self._drawn_threshold()
         while self.y[self.order[below] >> 1] == self.n_classes:

@@ -7,9 +7,11 @@ from libc.math cimport isfinite
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
-from skconftree.tree._histogram cimport Bins, allocate_bins
+from skconftree.tree._histogram cimport (
+    NOMINAL, Bins, allocate_bins, n_value_bins, room_for,
+)
 from skconftree.tree._leaf cimport (
-    GAUSSIAN, HISTOGRAM, ROWS, Memory, new_leaf, release_leaf, reserve_rows,
+    GAUSSIAN, HISTOGRAM, ROWS, Memory, forget, new_leaf, release_leaf, reserve_rows,
 )
 from skconftree.tree._moments cimport (
     Moments, allocate_moments, open_block, release_moments,
@@ -19,7 +21,7 @@ from skconftree.utils._typedefs cimport (
 )
 
 cdef enum:
-    N_INTEGERS = 11
+    N_INTEGERS = 12
     N_NUMBERS = 6
     N_MODELS = 3
 
@@ -86,7 +88,7 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     cdef int64_t[N_INTEGERS] integers = [
         leaf.memory, leaf.attempt, leaf.n_rows, leaf.n_inherited, leaf.weight != NULL,
         n_bins, leaf.profile != NULL, leaf.fresh_profile != NULL, leaf.span != NULL,
-        leaf.n_pool, leaf.box != NULL,
+        leaf.n_pool, leaf.box != NULL, leaf.bins.missing,
     ]
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
@@ -104,7 +106,7 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
         writer.put(leaf.bins.edges, n_bins * sizeof(float32_t))
         writer.put(leaf.bins.low, d * sizeof(float32_t))
         writer.put(leaf.bins.high, d * sizeof(float32_t))
-        writer.put(leaf.bins.discrete, d)
+        writer.put(leaf.bins.kind, d)
     if leaf.profile != NULL:
         writer.put(leaf.profile, n_bins * K * sizeof(float64_t))
     if leaf.fresh_profile != NULL:
@@ -141,6 +143,7 @@ cdef Leaf* read_leaf(
     cdef Leaf* leaf = new_leaf(policy, node)
     if leaf == NULL:
         raise MemoryError()
+    forget(leaf, policy)
     try:
         _fill_leaf(reader, policy, n_pool, leaf)
     except BaseException:
@@ -154,7 +157,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     cdef intp_t K = policy.n_classes
     cdef int64_t[N_INTEGERS] integers
     cdef float64_t[N_NUMBERS] numbers
-    cdef intp_t n_rows, n_bins, i
+    cdef intp_t n_rows, n_bins, i, j, f
     reader.take(&integers[0], sizeof(integers))
     reader.take(&numbers[0], sizeof(numbers))
     reader.take(leaf.fresh, 2 * K * sizeof(float64_t))
@@ -173,14 +176,17 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     n_rows = integers[2]
     n_bins = integers[5]
     _require(0 <= integers[3] <= n_rows and (n_rows == 0 or leaf.memory == ROWS))
-    _require(n_rows <= reader.data.shape[0] and 0 <= n_bins <= d * policy.max_bins)
     _require(n_rows <= reader.data.shape[0] // <intp_t> (d * sizeof(float32_t)))
+    _require(0 <= n_bins <= reader.data.shape[0])
     if n_rows > 0 and not reserve_rows(leaf, policy, n_rows):
         raise MemoryError()
     reader.take(leaf.x, n_rows * d * sizeof(float32_t))
     reader.take(leaf.y, n_rows * sizeof(label_t))
     for i in range(n_rows):
         _require(leaf.y[i] < K)
+        for j in range(policy.n_nominal):
+            f = policy.nominal[j]
+            _require(0.0 <= leaf.x[i * d + f] < policy.n_codes[f])
     if integers[4]:
         leaf.weight = <float64_t*> malloc(max(leaf.room, 1) * sizeof(float64_t))
         if leaf.weight == NULL:
@@ -191,10 +197,10 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     leaf.n_inherited = integers[3]
 
     if n_bins > 0:
-        _read_bins(reader, d, n_bins, &leaf.bins)
-    _require((leaf.memory == HISTOGRAM) == (integers[6] != 0))
-    _require(leaf.memory == HISTOGRAM or not integers[7])
-    _require(leaf.memory != HISTOGRAM or n_bins > 0)
+        _read_bins(reader, d, n_bins, integers[11] != 0, &leaf.bins)
+    _require(leaf.memory != HISTOGRAM or integers[6])
+    _require(n_bins > 0 or not (integers[6] or integers[7]))
+    _require(integers[6] or not integers[7])
     if integers[6]:
         leaf.profile = <float64_t*> reader.take_new(n_bins * K * sizeof(float64_t))
         _require_finite(leaf.profile, n_bins * K)
@@ -219,23 +225,28 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     _check_leaf(leaf, policy)
 
 
-cdef _read_bins(StateReader reader, intp_t d, intp_t n_bins, Bins* bins):
+cdef _read_bins(
+    StateReader reader, intp_t d, intp_t n_bins, bint missing, Bins* bins
+):
     # Every feature has at least one bin, the last one without end.
-    cdef intp_t f, b
+    cdef intp_t f, b, last
     if not allocate_bins(bins, d, n_bins):
         raise MemoryError()
     reader.take(bins.first, d * sizeof(int32_t))
     reader.take(bins.edges, n_bins * sizeof(float32_t))
     reader.take(bins.low, d * sizeof(float32_t))
     reader.take(bins.high, d * sizeof(float32_t))
-    reader.take(bins.discrete, d)
+    reader.take(bins.kind, d)
+    bins.missing = missing
     _require(bins.first[0] == 0)
     for f in range(d):
-        _require(bins.first[f] < bins.first[f + 1] <= n_bins)
+        _require(bins.first[f] < bins.first[f + 1] <= n_bins and bins.kind[f] <= NOMINAL)
     for f in range(d):
-        for b in range(bins.first[f] + 1, bins.first[f + 1]):
+        last = bins.first[f] + n_value_bins(bins, f) - 1
+        _require(last >= bins.first[f])
+        for b in range(bins.first[f] + 1, last + 1):
             _require(bins.edges[b - 1] < bins.edges[b])
-        _require(bins.edges[bins.first[f + 1] - 1] > 3.5e38)
+        _require(bins.edges[last] > 3.5e38 or bins.kind[f] == NOMINAL)
         _require(isfinite(bins.low[f]) and isfinite(bins.high[f]))
 
 
@@ -285,8 +296,8 @@ cdef _check_leaf(const Leaf* leaf, const Policy* policy):
         _check_rows(leaf, K)
     if leaf.bins.first != NULL:
         for f in range(d):
-            _require(leaf.bins.first[f + 1] - leaf.bins.first[f] <= policy.max_bins)
-    if leaf.memory == HISTOGRAM:
+            _check_bins(&leaf.bins, f, policy)
+    if leaf.profile != NULL:
         _check_profile(&leaf.bins, leaf.profile, leaf.held, d, K)
         if leaf.fresh_profile != NULL:
             _check_profile(&leaf.bins, leaf.fresh_profile, leaf.fresh, d, K)
@@ -322,11 +333,20 @@ cdef _check_rows(const Leaf* leaf, intp_t K):
         _require(leaf.fresh[i] == sums[0, i] and leaf.held[i] == sums[1, i])
 
 
+cdef _check_bins(const Bins* bins, intp_t f, const Policy* policy):
+    cdef intp_t n_codes = -1
+    cdef intp_t n = n_value_bins(bins, f)
+    if policy.n_codes != NULL:
+        n_codes = policy.n_codes[f]
+    _require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
+    _require(n <= (room_for(n_codes) if n_codes >= 0 else policy.max_bins))
+
+
 cdef _check_profile(
     const Bins* bins, const float64_t* profile, const float64_t* counts, intp_t d,
     intp_t K,
 ):
-    # Every feature knows every row.
+    # No feature knows more rows than there are.
     cdef float64_t total
     cdef intp_t f, b, c
     for f in range(d):
@@ -335,4 +355,4 @@ cdef _check_profile(
             for b in range(bins.first[f], bins.first[f + 1]):
                 _require(profile[b * K + c] >= 0.0)
                 total += profile[b * K + c]
-            _require(abs(total - counts[c]) <= 1e-6 * (1.0 + counts[c]))
+            _require(total - counts[c] <= 1e-6 * (1.0 + counts[c]))

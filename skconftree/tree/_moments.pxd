@@ -32,6 +32,9 @@ cdef bint add_to_moments(
 cdef intp_t moments_bytes(
     const Moments* moments, intp_t n_features, intp_t n_classes
 ) noexcept nogil
+cdef bint takes_two_values(
+    const float64_t* block, float64_t n, intp_t n_features, intp_t feature
+) noexcept nogil
 cdef float64_t normal_share(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold,

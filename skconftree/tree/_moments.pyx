@@ -6,6 +6,7 @@ from libc.string cimport memcpy
 
 cdef float64_t SQRT_2 = 1.4142135623730951
 cdef float64_t SQRT_2PI = 2.5066282746310002
+cdef float64_t EQUAL = 1e-9     # relative rounding of a sum of squares
 
 
 cdef bint allocate_moments(Moments* moments, intp_t n_classes) noexcept nogil:
@@ -82,33 +83,51 @@ cdef void _add_to_block(
     cdef float64_t* low = mean + LOW * n_features
     cdef float64_t* high = mean + HIGH * n_features
     cdef float64_t rate = weight / n
+    cdef float64_t rest = weight * (1.0 - rate)
     cdef float64_t value, gap
     cdef intp_t f
     for f in range(n_features):
         value = x[f]
         gap = value - mean[f]
+        gap = gap if gap == gap else 0.0    # missing: as if it were the mean
         mean[f] += rate * gap
-        squares[f] += weight * (gap * (value - mean[f]))
+        squares[f] += rest * (gap * gap)
         low[f] = value if value < low[f] else low[f]
         high[f] = value if value > high[f] else high[f]
+
+
+cdef bint takes_two_values(
+    const float64_t* block, float64_t n, intp_t n_features, intp_t feature
+) noexcept nogil:
+    # Whether all values are the lowest or the highest: no other variance within this
+    # range and with this mean is as large.
+    cdef float64_t mean = block[feature]
+    cdef float64_t largest = mean - block[LOW * n_features + feature]
+    largest *= n * (block[HIGH * n_features + feature] - mean)
+    return block[SQUARES * n_features + feature] >= (1.0 - EQUAL) * largest
 
 
 cdef float64_t normal_share(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold,
 ) noexcept nogil:
-    # Share of class c with a value of at most the threshold: a normal distribution
-    # within the range seen.
-    cdef const float64_t* block = moments.blocks[c] + feature
+    # Share of class c with a value of at most the threshold: exact for two values,
+    # else a normal distribution within the range seen.
+    cdef const float64_t* block = moments.blocks[c]
+    cdef float64_t mean = block[feature]
+    cdef float64_t low = block[LOW * n_features + feature]
+    cdef float64_t high = block[HIGH * n_features + feature]
     cdef float64_t deviation
-    if threshold < block[LOW * n_features]:
+    if threshold < low:
         return 0.0
-    if threshold >= block[HIGH * n_features]:
+    if threshold >= high:
         return 1.0
-    deviation = sqrt(block[SQUARES * n_features] / moments.n[c])
+    if takes_two_values(block, moments.n[c], n_features, feature):
+        return (high - mean) / (high - low)
+    deviation = sqrt(block[SQUARES * n_features + feature] / moments.n[c])
     if not deviation > 0.0:
-        return 1.0 if threshold >= block[<intp_t> MEAN] else 0.0
-    return 0.5 + 0.5 * erf((threshold - block[<intp_t> MEAN]) / (SQRT_2 * deviation))
+        return 1.0 if threshold >= mean else 0.0
+    return 0.5 + 0.5 * erf((threshold - mean) / (SQRT_2 * deviation))
 
 
 cdef bint range_of_moments(
@@ -129,7 +148,8 @@ cdef bint half_of_moments(
     float64_t threshold, intp_t side, const float64_t* scale, Moments* child,
 ) noexcept nogil:
     # What a child takes over: of class c the share scale[c], spread as in the
-    # parent; the tested feature as a normal distribution cut at the threshold.
+    # parent; the tested feature, if it is none of -1, as a normal distribution cut at
+    # the threshold.
     cdef intp_t d = n_features
     cdef const float64_t* source
     cdef float64_t* block
@@ -148,6 +168,8 @@ cdef bint half_of_moments(
         child.n[c] = parent.n[c] * scale[c]
         for f in range(d):
             block[SQUARES * d + f] *= scale[c]
+        if feature < 0:
+            continue
         variance = source[SQUARES * d + feature] / parent.n[c]
         _truncate(
             &block[MEAN * d + feature], &variance, &block[LOW * d + feature],

@@ -4,14 +4,14 @@ import warnings
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import validate_data
 
 from .._compat import InvalidParameterError, _fit_context, check_row_weights
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
+from ._features import is_finite, read_more, read_rows, read_table
 from ._grower import Grower
 from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
 from ._tree import Tree
@@ -52,12 +52,17 @@ def make_grower(tree, recipe, state=None):
             kernel.score.reserve(TABLES)
         if hasattr(kernel, "tie_threshold"):
             kernel.tie_threshold = recipe["tie_threshold"]
+    options = recipe["options"]
+    if options["nominal"]:
+        is_nominal = np.zeros(tree.n_features, dtype=np.int32)
+        is_nominal[options["nominal"]] = 1
+        options = {**options, "n_categories": is_nominal}
     grower = Grower(
         tree,
         criterion,
         kernel,
         recipe,
-        recipe["options"],
+        options,
         recipe["class_weight"],
         recipe["X_pool"],
         recipe["box"],
@@ -121,6 +126,9 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
     seed = 0  # the state of a tree without randomness does not depend on one
     if estimator.splitter == "random" or max_features < n_features:
         seed = check_random_state(estimator.random_state).randint(2**31 - 1)
+    nominal = []
+    if estimator.is_categorical_ is not None:
+        nominal = np.flatnonzero(estimator.is_categorical_).tolist()
     no_limit = np.iinfo(np.int32).max
     options = {
         # of the splitter
@@ -137,8 +145,9 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         "max_features": max_features,
         "random_cuts": estimator.splitter == "random",
         "seed": seed,
+        "nominal": nominal,
         "n_categories": None,
-        "multiway": False,
+        "multiway": bool(nominal) and estimator._splits_multiway(bound),
         # of the leaves
         "gaussian": memory == "gaussian",
         "row_limit": row_limit,
@@ -185,8 +194,10 @@ class OnlineGrowth:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the order of their arrival; converted to float32.
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows in the order of their arrival; numeric columns are converted to
+            float32. Which columns are nominal is settled by the first call; new
+            categories may come later.
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
@@ -273,16 +284,13 @@ class OnlineGrowth:
                     "classes must be given on the first call to partial_fit: all "
                     "classes that may occur in the stream."
                 )
-            if getattr(self, "_features", None) is not None:
-                raise ValueError(
-                    "partial_fit does not take nominal columns, and fit found some: "
-                    f"{np.flatnonzero(self.is_categorical_).tolist()}."
-                )
-            X, y = validate_data(self, X, y, reset=first, dtype=np.float32, order="C")
+            X, y, finite = self._read(X, y, first)
             if first:
                 self._set_classes(classes)
-            elif classes is not None and not np.array_equal(
-                self.classes_, unique_labels(classes)
+            elif (
+                classes is not None
+                and not np.array_equal(self.classes_, classes)
+                and not np.array_equal(self.classes_, unique_labels(classes))
             ):
                 raise ValueError(
                     f"classes={classes!r} differs from the classes of the first call, "
@@ -295,9 +303,7 @@ class OnlineGrowth:
                     raise ValueError(
                         "X_pool can be given to the first call of partial_fit only."
                     )
-                X_pool = validate_data(
-                    self, X_pool, reset=False, dtype=np.float32, order="C"
-                )
+                X_pool, _ = read_rows(self, X_pool, self._features)
             if not hasattr(self, "_grower"):
                 self._start_growing(X_pool, first)
         out = None
@@ -305,10 +311,29 @@ class OnlineGrowth:
             out = np.empty(len(X), dtype=np.intp)
             foretold.append(out)
         try:
-            self._grower.learn(X, labels, weight, out)
+            if self._features is not None:
+                self._grower.reserve_codes(int(self._features.n_categories.max()))
+            self._grower.learn(X, labels, weight, out, finite)
         finally:
             self.tree_ = self._grower.tree
             self.n_rows_seen_ = self._rows_before + self._grower.n_rows_seen
+
+    def _read(self, X, y, first):
+        # Numbers, codes of categories in the order of the rows, and labels.
+        if first:
+            X, y, self._features = read_table(
+                self,
+                X,
+                y,
+                categorical_features=self.categorical_features,
+                in_order=True,
+            )
+            self.is_categorical_ = None
+            if self._features is not None:
+                self.is_categorical_ = self._features.is_categorical
+            return X, y, is_finite(X, self)
+        X, y, self._features, finite = read_more(self, X, y, self._features)
+        return X, y, finite
 
     def _set_classes(self, classes):
         self.classes_ = unique_labels(classes)
@@ -395,12 +420,6 @@ class OnlineGrowth:
             self._grower = make_grower(self.tree_, recipe)
             self._grower.open_leaves()
             self._grower.remember(X, y.astype(np.uint16), weight)
-
-    def _foretell(self, rows, finite):
-        # Class shares by what the leaves remember.
-        if not finite:
-            assert_all_finite(rows, estimator_name=type(self).__name__, input_name="X")
-        return self._grower.predict_proba(rows)
 
     def _predicts_by_bayes(self):
         return hasattr(self, "_grower") and self._grower.predicts_by_bayes

@@ -161,20 +161,26 @@ def _unsupported(tree, stops):
     ----------
     tree : Tree
     stops : callable
-        Of tables of shape (n, 2, n_classes) and the depths of their nodes; True
-        where the node becomes a leaf.
+        Of tables of shape (n, n_outcomes, n_classes) and the depths of their nodes;
+        True where the node becomes a leaf.
     """
     counts = _proportionate_counts(tree)
-    left, parent, depth = tree.children_left, tree.parent, tree.depth
+    parent, depth, n_children = tree.parent, tree.depth, tree.n_children
+    first = np.zeros(tree.node_count, dtype=np.intp)
+    first[parent[:0:-1]] = np.arange(tree.node_count - 1, 0, -1)
     keep_as_leaf = np.zeros(tree.node_count, dtype=bool)
-    internal = left >= 0
+    internal = n_children > 0
     n_internal_children = np.bincount(
         parent[1:][internal[1:]], minlength=tree.node_count
     )
     nodes = np.flatnonzero(internal & (n_internal_children == 0))
     while len(nodes):
-        tables = np.stack([counts[left[nodes]], counts[left[nodes] + 1]], axis=1)
-        nodes = nodes[stops(tables, depth[nodes])]
+        stopped = []
+        for r in np.unique(n_children[nodes]):
+            same = nodes[n_children[nodes] == r]
+            tables = counts[first[same][:, np.newaxis] + np.arange(r)]
+            stopped.append(same[stops(tables, depth[same])])
+        nodes = np.concatenate(stopped)
         keep_as_leaf[nodes] = True
         nodes = parent[nodes[nodes > 0]]
         np.subtract.at(n_internal_children, nodes, 1)

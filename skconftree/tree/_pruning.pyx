@@ -6,7 +6,7 @@ from libc.math cimport expm1, fmax, log, sqrt
 from scipy.special.cython_special cimport ndtri
 
 from skconftree.tree._criterion cimport Criterion
-from skconftree.tree._tree cimport Node, Tree
+from skconftree.tree._tree cimport Tree
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint8_t
 
 # A leaf as good as its subtree on paper must not lose by rounding.
@@ -39,14 +39,16 @@ def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
     cdef uint8_t[::1] leaf = keep_as_leaf.view(np.uint8)
     cdef float64_t[::1] best = least
     cdef float64_t below
-    cdef intp_t node, left
+    cdef intp_t node, left, child
     with nogil:
         # children have larger ids than their parent
         for node in range(tree.node_count - 1, -1, -1):
             if tree.nodes[node].feature < 0:
                 continue
             left = tree.nodes[node].left
-            below = best[left] + best[left + 1]
+            below = best[left]
+            for child in range(left + 1, left + tree.branching[node].n_children):
+                below += best[child]
             if cost[node] <= below * (1.0 + ROUNDING):
                 leaf[node] = True
             else:
@@ -129,6 +131,11 @@ cdef class SubtreeRaising:
     cdef uint8_t[::1] changed       # since the node was last looked at
     cdef float64_t[:, ::1] counts   # of the tree
     cdef float64_t[:, ::1] more     # counts of rows that try another branch
+    # Rows raised into a branch may have a category it does not know; they stay at
+    # the node, are its last ones, and count as a leaf that predicts as the node does.
+    cdef float64_t[:, ::1] stopped
+    cdef intp_t[::1] spare          # rows on their way
+    cdef intp_t[::1] place          # [n_outcomes + 1] where the next row of a child goes
     cdef uint8_t[::1] is_reached
     cdef intp_t[::1] reached        # leaves with `more`
     cdef float64_t[::1] seen        # scratch, [n_classes]
@@ -156,6 +163,9 @@ cdef class SubtreeRaising:
         self.is_reached = np.zeros(n_nodes, dtype=np.uint8)
         self.reached = np.zeros(n_nodes, dtype=np.intp)
         self.seen = np.zeros(tree.n_classes)
+        self.stopped = np.zeros((n_nodes, tree.n_classes))
+        self.spare = np.zeros(n_rows, dtype=np.intp)
+        self.place = np.zeros(tree.n_children.max() + 2, dtype=np.intp)
         self.stack = np.zeros(n_nodes + 1, dtype=np.intp)
         self.inner_stack = np.zeros(n_nodes + 1, dtype=np.intp)
 
@@ -193,7 +203,7 @@ cdef class SubtreeRaising:
 
     cdef void _collapse(self) noexcept nogil:
         # Before anything else: tests that make no fewer errors in training.
-        cdef intp_t node, left, c
+        cdef intp_t node, c
         cdef float64_t own, count, largest
         for node in range(self.tree.node_count - 1, -1, -1):
             own = 0.0
@@ -205,15 +215,41 @@ cdef class SubtreeRaising:
             own -= largest
             self.errors[node] = own
             if not self.leaf[node]:
-                left = self.tree.nodes[node].left
-                self.errors[node] = self.errors[left] + self.errors[left + 1]
+                self.errors[node] = self._errors_below(node)
                 if self.errors[node] >= own - COLLAPSE:
                     self.leaf[node] = True
+
+    cdef float64_t _errors_below(self, intp_t node) noexcept nogil:
+        cdef intp_t left = self.tree.nodes[node].left
+        cdef float64_t errors = self.errors[left]
+        cdef intp_t child
+        for child in range(left + 1, left + self.tree.branching[node].n_children):
+            errors += self.errors[child]
+        return errors
+
+    cdef float64_t _errors_of_stopped(
+        self, intp_t node, bint with_more
+    ) noexcept nogil:
+        # Of the rows that stay at an internal node, which predict as it does.
+        cdef float64_t n = 0.0
+        cdef float64_t right = 0.0
+        cdef float64_t largest = -1.0
+        cdef float64_t count
+        cdef intp_t c
+        for c in range(self.tree.n_classes):
+            count = self.stopped[node, c]
+            if with_more:
+                count += self.more[node, c]
+            n += count
+            if self.counts[node, c] * self.class_weight[c] > largest:
+                largest = self.counts[node, c] * self.class_weight[c]
+                right = count
+        return upper_errors(n, n - right, self.log_cf, self.z) if n > 0.0 else 0.0
 
     cdef void _prune(self) noexcept nogil:
         # On the stack ~node asks for the children of a node, node for itself.
         cdef intp_t size = 1
-        cdef intp_t node, left
+        cdef intp_t node, left, child
         self.stack[0] = ~0
         while size > 0:
             size -= 1
@@ -228,9 +264,10 @@ cdef class SubtreeRaising:
                     continue
                 left = self.tree.nodes[node].left
                 self.stack[size] = node
-                self.stack[size + 1] = ~left
-                self.stack[size + 2] = ~(left + 1)
-                size += 3
+                size += 1
+                for child in range(left, left + self.tree.branching[node].n_children):
+                    self.stack[size] = ~child
+                    size += 1
             elif self._raises(node):
                 self.stack[size] = ~node
                 size += 1
@@ -240,21 +277,24 @@ cdef class SubtreeRaising:
         # place and the node is to be looked at again.
         cdef intp_t left = self.tree.nodes[node].left
         cdef intp_t larger = left
-        cdef float64_t as_tree = self.errors[left] + self.errors[left + 1]
         cdef float64_t as_leaf = self._as_leaf(node, False)
+        cdef float64_t as_tree = self._errors_below(node)
         cdef float64_t as_branch
-        cdef float64_t n_left = 0.0
-        cdef float64_t n_right = 0.0
-        cdef intp_t c
-        for c in range(self.tree.n_classes):
-            n_left += self.counts[left, c]
-            n_right += self.counts[left + 1, c]
-        if n_right > n_left:
-            larger = left + 1
+        cdef float64_t most = -1.0
+        cdef float64_t n
+        cdef intp_t child, c
+        as_tree += self._errors_of_stopped(node, False)
+        for child in range(left, left + self.tree.branching[node].n_children):
+            n = 0.0
+            for c in range(self.tree.n_classes):
+                n += self.counts[child, c]
+            if n > most:
+                most = n
+                larger = child
         if self.leaf[larger]:
             as_branch = as_leaf
         else:
-            as_branch = self._as_branch(larger, 2 * left + 1 - larger)
+            as_branch = self._as_branch(node, larger)
         if as_leaf <= as_tree + SLACK and as_leaf <= as_branch + SLACK:
             self.leaf[node] = True
             self.errors[node] = as_leaf
@@ -264,23 +304,29 @@ cdef class SubtreeRaising:
             return False
         # The branch is no leaf: that was as good as a leaf above.
         self.tree.nodes[node] = self.tree.nodes[larger]
+        self.tree.branching[node] = self.tree.branching[larger]
         self.tree.evidence[node] = self.tree.evidence[larger]
         self._distribute(node, recount=True)
         self.changed[node] = True
         return True
 
-    cdef float64_t _as_branch(self, intp_t branch, intp_t other) noexcept nogil:
-        # Errors expected of a branch that gets the rows of the other one too.
+    cdef float64_t _as_branch(self, intp_t parent, intp_t branch) noexcept nogil:
+        # Errors expected of a branch that gets the other rows of its parent too.
         cdef float64_t total = self.errors[branch]
         cdef intp_t n_reached = 0
-        cdef intp_t i, row, node, c
-        cdef const Node* test
-        for i in range(self.start[other], self.end[other]):
+        cdef intp_t i, row, node, last, c
+        i = self.start[parent]
+        while i < self.end[parent]:
+            if i == self.start[branch]:
+                i = self.end[branch]
+                continue
             row = self.rows[i]
+            i += 1
             node = branch
-            while not self.leaf[node]:
-                test = &self.tree.nodes[node]
-                node = test.left + (self.X[row, test.feature] > test.threshold)
+            last = -1
+            while node != last and not self.leaf[node]:
+                last = node
+                node = self.tree.child(node, &self.X[row, 0])
             if not self.is_reached[node]:
                 self.is_reached[node] = True
                 self.reached[n_reached] = node
@@ -288,7 +334,11 @@ cdef class SubtreeRaising:
             self.more[node, self.y[row]] += self.weight[row]
         for i in range(n_reached):
             node = self.reached[i]
-            total += self._as_leaf(node, True) - self.errors[node]
+            if self.leaf[node]:
+                total += self._as_leaf(node, True) - self.errors[node]
+            else:
+                total += self._errors_of_stopped(node, True)
+                total -= self._errors_of_stopped(node, False)
             self.is_reached[node] = False
             for c in range(self.tree.n_classes):
                 self.more[node, c] = 0.0
@@ -297,8 +347,7 @@ cdef class SubtreeRaising:
     cdef void _distribute(self, intp_t root, bint recount) noexcept nogil:
         # Give every node below the root its rows.
         cdef intp_t size = 1
-        cdef intp_t node, left, low, high, row
-        cdef const Node* test
+        cdef intp_t node, left, child
         self.inner_stack[0] = root
         while size > 0:
             size -= 1
@@ -307,25 +356,63 @@ cdef class SubtreeRaising:
                 self._recount(node)
             if self.leaf[node]:
                 continue
-            test = &self.tree.nodes[node]
-            low = self.start[node]
-            high = self.end[node]
-            while low < high:
-                row = self.rows[low]
-                if self.X[row, test.feature] > test.threshold:
-                    high -= 1
-                    self.rows[low] = self.rows[high]
-                    self.rows[high] = row
-                else:
-                    low += 1
-            left = test.left
-            self.start[left] = self.start[node]
-            self.end[left] = low
-            self.start[left + 1] = low
-            self.end[left + 1] = self.end[node]
-            self.inner_stack[size] = left
-            self.inner_stack[size + 1] = left + 1
-            size += 2
+            left = self.tree.nodes[node].left
+            if self.tree.branching[node].first >= 0:
+                self._divide_by_category(node)
+            else:
+                self._divide_by_number(node)
+            for child in range(left, left + self.tree.branching[node].n_children):
+                self.inner_stack[size] = child
+                size += 1
+
+    cdef void _divide_by_number(self, intp_t node) noexcept nogil:
+        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t low = self.start[node]
+        cdef intp_t high = self.end[node]
+        cdef intp_t row
+        while low < high:
+            row = self.rows[low]
+            if self.tree.child(node, &self.X[row, 0]) > left:
+                high -= 1
+                self.rows[low] = self.rows[high]
+                self.rows[high] = row
+            else:
+                low += 1
+        self.start[left] = self.start[node]
+        self.end[left] = low
+        self.start[left + 1] = low
+        self.end[left + 1] = self.end[node]
+
+    cdef void _divide_by_category(self, intp_t node) noexcept nogil:
+        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t r = self.tree.branching[node].n_children
+        cdef intp_t start = self.start[node]
+        cdef intp_t end = self.end[node]
+        cdef intp_t i, z, child, row, c
+        for z in range(r + 2):
+            self.place[z] = 0
+        for c in range(self.tree.n_classes):
+            self.stopped[node, c] = 0.0
+        for i in range(start, end):
+            child = self.tree.child(node, &self.X[self.rows[i], 0])
+            z = r if child == node else child - left
+            self.place[z + 1] += 1
+        for z in range(r):
+            self.place[z + 1] += self.place[z]
+            self.start[left + z] = start + self.place[z]
+            self.end[left + z] = start + self.place[z + 1]
+        for i in range(start, end):
+            row = self.rows[i]
+            child = self.tree.child(node, &self.X[row, 0])
+            z = r
+            if child == node:
+                self.stopped[node, self.y[row]] += self.weight[row]
+            else:
+                z = child - left
+            self.spare[start + self.place[z]] = row
+            self.place[z] += 1
+        for i in range(start, end):
+            self.rows[i] = self.spare[i]
 
     cdef void _recount(self, intp_t node) noexcept nogil:
         cdef intp_t i, c

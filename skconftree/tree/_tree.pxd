@@ -31,7 +31,8 @@ cdef struct Branching:  # without padding, whose bytes would show in pickles
     int32_t first           # of the node's ordinals; -1 unless the test is nominal
     int32_t n_codes         # how many there are
     int32_t n_children      # 0 at a leaf
-    int16_t missing_left    # where a numeric test sends missing values
+    int16_t missing_left    # where a numeric test sends missing values; the child
+                            # with which categories not known grow on otherwise
     int16_t missing_seen    # learnt from rows with missing values
 
 
@@ -73,6 +74,7 @@ cdef class Tree:
         intp_t n_children, const SplitEvidence* evidence,
     ) noexcept nogil
     cdef void _clear_branching(self, intp_t node) noexcept nogil
+    cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil
     cdef void send_missing(self, intp_t node, bint left, bint seen) noexcept nogil
     cdef intp_t child(
         self, intp_t node, const float32_t* row

@@ -1,11 +1,11 @@
 """A look at every value of a table for NaN and infinity."""
 
-from libc.string cimport memcpy
+from libc.math cimport isfinite, isinf, isnan
 
-from skconftree.utils._typedefs cimport int32_t, intp_t
+from skconftree.utils._typedefs cimport intp_t
 
 cdef enum:
-    INFINITY_BITS = 0x7F800000      # of a float32 without its sign; NaN has more
+    LANES = 16
 
 
 cpdef int finiteness(const float32_t[:, ::1] X):
@@ -21,26 +21,38 @@ cpdef int finiteness(const float32_t[:, ::1] X):
         0 if all values are finite, 2 if any is infinite, else 1.
     """
     cdef intp_t n = X.shape[0] * X.shape[1]
+    cdef int found = FINITE
     cdef const float32_t* x
-    cdef int32_t largest = 0
-    cdef int32_t bits
     cdef intp_t i
     if n == 0:
         return FINITE
     x = &X[0, 0]
     with nogil:
-        # integers, as their maximum is one vector instruction
-        for i in range(n):
-            memcpy(&bits, x + i, 4)
-            bits &= 0x7FFFFFFF
-            largest = bits if bits > largest else largest
-        if largest > INFINITY_BITS:
-            largest = 0
+        if not isfinite(_sum(x, n)):
             for i in range(n):
-                memcpy(&bits, x + i, 4)
-                bits &= 0x7FFFFFFF
-                if bits == INFINITY_BITS:
-                    largest = bits
+                if isinf(x[i]):
+                    found = INFINITE
                     break
-            return INFINITE if largest == INFINITY_BITS else MISSING
-    return INFINITE if largest == INFINITY_BITS else FINITE
+                elif isnan(x[i]):
+                    found = MISSING
+    return found
+
+
+cdef float32_t _sum(const float32_t* x, intp_t n) noexcept nogil:
+    # Finite only if all values are. Independent partial sums become vectors.
+    cdef float32_t parts[LANES]
+    cdef float32_t total = 0.0
+    cdef intp_t i = 0
+    cdef intp_t lane
+    for lane in range(LANES):
+        parts[lane] = 0.0
+    while i + LANES <= n:
+        for lane in range(LANES):
+            parts[lane] += x[i + lane]
+        i += LANES
+    while i < n:
+        total += x[i]
+        i += 1
+    for lane in range(LANES):
+        total += parts[lane]
+    return total

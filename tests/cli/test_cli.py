@@ -102,11 +102,39 @@ def test_reads_compressed_tables_and_other_delimiters(table, tmp_path, capsys):
     assert "200 rows, 2 columns, 2 classes" in capsys.readouterr().out
 
 
+def test_texts_and_holes(table, tmp_path, capsys):
+    """The kind of fur and a mark that may be missing decide the class."""
+    rng = np.random.default_rng(0)
+    fur = rng.choice(["smooth", "rough", "none", "?"], 300)
+    mark = rng.choice(["", "NA", "1.5", "3"], 300)
+    cat = (np.isin(fur, ["rough", "?"]) ^ (mark == "3")) ^ (rng.random(300) < 0.03)
+    path = tmp_path / "furs.csv"
+    rows = zip(fur, mark, np.where(cat, "cat", "dog"), strict=True)
+    path.write_text("\n".join(["fur,mark,kind", *map(",".join, rows)]))
+    report = tmp_path / "report.json"
+    argv = ["fit", str(path), "--target", "kind", "--folds", "3", "--json", str(report)]
+    assert main(argv) == 0
+    out = capsys.readouterr().out
+    assert "nominal columns: 1" in out
+    assert "fur in {none, smooth}" in out
+    assert "fur in {rough, missing}" in out
+    found = json.loads(report.read_text())
+    for figures in found["cross_validation"].values():
+        assert np.mean(figures["accuracy"]) > 0.9
+    tests = [node for node in found["tree"]["nodes"] if "feature" in node]
+    (first, *_) = [node for node in tests if node["feature"] == "fur"]
+    assert sorted(map(sorted, (map(str, one) for one in first["categories"]))) == [
+        ["None", "rough"],
+        ["none", "smooth"],
+    ]
+    numeric = [node for node in tests if node["feature"] == "mark"]
+    assert all(node["threshold"] is None or node["threshold"] < 3 for node in numeric)
+    assert any("missing" in node for node in numeric)
+
+
 @pytest.mark.parametrize(
     ("line", "text", "words"),
     [
-        (2, "1.5,heavy,tall", "column 'height' is not numeric: row 2 has 'tall'"),
-        (2, "?,heavy,1", "column 'weight' misses a value in row 2"),
         (2, "inf,heavy,1", "column 'weight' is not finite: row 2 has 'inf'"),
         (2, "1,,1", "target column 'kind' misses a value in row 2"),
         (2, "1,heavy", "line 3: 2 fields where the header has 3"),
