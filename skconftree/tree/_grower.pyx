@@ -186,19 +186,21 @@ cdef class Grower:
 
     def _open_boxes(self):
         cdef intp_t d = self.policy.n_features
-        cdef intp_t node, f, side
+        cdef intp_t node, above
         cdef float64_t[:, :, ::1] boxes = np.empty((self.tree.node_count, d, 2))
         cdef Leaf* leaf
         boxes[0] = self.splitter.root_box
         for node in range(self.tree.node_count):
-            if self.tree.nodes[node].feature >= 0:
-                for side in range(2):
-                    f = self.tree.nodes[node].left + side
-                    boxes[f] = boxes[node]
+            if node > 0:
+                above = self.tree.parent[node]
+                boxes[node] = boxes[above]
+                if isfinite(self.tree.nodes[above].threshold):
                     _cut_box(
-                        &boxes[f, 0, 0], self.tree.nodes[node].feature,
-                        self.tree.nodes[node].threshold, side,
+                        &boxes[node, 0, 0], self.tree.nodes[above].feature,
+                        self.tree.nodes[above].threshold,
+                        node - self.tree.nodes[above].left,
                     )
+            if self.tree.nodes[node].feature >= 0:
                 continue
             leaf = self.leaves[node]
             leaf.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
@@ -801,6 +803,19 @@ cdef class Grower:
             ),
         )
 
+    def _are_codes(self, n_codes):
+        # Whether these are numbers of categories of the nominal features.
+        if self.policy.n_codes == NULL:
+            return n_codes is None
+        return (
+            isinstance(n_codes, tuple) and len(n_codes) == self.policy.n_features
+            and all(
+                isinstance(n, int) and n < 32768
+                and (n >= 0 if self.policy.n_codes[f] >= 0 else n == -1)
+                for f, n in enumerate(n_codes)
+            )
+        )
+
     def __setstate__(self, state):
         cdef StateReader reader
         cdef Leaf* leaf
@@ -821,6 +836,7 @@ cdef class Grower:
             and isinstance(leaves, bytes)
             and (state[7] is None or isinstance(state[7], DDMKernel))
             and (state[8] is None or isinstance(state[8], Grower))
+            and self._are_codes(state[10])
         ):
             raise ValueError("The state of this growing tree is damaged.")
         if self.splitter.pool is not None:
