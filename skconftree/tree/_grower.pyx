@@ -314,6 +314,9 @@ cdef class Grower:
         if weight == 0.0:
             return 0    # as if it were absent
         self._meet(x)
+        if self.stopped_at >= 0:
+            with gil:
+                self._admit(x)
         if self.policy.n_nominal > 0:
             if not make_room(leaf, &self.policy, x):
                 with gil:
@@ -352,9 +355,21 @@ cdef class Grower:
                 if x[f] != x[f]:
                     self.policy.missing = True
 
+    cdef int _admit(self, const float32_t* x) except -1:
+        # Where a category was not known it is now: the row goes that way.
+        cdef intp_t node = 0
+        cdef intp_t to
+        while self.tree.nodes[node].feature >= 0:
+            to = self.tree.child(node, x)
+            if to == node:
+                self.tree.admit(node, <intp_t> x[self.tree.nodes[node].feature])
+                to = self.tree.child(node, x)
+            node = to
+        return 0
+
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil:
-        # The leaf of a row. A category that is not known at a node goes on with its
-        # larger child; the first such node is noted.
+        # The leaf of a row. A category that is not known at a node goes on with the
+        # child that was the largest; the first such node is noted.
         cdef intp_t node = 0
         cdef intp_t to
         self.stopped_at = -1
