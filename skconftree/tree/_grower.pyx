@@ -95,6 +95,14 @@ cdef class Grower:
         self.min_leaf = options["min_samples_leaf"]
         self.min_seen_fraction = options["min_weight_fraction_leaf"]
         self.max_bytes = options["max_bytes"]
+        if detector is not None and self.max_bytes >= 0:
+            self.max_bytes //= 2        # the other half is for the second tree
+        self.node_bytes = tree.n_bytes // tree.node_count + sizeof(Leaf*)
+        self.bare_bytes = sizeof(Leaf) + 2 * K * sizeof(float64_t)
+        if options["by_volume"]:
+            self.bare_bytes += 2 * d * sizeof(float64_t)
+        if pool is not None:
+            self.pool_bytes = pool.shape[0] * sizeof(int32_t)
 
         self._reserve_outcomes(2)
         self.below = <float64_t*> calloc(K, sizeof(float64_t))
@@ -148,6 +156,13 @@ cdef class Grower:
             self._open_pool()
         if self.splitter.by_volume:
             self._open_boxes()
+        self.full = self._is_full()
+        if self.max_bytes >= 0 and self._least_bytes() > self.max_bytes:
+            raise ValueError(
+                f"max_bytes={self.recipe['options']['max_bytes']} is too small: the "
+                f"tree takes {self._least_bytes()} bytes before its first row"
+                f"{', and a second one is needed' if self.detector else ''}."
+            )
 
     def _open_pool(self):
         # Rows without label, each in its leaf.
@@ -531,6 +546,7 @@ cdef class Grower:
         release_leaf(leaf, &self.policy)
         self.leaves[node] = NULL
         self.n_leaves += r - 1
+        self.full = self._is_full()
         return 0
 
     cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil:
@@ -685,7 +701,10 @@ cdef class Grower:
         # An empty tree of the same kind, which watches nothing.
         tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
         tree.plant()
-        grower = self.make(tree, {**self.recipe, "drift": None})
+        options = {**self.recipe["options"], "max_bytes": self.max_bytes}
+        grower = self.make(
+            tree, {**self.recipe, "options": options, "drift": None}
+        )
         grower.open_leaves()
         return grower
 
@@ -698,6 +717,7 @@ cdef class Grower:
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
         self.splitter.whole = other.splitter.whole
+        self.full = other.full
         self.tree.stale = True
         return 0
 
@@ -712,21 +732,41 @@ cdef class Grower:
     @property
     def n_bytes(self):
         """Bytes of the tree and of what its leaves remember."""
+        cdef intp_t total = self._own_bytes()
+        if self.background is not None:
+            total += self.background.n_bytes
+        return total
+
+    def _own_bytes(self):
         cdef intp_t total = self.tree.n_bytes + self.tree.node_count * sizeof(Leaf*)
         cdef intp_t node
         for node in range(self.tree.node_count):
             if self.leaves[node] != NULL:
                 total += leaf_bytes(self.leaves[node], &self.policy)
-        if self.background is not None:
-            total += self.background.n_bytes
         return total
 
+    def _least_bytes(self):
+        # What is left if every leaf forgets.
+        return (
+            self.tree.node_count * self.node_bytes + self.n_leaves * self.bare_bytes
+            + self.pool_bytes
+        )
+
+    cdef bint _is_full(self) noexcept nogil:
+        # Whether two more leaves that remember nothing would be too many. Splits
+        # stay, so that this must hold before the next one, not at the boundary.
+        return self.max_bytes >= 0 and self.max_bytes < (
+            (self.tree.node_count + 2) * self.node_bytes
+            + (self.n_leaves + 1) * self.bare_bytes + self.pool_bytes
+        )
+
     def _limit_memory(self):
-        # Leaves with the fewest errors to save forget first. Once the tree alone
-        # leaves no room for the memories of two more leaves, it stops growing.
-        cdef intp_t total = self.n_bytes
+        # Leaves with the fewest errors to save forget first.
+        cdef intp_t total
         cdef intp_t i, node
-        self.full = False
+        if self.background is not None:
+            self.background._limit_memory()
+        total = self._own_bytes()
         if total <= self.max_bytes:
             return
         counts = self.tree.counts_of_leaves()
@@ -740,7 +780,6 @@ cdef class Grower:
             total += leaf_bytes(self.leaves[node], &self.policy)
             if total <= self.max_bytes:
                 break
-        self.full = total > self.max_bytes
 
     # -- state --------------------------------------------------------------------
 
