@@ -72,10 +72,10 @@ class _Reader:
 
 
 def _read_leaf(reader, node, d, K):
-    integers = reader.take(np.int64, 11).tolist()
+    integers = reader.take(np.int64, 12).tolist()
     numbers = reader.take(np.float64, 6)
     memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
-    profile, fresh_profile, span, n_pool, box = integers[6:]
+    profile, fresh_profile, span, n_pool, box, _ = integers[6:]
     leaf = Leaf(
         node=node,
         memory=memory,

@@ -274,6 +274,14 @@ def bayes_scores(leaf, x, K):
                 if not pooled > 0:
                     continue  # says nothing
                 n, block = leaf.moments[c]
+                low, high = together[2:, f]
+                mean = together[0, f]
+                if together[1, f] >= (1 - 1e-9) * total * (mean - low) * (
+                    high - mean
+                ) and x[f] in (low, high):
+                    share = (n * abs(x[f] - block[0, f]) / (high - low) + 0.5) / (n + 1)
+                    score += np.log(1 - share)  # two values
+                    continue
                 variance = (block[1, f] + pooled) / (n + 1)
                 score += stats.norm.logpdf(x[f], block[0, f], np.sqrt(variance))
         scores[c] = score
