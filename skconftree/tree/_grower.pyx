@@ -98,7 +98,7 @@ cdef class Grower:
         if detector is not None and self.max_bytes >= 0:
             self.max_bytes //= 2        # the other half is for the second tree
         self.node_bytes = tree.n_bytes // tree.node_count + sizeof(Leaf*)
-        self.bare_bytes = sizeof(Leaf) + 2 * K * sizeof(float64_t)
+        self.bare_bytes = sizeof(Leaf) + 3 * K * sizeof(float64_t)
         if options["by_volume"]:
             self.bare_bytes += 2 * d * sizeof(float64_t)
         if pool is not None:

@@ -23,7 +23,7 @@ from skconftree.utils._typedefs cimport (
 cdef enum:
     N_INTEGERS = 12
     N_NUMBERS = 7
-    N_MODELS = 3
+    N_MODELS = 4
 
 
 cdef class StateWriter:
@@ -284,7 +284,7 @@ cdef _check_leaf(const Leaf* leaf, const Policy* policy):
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef intp_t i, f
-    for i in range(2 * K):
+    for i in range(3 * K):
         _require(leaf.fresh[i] >= 0.0)
     for i in range(K):
         _require(not leaf.held[i] > 0.0 or _has_model(&leaf.moments, i, K))
