@@ -22,7 +22,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     N_INTEGERS = 12
-    N_NUMBERS = 6
+    N_NUMBERS = 7
     N_MODELS = 3
 
 
@@ -92,11 +92,11 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     ]
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
-        leaf.hits[2],
+        leaf.hits[2], leaf.hits[3],
     ]
     writer.put(&integers[0], sizeof(integers))
     writer.put(&numbers[0], sizeof(numbers))
-    writer.put(leaf.fresh, 2 * K * sizeof(float64_t))
+    writer.put(leaf.fresh, 3 * K * sizeof(float64_t))
     writer.put(leaf.x, leaf.n_rows * d * sizeof(float32_t))
     writer.put(leaf.y, leaf.n_rows * sizeof(label_t))
     if leaf.weight != NULL:
@@ -160,9 +160,9 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     cdef intp_t n_rows, n_bins, i, j, f
     reader.take(&integers[0], sizeof(integers))
     reader.take(&numbers[0], sizeof(numbers))
-    reader.take(leaf.fresh, 2 * K * sizeof(float64_t))
+    reader.take(leaf.fresh, 3 * K * sizeof(float64_t))
     _require_finite(&numbers[0], N_NUMBERS)
-    _require_finite(leaf.fresh, 2 * K)
+    _require_finite(leaf.fresh, 3 * K)
     _require(0 <= integers[0] <= GAUSSIAN and integers[1] >= 0)
     leaf.memory = <Memory> integers[0]
     leaf.attempt = integers[1]
@@ -172,6 +172,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     leaf.hits[0] = numbers[3]
     leaf.hits[1] = numbers[4]
     leaf.hits[2] = numbers[5]
+    leaf.hits[3] = numbers[6]
 
     n_rows = integers[2]
     n_bins = integers[5]

@@ -24,6 +24,7 @@ class Leaf:
     hits: np.ndarray
     fresh: np.ndarray
     held: np.ndarray
+    recent: np.ndarray
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None
@@ -82,7 +83,7 @@ class _Reader:
 
 def _read_leaf(reader, node, d, K):
     integers = reader.take(np.int64, 12).tolist()
-    numbers = reader.take(np.float64, 6)
+    numbers = reader.take(np.float64, 7)
     memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
     profile, fresh_profile, span, n_pool, box, missing = integers[6:]
     leaf = Leaf(
@@ -96,6 +97,7 @@ def _read_leaf(reader, node, d, K):
         hits=numbers[3:],
         fresh=reader.take(np.float64, K),
         held=reader.take(np.float64, K),
+        recent=reader.take(np.float64, K),
         X=reader.take(np.float32, n_rows, d),
         y=reader.take(np.uint16, n_rows),
         weight=reader.take(np.float64, n_rows) if weighted else None,
