@@ -1,4 +1,4 @@
-"""How good are the sets of categories that the tree finds without trying all?
+"""Measure how good the sets of categories are that the tree finds without trying all.
 
 Up to ten categories present at a node the tree tries every set, unless one ordering is
 known to hold the best. Beyond, it tries the prefixes of some orderings. Here random

@@ -17,7 +17,7 @@ from .._compat import (
     _fit_context,
 )
 from ..bounds._base import BaseBound
-from ..bounds._registry import resolve_bound
+from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
@@ -700,9 +700,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
-        try:
-            bound = resolve_bound(self.bound, self.delta)
-        except ValueError:
-            return tags  # fit will say what is wrong
-        tags.classifier_tags.poor_score = bound is not None and bound.cautious
+        # validate_data asks for tags at each call: no copy of the bound for them
+        bound = BOUNDS.get(self.bound) if isinstance(self.bound, str) else self.bound
+        tags.classifier_tags.poor_score = getattr(bound, "cautious", False)
         return tags

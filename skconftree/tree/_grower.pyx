@@ -21,6 +21,7 @@ from skconftree.tree._leaf_state cimport (
 
 cdef enum:
     BOUNDARY = 1024     # rows
+    MOST_CODES = 65536  # categories of a feature
 
 STATE_VERSION = 1
 
@@ -313,6 +314,9 @@ cdef class Grower:
         if weight == 0.0:
             return 0    # as if it were absent
         self._meet(x)
+        if self.stopped_at >= 0:
+            with gil:
+                self._admit(x)
         if self.policy.n_nominal > 0:
             if not make_room(leaf, &self.policy, x):
                 with gil:
@@ -351,9 +355,21 @@ cdef class Grower:
                 if x[f] != x[f]:
                     self.policy.missing = True
 
+    cdef int _admit(self, const float32_t* x) except -1:
+        # Where a category was not known it is now: the row goes that way.
+        cdef intp_t node = 0
+        cdef intp_t to
+        while self.tree.nodes[node].feature >= 0:
+            to = self.tree.child(node, x)
+            if to == node:
+                self.tree.admit(node, <intp_t> x[self.tree.nodes[node].feature])
+                to = self.tree.child(node, x)
+            node = to
+        return 0
+
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil:
-        # The leaf of a row. A category that is not known at a node goes on with its
-        # larger child; the first such node is noted.
+        # The leaf of a row. A category that is not known at a node goes on with the
+        # child that was the largest; the first such node is noted.
         cdef intp_t node = 0
         cdef intp_t to
         self.stopped_at = -1
@@ -634,6 +650,17 @@ cdef class Grower:
         if self.policy.n_codes != NULL:
             self.splitter.reserve_categories(n_codes + 1)
 
+    def _take_codes(self, n_codes):
+        # Of a state: how many categories of each feature have been met.
+        n_codes = np.array(n_codes, dtype=np.int32)
+        numeric = np.asarray(self._n_codes) < 0
+        if n_codes.shape != numeric.shape or not np.array_equal(n_codes < 0, numeric) or (
+            n_codes.max() > MOST_CODES
+        ):
+            raise ValueError("The state of this growing tree is damaged.")
+        np.asarray(self._n_codes)[:] = n_codes
+        self.reserve_codes(n_codes.max())
+
     cdef int _reserve_outcomes(self, intp_t r) except -1:
         cdef void* larger
         if r <= self.outcome_room:
@@ -831,8 +858,7 @@ cdef class Grower:
             n_pool = self.splitter.pool.shape[0]
         self.policy.missing = bool(state[9])
         if self.policy.n_codes != NULL:
-            np.asarray(self._n_codes)[:] = state[10]
-            self.reserve_codes(max(state[10]))
+            self._take_codes(state[10])
         self._reserve(self.tree.node_count)
         reader = StateReader(leaves)
         for node in range(self.tree.node_count):
