@@ -52,8 +52,13 @@ cdef class Forecaster:
 
     cdef void locate(self, const Leaf* leaf, const float32_t* x) noexcept nogil:
         # Find the bins of a row; the first thing to do with it.
+        cdef intp_t i, f
         if leaf.profile != NULL:
             find_bins(&leaf.bins, x, self.policy.n_features, self.places)
+            for i in range(self.policy.n_nominal):
+                f = self.policy.nominal[i]
+                if x[f] >= self.policy.n_codes[f]:
+                    self.places[f] = -1     # there may be room, but it was never met
 
     cdef intp_t foretell(
         self, Tree tree, const Leaf* leaf, const float32_t* x

@@ -11,7 +11,7 @@ from .._compat import InvalidParameterError, _fit_context, check_row_weights
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
-from ._features import is_finite, read_more, read_rows, read_table
+from ._features import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._grower import Grower
 from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
 from ._tree import Tree
@@ -284,6 +284,7 @@ class OnlineGrowth:
                     "classes must be given on the first call to partial_fit: all "
                     "classes that may occur in the stream."
                 )
+            given, known = X, getattr(self, "_features", None)
             X, y, finite = self._read(X, y, first)
             if first:
                 self._set_classes(classes)
@@ -303,7 +304,12 @@ class OnlineGrowth:
                     raise ValueError(
                         "X_pool can be given to the first call of partial_fit only."
                     )
-                X_pool, _ = read_rows(self, X_pool, self._features)
+                if self._features is None:
+                    X_pool, _ = read_rows(self, X_pool, None)
+                else:
+                    X, X_pool, self._features = read_with_pool(
+                        self, given, X_pool, self._features, known
+                    )
             if not hasattr(self, "_grower"):
                 self._start_growing(X_pool, first)
         out = None
