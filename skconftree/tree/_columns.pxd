@@ -40,7 +40,7 @@ cdef struct Column:
     uint8_t* codes          # [n_rows] in node order; NULL if SORTED or wide
     label_t* wide           # [n_rows] the same on two bytes, or NULL
     float32_t* levels       # [n_levels] ascending; NULL if nominal
-    const float32_t* values # of row i at i * stride; NULL if CODED and X is sparse
+    const float32_t* values     # row i at i * stride; NULL if CODED and X is sparse
     float32_t* own_values   # the same if SORTED and X is sparse, else NULL
     intp_t n_levels
     uint32_t* order         # [n_rows] entries, sorted within each node; NULL if CODED

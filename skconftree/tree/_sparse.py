@@ -1,4 +1,4 @@
-"""Sparse tables: checked, and made dense a block of rows at a time, never as a whole."""
+"""Sparse tables: checked, and made dense a block of rows at a time."""
 
 import numpy as np
 from scipy import sparse

@@ -150,7 +150,9 @@ def test_partial_fit(name, leaf_memory):
     dense = ConfidenceTreeClassifier(name, **options)
     tree = ConfidenceTreeClassifier(name, **options)
     expected = dense.partial_fit_predict(X, Y, [0, 1], weight)
-    got = tree.partial_fit_predict(sp.csr_matrix(X[:500]), Y[:500], [0, 1], weight[:500])
+    got = tree.partial_fit_predict(
+        sp.csr_matrix(X[:500]), Y[:500], [0, 1], weight[:500]
+    )
     assert_array_equal(got, expected[:500])
     tree.partial_fit(sp.csc_array(X[500:]), Y[500:], sample_weight=weight[500:])
     assert pickle.dumps(tree) == pickle.dumps(dense)
@@ -163,7 +165,9 @@ def test_partial_fit_after_fit(leaf_prediction, name):
     """The rows kept are those of the table, and evidence as before."""
     options = {"leaf_prediction": leaf_prediction, "leaf_memory": "rows"}
     dense = ConfidenceTreeClassifier(name, **options).fit(X[:400], Y[:400])
-    tree = ConfidenceTreeClassifier(name, **options).fit(sp.csc_matrix(X[:400]), Y[:400])
+    tree = ConfidenceTreeClassifier(name, **options).fit(
+        sp.csc_matrix(X[:400]), Y[:400]
+    )
     for model, rows in ((dense, X[400:]), (tree, sp.csr_array(X[400:]))):
         model.partial_fit(rows, Y[400:])
     assert pickle.dumps(tree) == pickle.dumps(dense)
@@ -266,7 +270,7 @@ def test_mistakes(name):
 
 def test_places_stored_twice_behind_scipys_back():
     """Scipy remembers that there were none."""
-    given = sp.csc_array(np.ones((3, 2)))
+    given = sp.csc_array(np.ones((3, 2), dtype=np.float32))
     assert given.has_canonical_format
     given.indptr[1], given.indices[:] = 5, [0, 0, 1, 1, 2, 2]
     with pytest.raises(ValueError, match="more than once"):
