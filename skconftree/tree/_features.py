@@ -11,10 +11,12 @@ import sys
 from collections import defaultdict
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_X_y
 from sklearn.utils.validation import validate_data
 
 from ..utils._finite import finiteness
+from ._sparse import read_sparse
 
 MAX_CATEGORIES = 4096
 UNKNOWN = -1.0
@@ -30,7 +32,7 @@ def read_table(estimator, X, y, *, reset=True, **options):
     ----------
     estimator : estimator
         Gets `n_features_in_` and `feature_names_in_`.
-    X : array-like or frame of shape (n_rows, n_features)
+    X : array-like, sparse or frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
     reset : bool, default=True
         False compares with what the first call found.
@@ -40,12 +42,20 @@ def read_table(estimator, X, y, *, reset=True, **options):
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
     y : ndarray of shape (n_rows,)
     features : Features or None
         None if no column is nominal.
     """
     nominal = nominal_columns(X, options["categorical_features"])
+    if issparse(X):
+        if nominal is not None:
+            raise ValueError(
+                "categorical_features must be None or 'from_dtype' with sparse X, got "
+                f"{options['categorical_features']!r}: nominal columns need a dense "
+                "table."
+            )
+        return *read_sparse(estimator, X, y, reset=reset), None
     if nominal is None:
         X, y = validate_data(
             estimator,
@@ -75,20 +85,22 @@ def read_more(estimator, X, y, features):
     ----------
     estimator : estimator
         It has seen rows.
-    X : array-like or frame of shape (n_rows, n_features)
+    X : array-like, sparse or frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
     features : Features or None
         What was found so far.
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
     y : ndarray of shape (n_rows,)
     features : Features or None
         With new categories behind the others, in the order of the rows.
     finite : bool
         Whether there is no NaN.
     """
+    if features is None and issparse(X):
+        return *read_sparse(estimator, X, y), None, True
     if features is None:
         rows = _plain_rows(estimator, X, y)
         if rows is None:
@@ -134,16 +146,18 @@ def read_rows(estimator, X, features):
     ----------
     estimator : estimator
         Fitted.
-    X : array-like or frame of shape (n_rows, n_features)
+    X : array-like, sparse or frame of shape (n_rows, n_features)
     features : Features or None
         What `read_table` found.
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
     finite : bool
         Whether there is no NaN.
     """
+    if features is None and issparse(X):
+        return read_sparse(estimator, X), True
     if features is None:
         X = validate_data(
             estimator,
@@ -190,7 +204,9 @@ def read_with_pool(estimator, X, X_pool, features, known):
 
 
 def is_finite(X, estimator):
-    """Whether no value is NaN; infinity is an error."""
+    """Whether no value is NaN; infinity is an error. Sparse X has been checked."""
+    if issparse(X):
+        return True
     found = finiteness(X)
     if found == INFINITE:
         assert_all_finite(

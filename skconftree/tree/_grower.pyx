@@ -214,16 +214,14 @@ cdef class Grower:
     ):
         """Hand the leaves the rows that the tree was fitted to.
 
-        They are held, but no evidence for bounds that count only rows since the
-        creation of a leaf: they have been looked at when the tree was fitted.
+        After the last of them comes `settle`.
 
         Parameters
         ----------
         X, y, weight
             As in `learn`.
         """
-        cdef intp_t K = self.policy.n_classes
-        cdef intp_t i, c, node
+        cdef intp_t i
         cdef float64_t w = 1.0
         cdef Leaf* leaf
         self.finite = False
@@ -241,6 +239,16 @@ cdef class Grower:
                 leaf, &self.policy, &X[i, 0], y[i], w, self.forecaster.places
             ):
                 raise MemoryError("No memory to keep the rows of the leaves.")
+
+    def settle(self):
+        """Hold what is remembered, but not as evidence.
+
+        Bounds that count only rows since the creation of a leaf have looked at these
+        rows when the tree was fitted.
+        """
+        cdef intp_t K = self.policy.n_classes
+        cdef intp_t c, node
+        cdef Leaf* leaf
         for node in range(self.tree.node_count):
             leaf = self.leaves[node]
             if leaf == NULL:

@@ -4,6 +4,7 @@ import warnings
 from numbers import Integral
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
@@ -14,6 +15,7 @@ from ._criterion import CRITERIA
 from ._features import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._grower import Grower
 from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
+from ._sparse import blocks, column_limits
 from ._tree import Tree
 
 MAX_BINS = 32
@@ -109,9 +111,8 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
                 "pool_weight='volume' needs the limits of the features: give X_pool "
                 "to the first call of partial_fit."
             )
-        low = np.min([table.min(axis=0) for table in tables], axis=0)
-        high = np.max([table.max(axis=0) for table in tables], axis=0)
-        box = np.column_stack([low, high]).astype(float)
+        limits = np.stack([column_limits(table) for table in tables])
+        box = np.column_stack([limits[..., 0].min(axis=0), limits[..., 1].max(axis=0)])
     separate = bound is not None and not bound.counts_every_row
     fixed_cuts = bound is not None and bound.fixed_cuts
     memory = estimator.leaf_memory
@@ -194,7 +195,7 @@ class OnlineGrowth:
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse or frame of shape (n_samples, n_features)
             Rows in the order of their arrival; numeric columns are converted to
             float32. Which columns are nominal is settled by the first call; new
             categories may come later.
@@ -206,7 +207,7 @@ class OnlineGrowth:
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. The weight of a row enters at once; a row of weight
             0 is not learnt.
-        X_pool : array-like of shape (n_pool, n_features), default=None
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Rows without label, on the first call only. A bound with a `pool_weight`
             (``"credible"``) weighs a child by all rows that fall into it.
 
@@ -306,6 +307,8 @@ class OnlineGrowth:
                     )
                 if self._features is None:
                     X_pool, _ = read_rows(self, X_pool, None)
+                    if issparse(X_pool):
+                        X_pool = X_pool.toarray(order="C")  # leaves look rows up
                 else:
                     X, X_pool, self._features = read_with_pool(
                         self, given, X_pool, self._features, known
@@ -314,12 +317,19 @@ class OnlineGrowth:
                 self._start_growing(X_pool, first)
         out = None
         if foretold is not None:
-            out = np.empty(len(X), dtype=np.intp)
+            out = np.empty(len(labels), dtype=np.intp)
             foretold.append(out)
         try:
             if self._features is not None:
                 self._grower.reserve_codes(int(self._features.n_categories.max()))
-            self._grower.learn(X, labels, weight, out, finite)
+            for rows, block in blocks(X):
+                self._grower.learn(
+                    block,
+                    labels[rows],
+                    None if weight is None else weight[rows],
+                    None if out is None else out[rows],
+                    finite,
+                )
         finally:
             self.tree_ = self._grower.tree
             self.n_rows_seen_ = self._rows_before + self._grower.n_rows_seen
@@ -431,7 +441,11 @@ class OnlineGrowth:
             self._rows_before = self.n_rows_seen_
             self._grower = make_grower(self.tree_, recipe)
             self._grower.open_leaves()
-            self._grower.remember(X, y.astype(np.uint16), weight)
+            labels = y.astype(np.uint16)
+            for rows, block in blocks(X):
+                part = None if weight is None else weight[rows]
+                self._grower.remember(block, labels[rows], part)
+            self._grower.settle()
 
     def _predicts_by_bayes(self):
         return hasattr(self, "_grower") and self._grower.predicts_by_bayes
