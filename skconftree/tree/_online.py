@@ -338,15 +338,21 @@ class OnlineGrowth:
     def _set_classes(self, classes):
         self.classes_ = unique_labels(classes)
         self.n_classes_ = len(self.classes_)
-        if self.n_classes_ > MAX_CLASSES:
+        if not 1 <= self.n_classes_ <= MAX_CLASSES:
             raise ValueError(
-                f"{self.n_classes_} classes were given; at most {MAX_CLASSES} are "
+                f"{self.n_classes_} classes were given; from 1 to {MAX_CLASSES} are "
                 f"supported."
             )
 
     def _encode(self, y):
         # Class indices of labels, all of which must be known.
-        index = np.searchsorted(self.classes_, y)
+        try:
+            index = np.searchsorted(self.classes_, y)
+        except TypeError as error:
+            raise ValueError(
+                f"y must contain nothing but labels out of {self.classes_!r}, got "
+                f"values that cannot be compared with them: {error}."
+            ) from error
         index[index == self.n_classes_] = 0
         unknown = self.classes_[index] != y
         if np.any(unknown):
