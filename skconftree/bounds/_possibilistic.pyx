@@ -682,7 +682,8 @@ class PossibilisticBound(BaseBound):
         Over which classes a node's entropy and that of its children run: those of
         the training set, or those of the node's own rows. A class without a row
         costs every child a confidence limit, so that with many classes ``"all"``
-        stops early. With two classes both are the same.
+        stops early. With two classes both are the same. In `partial_fit` a young
+        leaf has seen few classes, and ``"present"`` splits it at once.
 
     Attributes
     ----------
