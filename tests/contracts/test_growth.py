@@ -62,7 +62,9 @@ def test_splits_stay_and_ids_are_appended(data):
         assert not len(order) or order[0] == 1 or model.categorical_features
         if model.categorical_features is None:
             assert order.tolist() == list(range(1, tree.node_count, 2))
-        assert (np.diff(after["parent"][1:]) != 0).sum() == max((first != -1).sum() - 1, 0)
+        assert (np.diff(after["parent"][1:]) != 0).sum() == max(
+            (first != -1).sum() - 1, 0
+        )
         before = after
 
 
