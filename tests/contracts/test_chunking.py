@@ -25,7 +25,7 @@ from reference.streams import (
 
 from skconftree import ConfidenceTreeClassifier
 
-few = settings(max_examples=1500, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 
 
 @few

@@ -249,6 +249,18 @@ def test_fit_keeps_rows_only_if_asked(memory, prediction):
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
+def test_leaves_predict_by_majority_after_fit(memory):
+    """Whether or not they keep their rows."""
+    stream = make_stream(4, 500, n_classes=3, kinds=["continuous"] * 2)
+    model = ConfidenceTreeClassifier(leaf_memory=memory).fit(stream.X, stream.y)
+    np.testing.assert_array_equal(
+        model.predict_proba(stream.X), model.tree_.value[model.apply(stream.X)]
+    )
+    genuine = model.to_sklearn()
+    np.testing.assert_array_equal(genuine.predict(stream.X), model.predict(stream.X))
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("bound", ["credible", "gtest", "evalue", "derosa", None])
 def test_partial_fit_goes_on_from_the_fitted_leaves(memory, bound):
     stream = make_stream(2, 900, n_classes=3, kinds=["continuous", "ties"], signal=1.5)
