@@ -448,7 +448,12 @@ class OnlineGrowth:
             self._grower.settle()
 
     def _predicts_by_bayes(self):
-        return hasattr(self, "_grower") and self._grower.predicts_by_bayes
+        # "auto" has nothing to choose by before a row has been foretold
+        return (
+            hasattr(self, "_grower")
+            and self._grower.predicts_by_bayes
+            and (self._grower.n_rows_seen > 0 or self.leaf_prediction != "auto")
+        )
 
     @property
     def n_drifts_(self):

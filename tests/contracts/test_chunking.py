@@ -12,28 +12,26 @@ import joblib
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from reference.streams import (
     MEMORIES,
     PREDICTIONS,
-    cuts_into_chunks,
     grown,
     learn,
     make_stream,
     problems,
+    problems_in_chunks,
     state_of,
 )
 
 from skconftree import ConfidenceTreeClassifier
 
-few = settings(max_examples=1500, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 
 
 @few
-@given(data=st.data())
-def test_chunks_do_not_matter(data):
-    model, stream = data.draw(problems())
-    ends = data.draw(cuts_into_chunks(len(stream)))
+@given(problem=problems_in_chunks())
+def test_chunks_do_not_matter(problem):
+    model, stream, ends = problem
     assert state_of(grown(model, stream, ends)) == state_of(grown(model, stream))
 
 
@@ -46,11 +44,10 @@ def test_rows_one_by_one(problem):
 
 
 @few
-@given(data=st.data())
-def test_foreseeing_and_looking_do_not_matter(data):
+@given(problem=problems_in_chunks())
+def test_foreseeing_and_looking_do_not_matter(problem):
     """Neither predicting before learning nor reading the tree changes it."""
-    model, stream = data.draw(problems())
-    ends = data.draw(cuts_into_chunks(len(stream)))
+    model, stream, ends = problem
     watched = copy.deepcopy(model)
     begin = 0
     for end in ends:
@@ -92,10 +89,10 @@ COPIES = {
 
 @pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data())
-def test_a_copy_goes_on_like_the_original(make_copy, data):
-    model, stream = data.draw(problems(min_rows=2))
-    middle = data.draw(st.integers(1, len(stream) - 1), label="middle")
+@given(problem=problems_in_chunks(min_rows=2))
+def test_a_copy_goes_on_like_the_original(make_copy, problem):
+    model, stream, ends = problem
+    middle = ends[0]
     original = grown(model, stream, [middle])
     duplicate = make_copy(original)
     assert state_of(duplicate) == state_of(original)

@@ -84,3 +84,27 @@ def test_too_small_a_limit_is_an_error(max_bytes):
     with pytest.raises(ValueError, match="'max_bytes' parameter"):
         model.partial_fit(stream.X, stream.y, stream.classes)
     assert not hasattr(model, "tree_")
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_pool", "drift"),
+    [(6000, 0, None), (2, 30_000, None), (1700, 0, "ddm")],
+)
+def test_a_limit_below_an_empty_tree_is_an_error(n_classes, n_pool, drift):
+    """Thousands of classes, or of rows without label, need more than the minimum."""
+    stream = make_stream(0, 100, n_pool=n_pool)
+    arguments = {
+        "X": stream.X,
+        "y": stream.y,
+        "classes": np.arange(n_classes),
+        "X_pool": stream.X_pool,
+    }
+    for limit, enough in ((LIMIT, False), (20 * LIMIT, True)):
+        model = ConfidenceTreeClassifier("credible", max_bytes=limit, drift=drift)
+        if enough:
+            assert model.partial_fit(**arguments).n_bytes_ <= limit
+            continue
+        before = dict(vars(model))
+        with pytest.raises(ValueError, match=f"max_bytes={limit} is too small"):
+            model.partial_fit(**arguments)
+        assert vars(model) == before

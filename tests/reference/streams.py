@@ -56,7 +56,7 @@ def make_column(rng, kind, y, signal):
         return np.rint(rng.normal(size=n) + signal * y / 2)
     if kind == "nominal":
         # rare categories come late or never
-        return np.minimum(rng.geometric(0.3, n) - 1 + (rng.random(n) < 0.5) * y, 9)
+        return np.minimum(rng.geometric(0.4, n) - 1 + (rng.random(n) < 0.5) * y, 5)
     if kind == "holes":
         holes = rng.random(n) < 0.2
         holes[: n // 4] = False
@@ -198,6 +198,13 @@ def cuts_into_chunks(draw, n, max_chunks=6):
         st.lists(st.integers(1, n), max_size=max_chunks - 1, unique=True), label="cuts"
     )
     return sorted({*inner, n})
+
+
+@st.composite
+def problems_in_chunks(draw, **options):
+    """Draw an estimator, a stream it can learn and the ends of its chunks."""
+    model, stream = draw(problems(**options))
+    return model, stream, draw(cuts_into_chunks(len(stream)))
 
 
 def learn(model, stream, ends=None, begin=0, foresee=False):
