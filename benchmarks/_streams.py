@@ -144,12 +144,16 @@ def make_stream(name, n, folder=None):
 def our_tree(X, y, tree, *, chunk=1000, repeats=1):
     """Run one of our trees with `partial_fit_predict`, chunk by chunk.
 
+    The first call names the classes, as a user would.
+
     Parameters
     ----------
     X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
     tree : ConfidenceTreeClassifier
         Parameters of each round's tree.
-    chunk, repeats : int
+    chunk : int or None
+        Rows of a call; None is all.
+    repeats : int
 
     Returns
     -------
@@ -160,12 +164,14 @@ def our_tree(X, y, tree, *, chunk=1000, repeats=1):
     classes = np.arange(y.max() + 1)
 
     def one():
-        model, correct = clone(tree), 0
+        model, correct, named = clone(tree), 0, classes
+        step = len(X) if chunk is None else chunk
         begin = time.process_time()
-        for start in range(0, len(X), chunk):
-            rows, labels = X[start : start + chunk], y[start : start + chunk]
-            foretold = model.partial_fit_predict(rows, labels, classes=classes)
+        for start in range(0, len(X), step):
+            rows, labels = X[start : start + step], y[start : start + step]
+            foretold = model.partial_fit_predict(rows, labels, named)
             correct += np.count_nonzero(foretold == labels)
+            named = None
         seconds = time.process_time() - begin
         return correct / len(X), int(model.get_n_leaves()), seconds
 

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 SHORTEST = 0.05  # seconds; shorter calls are repeated inside one measurement
@@ -74,7 +75,7 @@ sys.path.insert(0, {folder!r})
 import _timing
 import numpy as np
 {setup}
-X, y = np.load({x!r}), np.load({y!r})
+X, y = _timing.load_table({x!r}), np.load({y!r})
 def status(field):
     with open("/proc/self/status") as file:
         return int(re.search(field + r":\\s+(\\d+) kB", file.read()).group(1)) / 1024
@@ -97,7 +98,8 @@ def peak_memory(setup, X, y):
     ----------
     setup : str
         Source text that defines `make()`, which returns an estimator.
-    X, y : ndarray
+    X : ndarray or sparse matrix or array
+    y : ndarray
 
     Returns
     -------
@@ -108,7 +110,11 @@ def peak_memory(setup, X, y):
         return None
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / name) for name in ("X.npy", "y.npy")]
-        np.save(paths[0], X)
+        if scipy.sparse.issparse(X):
+            paths[0] = str(Path(folder) / "X.npz")
+            scipy.sparse.save_npz(paths[0], X, compressed=False)
+        else:
+            np.save(paths[0], X)
         np.save(paths[1], y)
         script = _MEMORY.format(
             folder=str(Path(__file__).parent), setup=setup, x=paths[0], y=paths[1]
@@ -117,6 +123,11 @@ def peak_memory(setup, X, y):
             [sys.executable, "-c", script], capture_output=True, text=True, check=True
         )
     return float(answer.stdout)
+
+
+def load_table(path):
+    """Load what `peak_memory` saved."""
+    return scipy.sparse.load_npz(path) if path.endswith(".npz") else np.load(path)
 
 
 def environment():

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
+MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
 
 
 class UserError(Exception):
@@ -39,6 +40,22 @@ def add_tree_options(command):
     command.add_argument("--delta", type=float, help="the bound's error probability")
     command.add_argument("--criterion", metavar="NAME", help="what a split lowers")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+
+
+def add_nominal_option(command):
+    """Describe which columns are nominal though they look numeric."""
+    command.add_argument(
+        "--nominal",
+        metavar="A,B,...",
+        type=names,
+        default=[],
+        help="columns whose values are categories even if all are numbers",
+    )
+
+
+def names(text):
+    """Split a list of names."""
+    return [one.strip() for one in text.split(",") if one.strip()]
 
 
 def tree_settings(options):

@@ -1,10 +1,7 @@
 """``skconftree fit``: a confidence tree beside CART on a table."""
 
 import argparse
-import csv
-import gzip
 import json
-import math
 import time
 import warnings
 from pathlib import Path
@@ -12,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier, __version__
@@ -22,6 +21,7 @@ from skconftree.tree import export_text
 from ._common import (
     MISSING,
     UserError,
+    add_nominal_option,
     add_tree_options,
     aligned,
     as_json,
@@ -30,7 +30,11 @@ from ._common import (
     tree_settings,
     typed_labels,
 )
+from ._reading import NotNumericError, check_categories, places_of
+from ._streams import open_stream
 
+ROWS_AT_A_TIME = 10_000
+ROWS_A_NOTE = 100_000
 INNER_FOLDS = 5
 MOST_ALPHAS = 25
 
@@ -39,10 +43,11 @@ class Table(NamedTuple):
     """A table with a class to predict."""
 
     name: str
-    X: np.ndarray
+    X: np.ndarray  # of objects if any column is nominal
     y: np.ndarray
     feature_names: list[str]
     class_names: list[str]
+    nominal: list[int]  # places of the columns of text
 
 
 # --- reading -----------------------------------------------------------------
@@ -57,79 +62,39 @@ def bundled_table():
         data.target_names[data.target],
         [str(name) for name in data.feature_names],
         sorted(map(str, data.target_names)),
+        [],
     )
 
 
-def read_table(path, target):
-    """Read a .csv or .csv.gz file whose columns, the target aside, are numbers."""
-    header, rows = _read_csv(path)
-    if target not in header:
-        raise UserError(
-            f"there is no column {target!r} in {path}; its columns are: "
-            + ", ".join(header)
-        )
-    if len(header) == 1:
-        raise UserError(f"{path} has no column besides the target {target!r}")
-    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    y = _labels(columns.pop(target), target)
-    X = np.column_stack([_numbers(name, values) for name, values in columns.items()])
-    return Table(str(path), X, y, list(columns), [str(one) for one in np.unique(y)])
-
-
-def _read_csv(path):
-    opened = gzip.open if str(path).endswith(".gz") else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            file.seek(0)
-            delimiter = max(",;\t", key=first.count)
-            reader = csv.reader(file, delimiter=delimiter)
-            header = [name.strip() for name in next(reader, [])]
-            rows = []
-            for row in reader:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise UserError(
-                        f"{path}, line {reader.line_num}: {len(row)} fields where the "
-                        f"header has {len(header)}"
-                    )
-                rows.append(row)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error, EOFError) as error:
-        raise UserError(f"{path} is not a CSV file in UTF-8: {error}") from error
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise UserError(f"{path} has more than one column named {twice[0]!r}")
-    if not rows:
+def read_table(path, target, named, progress):
+    """Read a table of which a column that holds a text is nominal."""
+    nominal = None
+    while True:
+        with open_stream(path, target) as stream:
+            if nominal is None:
+                nominal = {*stream.look_ahead(), *places_of(named, stream)}
+            stream.nominal = sorted(nominal)
+            pieces = []
+            for piece in stream.pieces(ROWS_AT_A_TIME):
+                pieces.append(piece)
+                if stream.n_rows % ROWS_A_NOTE == 0:
+                    progress(f"{stream.n_rows} rows read")
+        problem = pieces[-1].problem if pieces else None
+        if not isinstance(problem, NotNumericError):
+            break
+        # A text so late that the look at the first rows has missed it: once more.
+        nominal.add(problem.place)
+    if problem is not None:
+        raise problem
+    if not pieces:
         raise UserError(f"{path} has no rows below its header")
-    return header, rows
-
-
-def _numbers(name, values):
-    try:
-        numbers = np.array(values, dtype=np.float64)
-    except ValueError:
-        numbers = None
-    if numbers is not None and np.isfinite(numbers).all():
-        return numbers
-    for row, value in enumerate(values, start=1):
-        if value.strip().lower() in MISSING:
-            raise UserError(
-                f"column {name!r} misses a value in row {row}; missing values are not "
-                "supported yet"
-            )
-        try:
-            finite = math.isfinite(float(value))
-        except ValueError:
-            raise UserError(
-                f"column {name!r} is not numeric: row {row} has {value!r}; text "
-                "columns are not supported yet, so drop or encode it"
-            ) from None
-        if not finite:
-            raise UserError(f"column {name!r} is not finite: row {row} has {value!r}")
-    raise AssertionError(name)
+    y = _labels([label for piece in pieces for label in piece.labels], target)
+    X = np.concatenate([piece.X for piece in pieces])
+    _, problem = check_categories(None, X, 1, stream)
+    if problem is not None:
+        raise problem
+    classes = [str(one) for one in np.unique(y)]
+    return Table(str(path), X, y, stream.features, classes, stream.nominal)
 
 
 def _labels(values, target):
@@ -155,11 +120,29 @@ def pruned_cart(X, y, seed):
     return search.fit(X, y).best_estimator_
 
 
+def encoded_categories(table, train):
+    """Give each category of the training rows a column, as CART needs it."""
+    if not table.nominal:
+        return table.X
+    encoder = make_column_transformer(
+        (
+            OneHotEncoder(
+                handle_unknown="ignore", sparse_output=False, dtype=np.float32
+            ),
+            table.nominal,
+        ),
+        remainder="passthrough",
+        sparse_threshold=0.0,
+    )
+    return encoder.fit(table.X[train]).transform(table.X).astype(np.float32)
+
+
 def compare(table, tree, folds, seed, progress):
     """Cross-validate the confidence tree, CART and pruned CART."""
     cart = DecisionTreeClassifier(random_state=seed)
+    own = "confidence tree"
     models = {
-        "confidence tree": lambda X, y: clone(tree).fit(X, y),
+        own: lambda X, y: clone(tree).fit(X, y),
         "CART": lambda X, y: clone(cart).fit(X, y),
         f"CART pruned by {INNER_FOLDS}-fold CV": lambda X, y: pruned_cart(X, y, seed),
     }
@@ -167,11 +150,13 @@ def compare(table, tree, folds, seed, progress):
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
     for fold, (train, test) in enumerate(splits.split(table.X, table.y), start=1):
         progress(f"fold {fold} of {folds}")
+        encoded = encoded_categories(table, train)
         for name, fit in models.items():
+            X = table.X if name == own else encoded
             start = time.process_time()
-            model = fit(table.X[train], table.y[train])
+            model = fit(X[train], table.y[train])
             found[name]["seconds"].append(time.process_time() - start)
-            right = model.predict(table.X[test]) == table.y[test]
+            right = model.predict(X[test]) == table.y[test]
             found[name]["accuracy"].append(float(right.mean()))
             found[name]["leaves"].append(int(model.get_n_leaves()))
     return found
@@ -209,17 +194,26 @@ def tree_nodes(tree, table):
             "depth": int(arrays.depth[node]),
             "counts": {name: as_json(count) for name, count in counts.items()},
         }
-        if arrays.children_left[node] >= 0:
+        children = arrays.children(node).tolist()
+        if children:
             evidence = arrays.evidence[node]
             described |= {
                 "feature": table.feature_names[arrays.feature[node]],
-                "threshold": float(arrays.threshold[node]),
-                "left": int(arrays.children_left[node]),
-                "right": int(arrays.children_right[node]),
+                "threshold": as_json(arrays.threshold[node]),
+                "children": children,
                 "evidence": {
                     name: as_json(evidence[name]) for name in evidence.dtype.names
                 },
             }
+            branches = arrays.branches(node)
+            if branches is not None:
+                names = tree.categories_[arrays.feature[node]]
+                described["categories"] = [
+                    [names[code] for code in np.flatnonzero(branches == child)]
+                    for child in children
+                ]
+            elif arrays.missing_seen[node]:
+                described["missing"] = children[not arrays.missing_go_to_left[node]]
         nodes.append(described)
     return nodes
 
@@ -229,16 +223,21 @@ def tree_nodes(tree, table):
 
 def run_fit(options):
     """Do the command; return the exit code."""
+    progress = make_progress()
     if options.data is None:
+        if options.nominal:
+            raise UserError("--nominal needs a table to look in")
         if options.target is not None:
-            raise UserError("--target needs a DATA.csv to look in")
+            raise UserError("--target needs a table to look in")
         table = bundled_table()
     elif options.target is None:
         raise UserError(f"say which column of {options.data} to predict: --target")
     else:
-        table = read_table(options.data, options.target)
+        table = read_table(options.data, options.target, options.nominal, progress)
     given = tree_settings(options)
-    tree = ConfidenceTreeClassifier(**given, random_state=options.seed)
+    tree = ConfidenceTreeClassifier(
+        **given, categorical_features=table.nominal or None, random_state=options.seed
+    )
     counts = np.unique(table.y, return_counts=True)[1]
     if len(counts) < 2:
         raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
@@ -251,7 +250,11 @@ def run_fit(options):
         f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
         f"{len(counts)} classes"
     )
-    progress = make_progress()
+    if table.nominal:
+        summary += (
+            f"\nnominal columns: {len(table.nominal)}; CART sees a column for each of "
+            "their categories"
+        )
     if counts.min() < options.folds:
         progress(f"note: a class has {counts.min()} rows only", last=True)
     with warnings.catch_warnings():
@@ -314,10 +317,13 @@ def add_command(commands):
     fit.add_argument(
         "data",
         nargs="?",
-        metavar="DATA.csv",
-        help=".csv or .csv.gz with a header; all columns but the target are numbers",
+        metavar="DATA",
+        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); a column "
+        "that is not all numbers is nominal, and an empty field, ? or NaN is a missing "
+        "value",
     )
     fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    add_nominal_option(fit)
     add_tree_options(fit)
     fit.add_argument(
         "--folds", type=_folds, default=10, metavar="N", help="default: 10"

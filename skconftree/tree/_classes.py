@@ -17,7 +17,7 @@ from .._compat import (
     _fit_context,
 )
 from ..bounds._base import BaseBound
-from ..bounds._registry import resolve_bound
+from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
@@ -33,6 +33,7 @@ from ._inputs import (
 )
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prune import PRUNINGS, prune, resolve_pruning
+from ._sparse import blocks, in_blocks, take_rows
 from ._to_sklearn import to_sklearn
 
 
@@ -149,9 +150,10 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         keep no more than their class counts and stop growing.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict: by their class frequencies (``"majority"``), by naive
-        Bayes over what they remember (``"nb"``), or by whichever has predicted more
-        of their rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after `fit`
-        and ``"nba"`` in `partial_fit`.
+        Bayes over what they remember (``"nb"``), or by whichever of the two, or of
+        the class frequencies of their latest ten rows or so, has predicted more of
+        their late rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after
+        `fit` and ``"nba"`` in `partial_fit`.
     drift : {"ddm"}, DDM object or None, default=None
         What `partial_fit` does when the concept changes. None: a split is never
         removed. A detector watches the errors of the tree; from its warning on a
@@ -339,13 +341,14 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Training rows; numeric columns are converted to float32.
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Training rows; numeric columns are converted to float32. Sparse ones in
+            CSR or CSC format, without NaN.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Frequencies of the rows. Rows of weight 0 are left out.
-        X_pool : array-like of shape (n_pool, n_features), default=None
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Rows without label. A bound with a `pool_weight` (``"credible"``) weighs
             a child by all rows that fall into it, labelled or not; other bounds
             do not use them.
@@ -389,7 +392,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
             )
             if class_weight is not None and not class_weight.all():
                 kept = class_weight[y] > 0.0
-                X, y = np.ascontiguousarray(X[kept]), y[kept]
+                X, y = take_rows(X, kept), y[kept]
                 weight = None if weight is None else weight[kept]
                 if not len(y):
                     raise ValueError(
@@ -477,21 +480,21 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or frame of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples,), intp
         """
         rows, finite = self._rows(X)
-        return self.tree_.apply(rows, finite)
+        return in_blocks(lambda block: self.tree_.apply(block, finite), rows)
 
     def decision_path(self, X):
         """Nodes that each row passes.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -506,7 +509,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -514,15 +517,18 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         """
         rows, finite = self._rows(X)
         if self._predicts_by_bayes():
-            return self._grower.predict_proba(rows, finite)
-        return self.tree_.value.take(self.tree_.apply(rows, finite), axis=0)
+            grower = self._grower
+            return in_blocks(lambda block: grower.predict_proba(block, finite), rows)
+        value = self.tree_.value
+        leaves = in_blocks(lambda block: self.tree_.apply(block, finite), rows)
+        return value.take(leaves, axis=0)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -536,7 +542,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -545,10 +551,12 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         """
         rows, finite = self._rows(X)
         if self._predicts_by_bayes():
-            return self.classes_.take(
-                self._grower.predict_proba(rows, finite).argmax(axis=1)
+            grower = self._grower
+            best = in_blocks(
+                lambda block: grower.predict_proba(block, finite).argmax(axis=1), rows
             )
-        leaves = self.tree_.apply(rows, finite)
+            return self.classes_.take(best)
+        leaves = in_blocks(lambda block: self.tree_.apply(block, finite), rows)
         return self.classes_.take(self.tree_.value.argmax(axis=1).take(leaves))
 
     def predict_proba_interval(self, X, *, confidence_level=0.95):
@@ -561,7 +569,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or frame of shape (n_samples, n_features)
         confidence_level : float, default=0.95
             Posterior probability between the limits, in (0, 1).
 
@@ -605,7 +613,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse or frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -627,7 +635,11 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         ('x2', 'left', True)
         """
         rows, _ = self._rows(X)
-        return explain_rows(self, rows)
+        return [
+            explanation
+            for _, block in blocks(rows)
+            for explanation in explain_rows(self, block)
+        ]
 
     # -- the tree -----------------------------------------------------------------
 
@@ -700,9 +712,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
-        try:
-            bound = resolve_bound(self.bound, self.delta)
-        except ValueError:
-            return tags  # fit will say what is wrong
-        tags.classifier_tags.poor_score = bound is not None and bound.cautious
+        tags.input_tags.sparse = True
+        # validate_data asks for tags at each call: no copy of the bound for them
+        bound = BOUNDS.get(self.bound) if isinstance(self.bound, str) else self.bound
+        tags.classifier_tags.poor_score = getattr(bound, "cautious", False)
         return tags

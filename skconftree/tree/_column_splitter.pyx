@@ -86,7 +86,7 @@ cdef class ColumnSplitter(Splitter):
             if self.has_pool:
                 return self.walk_run_with_pool(
                     column.order + start, n, self.columns.y, weight,
-                    self.columns.x + feature, self.columns.n_features,
+                    column.values, self.columns.stride,
                 )
             return self.walk_run(
                 column.order + start, n, self.columns.y, weight, self.counts
@@ -152,7 +152,7 @@ cdef class ColumnSplitter(Splitter):
         if self.has_pool:
             return self.walk_run_with_pool(
                 column.order + start, self.n_seen, self.columns.y, self.columns.weight,
-                self.columns.x + feature, self.columns.n_features,
+                column.values, self.columns.stride,
             )
         return self.walk_run(
             column.order + start, self.n_seen, self.columns.y, self.columns.weight,

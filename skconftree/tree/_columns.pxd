@@ -24,8 +24,8 @@
 # CODED. A bit above it says that missing values go left as well.
 
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
-    uint64_t,
+    float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, label_t, uint8_t,
+    uint32_t, uint64_t,
 )
 
 cdef enum:
@@ -40,6 +40,8 @@ cdef struct Column:
     uint8_t* codes          # [n_rows] in node order; NULL if SORTED or wide
     label_t* wide           # [n_rows] the same on two bytes, or NULL
     float32_t* levels       # [n_levels] ascending; NULL if nominal
+    const float32_t* values     # row i at i * stride; NULL if CODED and X is sparse
+    float32_t* own_values   # the same if SORTED and X is sparse, else NULL
     intp_t n_levels
     uint32_t* order         # [n_rows] entries, sorted within each node; NULL if CODED
     bint has_missing        # NaN among the values of a numeric feature
@@ -51,7 +53,7 @@ cdef class Columns:
     cdef readonly intp_t n_features
     cdef readonly intp_t n_coded
 
-    cdef const float32_t* x         # [n_rows, n_features], row-major
+    cdef intp_t stride              # from a value of a column to that of the next row
     cdef const label_t* y           # [n_rows] class; n_classes = a row without label
     cdef const float64_t* weight    # [n_rows], or NULL if all are 1
     cdef Column* columns            # [n_features]
@@ -66,12 +68,23 @@ cdef class Columns:
     cdef label_t* branch            # [n_rows] by row: the child, if there are more
     cdef label_t* branches          # [n_rows] the same in node order, scratch
     cdef float64_t* scratch         # [n_rows + 1] right halves on their way
-    cdef object _owners             # keeps x, y and weight alive
+    cdef object _owners             # keeps a dense X, y and weight alive
 
     cdef inline float32_t value(self, intp_t row, intp_t feature) noexcept nogil:
-        return self.x[row * self.n_features + feature]
+        return self.columns[feature].values[row * self.stride]
 
-    cdef bint _arrange(self, const int32_t* n_categories) noexcept nogil
+    cdef bint _allocate(self) noexcept nogil
+    cdef bint _arrange(
+        self, const float32_t* x, const int32_t* n_categories
+    ) noexcept nogil
+    cdef bint _arrange_sparse(
+        self, const int64_t* starts, const int32_t* rows, const float32_t* x
+    ) noexcept nogil
+    cdef bint _start_node_order(self) noexcept nogil
+    cdef bint _add_sparse(
+        self, intp_t feature, const float32_t* x, const int32_t* rows, intp_t n_stored,
+        float32_t* values, void* keys,
+    ) noexcept nogil
     cdef bint _add(
         self, intp_t feature, float32_t* values, void* keys
     ) noexcept nogil

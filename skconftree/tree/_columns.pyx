@@ -1,5 +1,8 @@
 """Rank codes and presorted rows: what a batch node is scanned from."""
 
+import numpy as np
+from scipy.sparse import issparse
+
 cimport cython
 from libc.math cimport isnan
 from libc.stdlib cimport calloc, free, malloc, qsort
@@ -259,7 +262,8 @@ cdef class Columns:
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    X : ndarray, C-contiguous, or csc_array, of shape (n_rows, n_features), float32
+        A sparse one has no NaN and each place once; it is not kept.
     y : ndarray of shape (n_rows,), uint16
         Class of each row; the number of classes marks a row without label.
     weight : ndarray of shape (n_rows,), float64, or None
@@ -277,6 +281,7 @@ cdef class Columns:
                 free(self.columns[f].wide)
                 free(self.columns[f].levels)
                 free(self.columns[f].order)
+                free(self.columns[f].own_values)
         free(self.columns)
         free(self.rows)
         free(self.node_y)
@@ -289,7 +294,7 @@ cdef class Columns:
 
     def __init__(
         self,
-        const float32_t[:, ::1] X not None,
+        X,
         const label_t[::1] y not None,
         const float64_t[::1] weight,
         const int32_t[::1] n_categories,
@@ -301,11 +306,15 @@ cdef class Columns:
             raise ValueError(
                 f"X has {self.n_rows} rows; the index type holds fewer than {1 << 31}."
             )
-        self.x = <const float32_t*> &X[0, 0]
         self.y = &y[0]
         if weight is not None:
             self.weight = &weight[0]
-        self._owners = (X, y, weight)
+        cdef const float32_t[:, ::1] dense = None
+        cdef const int64_t[::1] starts
+        cdef const int32_t[::1] places
+        cdef const float32_t[::1] stored
+        cdef const int32_t* rows = NULL
+        cdef const float32_t* x = NULL
         cdef const int32_t* categories = NULL
         cdef bint done
         if n_categories is not None:
@@ -315,12 +324,42 @@ cdef class Columns:
             self.branches = <label_t*> malloc(self.n_rows * sizeof(label_t))
             if self.branch == NULL or self.branches == NULL:
                 raise MemoryError()
-        with nogil:
-            done = self._arrange(categories)
-        if not done:
+        if issparse(X):
+            self.stride = 1
+            if (np.diff(X.indptr) > self.n_rows).any():
+                raise ValueError("X stores a place of the table more than once.")
+            starts = X.indptr.astype(np.int64, copy=False)
+            places = X.indices.astype(np.int32, copy=False)
+            stored = X.data
+            if stored.shape[0] > 0:
+                rows = &places[0]
+                x = &stored[0]
+            with nogil:
+                done = self._allocate() and self._arrange_sparse(&starts[0], rows, x)
+        else:
+            self.stride = self.n_features
+            dense = X
+            x = &dense[0, 0]
+            with nogil:
+                done = self._allocate() and self._arrange(x, categories)
+        self._owners = (dense, y, weight)
+        if not done or (self.n_coded > 0 and not self._start_node_order()):
             raise MemoryError()
 
-    cdef bint _arrange(self, const int32_t* n_categories) noexcept nogil:
+    cdef bint _allocate(self) noexcept nogil:
+        cdef intp_t n = self.n_rows
+        self.columns = <Column*> calloc(self.n_features, sizeof(Column))
+        self.goes_left = <uint8_t*> malloc(n * sizeof(uint8_t))
+        self.sides = <uint8_t*> malloc(n * sizeof(uint8_t))
+        self.scratch = <float64_t*> malloc((n + 1) * sizeof(float64_t))
+        return (
+            self.columns != NULL and self.goes_left != NULL and self.sides != NULL
+            and self.scratch != NULL
+        )
+
+    cdef bint _arrange(
+        self, const float32_t* x, const int32_t* n_categories
+    ) noexcept nogil:
         # Columns are transposed in blocks, so that X is read few times.
         cdef intp_t n = self.n_rows
         cdef intp_t d = self.n_features
@@ -333,14 +372,7 @@ cdef class Columns:
             block = 1
         cdef float32_t* values = <float32_t*> malloc(block * n * sizeof(float32_t))
         cdef void* keys = malloc(2 * n * sizeof(uint64_t))
-        self.columns = <Column*> calloc(d, sizeof(Column))
-        self.goes_left = <uint8_t*> malloc(n * sizeof(uint8_t))
-        self.sides = <uint8_t*> malloc(n * sizeof(uint8_t))
-        self.scratch = <float64_t*> malloc((n + 1) * sizeof(float64_t))
-        cdef bint done = (
-            values != NULL and keys != NULL and self.columns != NULL
-            and self.goes_left != NULL and self.sides != NULL and self.scratch != NULL
-        )
+        cdef bint done = values != NULL and keys != NULL
         cdef intp_t first, f, i, width
         cdef const float32_t* row
         if done:
@@ -348,10 +380,11 @@ cdef class Columns:
             while first < d:
                 width = min(block, d - first)
                 for i in range(n):
-                    row = self.x + i * d + first
+                    row = x + i * d + first
                     for f in range(width):
                         values[f * n + i] = row[f]
                 for f in range(width):
+                    self.columns[first + f].values = x + first + f
                     if n_categories != NULL and n_categories[first + f] > 0:
                         done = done and self._add_nominal(
                             first + f, values + f * n, n_categories[first + f]
@@ -361,9 +394,30 @@ cdef class Columns:
                 first += block
         free(values)
         free(keys)
-        if not done or self.n_coded == 0:
-            return done
+        return done
 
+    cdef bint _arrange_sparse(
+        self, const int64_t* starts, const int32_t* rows, const float32_t* x
+    ) noexcept nogil:
+        # The stored values of column f are those from starts[f] to starts[f + 1].
+        cdef intp_t n = self.n_rows
+        cdef float32_t* values = <float32_t*> malloc(n * sizeof(float32_t))
+        cdef void* keys = malloc(2 * n * sizeof(uint64_t))
+        cdef bint done = values != NULL and keys != NULL
+        cdef intp_t f, start, size
+        for f in range(self.n_features):
+            start = starts[f]
+            size = starts[f + 1] - start
+            done = done and self._add_sparse(
+                f, x + start, rows + start, size, values, keys
+            )
+        free(values)
+        free(keys)
+        return done
+
+    cdef bint _start_node_order(self) noexcept nogil:
+        cdef intp_t n = self.n_rows
+        cdef intp_t i
         self.rows = <uint32_t*> malloc(n * sizeof(uint32_t))
         self.node_y = <label_t*> malloc(n * sizeof(label_t))
         if self.rows == NULL or self.node_y == NULL:
@@ -400,6 +454,50 @@ cdef class Columns:
         if column.order == NULL:
             return False
         presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order)
+        return True
+
+    cdef bint _add_sparse(
+        self, intp_t feature, const float32_t* x, const int32_t* rows, intp_t n_stored,
+        float32_t* values, void* keys,
+    ) noexcept nogil:
+        # As _add, of a column that is 0 where nothing is stored. Zero is encoded once;
+        # the scratch that sorting needs holds the codes of what is stored.
+        cdef intp_t n = self.n_rows
+        cdef Column* column = &self.columns[feature]
+        cdef uint8_t* codes = <uint8_t*> keys
+        cdef intp_t i
+        if n_stored > 0:
+            memcpy(values, x, n_stored * sizeof(float32_t))
+        if n_stored < n:
+            values[n_stored] = 0.0
+        column.levels = <float32_t*> malloc(MAX_LEVELS * sizeof(float32_t))
+        if column.levels == NULL:
+            return False
+        column.n_levels = _encode(
+            values, min(n_stored + 1, n), codes, column.levels
+        )
+        if column.n_levels > 0:
+            self.n_coded += 1
+            column.codes = <uint8_t*> malloc(n * sizeof(uint8_t))
+            if column.codes == NULL:
+                return False
+            if n_stored < n:
+                memset(column.codes, codes[n_stored], n)
+            for i in range(n_stored):
+                column.codes[rows[i]] = codes[i]
+            return True
+        free(column.levels)
+        column.levels = NULL
+        column.order = <uint32_t*> malloc(n * sizeof(uint32_t))
+        column.own_values = <float32_t*> calloc(n, sizeof(float32_t))
+        if column.order == NULL or column.own_values == NULL:
+            return False
+        column.values = column.own_values
+        for i in range(n_stored):
+            column.own_values[rows[i]] = x[i]
+        presort(
+            column.values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order
+        )
         return True
 
     cdef bint _add_nominal(

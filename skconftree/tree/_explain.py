@@ -20,12 +20,14 @@ def feature_labels(estimator, feature_names=None):
     return [str(name) for name in feature_names]
 
 
-def branch_categories(estimator, node, child):
+def branch_categories(tree, categories, node, child):
     """Categories that lead from a node to one of its children.
 
     Parameters
     ----------
-    estimator : ConfidenceTreeClassifier
+    tree : Tree
+    categories : list or None
+        The estimator's `categories_`.
     node, child : int
 
     Returns
@@ -33,11 +35,11 @@ def branch_categories(estimator, node, child):
     list or None
         None if the node's test is not nominal. A missing value is None.
     """
-    branches = estimator.tree_.branches(node)
+    branches = tree.branches(node)
     if branches is None:
         return None
-    categories = estimator.categories_[estimator.tree_.feature[node]]
-    return [categories[code] for code in np.flatnonzero(branches == child)]
+    known = categories[tree.feature[node]]
+    return [known[code] for code in np.flatnonzero(branches == child)]
 
 
 def category_label(category):
@@ -45,12 +47,14 @@ def category_label(category):
     return "missing" if category is None else str(category)
 
 
-def branch_label(estimator, node, child, name, decimals=4):
+def branch_label(tree, categories, node, child, name, decimals=4):
     """What is true of the rows that go from a node to one of its children.
 
     Parameters
     ----------
-    estimator : ConfidenceTreeClassifier
+    tree : Tree
+    categories : list or None
+        The estimator's `categories_`.
     node, child : int
     name : str
         Of the feature tested.
@@ -61,10 +65,9 @@ def branch_label(estimator, node, child, name, decimals=4):
     -------
     str
     """
-    tree = estimator.tree_
-    categories = branch_categories(estimator, node, child)
-    if categories is not None:
-        labels = [category_label(one) for one in categories]
+    leading = branch_categories(tree, categories, node, child)
+    if leading is not None:
+        labels = [category_label(one) for one in leading]
         if len(labels) == 1:
             return f"{name} = {labels[0]}"
         if len(labels) > MOST_NAMES:
@@ -98,13 +101,13 @@ def explain_rows(estimator, rows):
     tree = estimator.tree_
     names = feature_labels(estimator)
     feature, threshold, parent = tree.feature, tree.threshold, tree.parent
-    evidence = tree.evidence
+    evidence, categories = tree.evidence, estimator.categories_
 
     def step(node, child, row):
-        categories = branch_categories(estimator, node, child)
+        leading = branch_categories(tree, categories, node, child)
         value = row[feature[node]].item()
-        if categories is not None:
-            known = estimator.categories_[feature[node]]
+        if leading is not None:
+            known = categories[feature[node]]
             value = known[int(value)] if 0 <= value < len(known) else None
         if child == node:
             goes = "stays"
@@ -118,7 +121,7 @@ def explain_rows(estimator, rows):
             "feature": int(feature[node]),
             "name": names[feature[node]],
             "threshold": float(threshold[node]),
-            "categories": categories,
+            "categories": leading,
             "value": value,
             "goes": goes,
             **{key: said[key].item() for key in said.dtype.names},

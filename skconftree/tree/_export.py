@@ -68,7 +68,7 @@ def export_text(
         )
     feature, value, parent = tree.feature, tree.value, tree.parent
     weight = tree.counts.sum(axis=1)
-    evidence = tree.evidence
+    evidence, categories = tree.evidence, estimator.categories_
     bound = estimator.bound_
     statement = "confidence" if bound is None else bound.statement
     lines = []
@@ -96,7 +96,7 @@ def export_text(
         else:
             name = features[feature[node]]
             for child in tree.children(node)[::-1]:
-                lead = branch_label(estimator, node, child, name, decimals)
+                lead = branch_label(tree, categories, node, child, name, decimals)
                 stack.append((child, depth + 1, lead))
     return "\n".join(lines)
 

@@ -8,12 +8,15 @@ NaN where they are missing.
 import json
 import numbers
 import sys
+from collections import defaultdict
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_X_y
 from sklearn.utils.validation import validate_data
 
 from ..utils._finite import finiteness
+from ._sparse import read_sparse
 
 MAX_CATEGORIES = 4096
 UNKNOWN = -1.0
@@ -29,7 +32,7 @@ def read_table(estimator, X, y, *, reset=True, **options):
     ----------
     estimator : estimator
         Gets `n_features_in_` and `feature_names_in_`.
-    X : array-like or frame of shape (n_rows, n_features)
+    X : array-like, sparse or frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
     reset : bool, default=True
         False compares with what the first call found.
@@ -39,12 +42,20 @@ def read_table(estimator, X, y, *, reset=True, **options):
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
     y : ndarray of shape (n_rows,)
     features : Features or None
         None if no column is nominal.
     """
     nominal = nominal_columns(X, options["categorical_features"])
+    if issparse(X):
+        if nominal is not None:
+            raise ValueError(
+                "categorical_features must be None or 'from_dtype' with sparse X, got "
+                f"{options['categorical_features']!r}: nominal columns need a dense "
+                "table."
+            )
+        return *read_sparse(estimator, X, y, reset=reset), None
     if nominal is None:
         X, y = validate_data(
             estimator,
@@ -74,20 +85,22 @@ def read_more(estimator, X, y, features):
     ----------
     estimator : estimator
         It has seen rows.
-    X : array-like or frame of shape (n_rows, n_features)
+    X : array-like, sparse or frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
     features : Features or None
         What was found so far.
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
     y : ndarray of shape (n_rows,)
     features : Features or None
         With new categories behind the others, in the order of the rows.
     finite : bool
         Whether there is no NaN.
     """
+    if features is None and issparse(X):
+        return *read_sparse(estimator, X, y), None, True
     if features is None:
         rows = _plain_rows(estimator, X, y)
         if rows is None:
@@ -133,16 +146,18 @@ def read_rows(estimator, X, features):
     ----------
     estimator : estimator
         Fitted.
-    X : array-like or frame of shape (n_rows, n_features)
+    X : array-like, sparse or frame of shape (n_rows, n_features)
     features : Features or None
         What `read_table` found.
 
     Returns
     -------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
     finite : bool
         Whether there is no NaN.
     """
+    if features is None and issparse(X):
+        return read_sparse(estimator, X), True
     if features is None:
         X = validate_data(
             estimator,
@@ -157,8 +172,41 @@ def read_rows(estimator, X, features):
     return X, is_finite(X, estimator)
 
 
+def read_with_pool(estimator, X, X_pool, features, known):
+    """Give the categories of rows without label the first codes.
+
+    These rows are there before the first row of the stream, so that codes must not
+    depend on how much of the stream came with them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It has read `X`.
+    X, X_pool : array-like or frame
+    features : Features
+        What reading `X` found.
+    known : Features or None
+        What was known before.
+
+    Returns
+    -------
+    X, X_pool : ndarray, float32, C-contiguous
+    features : Features
+    """
+    if known is None:
+        known = Features(
+            [None if one is None else _Dictionary() for one in features.dictionaries]
+        )
+    X_pool, features = known.learn(_Table.of(estimator, X_pool, reset=False))
+    is_finite(X_pool, estimator)
+    X, features = features.learn(_Table.of(estimator, X, reset=False))
+    return X, X_pool, features
+
+
 def is_finite(X, estimator):
-    """Whether no value is NaN; infinity is an error."""
+    """Whether no value is NaN; infinity is an error. Sparse X has been checked."""
+    if issparse(X):
+        return True
     found = finiteness(X)
     if found == INFINITE:
         assert_all_finite(
@@ -285,10 +333,7 @@ class _Dictionary:
     def _kind_of(self, values, name):
         kinds = {_kind(value) for value in values if value is not MISSING}
         if len(kinds) > 1:
-            raise ValueError(
-                f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column "
-                "must hold one type of values."
-            )
+            raise ValueError(_mixture(name, kinds))
         kind = kinds.pop() if kinds else self.kind
         if self.kind is not None and self.kind != kind:
             raise ValueError(
@@ -477,17 +522,35 @@ class _Table:
         if column.dtype.kind != "O":
             values, found = np.unique(column, return_inverse=True)
             return found, values.tolist()
-        places, found = {}, np.empty(len(column), dtype=np.intp)
-        for i, value in enumerate(column):
-            # 1, 1.0 and True are equal, and not the same kind
-            key = None if _is_missing(value) else (_kind(value), value)
-            try:
-                found[i] = places.setdefault(key, len(places))
-            except TypeError as error:
-                raise ValueError(
-                    f"Column {self.name(j)} holds {value!r}, which is no category."
-                ) from error
-        return found, [None if key is None else key[1] for key in places]
+        return _factorize(column, self.name(j))
+
+
+def _factorize(column, name):
+    # True is equal to 1, so only their types tell a mixture
+    kinds = {_kind(kind()) for kind in set(map(type, column)) if kind in _NUMBER_TYPES}
+    if len(kinds) > 1:
+        raise ValueError(_mixture(name, kinds))
+    places = defaultdict()
+    places.default_factory = places.__len__
+    try:
+        found = np.fromiter(
+            map(places.__getitem__, column), dtype=np.intp, count=len(column)
+        )
+    except TypeError as error:
+        raise ValueError(
+            f"Column {name} holds values that are no categories ({error})."
+        ) from error
+    return found, list(places)
+
+
+_NUMBER_TYPES = (bool, np.bool_, int, float, np.float64, np.int64)
+
+
+def _mixture(name, kinds):
+    return (
+        f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column must "
+        "hold one type of values."
+    )
 
 
 class _PandasTable(_Table):
@@ -501,7 +564,9 @@ class _PandasTable(_Table):
 
     @staticmethod
     def is_nominal(dtype):
-        return dtype.name == "category" or dtype.name.startswith("str")
+        return dtype.name == "category" or dtype.name.startswith(
+            ("str", "large_string", "dictionary")
+        )
 
     def _numbers(self, j):
         column = self.X.iloc[:, j]
@@ -514,7 +579,7 @@ class _PandasTable(_Table):
         if column.dtype.name == "category":
             return column.cat.codes.to_numpy(np.intp), column.cat.categories.tolist()
         if column.dtype.kind == "O" and not self.is_nominal(column.dtype):
-            return _Table(column.to_numpy()[:, np.newaxis]).categories(0)
+            return _factorize(column.to_numpy(), self.name(j))
         found, values = column.factorize()
         return found, values.tolist()
 

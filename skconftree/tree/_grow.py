@@ -1,11 +1,13 @@
 """From validated arrays and parameters to a grown tree."""
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ._builder import Builder
 from ._column_splitter import ColumnSplitter
 from ._columns import Columns
 from ._criterion import CRITERIA
+from ._sparse import column_limits, stack_rows
 from ._tree import Tree
 
 
@@ -37,7 +39,7 @@ def grow(
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
     y : ndarray of shape (n_rows,)
         Class indices.
     n_classes : int
@@ -47,7 +49,7 @@ def grow(
     sample_weight : ndarray of shape (n_rows,), float64, or None
         Positive weights.
     class_weight : ndarray of shape (n_classes,), float64, or None
-    X_pool : ndarray of shape (n_pool, n_features), float32, or None
+    X_pool : ndarray or sparse of shape (n_pool, n_features), float32, or None
         Rows without label.
     pool_weight : {"pool", "labelled", "volume"}
         What the weight W of a node is.
@@ -82,16 +84,14 @@ def grow(
 
     rows, labels, weights = X, y, sample_weight
     if X_pool is not None and pool_weight != "labelled":
-        rows = np.vstack([X, X_pool])
-        labels = np.concatenate([y, np.full(len(X_pool), n_classes)])
+        rows = stack_rows(X, X_pool)
+        labels = np.concatenate([y, np.full(X_pool.shape[0], n_classes)])
         if sample_weight is not None:
-            weights = np.concatenate([sample_weight, np.ones(len(X_pool))])
+            weights = np.concatenate([sample_weight, np.ones(X_pool.shape[0])])
     by_volume = pool_weight == "volume"
-    box = None
-    if by_volume:
-        # these two leave missing values out
-        limits = [np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)]
-        box = np.column_stack(limits).astype(float)
+    box = column_limits(rows) if by_volume else None
+    if issparse(rows):
+        rows = rows.tocsc()
 
     columns = Columns(rows, labels.astype(np.uint16), weights, n_categories, multiway)
     score = CRITERIA[criterion](n_classes)
@@ -105,11 +105,11 @@ def grow(
     options = {
         "max_features": n_features if max_features is None else max_features,
         "random_cuts": splitter == "random",
-        "has_pool": by_volume or len(rows) > n_rows,
+        "has_pool": by_volume or len(labels) > n_rows,
         "by_volume": by_volume,
         "integral": whole,
         "weighted": weights is not None,
-        "largest_count": len(rows),
+        "largest_count": len(labels),
         "min_weight": float(min_samples_leaf),
         "min_seen_weight": min_weight_fraction_leaf * float(reweighted.sum()),
         "min_impurity_decrease": min_impurity_decrease,
@@ -126,6 +126,6 @@ def grow(
         -1 if max_leaf_nodes is None else max_leaf_nodes,
     )
     tree = Tree(n_features, n_classes, class_weight)
-    root_pool = 1.0 if by_volume else root_weight + len(rows) - n_rows
+    root_pool = 1.0 if by_volume else root_weight + len(labels) - n_rows
     builder.build(tree, counts, n_rows, root_pool, box)
     return tree

@@ -38,7 +38,10 @@ cdef class Grower:
     cdef float64_t min_leaf
     cdef float64_t min_seen_fraction
     cdef intp_t max_bytes               # -1 = no limit
-    cdef readonly bint full             # no further splits fit into max_bytes
+    cdef readonly bint full             # no further split fits into max_bytes
+    cdef intp_t node_bytes              # of a node, without its memory
+    cdef intp_t bare_bytes              # of a leaf that remembers nothing
+    cdef intp_t pool_bytes
 
     cdef readonly DDMKernel detector    # of drifts, or None
     cdef readonly Grower background     # learns since a warning, or None
@@ -57,6 +60,7 @@ cdef class Grower:
         self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
     ) except -1 nogil
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil
+    cdef int _admit(self, const float32_t* x) except -1
     cdef void _meet(self, const float32_t* x) noexcept nogil
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
     cdef void _add_below(self, intp_t node, float64_t* counts) noexcept nogil
@@ -76,6 +80,7 @@ cdef class Grower:
     cdef int _reserve_outcomes(self, intp_t r) except -1
     cdef int _reserve(self, intp_t n_nodes) except -1
     cdef int _at_boundary(self) except -1
+    cdef bint _is_full(self) noexcept nogil
     cdef int _watch(
         self, bint error, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil

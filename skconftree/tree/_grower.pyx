@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport isfinite, rint
+from libc.math cimport INFINITY, isfinite, rint
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
@@ -21,6 +21,7 @@ from skconftree.tree._leaf_state cimport (
 
 cdef enum:
     BOUNDARY = 1024     # rows
+    MOST_CODES = 65536  # categories of a feature
 
 STATE_VERSION = 1
 
@@ -57,6 +58,14 @@ cdef class Grower:
     ):
         cdef intp_t d = tree.n_features
         cdef intp_t K = tree.n_classes
+        if not (
+            (class_weight is None or class_weight.shape[0] == K)
+            and (pool is None or pool.shape[1] == d)
+            and (box is None or (box.shape[0] == d and box.shape[1] == 2))
+            and (box is not None or not options["by_volume"])
+            and 2 <= options["max_bins"] <= 65536
+        ):
+            raise ValueError("The recipe of this growing tree does not fit the tree.")
         self.tree = tree
         tree.criterion = criterion
         self.recipe = recipe
@@ -86,6 +95,14 @@ cdef class Grower:
         self.min_leaf = options["min_samples_leaf"]
         self.min_seen_fraction = options["min_weight_fraction_leaf"]
         self.max_bytes = options["max_bytes"]
+        if detector is not None and self.max_bytes >= 0:
+            self.max_bytes //= 2        # the other half is for the second tree
+        self.node_bytes = tree.n_bytes // tree.node_count + sizeof(Leaf*)
+        self.bare_bytes = sizeof(Leaf) + 3 * K * sizeof(float64_t)
+        if options["by_volume"]:
+            self.bare_bytes += 2 * d * sizeof(float64_t)
+        if pool is not None:
+            self.pool_bytes = pool.shape[0] * sizeof(int32_t)
 
         self._reserve_outcomes(2)
         self.below = <float64_t*> calloc(K, sizeof(float64_t))
@@ -139,6 +156,13 @@ cdef class Grower:
             self._open_pool()
         if self.splitter.by_volume:
             self._open_boxes()
+        self.full = self._is_full()
+        if self.max_bytes >= 0 and self._least_bytes() > self.max_bytes:
+            raise ValueError(
+                f"max_bytes={self.recipe['options']['max_bytes']} is too small: the "
+                f"tree takes {self._least_bytes()} bytes before its first row"
+                f"{', and a second one is needed' if self.detector else ''}."
+            )
 
     def _open_pool(self):
         # Rows without label, each in its leaf.
@@ -162,19 +186,21 @@ cdef class Grower:
 
     def _open_boxes(self):
         cdef intp_t d = self.policy.n_features
-        cdef intp_t node, f, side
+        cdef intp_t node, above
         cdef float64_t[:, :, ::1] boxes = np.empty((self.tree.node_count, d, 2))
         cdef Leaf* leaf
         boxes[0] = self.splitter.root_box
         for node in range(self.tree.node_count):
-            if self.tree.nodes[node].feature >= 0:
-                for side in range(2):
-                    f = self.tree.nodes[node].left + side
-                    boxes[f] = boxes[node]
+            if node > 0:
+                above = self.tree.parent[node]
+                boxes[node] = boxes[above]
+                if isfinite(self.tree.nodes[above].threshold):
                     _cut_box(
-                        &boxes[f, 0, 0], self.tree.nodes[node].feature,
-                        self.tree.nodes[node].threshold, side,
+                        &boxes[node, 0, 0], self.tree.nodes[above].feature,
+                        self.tree.nodes[above].threshold,
+                        node - self.tree.nodes[above].left,
                     )
+            if self.tree.nodes[node].feature >= 0:
                 continue
             leaf = self.leaves[node]
             leaf.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
@@ -188,16 +214,14 @@ cdef class Grower:
     ):
         """Hand the leaves the rows that the tree was fitted to.
 
-        They are held, but no evidence for bounds that count only rows since the
-        creation of a leaf: they have been looked at when the tree was fitted.
+        After the last of them comes `settle`.
 
         Parameters
         ----------
         X, y, weight
             As in `learn`.
         """
-        cdef intp_t K = self.policy.n_classes
-        cdef intp_t i, c, node
+        cdef intp_t i
         cdef float64_t w = 1.0
         cdef Leaf* leaf
         self.finite = False
@@ -215,6 +239,16 @@ cdef class Grower:
                 leaf, &self.policy, &X[i, 0], y[i], w, self.forecaster.places
             ):
                 raise MemoryError("No memory to keep the rows of the leaves.")
+
+    def settle(self):
+        """Hold what is remembered, but not as evidence.
+
+        Bounds that count only rows since the creation of a leaf have looked at these
+        rows when the tree was fitted.
+        """
+        cdef intp_t K = self.policy.n_classes
+        cdef intp_t c, node
+        cdef Leaf* leaf
         for node in range(self.tree.node_count):
             leaf = self.leaves[node]
             if leaf == NULL:
@@ -288,6 +322,9 @@ cdef class Grower:
         if weight == 0.0:
             return 0    # as if it were absent
         self._meet(x)
+        if self.stopped_at >= 0:
+            with gil:
+                self._admit(x)
         if self.policy.n_nominal > 0:
             if not make_room(leaf, &self.policy, x):
                 with gil:
@@ -326,9 +363,21 @@ cdef class Grower:
                 if x[f] != x[f]:
                     self.policy.missing = True
 
+    cdef int _admit(self, const float32_t* x) except -1:
+        # Where a category was not known it is now: the row goes that way.
+        cdef intp_t node = 0
+        cdef intp_t to
+        while self.tree.nodes[node].feature >= 0:
+            to = self.tree.child(node, x)
+            if to == node:
+                self.tree.admit(node, <intp_t> x[self.tree.nodes[node].feature])
+                to = self.tree.child(node, x)
+            node = to
+        return 0
+
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil:
-        # The leaf of a row. A category that is not known at a node goes on with its
-        # larger child; the first such node is noted.
+        # The leaf of a row. A category that is not known at a node goes on with the
+        # child that was the largest; the first such node is noted.
         cdef intp_t node = 0
         cdef intp_t to
         self.stopped_at = -1
@@ -522,6 +571,7 @@ cdef class Grower:
         release_leaf(leaf, &self.policy)
         self.leaves[node] = NULL
         self.n_leaves += r - 1
+        self.full = self._is_full()
         return 0
 
     cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil:
@@ -608,6 +658,17 @@ cdef class Grower:
         if self.policy.n_codes != NULL:
             self.splitter.reserve_categories(n_codes + 1)
 
+    def _take_codes(self, n_codes):
+        # Of a state: how many categories of each feature have been met.
+        n_codes = np.array(n_codes, dtype=np.int32)
+        numeric = np.asarray(self._n_codes) < 0
+        if n_codes.shape != numeric.shape or not np.array_equal(n_codes < 0, numeric) or (
+            n_codes.max() > MOST_CODES
+        ):
+            raise ValueError("The state of this growing tree is damaged.")
+        np.asarray(self._n_codes)[:] = n_codes
+        self.reserve_codes(n_codes.max())
+
     cdef int _reserve_outcomes(self, intp_t r) except -1:
         cdef void* larger
         if r <= self.outcome_room:
@@ -665,7 +726,10 @@ cdef class Grower:
         # An empty tree of the same kind, which watches nothing.
         tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
         tree.plant()
-        grower = self.make(tree, {**self.recipe, "drift": None})
+        options = {**self.recipe["options"], "max_bytes": self.max_bytes}
+        grower = self.make(
+            tree, {**self.recipe, "options": options, "drift": None}
+        )
         grower.open_leaves()
         return grower
 
@@ -678,6 +742,7 @@ cdef class Grower:
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
         self.splitter.whole = other.splitter.whole
+        self.full = other.full
         self.tree.stale = True
         return 0
 
@@ -692,21 +757,41 @@ cdef class Grower:
     @property
     def n_bytes(self):
         """Bytes of the tree and of what its leaves remember."""
+        cdef intp_t total = self._own_bytes()
+        if self.background is not None:
+            total += self.background.n_bytes
+        return total
+
+    def _own_bytes(self):
         cdef intp_t total = self.tree.n_bytes + self.tree.node_count * sizeof(Leaf*)
         cdef intp_t node
         for node in range(self.tree.node_count):
             if self.leaves[node] != NULL:
                 total += leaf_bytes(self.leaves[node], &self.policy)
-        if self.background is not None:
-            total += self.background.n_bytes
         return total
 
+    def _least_bytes(self):
+        # What is left if every leaf forgets.
+        return (
+            self.tree.node_count * self.node_bytes + self.n_leaves * self.bare_bytes
+            + self.pool_bytes
+        )
+
+    cdef bint _is_full(self) noexcept nogil:
+        # Whether two more leaves that remember nothing would be too many. Splits
+        # stay, so that this must hold before the next one, not at the boundary.
+        return self.max_bytes >= 0 and self.max_bytes < (
+            (self.tree.node_count + 2) * self.node_bytes
+            + (self.n_leaves + 1) * self.bare_bytes + self.pool_bytes
+        )
+
     def _limit_memory(self):
-        # Leaves with the fewest errors to save forget first. Once the tree alone
-        # leaves no room for the memories of two more leaves, it stops growing.
-        cdef intp_t total = self.n_bytes
+        # Leaves with the fewest errors to save forget first.
+        cdef intp_t total
         cdef intp_t i, node
-        self.full = False
+        if self.background is not None:
+            self.background._limit_memory()
+        total = self._own_bytes()
         if total <= self.max_bytes:
             return
         counts = self.tree.counts_of_leaves()
@@ -720,7 +805,6 @@ cdef class Grower:
             total += leaf_bytes(self.leaves[node], &self.policy)
             if total <= self.max_bytes:
                 break
-        self.full = total > self.max_bytes
 
     # -- state --------------------------------------------------------------------
 
@@ -742,6 +826,19 @@ cdef class Grower:
             ),
         )
 
+    def _are_codes(self, n_codes):
+        # Whether these are numbers of categories of the nominal features.
+        if self.policy.n_codes == NULL:
+            return n_codes is None
+        return (
+            isinstance(n_codes, tuple) and len(n_codes) == self.policy.n_features
+            and all(
+                isinstance(n, int) and n < 32768
+                and (n >= 0 if self.policy.n_codes[f] >= 0 else n == -1)
+                for f, n in enumerate(n_codes)
+            )
+        )
+
     def __setstate__(self, state):
         cdef StateReader reader
         cdef Leaf* leaf
@@ -755,12 +852,21 @@ cdef class Grower:
                 f"it was written by another release."
             )
         _, n_rows_seen, weight_seen, total_weight, full, whole, leaves = state[:7]
+        if not (
+            isinstance(n_rows_seen, int) and n_rows_seen >= 0
+            and isinstance(weight_seen, float) and 0.0 <= weight_seen < INFINITY
+            and isinstance(total_weight, float) and 0.0 <= total_weight < INFINITY
+            and isinstance(leaves, bytes)
+            and (state[7] is None or isinstance(state[7], DDMKernel))
+            and (state[8] is None or isinstance(state[8], Grower))
+            and self._are_codes(state[10])
+        ):
+            raise ValueError("The state of this growing tree is damaged.")
         if self.splitter.pool is not None:
             n_pool = self.splitter.pool.shape[0]
         self.policy.missing = bool(state[9])
         if self.policy.n_codes != NULL:
-            np.asarray(self._n_codes)[:] = state[10]
-            self.reserve_codes(max(state[10]))
+            self._take_codes(state[10])
         self._reserve(self.tree.node_count)
         reader = StateReader(leaves)
         for node in range(self.tree.node_count):
@@ -768,6 +874,8 @@ cdef class Grower:
                 leaf = read_leaf(reader, &self.policy, node, n_pool)
                 release_leaf(self.leaves[node], &self.policy)
                 self.leaves[node] = leaf
+                if self.splitter.by_volume and leaf.box == NULL:
+                    raise ValueError("The state of this growing tree has no boxes.")
         reader.finish()
         self.n_leaves = self.tree.n_leaves
         self.n_rows_seen = int(n_rows_seen)

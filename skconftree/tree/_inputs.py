@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 
 from .._compat import _check_sample_weight
+from ._sparse import take_rows
 
 # Labels are 16 bits wide, and one more value marks a row without label.
 MAX_CLASSES = np.iinfo(np.uint16).max - 1
@@ -37,7 +38,7 @@ def rows_with_weight(X, y, sample_weight):
         )
     if not weight.all():
         kept = weight > 0.0
-        X, y, weight = np.ascontiguousarray(X[kept]), y[kept], weight[kept]
+        X, y, weight = take_rows(X, kept), y[kept], weight[kept]
     return X, y, weight
 
 

@@ -1,11 +1,15 @@
 """Leaves as bytes."""
 
+import numpy as np
+
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from libc.math cimport isfinite
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
-from skconftree.tree._histogram cimport NOMINAL, Bins, allocate_bins, n_value_bins
+from skconftree.tree._histogram cimport (
+    NOMINAL, Bins, allocate_bins, n_value_bins, room_for,
+)
 from skconftree.tree._leaf cimport (
     GAUSSIAN, HISTOGRAM, ROWS, Memory, forget, new_leaf, release_leaf, reserve_rows,
 )
@@ -18,7 +22,8 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     N_INTEGERS = 12
-    N_NUMBERS = 6
+    N_NUMBERS = 7
+    N_MODELS = 4
 
 
 cdef class StateWriter:
@@ -87,11 +92,11 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     ]
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
-        leaf.hits[2],
+        leaf.hits[2], leaf.hits[3],
     ]
     writer.put(&integers[0], sizeof(integers))
     writer.put(&numbers[0], sizeof(numbers))
-    writer.put(leaf.fresh, 2 * K * sizeof(float64_t))
+    writer.put(leaf.fresh, 3 * K * sizeof(float64_t))
     writer.put(leaf.x, leaf.n_rows * d * sizeof(float32_t))
     writer.put(leaf.y, leaf.n_rows * sizeof(label_t))
     if leaf.weight != NULL:
@@ -155,9 +160,9 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     cdef intp_t n_rows, n_bins, i, j, f
     reader.take(&integers[0], sizeof(integers))
     reader.take(&numbers[0], sizeof(numbers))
-    reader.take(leaf.fresh, 2 * K * sizeof(float64_t))
+    reader.take(leaf.fresh, 3 * K * sizeof(float64_t))
     _require_finite(&numbers[0], N_NUMBERS)
-    _require_finite(leaf.fresh, 2 * K)
+    _require_finite(leaf.fresh, 3 * K)
     _require(0 <= integers[0] <= GAUSSIAN and integers[1] >= 0)
     leaf.memory = <Memory> integers[0]
     leaf.attempt = integers[1]
@@ -167,11 +172,13 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     leaf.hits[0] = numbers[3]
     leaf.hits[1] = numbers[4]
     leaf.hits[2] = numbers[5]
+    leaf.hits[3] = numbers[6]
 
     n_rows = integers[2]
     n_bins = integers[5]
     _require(0 <= integers[3] <= n_rows and (n_rows == 0 or leaf.memory == ROWS))
-    _require(n_rows <= reader.data.shape[0] and 0 <= n_bins <= reader.data.shape[0])
+    _require(n_rows <= reader.data.shape[0] // <intp_t> (d * sizeof(float32_t)))
+    _require(0 <= n_bins <= reader.data.shape[0])
     if n_rows > 0 and not reserve_rows(leaf, policy, n_rows):
         raise MemoryError()
     reader.take(leaf.x, n_rows * d * sizeof(float32_t))
@@ -216,6 +223,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
             _require(0 <= leaf.pool[i] < n_pool)
     if integers[10]:
         leaf.box = <float64_t*> reader.take_new(2 * d * sizeof(float64_t))
+    _check_leaf(leaf, policy)
 
 
 cdef _read_bins(
@@ -264,3 +272,88 @@ cdef _read_moments(StateReader reader, Moments* moments, intp_t d, intp_t K):
     # the block of all classes is there if that of any class is
     for c in range(K):
         _require(moments.blocks[c] == NULL or moments.blocks[K] != NULL)
+
+
+# -- what was read fits together ---------------------------------------------------
+#
+# Tests are scored by differences of counts, some of them through tables: a class of
+# which more rows go left than there are would be looked up in front of a table.
+
+
+cdef _check_leaf(const Leaf* leaf, const Policy* policy):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef intp_t i, f
+    for i in range(3 * K):
+        _require(leaf.fresh[i] >= 0.0)
+    for i in range(K):
+        _require(not leaf.held[i] > 0.0 or _has_model(&leaf.moments, i, K))
+        _require(not leaf.fresh[i] > 0.0 or _has_model(&leaf.fresh_moments, i, K))
+    _require(0.0 <= leaf.n_examined <= leaf.n_fresh and 0.0 <= leaf.n_held)
+    _require(leaf.attempt < 1000000000000000)
+    for i in range(N_MODELS):
+        _require(leaf.hits[i] >= 0.0)
+    if leaf.memory == ROWS:
+        _check_rows(leaf, K)
+    if leaf.bins.first != NULL:
+        for f in range(d):
+            _check_bins(&leaf.bins, f, policy)
+    if leaf.profile != NULL:
+        _check_profile(&leaf.bins, leaf.profile, leaf.held, d, K)
+        if leaf.fresh_profile != NULL:
+            _check_profile(&leaf.bins, leaf.fresh_profile, leaf.fresh, d, K)
+        elif policy.separate:
+            _check_profile(&leaf.bins, leaf.profile, leaf.fresh, d, K)
+    if leaf.span != NULL:
+        _require_finite(leaf.span, 2 * d)
+    if leaf.box != NULL:
+        _require_finite(leaf.box, 2 * d)
+
+
+cdef bint _has_model(const Moments* moments, intp_t c, intp_t K):
+    return moments.blocks == NULL or (
+        moments.blocks[c] != NULL and moments.blocks[K] != NULL
+        and moments.n[c] > 0.0 and moments.n[K] > 0.0
+    )
+
+
+cdef _check_rows(const Leaf* leaf, intp_t K):
+    # Sums in the order of arrival are the counts, bit for bit.
+    counts = np.zeros((2, K))
+    cdef float64_t[:, ::1] sums = counts
+    cdef float64_t w = 1.0
+    cdef intp_t i
+    for i in range(leaf.n_rows):
+        if leaf.weight != NULL:
+            w = leaf.weight[i]
+        _require(w > 0.0)
+        if i >= leaf.n_inherited:
+            sums[0, leaf.y[i]] += w
+        sums[1, leaf.y[i]] += w
+    for i in range(K):
+        _require(leaf.fresh[i] == sums[0, i] and leaf.held[i] == sums[1, i])
+
+
+cdef _check_bins(const Bins* bins, intp_t f, const Policy* policy):
+    cdef intp_t n_codes = -1
+    cdef intp_t n = n_value_bins(bins, f)
+    if policy.n_codes != NULL:
+        n_codes = policy.n_codes[f]
+    _require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
+    _require(n <= (room_for(n_codes) if n_codes >= 0 else policy.max_bins))
+
+
+cdef _check_profile(
+    const Bins* bins, const float64_t* profile, const float64_t* counts, intp_t d,
+    intp_t K,
+):
+    # No feature knows more rows than there are.
+    cdef float64_t total
+    cdef intp_t f, b, c
+    for f in range(d):
+        for c in range(K):
+            total = 0.0
+            for b in range(bins.first[f], bins.first[f + 1]):
+                _require(profile[b * K + c] >= 0.0)
+                total += profile[b * K + c]
+            _require(total - counts[c] <= 1e-6 * (1.0 + counts[c]))

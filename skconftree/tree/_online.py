@@ -4,6 +4,7 @@ import warnings
 from numbers import Integral
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
@@ -11,9 +12,10 @@ from .._compat import InvalidParameterError, _fit_context, check_row_weights
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
-from ._features import is_finite, read_more, read_rows, read_table
+from ._features import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._grower import Grower
 from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
+from ._sparse import blocks, column_limits
 from ._tree import Tree
 
 MAX_BINS = 32
@@ -79,7 +81,7 @@ def _limit(value):
     return float(value) if isinstance(value, Integral) else -float(value)
 
 
-def make_recipe(estimator, n_features, class_weight, X_pool):
+def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
     """Everything a grower is made from, as plain values.
 
     Parameters
@@ -89,6 +91,8 @@ def make_recipe(estimator, n_features, class_weight, X_pool):
     n_features : int
     class_weight : ndarray of shape (n_classes,) or None
     X_pool : ndarray of shape (n_pool, n_features), float32, or None
+    X : ndarray of shape (n_rows, n_features), float32, or None
+        Rows that the tree has been fitted to.
 
     Returns
     -------
@@ -101,12 +105,14 @@ def make_recipe(estimator, n_features, class_weight, X_pool):
     by_volume = pool_weight == "volume"
     box = None
     if by_volume:
-        if X_pool is None:
+        tables = [table for table in (X, X_pool) if table is not None]
+        if not tables:
             raise ValueError(
                 "pool_weight='volume' needs the limits of the features: give X_pool "
                 "to the first call of partial_fit."
             )
-        box = np.column_stack([X_pool.min(axis=0), X_pool.max(axis=0)]).astype(float)
+        limits = np.stack([column_limits(table) for table in tables])
+        box = np.column_stack([limits[..., 0].min(axis=0), limits[..., 1].max(axis=0)])
     separate = bound is not None and not bound.counts_every_row
     fixed_cuts = bound is not None and bound.fixed_cuts
     memory = estimator.leaf_memory
@@ -189,7 +195,7 @@ class OnlineGrowth:
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, sparse or frame of shape (n_samples, n_features)
             Rows in the order of their arrival; numeric columns are converted to
             float32. Which columns are nominal is settled by the first call; new
             categories may come later.
@@ -201,7 +207,7 @@ class OnlineGrowth:
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. The weight of a row enters at once; a row of weight
             0 is not learnt.
-        X_pool : array-like of shape (n_pool, n_features), default=None
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Rows without label, on the first call only. A bound with a `pool_weight`
             (``"credible"``) weighs a child by all rows that fall into it.
 
@@ -266,6 +272,12 @@ class OnlineGrowth:
     def _learn(self, X, y, classes, sample_weight, X_pool, foretold):
         # Every check comes before the first row; what is learnt stays learnt if
         # the rest of the rows cannot be.
+        if self.pruning not in ("auto", None):
+            raise InvalidParameterError(
+                f"The 'pruning' parameter of {type(self).__name__} must be 'auto' or "
+                f"None in partial_fit, which never removes a split. Got "
+                f"{self.pruning!r} instead."
+            )
         with unchanged_on_error(self):
             first = not hasattr(self, "tree_")
             if first and classes is None:
@@ -273,6 +285,7 @@ class OnlineGrowth:
                     "classes must be given on the first call to partial_fit: all "
                     "classes that may occur in the stream."
                 )
+            given, known = X, getattr(self, "_features", None)
             X, y, finite = self._read(X, y, first)
             if first:
                 self._set_classes(classes)
@@ -292,17 +305,31 @@ class OnlineGrowth:
                     raise ValueError(
                         "X_pool can be given to the first call of partial_fit only."
                     )
-                X_pool, _ = read_rows(self, X_pool, self._features)
+                if self._features is None:
+                    X_pool, _ = read_rows(self, X_pool, None)
+                    if issparse(X_pool):
+                        X_pool = X_pool.toarray(order="C")  # leaves look rows up
+                else:
+                    X, X_pool, self._features = read_with_pool(
+                        self, given, X_pool, self._features, known
+                    )
             if not hasattr(self, "_grower"):
                 self._start_growing(X_pool, first)
         out = None
         if foretold is not None:
-            out = np.empty(len(X), dtype=np.intp)
+            out = np.empty(len(labels), dtype=np.intp)
             foretold.append(out)
         try:
             if self._features is not None:
                 self._grower.reserve_codes(int(self._features.n_categories.max()))
-            self._grower.learn(X, labels, weight, out, finite)
+            for rows, block in blocks(X):
+                self._grower.learn(
+                    block,
+                    labels[rows],
+                    None if weight is None else weight[rows],
+                    None if out is None else out[rows],
+                    finite,
+                )
         finally:
             self.tree_ = self._grower.tree
             self.n_rows_seen_ = self._rows_before + self._grower.n_rows_seen
@@ -327,15 +354,21 @@ class OnlineGrowth:
     def _set_classes(self, classes):
         self.classes_ = unique_labels(classes)
         self.n_classes_ = len(self.classes_)
-        if self.n_classes_ > MAX_CLASSES:
+        if not 1 <= self.n_classes_ <= MAX_CLASSES:
             raise ValueError(
-                f"{self.n_classes_} classes were given; at most {MAX_CLASSES} are "
+                f"{self.n_classes_} classes were given; from 1 to {MAX_CLASSES} are "
                 f"supported."
             )
 
     def _encode(self, y):
         # Class indices of labels, all of which must be known.
-        index = np.searchsorted(self.classes_, y)
+        try:
+            index = np.searchsorted(self.classes_, y)
+        except TypeError as error:
+            raise ValueError(
+                f"y must contain nothing but labels out of {self.classes_!r}, got "
+                f"values that cannot be compared with them: {error}."
+            ) from error
         index[index == self.n_classes_] = 0
         unknown = self.classes_[index] != y
         if np.any(unknown):
@@ -380,12 +413,6 @@ class OnlineGrowth:
         )
 
     def _start_growing(self, X_pool, first):
-        if self.pruning not in ("auto", None):
-            raise InvalidParameterError(
-                f"The 'pruning' parameter of {type(self).__name__} must be 'auto' or "
-                f"None in partial_fit, which never removes a split. Got "
-                f"{self.pruning!r} instead."
-            )
         if first:
             self.bound_, self.criterion_ = self._resolve_bound()
             self.pruning_ = self.pruning_confidence_ = None
@@ -409,12 +436,16 @@ class OnlineGrowth:
         by_bayes = self.leaf_prediction in ("nb", "nba")
         if self.leaf_memory == "rows" or by_bayes:
             recipe = make_recipe(
-                self, self.n_features_in_, self.tree_.class_weight, X_pool
+                self, self.n_features_in_, self.tree_.class_weight, X_pool, X
             )
             self._rows_before = self.n_rows_seen_
             self._grower = make_grower(self.tree_, recipe)
             self._grower.open_leaves()
-            self._grower.remember(X, y.astype(np.uint16), weight)
+            labels = y.astype(np.uint16)
+            for rows, block in blocks(X):
+                part = None if weight is None else weight[rows]
+                self._grower.remember(block, labels[rows], part)
+            self._grower.settle()
 
     def _predicts_by_bayes(self):
         return hasattr(self, "_grower") and self._grower.predicts_by_bayes

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._compat import InvalidParameterError
 from ..bounds import binomial_upper, chi2_pvalue, ec2_confidence, possibilistic_entropy
@@ -82,7 +83,8 @@ def prune(
         A name of `PRUNINGS`.
     confidence : float
         In the range of that pruning.
-    X, y, sample_weight : ndarray or None
+    X : ndarray or sparse matrix or array
+    y, sample_weight : ndarray or None
         What the tree was grown from, see `grow`; used by ``"c45"``.
     criterion : str
         What the tree was grown by.
@@ -99,6 +101,7 @@ def prune(
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         score = CRITERIA[criterion](tree.n_classes)
         y = y.astype(np.intp, copy=False)
+        X = X.tocsr() if issparse(X) else X
         return SubtreeRaising(tree, score, X, y, weight, confidence).prune()
     if pruning == "pessimistic":
         keep_as_leaf = cheaper_as_leaf(tree, _pessimistic_errors(tree, confidence))

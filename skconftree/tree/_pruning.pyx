@@ -1,13 +1,16 @@
 """Pruning of a grown tree, compiled: what needs more than array arithmetic."""
 
 import numpy as np
+from scipy.sparse import issparse
 
 from libc.math cimport expm1, fmax, log, sqrt
 from scipy.special.cython_special cimport ndtri
 
 from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._tree cimport Tree
-from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint8_t
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, int64_t, intp_t, uint8_t,
+)
 
 # A leaf as good as its subtree on paper must not lose by rounding.
 cdef float64_t ROUNDING = 1e-12
@@ -107,7 +110,7 @@ cdef class SubtreeRaising:
         Stays as it is.
     criterion : Criterion
         Gives the impurity of nodes whose rows change.
-    X : ndarray of shape (n_rows, n_features), float32
+    X : ndarray, C-contiguous, or csr_array, of shape (n_rows, n_features), float32
         Rows that the tree was grown from.
     y : ndarray of shape (n_rows,), intp
     weight : ndarray of shape (n_rows,), float64
@@ -117,7 +120,13 @@ cdef class SubtreeRaising:
 
     cdef Tree tree                  # a copy; `left` moves when a branch is raised
     cdef Criterion criterion
-    cdef const float32_t[:, ::1] X
+    cdef const float32_t[:, ::1] X  # or, if sparse:
+    cdef const int64_t[::1] row_starts
+    cdef const int32_t[::1] row_places
+    cdef const float32_t[::1] row_values
+    cdef float32_t[::1] row         # the one that is dense at the moment
+    cdef intp_t row_held            # its index, or -1
+    cdef bint sparse
     cdef const intp_t[::1] y
     cdef const float64_t[::1] weight
     cdef const float64_t[::1] class_weight
@@ -146,7 +155,15 @@ cdef class SubtreeRaising:
         n_nodes, n_rows = tree.node_count, len(y)
         self.tree = tree.pruned(np.zeros(n_nodes, dtype=np.bool_))
         self.criterion = criterion
-        self.X = X
+        self.sparse = issparse(X)
+        if self.sparse:
+            self.row_starts = X.indptr.astype(np.int64, copy=False)
+            self.row_places = X.indices.astype(np.int32, copy=False)
+            self.row_values = X.data
+            self.row = np.zeros(X.shape[1], dtype=np.float32)
+            self.row_held = -1
+        else:
+            self.X = X
         self.y = y
         self.weight = weight
         self.class_weight = tree.class_weight
@@ -326,7 +343,7 @@ cdef class SubtreeRaising:
             last = -1
             while node != last and not self.leaf[node]:
                 last = node
-                node = self.tree.child(node, &self.X[row, 0])
+                node = self.tree.child(node, self._row(row))
             if not self.is_reached[node]:
                 self.is_reached[node] = True
                 self.reached[n_reached] = node
@@ -343,6 +360,21 @@ cdef class SubtreeRaising:
             for c in range(self.tree.n_classes):
                 self.more[node, c] = 0.0
         return total
+
+    cdef const float32_t* _row(self, intp_t row) noexcept nogil:
+        cdef intp_t i
+        if not self.sparse:
+            return &self.X[row, 0]
+        if row != self.row_held:
+            if self.row_held >= 0:
+                for i in range(
+                    self.row_starts[self.row_held], self.row_starts[self.row_held + 1]
+                ):
+                    self.row[self.row_places[i]] = 0.0
+            for i in range(self.row_starts[row], self.row_starts[row + 1]):
+                self.row[self.row_places[i]] = self.row_values[i]
+            self.row_held = row
+        return &self.row[0]
 
     cdef void _distribute(self, intp_t root, bint recount) noexcept nogil:
         # Give every node below the root its rows.
@@ -372,7 +404,7 @@ cdef class SubtreeRaising:
         cdef intp_t row
         while low < high:
             row = self.rows[low]
-            if self.tree.child(node, &self.X[row, 0]) > left:
+            if self.tree.child(node, self._row(row)) > left:
                 high -= 1
                 self.rows[low] = self.rows[high]
                 self.rows[high] = row
@@ -394,7 +426,7 @@ cdef class SubtreeRaising:
         for c in range(self.tree.n_classes):
             self.stopped[node, c] = 0.0
         for i in range(start, end):
-            child = self.tree.child(node, &self.X[self.rows[i], 0])
+            child = self.tree.child(node, self._row(self.rows[i]))
             z = r if child == node else child - left
             self.place[z + 1] += 1
         for z in range(r):
@@ -403,7 +435,7 @@ cdef class SubtreeRaising:
             self.end[left + z] = start + self.place[z + 1]
         for i in range(start, end):
             row = self.rows[i]
-            child = self.tree.child(node, &self.X[row, 0])
+            child = self.tree.child(node, self._row(row))
             z = r
             if child == node:
                 self.stopped[node, self.y[row]] += self.weight[row]

@@ -155,8 +155,9 @@ class _Unfolding:
 
     def _targets(self, node):
         feature = int(self.tree.feature[node])
+        categories = self.estimator.categories_
         groups = [
-            (child, branch_categories(self.estimator, node, child))
+            (child, branch_categories(self.tree, categories, node, child))
             for child in self.tree.children(node).tolist()
         ]
         # an encoder wants what is missing last; it may come in two forms

@@ -3,43 +3,15 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from skconftree.tree._tree_state import (
+    ARRAYS, BRANCHING_DTYPE, EVIDENCE_DTYPE, NODE_DTYPE, STATE_VERSION, are_nodes,
+    row_bytes,
+)
+
 from libc.math cimport INFINITY, NAN
 
 from skconftree.utils._finite cimport FINITE, finiteness
 from skconftree.utils._typedefs cimport uint8_t
-
-EVIDENCE_DTYPE = np.dtype(
-    [
-        ("score", np.float64),
-        ("rival_score", np.float64),
-        ("rival_feature", np.intp),
-        ("parent_limit", np.float64),
-        ("child_limit", np.float64),
-        ("radius", np.float64),
-        ("confidence", np.float64),
-        ("n_tests", np.float64),
-    ],
-    align=True,
-)
-NODE_DTYPE = np.dtype(
-    [("threshold", np.float64), ("feature", np.int32), ("left", np.int32)], align=True
-)
-BRANCHING_DTYPE = np.dtype(
-    [
-        ("first", np.int32),
-        ("n_codes", np.int32),
-        ("n_children", np.int32),
-        ("missing_left", np.int16),
-        ("missing_seen", np.int16),
-    ],
-    align=True,
-)
-STATE_VERSION = 3
-# The arrays of a state, in this order; one element a node but in `ordinals`.
-ARRAYS = (
-    "nodes", "parent", "depth", "n_node_samples", "counts", "impurity", "evidence",
-    "branching", "ordinals",
-)
 
 cdef enum:
     NO_CHILD = -1   # as in scikit-learn
@@ -237,6 +209,25 @@ cdef class Tree:
         self.branching[node].missing_left = left
         self.branching[node].missing_seen = seen
 
+    cdef void admit(self, intp_t node, intp_t code) except *:
+        # From now on a category belongs to the child of those not known.
+        cdef intp_t first = self.branching[node].first
+        cdef intp_t n_codes = self.branching[node].n_codes
+        cdef intp_t room = n_codes
+        cdef intp_t i
+        if code >= n_codes:
+            room = 2 * code + 2
+            self.reserve_ordinals(self.n_ordinals + room)
+            for i in range(room):
+                self.ordinals[self.n_ordinals + i] = (
+                    self.ordinals[first + i] if i < n_codes else -1
+                )
+            first = self.n_ordinals
+            self.n_ordinals += room
+            self.branching[node].first = <int32_t> first
+            self.branching[node].n_codes = <int32_t> room
+        self.ordinals[first + code] = self.branching[node].missing_left
+
     cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil:
         self.branching[node].missing_left = <int16_t> child
 
@@ -244,7 +235,7 @@ cdef class Tree:
         self.branching[node].first = -1
         self.branching[node].n_codes = 0
         self.branching[node].n_children = 0
-        self.branching[node].missing_left = False
+        self.branching[node].missing_left = True     # so that rows stay at a leaf
         self.branching[node].missing_seen = False
 
     # -- pruning ------------------------------------------------------------------
@@ -353,7 +344,7 @@ cdef class Tree:
     def n_bytes(self):
         """Bytes of the nodes."""
         return sum(
-            self._size(name) * _row_bytes(array)
+            self._size(name) * row_bytes(array)
             for name, array in self._arrays.items()
         )
 
@@ -446,7 +437,8 @@ cdef class Tree:
     @property
     def missing_go_to_left(self):
         branching = self._view("branching")
-        return (branching["missing_left"] != 0) & (branching["first"] < 0)
+        numeric = (branching["first"] < 0) & (branching["n_children"] > 0)
+        return numeric & (branching["missing_left"] != 0)
 
     @property
     def missing_seen(self):
@@ -554,14 +546,37 @@ cdef class Tree:
     cdef void _route_any(
         self, const float32_t* x, intp_t n, intp_t* out
     ) noexcept nogil:
-        cdef intp_t i, node, last
-        for i in range(n):
-            node = 0
-            last = -1
-            while node != last and self.nodes[node].feature >= 0:
-                last = node
-                node = self.child(node, x + i * self.n_features)
-            out[i] = node
+        # As _route, for rows with missing values and trees with nominal tests.
+        cdef const Node* test
+        cdef const Branching* branching
+        cdef float32_t value
+        cdef intp_t d = self.n_features
+        cdef intp_t at[LANES]
+        cdef intp_t i = 0
+        cdef intp_t lane, to, moved, width
+        while i < n:
+            width = min(<intp_t> LANES, n - i)
+            for lane in range(width):
+                at[lane] = 0
+            moved = 1
+            while moved:
+                moved = 0
+                for lane in range(width):
+                    test = self.nodes + at[lane]
+                    branching = self.branching + at[lane]
+                    if branching.first >= 0:
+                        to = self.child(at[lane], x + (i + lane) * d)
+                    else:
+                        value = x[(i + lane) * d + max(test.feature, 0)]
+                        to = test.left + (
+                            (value > test.threshold)
+                            | ((value != value) & (branching.missing_left == 0))
+                        )
+                    moved |= to ^ at[lane]
+                    at[lane] = to
+            for lane in range(width):
+                out[i + lane] = at[lane]
+            i += LANES
 
     cdef void _route(self, const float32_t* x, intp_t n, intp_t* out) noexcept nogil:
         cdef const Node* nodes = self.nodes
@@ -670,14 +685,14 @@ cdef class Tree:
         for data, name in zip(state[1:], ARRAYS, strict=True):
             template = self._arrays[name]
             shape = (-1, *template.shape[1:])
-            if not isinstance(data, bytes) or len(data) % _row_bytes(template):
+            if not isinstance(data, bytes) or len(data) % row_bytes(template):
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
             arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
         count = len(arrays["parent"])
         for name, array in arrays.items():
             if len(array) != count and name != "ordinals":
                 raise ValueError(f"The state of this tree is damaged: {name!r}.")
-        if not (_are_nodes_of_tree(arrays, self.n_features) and _are_branches(arrays)):
+        if not are_nodes(arrays, self.n_features):
             raise ValueError("The state of this tree is damaged: its nodes.")
         counts = arrays["counts"]
         if not (np.isfinite(counts).all() and (counts >= 0.0).all()):
@@ -687,70 +702,3 @@ cdef class Tree:
         self.max_depth = arrays["depth"].max()
         self._value = None
         self._hold(arrays)
-
-
-def _row_bytes(array):
-    return array.itemsize * int(np.prod(array.shape[1:]))
-
-
-def _are_nodes_of_tree(arrays, n_features):
-    # Every node but the root is a child of the node that it calls its parent.
-    nodes = arrays["nodes"]
-    parent = arrays["parent"]
-    depth = arrays["depth"]
-    n_children = arrays["branching"]["n_children"]
-    nominal = arrays["branching"]["first"] >= 0
-    ids = np.arange(len(nodes))
-    leaf = nodes["feature"] == UNDEFINED
-    split = np.flatnonzero(~leaf)
-    left = nodes["left"][split].astype(np.intp)
-    if not (
-        len(nodes) > 0
-        and np.all(nodes["left"][leaf] == ids[leaf])
-        and np.all(np.isposinf(nodes["threshold"][leaf]))
-        and np.array_equal(np.isnan(nodes["threshold"][split]), nominal[split])
-        and not np.isneginf(nodes["threshold"][split]).any()
-        and np.all(nodes["feature"][split] >= 0)
-        and np.all(nodes["feature"][split] < n_features)
-        and np.all(left > split)
-        and not n_children[leaf].any()
-        and np.all(n_children[split] >= 2)
-        and np.all(n_children[split][~nominal[split]] == 2)
-        and n_children.sum(dtype=np.int64) == len(nodes) - 1
-    ):
-        return False
-    above = np.repeat(split, n_children[split])
-    place = np.arange(len(above)) - np.repeat(
-        np.cumsum(n_children[split]) - n_children[split], n_children[split]
-    )
-    children = nodes["left"][above].astype(np.intp) + place
-    return bool(
-        np.array_equal(np.sort(children), ids[1:])
-        and parent[0] == -1
-        and depth[0] == 0
-        and np.array_equal(parent[children], above)
-        and np.array_equal(depth[1:], depth[parent[1:]] + 1)
-    )
-
-
-def _are_branches(arrays):
-    # Whether the ordinals of every nominal test are there and lead to its children.
-    branching = arrays["branching"]
-    nominal = (branching["first"] >= 0) & (branching["n_children"] > 0)
-    if np.any((branching["first"] >= 0) != nominal):
-        return False
-    owned = branching[nominal]
-    first, n_codes = owned["first"].astype(np.int64), owned["n_codes"]
-    n_ordinals = len(arrays["ordinals"])
-    if np.any(n_codes < 0) or np.any(first + n_codes > n_ordinals):
-        return False
-    if np.any(owned["missing_left"] < 0) or np.any(
-        owned["missing_left"] >= owned["n_children"]
-    ):
-        return False
-    return all(
-        np.all(arrays["ordinals"][a : a + size] < n_children)
-        for a, size, n_children in zip(
-            first, n_codes, owned["n_children"], strict=True
-        )
-    )

@@ -9,7 +9,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
@@ -184,18 +183,6 @@ def test_credible_tail_below_one_half():
 def test_delta_is_ignored_without_a_bound():
     tree = ConfidenceTreeClassifier(bound=None, delta=0.7).fit(X, Y)
     assert tree.get_n_leaves() == 9
-
-
-@pytest.mark.parametrize("format", [sp.csr_array, sp.csc_matrix])
-def test_sparse_is_refused_until_it_is_supported(format):
-    if ConfidenceTreeClassifier().__sklearn_tags__().input_tags.sparse:
-        ConfidenceTreeClassifier().fit(format(X), Y)
-        return
-    estimator = fitted()
-    before = state(estimator)
-    with pytest.raises(TypeError, match=r"(?i)sparse"):
-        estimator.fit(format(X), Y)
-    assert state(estimator) == before
 
 
 FRAME = pd.DataFrame(X, columns=list("abcd"))

@@ -1,0 +1,139 @@
+"""Sparse tables: checked, and made dense a block of rows at a time."""
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
+
+FORMATS = ("csr", "csc")
+BLOCK_ROWS = 8192
+BLOCK_VALUES = 1 << 20  # of a block, if one row is not larger
+
+
+def read_sparse(estimator, X, y=None, *, reset=False):
+    """Check a sparse table.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets or has `n_features_in_`.
+    X : sparse matrix or array of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,), default=None
+    reset : bool, default=False
+        False compares with what the first call found.
+
+    Returns
+    -------
+    X : sparse matrix or array of shape (n_rows, n_features), float32
+        CSR or CSC as given; every place is stored once.
+    y : ndarray of shape (n_rows,)
+        Only if y was given.
+    """
+    if X.format not in FORMATS:
+        raise TypeError(
+            f"Sparse X must be in CSR or CSC format, got {X.format!r}. Use X.tocsr()."
+        )
+    if X.ndim == 2:
+        _check_indices(X)
+        if not X.has_canonical_format or X.nnz < len(X.data):
+            X = X.copy()
+            X.sum_duplicates()
+            X.prune()
+    if X.dtype.kind == "f" and np.isnan(X.data).any():
+        raise ValueError(
+            "Sparse X contains NaN. Missing values are supported in dense tables only."
+        )
+    options = {"dtype": np.float32, "accept_sparse": FORMATS, "reset": reset}
+    with np.errstate(over="ignore"):  # infinity is an error
+        if y is None:
+            return validate_data(estimator, X, **options)
+        return validate_data(estimator, X, y, **options)
+
+
+def _check_indices(X):
+    # Compiled code trusts them, and nobody else looks.
+    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
+    starts, places = X.indptr, X.indices
+    if (
+        len(starts) != n_major + 1
+        or starts[0] != 0
+        or (starts[1:] < starts[:-1]).any()
+        or starts[-1] > len(places)
+        or starts[-1] > len(X.data)
+        or (len(places) and (places.min() < 0 or places.max() >= n_minor))
+    ):
+        raise ValueError(
+            f"Sparse X of shape {X.shape} is damaged: its indices or indptr do not fit."
+        )
+
+
+def blocks(X):
+    """Dense rows of a table, in their order.
+
+    Parameters
+    ----------
+    X : ndarray, or sparse matrix or array, of shape (n_rows, n_features), float32
+
+    Yields
+    ------
+    rows : slice
+    block : ndarray of shape (n, n_features), float32, C-contiguous
+        X itself if it is dense.
+    """
+    if not issparse(X):
+        yield slice(0, len(X)), X
+        return
+    X = X.tocsr()
+    n_rows, n_features = X.shape
+    size = min(max(BLOCK_VALUES // n_features, 1), BLOCK_ROWS)
+    for start in range(0, n_rows, size):
+        rows = slice(start, min(start + size, n_rows))
+        yield rows, X[rows].toarray(order="C")
+
+
+def in_blocks(function, X):
+    """Apply a function of dense rows to a table.
+
+    Parameters
+    ----------
+    function : callable
+        Of rows; gives an array with one entry a row.
+    X : ndarray, or sparse matrix or array, of shape (n_rows, n_features), float32
+
+    Returns
+    -------
+    ndarray
+    """
+    if not issparse(X):
+        return function(X)
+    return np.concatenate([function(block) for _, block in blocks(X)])
+
+
+def take_rows(X, kept):
+    """Rows of a table where a mask is True, dense rows C-contiguous."""
+    return X[kept] if issparse(X) else np.ascontiguousarray(X[kept])
+
+
+def stack_rows(above, below):
+    """One table above another; sparse if one of them is, unless there is NaN."""
+    parts = [above, below]
+    if not any(map(issparse, parts)):
+        return np.vstack(parts)
+    if any(not issparse(part) and np.isnan(part).any() for part in parts):
+        return np.vstack([p.toarray() if issparse(p) else p for p in parts])
+    return sparse.vstack([sparse.csc_array(part) for part in parts], format="csc")
+
+
+def column_limits(X):
+    """Smallest and largest value of each column; NaN are left out.
+
+    Returns
+    -------
+    ndarray of shape (n_features, 2), float64
+    """
+    if issparse(X):
+        limits = [X.min(axis=0), X.max(axis=0)]
+        limits = [one.toarray().ravel() for one in limits]
+    else:
+        limits = [np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)]
+    return np.column_stack(limits).astype(float)

@@ -1,0 +1,126 @@
+"""What the state of a tree is made of, and whether it is sound."""
+
+import numpy as np
+
+EVIDENCE_DTYPE = np.dtype(
+    [
+        ("score", np.float64),
+        ("rival_score", np.float64),
+        ("rival_feature", np.intp),
+        ("parent_limit", np.float64),
+        ("child_limit", np.float64),
+        ("radius", np.float64),
+        ("confidence", np.float64),
+        ("n_tests", np.float64),
+    ],
+    align=True,
+)
+NODE_DTYPE = np.dtype(
+    [("threshold", np.float64), ("feature", np.int32), ("left", np.int32)], align=True
+)
+BRANCHING_DTYPE = np.dtype(
+    [
+        ("first", np.int32),
+        ("n_codes", np.int32),
+        ("n_children", np.int32),
+        ("missing_left", np.int16),
+        ("missing_seen", np.int16),
+    ],
+    align=True,
+)
+STATE_VERSION = 3
+# The arrays of a state, in this order; one element a node but in `ordinals`.
+ARRAYS = (
+    "nodes",
+    "parent",
+    "depth",
+    "n_node_samples",
+    "counts",
+    "impurity",
+    "evidence",
+    "branching",
+    "ordinals",
+)
+LEAF = -2  # as a feature
+
+
+def row_bytes(array):
+    """Bytes of one element along the first axis."""
+    return array.itemsize * int(np.prod(array.shape[1:]))
+
+
+def are_nodes(arrays, n_features):
+    """Whether the arrays are those of a tree in which routing comes to an end.
+
+    Parameters
+    ----------
+    arrays : dict of str to ndarray
+        Under the names of `ARRAYS`, with their types.
+    n_features : int
+
+    Returns
+    -------
+    bool
+    """
+    return _is_tree(arrays, n_features) and _are_branches(arrays)
+
+
+def _is_tree(arrays, n_features):
+    # Every node but the root is a child of the node that it calls its parent.
+    nodes = arrays["nodes"]
+    parent = arrays["parent"]
+    depth = arrays["depth"]
+    n_children = arrays["branching"]["n_children"]
+    nominal = arrays["branching"]["first"] >= 0
+    ids = np.arange(len(nodes))
+    leaf = nodes["feature"] == LEAF
+    split = np.flatnonzero(~leaf)
+    left = nodes["left"][split].astype(np.intp)
+    if not (
+        len(nodes) > 0
+        and np.all(nodes["left"][leaf] == ids[leaf])
+        and np.all(np.isposinf(nodes["threshold"][leaf]))
+        and np.array_equal(np.isnan(nodes["threshold"][split]), nominal[split])
+        and not np.isneginf(nodes["threshold"][split]).any()
+        and np.all(nodes["feature"][split] >= 0)
+        and np.all(nodes["feature"][split] < n_features)
+        and np.all(left > split)
+        and not n_children[leaf].any()
+        and np.all(n_children[split] >= 2)
+        and np.all(n_children[split][~nominal[split]] == 2)
+        and n_children.sum(dtype=np.int64) == len(nodes) - 1
+    ):
+        return False
+    above = np.repeat(split, n_children[split])
+    place = np.arange(len(above)) - np.repeat(
+        np.cumsum(n_children[split]) - n_children[split], n_children[split]
+    )
+    children = nodes["left"][above].astype(np.intp) + place
+    return bool(
+        np.array_equal(np.sort(children), ids[1:])
+        and parent[0] == -1
+        and depth[0] == 0
+        and np.array_equal(parent[children], above)
+        and np.array_equal(depth[1:], depth[parent[1:]] + 1)
+    )
+
+
+def _are_branches(arrays):
+    # Whether the ordinals of every nominal test are there and lead to its children.
+    branching = arrays["branching"]
+    nominal = (branching["first"] >= 0) & (branching["n_children"] > 0)
+    if np.any((branching["first"] >= 0) != nominal):
+        return False
+    owned = branching[nominal]
+    first, n_codes = owned["first"].astype(np.int64), owned["n_codes"]
+    n_ordinals = len(arrays["ordinals"])
+    if np.any(n_codes < 0) or np.any(first + n_codes > n_ordinals):
+        return False
+    if np.any(owned["missing_left"] < 0) or np.any(
+        owned["missing_left"] >= owned["n_children"]
+    ):
+        return False
+    return all(
+        np.all(arrays["ordinals"][a : a + size] < n_children)
+        for a, size, n_children in zip(first, n_codes, owned["n_children"], strict=True)
+    )

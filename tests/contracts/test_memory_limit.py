@@ -1,0 +1,86 @@
+"""max_bytes is kept at every multiple of 1,024 rows, and nothing fails because of it.
+
+The limit is for streams that never end; the promise is within 10 %, by n_bytes_.
+"""
+
+import numpy as np
+import pytest
+from reference.streams import MEMORIES, learn, make_stream
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import CredibleBound
+
+LIMIT = 65536
+BOUNDS = {
+    "gtest": "gtest",
+    "evalue": "evalue",
+    "credible": CredibleBound(delta=0.3),
+    "none": None,
+}
+
+
+def largest_at_boundaries(model, stream):
+    """Learn in chunks of 1,024 rows; return the largest n_bytes_ seen then."""
+    most = 0
+    for begin in range(0, len(stream) - 1023, 1024):
+        learn(model, stream, [begin + 1024], begin)
+        most = max(most, model.n_bytes_)
+    return most
+
+
+@pytest.mark.parametrize("grace_period", [1, 40])
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_limit_is_kept(bound, memory, grace_period):
+    if bound == "credible" and grace_period == 1:
+        grace_period = 10
+    stream = make_stream(
+        1, 6 * 1024, n_classes=6, kinds=["continuous"] * 6 + ["ties"], signal=0.5
+    )
+    model = ConfidenceTreeClassifier(
+        bound=BOUNDS[bound],
+        leaf_memory=memory,
+        grace_period=grace_period,
+        max_bytes=LIMIT,
+    )
+    assert largest_at_boundaries(model, stream) <= 1.1 * LIMIT
+    assert np.isfinite(model.predict_proba(stream.X[:100])).all()
+    unlimited = ConfidenceTreeClassifier(
+        **{**model.get_params(deep=False), "max_bytes": None}
+    )
+    if memory == "rows":
+        assert largest_at_boundaries(unlimited, stream) > 1.1 * LIMIT
+
+
+@pytest.mark.parametrize("drift", [None, "ddm"])
+def test_limit_is_kept_with_drift(drift):
+    stream = make_stream(2, 8 * 1024, kinds=["continuous"] * 6, signal=2.0)
+    stream.y[3000:] = 1 - stream.y[3000:]
+    model = ConfidenceTreeClassifier(
+        bound="gtest", leaf_memory="rows", drift=drift, max_bytes=LIMIT
+    )
+    assert largest_at_boundaries(model, stream) <= 1.1 * LIMIT
+    if drift:
+        assert model.n_drifts_ > 0
+
+
+def test_larger_limits_keep_more():
+    """Accuracy grows with memory: the leaves that forget are the least promising."""
+    stream = make_stream(3, 8 * 1024, n_classes=3, kinds=["continuous"] * 8, signal=0.6)
+    leaves = []
+    for limit in (LIMIT, 4 * LIMIT, None):
+        model = ConfidenceTreeClassifier(
+            bound="gtest", leaf_memory="histogram", grace_period=50, max_bytes=limit
+        )
+        learn(model, stream)
+        leaves.append(model.get_n_leaves())
+    assert leaves[0] < leaves[1] <= leaves[2]
+
+
+@pytest.mark.parametrize("max_bytes", [0, -1, 1000, LIMIT - 1, 1e6, "much"])
+def test_too_small_a_limit_is_an_error(max_bytes):
+    stream = make_stream(0, 10)
+    model = ConfidenceTreeClassifier(max_bytes=max_bytes)
+    with pytest.raises(ValueError, match="'max_bytes' parameter"):
+        model.partial_fit(stream.X, stream.y, stream.classes)
+    assert not hasattr(model, "tree_")

@@ -1,0 +1,193 @@
+"""A damaged state raises ValueError or is a usable model; it never ends the process.
+
+Models are saved on disks and sent over networks. Kernels index arrays with what they
+find in a state, so everything in it is checked before it is believed.
+"""
+
+import copy
+import pickle
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reference.leaf_state import bytes_of_leaves
+from reference.streams import MEMORIES, grown, learn, make_stream
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import CredibleBound
+
+STREAM = make_stream(
+    seed=6,
+    n_rows=420,
+    n_classes=3,
+    kinds=["continuous", "ties", "one_hot"],
+    signal=1.5,
+    n_pool=30,
+)
+BOUNDS = {
+    "credible": CredibleBound(delta=0.2),
+    "volume": CredibleBound(delta=0.2, pool_weight="volume"),
+    "evalue": "evalue",
+    "gtest": "gtest",
+    "none": None,
+}
+MODELS = {
+    f"{bound}-{memory}-{prediction}": ConfidenceTreeClassifier(
+        bound=BOUNDS[bound],
+        criterion="entropy",
+        leaf_memory=memory,
+        leaf_prediction=prediction,
+        grace_period=25,
+        pruning=None,
+    )
+    for bound in BOUNDS
+    for memory, prediction in zip(
+        MEMORIES, ("auto", "majority", "nb", "nba"), strict=True
+    )
+}
+HALF = 300
+some = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+_grown = {}
+
+
+def half_grown(name):
+    if name not in _grown:
+        _grown[name] = grown(MODELS[name], STREAM, [HALF])
+        assert _grown[name].tree_.node_count > 1
+    return _grown[name]
+
+
+@st.composite
+def damages(draw):
+    """Draw what happens to the bytes of a state."""
+    kind = draw(st.sampled_from(["flip", "integer", "number", "cut", "add", "zeros"]))
+    place = draw(st.floats(0, 1, exclude_max=True), label="place")
+    integer = draw(
+        st.sampled_from([-1, 0, 1, 2, 3, 5, 31, 64, 2**31, 2**62, -(2**63)]),
+        label="integer",
+    )
+    number = draw(
+        st.sampled_from([-1.0, 0.0, 0.5, 1e300, np.nan, np.inf, -np.inf, 5e-324]),
+        label="number",
+    )
+    return kind, place, integer, number
+
+
+def damaged(data, damage):
+    kind, place, integer, number = damage
+    data = bytearray(data)
+    position = int(place * len(data))
+    aligned = min(position - position % 8, len(data) - 8)
+    if kind == "flip":
+        data[position] ^= 1 << (abs(integer) % 8)
+    elif kind == "integer":
+        data[aligned : aligned + 8] = struct.pack("<q", integer)
+    elif kind == "number":
+        data[aligned : aligned + 8] = struct.pack("<d", number)
+    elif kind == "cut":
+        del data[position:]
+    elif kind == "add":
+        data[position:position] = bytes(8)
+    elif kind == "zeros":
+        data[position : position + 64] = bytes(len(data[position : position + 64]))
+    return bytes(data)
+
+
+def use(model, grower):
+    """Go on with a grower whose state was believed."""
+    model = copy.copy(model)
+    model._grower, model.tree_ = grower, grower.tree
+    with np.errstate(all="ignore"):
+        learn(model, STREAM, begin=HALF)
+        model.predict_proba(STREAM.X)
+        model.predict(STREAM.X)
+        assert model.tree_.counts.shape == (model.tree_.node_count, 3)
+        pickle.loads(pickle.dumps(model))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@some
+@given(damage=damages())
+def test_damaged_leaves(name, damage):
+    model = half_grown(name)
+    make, (tree, recipe, state) = model._grower.__reduce__()
+    place, leaves = bytes_of_leaves(state)
+    state = (*state[:place], damaged(leaves, damage), *state[place + 1 :])
+    try:
+        grower = make(copy.deepcopy(tree), recipe, state)
+    except ValueError:
+        return
+    try:
+        use(model, grower)
+    except ValueError:
+        return  # what it became is too damaged to be saved
+
+
+@pytest.mark.parametrize("name", ["gtest-rows-majority", "volume-gaussian-nba"])
+@some
+@given(damage=damages(), which=st.integers(0, 6))
+def test_damaged_tree(name, damage, which):
+    model = half_grown(name)
+    make, (tree, recipe, leaves) = model._grower.__reduce__()
+    kind, arguments, state = tree.__reduce__()
+    state = list(state)
+    state[1 + which] = damaged(state[1 + which], damage)
+    try:
+        tree = kind(*arguments)
+        tree.__setstate__(tuple(state))
+        tree.apply(STREAM.X)
+        tree.path(tree.apply(STREAM.X))
+        grower = make(tree, recipe, leaves)
+    except ValueError:
+        return
+    use(model, grower)
+
+
+@pytest.mark.parametrize("name", ["gtest-rows-majority", "evalue-histogram-nb"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: "state",
+        lambda state: (),
+        lambda state: state[:-1],
+        lambda state: (0, *state[1:]),
+        lambda state: (state[0], -1, *state[2:]),
+        lambda state: (state[0], "many", *state[2:]),
+        lambda state: (*state[:2], np.nan, *state[3:]),
+        lambda state: (*state[:6], None, *state[7:]),
+        lambda state: (*state[:6], state[6] + b"\0", *state[7:]),
+        lambda state: (*state[:6], b"", *state[7:]),
+        lambda state: (*state[:7], "detector", *state[8:]),
+    ],
+)
+def test_states_of_another_kind(name, change):
+    make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
+    with pytest.raises(ValueError, match="state of this growing tree"):
+        make(copy.deepcopy(tree), recipe, change(state))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("gtest-rows-majority", {"class_weight": np.ones(2)}),
+        ("credible-rows-majority", {"X_pool": np.zeros((30, 2), dtype=np.float32)}),
+        ("volume-rows-majority", {"box": np.zeros((1, 2))}),
+        ("volume-rows-majority", {"box": None}),
+    ],
+)
+def test_recipes_of_another_tree(name, change):
+    make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
+    with pytest.raises(ValueError, match="does not fit the tree"):
+        make(copy.deepcopy(tree), {**recipe, **change}, state)
+
+
+def test_leaves_of_another_tree():
+    """Features, classes and leaves differ."""
+    make, (_, recipe, state) = half_grown("gtest-rows-majority")._grower.__reduce__()
+    for n_features, n_classes, rows in [(3, 3, 40), (2, 3, HALF), (3, 2, HALF)]:
+        other = make_stream(1, rows, n_classes, ["continuous"] * n_features)
+        tree = grown(MODELS["gtest-rows-majority"], other).tree_
+        with pytest.raises(ValueError, match="state of this growing tree"):
+            make(tree, recipe, state)
