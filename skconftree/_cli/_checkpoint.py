@@ -9,7 +9,7 @@ import pickle
 
 from ._common import UserError
 
-FORMAT = 1
+FORMAT = 2
 
 
 def save(path, model, progress):

@@ -42,6 +42,22 @@ def add_tree_options(command):
     command.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
 
 
+def add_nominal_option(command):
+    """Describe which columns are nominal though they look numeric."""
+    command.add_argument(
+        "--nominal",
+        metavar="A,B,...",
+        type=names,
+        default=[],
+        help="columns whose values are categories even if all are numbers",
+    )
+
+
+def names(text):
+    """Split a list of names."""
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
 def tree_settings(options):
     """Parameters that were given, the seed aside."""
     given = {"delta": options.delta, "criterion": options.criterion}

@@ -2,12 +2,18 @@
 
 import csv
 import gzip
+import math
 import zlib
+from itertools import chain, islice
 
 import numpy as np
 
-from ._common import MISSING, UserError
-from ._reading import NUMBERS_ONLY, Piece, check_header
+from ._common import MISSING, MISSING_CATEGORY, UserError
+from ._reading import NotNumericError, Piece, as_matrix, check_header
+
+# Rows that settle which columns are nominal. It is not the size of a piece, which must
+# not change the result.
+HEAD = 1000
 
 
 class CsvStream:
@@ -18,15 +24,14 @@ class CsvStream:
     path : str
     target : str
         Column of the labels.
-    missing_allowed : bool
-        Whether a missing value becomes NaN; otherwise it is an error.
     """
 
-    def __init__(self, path, target, missing_allowed=False):
+    def __init__(self, path, target):
         self.path = path
-        self.missing_allowed = missing_allowed
+        self.nominal = []
         self.n_rows = 0
         self.fingerprint = 0
+        self._lines_fingerprint = 0
         opened = gzip.open if str(path).endswith(".gz") else open
         with self._named_errors():
             self._file = opened(path, "rt", encoding="utf-8-sig", newline="")
@@ -35,7 +40,7 @@ class CsvStream:
         except BaseException:
             self._file.close()
             raise
-        self.target = target
+        self._source = self._read()
 
     def __enter__(self):
         return self
@@ -61,10 +66,11 @@ class CsvStream:
         for line in self._file:
             # The line's end may change, for one when a row is appended to the last.
             text = line.rstrip("\r\n").encode()
-            self.fingerprint = zlib.crc32(text, self.fingerprint)
+            self._lines_fingerprint = zlib.crc32(text, self._lines_fingerprint)
             yield line
 
-    def _rows(self):
+    def _read(self):
+        # Rows, each with the fingerprint of the table up to it.
         width = len(self.header)
         with self._named_errors():
             for row in self._csv:
@@ -75,7 +81,31 @@ class CsvStream:
                         f"{self.path}, line {self._csv.line_num}: {len(row)} fields "
                         f"where the header has {width}"
                     )
-                yield row
+                yield row, self._lines_fingerprint
+
+    def look_ahead(self):
+        """Find the columns that are not all numbers in the first 1,000 rows.
+
+        Returns
+        -------
+        list of int
+            Their places among `features`.
+        """
+        ahead, rest = [], self._source
+        try:
+            ahead.extend(islice(self._source, HEAD))
+        except UserError as error:
+            rest = _raising(error)
+        self._source = chain(ahead, rest)
+        if not ahead:
+            return []
+        columns = list(zip(*(row for row, _ in ahead), strict=True))
+        del columns[self._label]
+        return [
+            place
+            for place, texts in enumerate(columns)
+            if len(_numbers(texts)) < len(texts)
+        ]
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; tell whether there are so many.
@@ -84,9 +114,9 @@ class CsvStream:
         -------
         bool
         """
-        rows = self._rows()
         while self.n_rows < n_rows:
-            if next(rows, None) is None:
+            _, self.fingerprint = next(self._source, (None, None))
+            if self.fingerprint is None:
                 return False
             self.n_rows += 1
         return True
@@ -99,7 +129,7 @@ class CsvStream:
         dict of str to int
         """
         found = {}
-        for row in self._rows():
+        for row, _ in self._source:
             self.n_rows += 1
             found.setdefault(row[self._label], self.n_rows)
         return found
@@ -118,65 +148,85 @@ class CsvStream:
         ------
         Piece
         """
-        rows = self._rows()
         problem = None
         while problem is None:
-            read, fingerprints = [], []
+            rows, fingerprints = [], []
             try:
-                for row in rows:
-                    read.append(row)
-                    fingerprints.append(self.fingerprint)
-                    if len(read) == size:
-                        break
+                for row, fingerprint in islice(self._source, size):
+                    rows.append(row)
+                    fingerprints.append(fingerprint)
             except UserError as error:
                 problem = error
-            if not read and problem is None:
+            if not rows and problem is None:
                 return
-            labels = [row.pop(self._label) for row in read]
-            X, wrong = self._numbers(read)
+            labels = [row.pop(self._label) for row in rows]
+            X, wrong = self._matrix(rows)
             n, first = len(X), self.n_rows + 1
             self.n_rows += n
             problem = wrong or problem
             yield Piece(first, X, labels[:n], fingerprints[:n], problem)
 
-    def _numbers(self, rows):
-        """Turn fields into numbers, up to a row where that does not work."""
-        if not rows:
-            return np.empty((0, len(self.features)), dtype=np.float32), None
-        try:
-            X = np.array(rows, dtype=np.float64)
-        except ValueError:
-            X = None
-        if X is not None:
-            with np.errstate(over="ignore"):
-                X = X.astype(np.float32)
-            if np.isfinite(X).all():
-                return X, None
-        X = np.empty((len(rows), len(self.features)), dtype=np.float32)
-        for i, row in enumerate(rows):
-            for j, text in enumerate(row):
-                try:
-                    X[i, j] = self._number(text)
-                except ValueError as error:
-                    where = f"row {self.n_rows + i + 1}, column {self.features[j]!r}"
-                    return X[:i], UserError(f"{self.path}, {where}: {error}")
-        return X, None
+    def _matrix(self, rows):
+        """Turn fields into numbers and categories, up to a row with a wrong one."""
+        n_rows, problem = len(rows), None
+        columns = []
+        texts_of = zip(*rows, strict=True) if rows else [()] * len(self.features)
+        for place, texts in enumerate(texts_of):
+            if place in self.nominal:
+                columns.append(_categories(texts))
+                continue
+            column = _numbers(texts[:n_rows])
+            infinite = np.flatnonzero(np.isinf(column))
+            n_right = infinite[0] if len(infinite) else len(column)
+            if n_right < n_rows:
+                n_rows = n_right
+                problem = self._wrong(texts[n_rows], place, self.n_rows + n_rows + 1)
+            columns.append(column)
+        return as_matrix(columns, n_rows, self.nominal), problem
 
-    def _number(self, text):
+    def _wrong(self, text, place, row):
+        name = self.features[place]
+        where = f"{self.path}, row {row}, column {name!r}: {text!r}"
         try:
-            value = float(text)
+            float(text)
         except ValueError:
-            value = None
-        if text.strip().lower() in MISSING or value != value:
-            if self.missing_allowed:
-                return np.nan
-            raise ValueError(f"{text!r} is a missing value, which is not supported yet")
-        if value is None:
-            raise ValueError(f"{text!r} is not a number; {NUMBERS_ONLY}")
-        with np.errstate(over="ignore"):
-            if not np.isfinite(np.float32(value)):
-                raise ValueError(f"{text!r} is infinite or too large for float32")
-        return value
+            return NotNumericError(
+                f"{where} is not a number, as all are in the rows by which the column "
+                f"was taken for numeric; --nominal {name} makes categories of them",
+                place,
+            )
+        return UserError(f"{where} is infinite or too large for float32")
+
+
+def _raising(error):
+    raise error
+    yield
+
+
+def _numbers(texts):
+    """Numbers, NaN where one is missing, up to a text that is none."""
+    try:
+        found = np.array(texts, dtype=np.float64)
+    except ValueError:
+        found = []
+        try:
+            for text in texts:
+                missing = text.strip().lower() in MISSING
+                found.append(math.nan if missing else float(text))
+        except ValueError:
+            pass
+    with np.errstate(over="ignore"):
+        return np.array(found, dtype=np.float32)
+
+
+def _categories(texts):
+    """Texts, None where one is missing."""
+    found = np.empty(len(texts), dtype=object)
+    found[:] = [
+        None if text.lower() in MISSING_CATEGORY else text
+        for text in map(str.strip, texts)
+    ]
+    return found
 
 
 class _NamedErrors:

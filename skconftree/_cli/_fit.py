@@ -1,10 +1,7 @@
 """``skconftree fit``: a confidence tree beside CART on a table."""
 
 import argparse
-import csv
-import gzip
 import json
-import math
 import time
 import warnings
 from pathlib import Path
@@ -23,8 +20,8 @@ from skconftree.tree import export_text
 
 from ._common import (
     MISSING,
-    MISSING_CATEGORY,
     UserError,
+    add_nominal_option,
     add_tree_options,
     aligned,
     as_json,
@@ -33,7 +30,11 @@ from ._common import (
     tree_settings,
     typed_labels,
 )
+from ._reading import NotNumericError, check_categories, places_of
+from ._streams import open_stream
 
+ROWS_AT_A_TIME = 10_000
+ROWS_A_NOTE = 100_000
 INNER_FOLDS = 5
 MOST_ALPHAS = 25
 
@@ -65,84 +66,35 @@ def bundled_table():
     )
 
 
-def read_table(path, target):
-    """Read a .csv or .csv.gz file; a column that holds a text is nominal."""
-    header, rows = _read_csv(path)
-    if target not in header:
-        raise UserError(
-            f"there is no column {target!r} in {path}; its columns are: "
-            + ", ".join(header)
-        )
-    if len(header) == 1:
-        raise UserError(f"{path} has no column besides the target {target!r}")
-    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    y = _labels(columns.pop(target), target)
-    read = [_column(name, values) for name, values in columns.items()]
-    nominal = [place for place, one in enumerate(read) if one.dtype == object]
-    X = np.empty((len(y), len(read)), dtype=object if nominal else np.float64)
-    for place, column in enumerate(read):
-        X[:, place] = column
-    classes = [str(one) for one in np.unique(y)]
-    return Table(str(path), X, y, list(columns), classes, nominal)
-
-
-def _read_csv(path):
-    opened = gzip.open if str(path).endswith(".gz") else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            file.seek(0)
-            delimiter = max(",;\t", key=first.count)
-            reader = csv.reader(file, delimiter=delimiter)
-            header = [name.strip() for name in next(reader, [])]
-            rows = []
-            for row in reader:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise UserError(
-                        f"{path}, line {reader.line_num}: {len(row)} fields where the "
-                        f"header has {len(header)}"
-                    )
-                rows.append(row)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error, EOFError) as error:
-        raise UserError(f"{path} is not a CSV file in UTF-8: {error}") from error
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise UserError(f"{path} has more than one column named {twice[0]!r}")
-    if not rows:
+def read_table(path, target, named, progress):
+    """Read a table of which a column that holds a text is nominal."""
+    nominal = None
+    while True:
+        with open_stream(path, target) as stream:
+            if nominal is None:
+                nominal = {*stream.look_ahead(), *places_of(named, stream)}
+            stream.nominal = sorted(nominal)
+            pieces = []
+            for piece in stream.pieces(ROWS_AT_A_TIME):
+                pieces.append(piece)
+                if stream.n_rows % ROWS_A_NOTE == 0:
+                    progress(f"{stream.n_rows} rows read")
+        problem = pieces[-1].problem if pieces else None
+        if not isinstance(problem, NotNumericError):
+            break
+        # A text so late that the look at the first rows has missed it: once more.
+        nominal.add(problem.place)
+    if problem is not None:
+        raise problem
+    if not pieces:
         raise UserError(f"{path} has no rows below its header")
-    return header, rows
-
-
-def _column(name, values):
-    """Numbers, NaN where one is missing; or texts, None where one is missing."""
-    try:
-        numbers = np.array(values, dtype=np.float64)
-    except ValueError:
-        try:
-            numbers = np.array(
-                [
-                    math.nan if one.strip().lower() in MISSING else float(one)
-                    for one in values
-                ]
-            )
-        except ValueError:
-            texts = np.empty(len(values), dtype=object)
-            texts[:] = [
-                None if one.lower() in MISSING_CATEGORY else one
-                for one in map(str.strip, values)
-            ]
-            return texts
-    infinite = np.flatnonzero(np.isinf(numbers))
-    if len(infinite):
-        row = infinite[0]
-        raise UserError(
-            f"column {name!r} is not finite: row {row + 1} has {values[row]!r}"
-        )
-    return numbers
+    y = _labels([label for piece in pieces for label in piece.labels], target)
+    X = np.concatenate([piece.X for piece in pieces])
+    _, problem = check_categories(None, X, 1, stream)
+    if problem is not None:
+        raise problem
+    classes = [str(one) for one in np.unique(y)]
+    return Table(str(path), X, y, stream.features, classes, stream.nominal)
 
 
 def _labels(values, target):
@@ -271,14 +223,17 @@ def tree_nodes(tree, table):
 
 def run_fit(options):
     """Do the command; return the exit code."""
+    progress = make_progress()
     if options.data is None:
+        if options.nominal:
+            raise UserError("--nominal needs a table to look in")
         if options.target is not None:
-            raise UserError("--target needs a DATA.csv to look in")
+            raise UserError("--target needs a table to look in")
         table = bundled_table()
     elif options.target is None:
         raise UserError(f"say which column of {options.data} to predict: --target")
     else:
-        table = read_table(options.data, options.target)
+        table = read_table(options.data, options.target, options.nominal, progress)
     given = tree_settings(options)
     tree = ConfidenceTreeClassifier(
         **given, categorical_features=table.nominal or None, random_state=options.seed
@@ -300,7 +255,6 @@ def run_fit(options):
             f"\nnominal columns: {len(table.nominal)}; CART sees a column for each of "
             "their categories"
         )
-    progress = make_progress()
     if counts.min() < options.folds:
         progress(f"note: a class has {counts.min()} rows only", last=True)
     with warnings.catch_warnings():
@@ -363,11 +317,13 @@ def add_command(commands):
     fit.add_argument(
         "data",
         nargs="?",
-        metavar="DATA.csv",
-        help=".csv or .csv.gz with a header; a column that is not all numbers is "
-        "nominal, and an empty field or ? is a missing value",
+        metavar="DATA",
+        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); a column "
+        "that is not all numbers is nominal, and an empty field, ? or NaN is a missing "
+        "value",
     )
     fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    add_nominal_option(fit)
     add_tree_options(fit)
     fit.add_argument(
         "--folds", type=_folds, default=10, metavar="N", help="default: 10"

@@ -5,9 +5,10 @@ import zlib
 import numpy as np
 
 from ._common import UserError
-from ._reading import NUMBERS_ONLY, Piece, check_header
+from ._reading import Piece, as_matrix, check_header
 
 BATCH = 8192  # rows decoded at a time
+STRINGS = {"string", "large_string", "string_view"}
 
 
 class ParquetStream:
@@ -18,11 +19,9 @@ class ParquetStream:
     path : str
     target : str
         Column of the labels.
-    missing_allowed : bool
-        Whether a missing value becomes NaN; otherwise it is an error.
     """
 
-    def __init__(self, path, target, missing_allowed=False):
+    def __init__(self, path, target):
         try:
             import pyarrow as pa
             import pyarrow.parquet as pq
@@ -32,7 +31,7 @@ class ParquetStream:
             ) from None
         self.path = path
         self.target = target
-        self.missing_allowed = missing_allowed
+        self.nominal = []
         self.n_rows = 0
         self.fingerprint = 0
         try:
@@ -45,25 +44,16 @@ class ParquetStream:
             schema = self._file.schema_arrow
             self.header = list(schema.names)
             self.features = check_header(path, self.header, target)
-            for name in self.features:
-                kind = schema.field(name).type
-                numeric = (
-                    pa.types.is_integer(kind)
-                    or pa.types.is_floating(kind)
-                    or pa.types.is_decimal(kind)
-                    or pa.types.is_boolean(kind)
-                )
-                if not numeric:
-                    raise UserError(
-                        f"{path}, column {name!r} holds {kind}, not numbers; "
-                        f"{NUMBERS_ONLY}"
-                    )
+            self._texts = [
+                place
+                for place, name in enumerate(self.features)
+                if self._holds_texts(name, schema.field(name).type)
+            ]
         except BaseException:
             self._file.close()
             raise
         self._batches = self._read()
-        self._X = np.empty((0, len(self.features)), dtype=np.float32)
-        self._labels = []
+        self._ahead = None, [], []
 
     def __enter__(self):
         return self
@@ -71,44 +61,76 @@ class ParquetStream:
     def __exit__(self, *error):
         self._file.close()
 
-    def _read(self):
+    def _holds_texts(self, name, kind):
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(kind) or str(kind) in STRINGS:
+            return True
+        if not (
+            pa.types.is_integer(kind)
+            or pa.types.is_floating(kind)
+            or pa.types.is_decimal(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_null(kind)
+        ):
+            raise UserError(
+                f"{self.path}, column {name!r} holds {kind}, neither numbers nor "
+                "texts; drop or convert it"
+            )
+        return False
+
+    def look_ahead(self):
+        """Find the columns of texts, of which the file itself tells.
+
+        Returns
+        -------
+        list of int
+            Their places among `features`.
+        """
+        return self._texts
+
+    def _batches_of(self, columns):
         import pyarrow as pa
 
         try:
-            for batch in self._file.iter_batches(batch_size=BATCH):
-                X = np.empty((len(batch), len(self.features)), dtype=np.float32)
-                for j, name in enumerate(self.features):
-                    column = batch.column(name)
-                    if not pa.types.is_floating(column.type):
-                        column = column.cast(pa.float64())
-                    with np.errstate(over="ignore"):
-                        X[:, j] = column.to_numpy(zero_copy_only=False)
-                labels = batch.column(self.target)
-                if pa.types.is_dictionary(labels.type):
-                    labels = labels.dictionary_decode()
-                yield (
-                    X,
-                    [
-                        "" if text is None else text
-                        for text in labels.cast(pa.string()).to_pylist()
-                    ],
-                )
+            yield from self._file.iter_batches(batch_size=BATCH, columns=columns)
         except (OSError, pa.ArrowException) as error:
             raise UserError(f"cannot read {self.path}: {error}") from error
 
+    def _read(self):
+        # Rows, labels, and what tells each row from others.
+        for batch in self._batches_of(None):
+            columns = []
+            labels = [text or "" for text in _texts(batch.column(self.target))]
+            marks = [zlib.crc32(label.encode()) for label in labels]
+            for place, name in enumerate(self.features):
+                if place in self.nominal:
+                    column = np.empty(len(batch), dtype=object)
+                    column[:] = _texts(batch.column(name))
+                    told = ["-" if one is None else f"+{one}" for one in column]
+                    parts = [one.encode() for one in told]
+                else:
+                    column = _numbers(batch.column(name))
+                    parts = [one.tobytes() for one in column]
+                marks = list(map(zlib.crc32, parts, marks))
+                columns.append(column)
+            yield as_matrix(columns, len(batch), self.nominal), labels, marks
+
     def _take(self, size):
         """Up to `size` rows, none at the end."""
-        while not self._labels:
+        while not self._ahead[1]:
             batch = next(self._batches, None)
             if batch is None:
                 break
-            self._X, self._labels = batch
-        X, self._X = self._X[:size], self._X[size:]
-        labels, self._labels = self._labels[:size], self._labels[size:]
+            self._ahead = batch
+        taken, self._ahead = (
+            tuple(part if part is None else part[cut] for part in self._ahead)
+            for cut in (slice(size), slice(size, None))
+        )
+        X, labels, marks = taken
         fingerprints = []
-        for row, label in zip(X, labels, strict=True):
-            self.fingerprint = zlib.crc32(label.encode(), self.fingerprint)
-            self.fingerprint = zlib.crc32(row.tobytes(), self.fingerprint)
+        for mark in marks:
+            self.fingerprint = zlib.crc32(mark.to_bytes(4), self.fingerprint)
             fingerprints.append(self.fingerprint)
         return X, labels, fingerprints
 
@@ -120,7 +142,7 @@ class ParquetStream:
         bool
         """
         while self.n_rows < n_rows:
-            taken = len(self._take(n_rows - self.n_rows)[0])
+            taken = len(self._take(n_rows - self.n_rows)[1])
             if not taken:
                 return False
             self.n_rows += taken
@@ -134,10 +156,10 @@ class ParquetStream:
         dict of str to int
         """
         found = {}
-        for _, labels in self._batches:
-            for label in labels:
+        for batch in self._batches_of([self.target]):
+            for label in _texts(batch.column(self.target)):
                 self.n_rows += 1
-                found.setdefault(label, self.n_rows)
+                found.setdefault(label or "", self.n_rows)
         return found
 
     def pieces(self, size):
@@ -164,16 +186,29 @@ class ParquetStream:
                 return
 
     def _checked(self, X):
-        bad = np.isinf(X) if self.missing_allowed else ~np.isfinite(X)
-        if not bad.any():
+        numeric = [j for j in range(X.shape[1]) if j not in self.nominal]
+        infinite = np.isinf(X[:, numeric].astype(np.float32, copy=False))
+        if not infinite.any():
             return X, None
-        i, j = np.argwhere(bad)[0]
-        what = (
-            "a missing value, which is not supported yet"
-            if np.isnan(X[i, j])
-            else "infinite or too large for float32"
-        )
+        i, j = np.argwhere(infinite)[0]
         return X[:i], UserError(
-            f"{self.path}, row {self.n_rows + i + 1}, column {self.features[j]!r}: "
-            f"{what}"
+            f"{self.path}, row {self.n_rows + i + 1}, column "
+            f"{self.features[numeric[j]]!r}: infinite or too large for float32"
         )
+
+
+def _numbers(column):
+    import pyarrow as pa
+
+    if not pa.types.is_floating(column.type):
+        column = column.cast(pa.float64())
+    with np.errstate(over="ignore"):
+        return column.to_numpy(zero_copy_only=False).astype(np.float32)
+
+
+def _texts(column):
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.string()).to_pylist()

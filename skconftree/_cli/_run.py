@@ -11,6 +11,7 @@ from skconftree.evaluation import PrequentialEvaluator
 
 from . import _checkpoint
 from ._common import MISSING, UserError, tree_settings, typed_labels
+from ._reading import check_categories, places_of
 from ._streams import open_stream
 
 MOST_LABELS = 65_534  # as many classes as a tree may have
@@ -133,7 +134,11 @@ class Run:
             raise UserError(
                 f"there is one class only: {self.labels.classes.tolist()[0]!r}"
             )
-        self.tree = ConfidenceTreeClassifier(**self.settings)
+        named = places_of(options.nominal, self.stream)
+        self.stream.nominal = sorted({*self.stream.look_ahead(), *named})
+        self.tree = ConfidenceTreeClassifier(
+            **self.settings, categorical_features=self.stream.nominal or None
+        )
         self.evaluator = PrequentialEvaluator(
             self.tree, classes=self.labels.classes, pos_label=self._positive()
         )
@@ -155,6 +160,7 @@ class Run:
             "columns": self.stream.header,
             "target": self.options.target,
             "settings": self.settings,
+            "--nominal": sorted(self.options.nominal),
         }
 
     def _resume(self, path):
@@ -163,6 +169,7 @@ class Run:
             self.labels = Labels(progress["labels"], self.options.target)
             self.evaluator = progress["run"]
             done, fingerprint = progress["rows"], progress["fingerprint"]
+            self.stream.nominal = progress["nominal"]
             was = {name: progress[name] for name in self._identity()}
         except KeyError as error:
             raise UserError(f"{path} is damaged: it has no {error}") from None
@@ -197,11 +204,16 @@ class Run:
     def learn(self, piece):
         """Test the tree on rows, then let it learn them, up to one at fault."""
         y, problem = self.labels.values(piece.labels, piece.first)
-        n = len(y)
+        n, crowded = check_categories(
+            getattr(self.tree, "categories_", None),
+            piece.X[: len(y)],
+            piece.first,
+            self.stream,
+        )
         if n:
-            self.evaluator.update(piece.X[:n], y)
+            self.evaluator.update(piece.X[:n], y[:n])
             self.fingerprint = piece.fingerprints[n - 1]
-        problem = problem or piece.problem
+        problem = crowded or problem or piece.problem
         if problem is not None:
             raise problem
 
@@ -217,6 +229,7 @@ class Run:
             "version": __version__,
             **self._identity(),
             "labels": self.labels.texts,
+            "nominal": self.stream.nominal,
             "rows": self.n_rows,
             "fingerprint": self.fingerprint,
             "run": evaluator,
@@ -240,6 +253,8 @@ def stream_settings(options):
                 f"--set {text!r} must be NAME=VALUE with NAME one of "
                 + ", ".join(sorted(known))
             )
+        if name == "categorical_features":
+            raise UserError(f"--set {text!r}: name the columns by --nominal")
         if name in settings:
             raise UserError(f"--set {text!r}: {name} is given already")
         try:

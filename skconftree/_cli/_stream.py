@@ -17,11 +17,13 @@ from skconftree import __version__
 from . import _checkpoint
 from ._common import (
     UserError,
+    add_nominal_option,
     add_tree_options,
     aligned,
     as_json,
     duration,
     make_progress,
+    names,
 )
 from ._run import Run
 from ._streams import open_stream
@@ -150,9 +152,11 @@ def _summary(run, record):
         ("the label before", percent(record.no_change_accuracy), ""),
         ("the most frequent label", percent(record.majority_accuracy), ""),
     ]
+    nominal = run.stream.nominal
     lines = [
         f"{run.options.data}: {record.n_rows} rows, "
         f"{len(run.stream.features)} columns, {len(run.labels.classes)} classes",
+        *([f"nominal columns: {len(nominal)}"] if nominal else []),
         "",
         aligned(rows),
         "",
@@ -182,6 +186,7 @@ def _write_json(run, record):
         "data": {
             "name": run.options.data,
             "features": run.stream.features,
+            "nominal": [run.stream.features[place] for place in run.stream.nominal],
             "classes": run.labels.classes.tolist(),
         },
         "settings": run.settings,
@@ -223,8 +228,9 @@ def add_command(commands):
     stream.add_argument(
         "data",
         metavar="DATA",
-        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); all columns "
-        "but the target are numbers",
+        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); a column of "
+        "texts is nominal, for CSV one that is not all numbers in the first 1000 rows; "
+        "an empty field, ? or NaN is a missing value",
     )
     stream.add_argument(
         "--target", metavar="COLUMN", required=True, help="the column to predict"
@@ -232,7 +238,7 @@ def add_command(commands):
     stream.add_argument(
         "--classes",
         metavar="A,B,...",
-        type=lambda text: [one for one in text.split(",") if one.strip()],
+        type=names,
         help="all labels; by default a first pass over the table collects them",
     )
     stream.add_argument(
@@ -240,6 +246,7 @@ def add_command(commands):
         metavar="LABEL",
         help="the class whose F1 is reported; the second of two by default",
     )
+    add_nominal_option(stream)
     add_tree_options(stream)
     stream.add_argument(
         "--set",

@@ -58,10 +58,27 @@ cdef inline void sort_order(
         order[j] = c
 
 
-cdef float64_t cumulative_entropy(
-    const float64_t* counts, intp_t n_classes, float64_t n, float64_t z, intp_t* order
+cdef intp_t left_out(
+    const float64_t* counts, intp_t n_classes, bint present
 ) noexcept nogil:
-    # The last class has T = pi = 1 and a term of ln 2.
+    # Classes that have no part in a node's entropies: with `present` those without a
+    # row, up to the last two. None of its children has a row of them either, so that
+    # they come first in every ascending order.
+    cdef intp_t absent = 0
+    cdef intp_t c
+    if not present:
+        return 0
+    for c in range(n_classes):
+        absent += counts[c] <= 0.0
+    return min(absent, n_classes - 2)
+
+
+cdef float64_t cumulative_entropy(
+    const float64_t* counts, intp_t n_classes, intp_t first, float64_t n, float64_t z,
+    intp_t* order,
+) noexcept nogil:
+    # Without the `first` rarest classes. The last one has T = pi = 1 and a term of
+    # ln 2.
     cdef intp_t j
     cdef float64_t below = 0.0
     cdef float64_t t
@@ -70,14 +87,14 @@ cdef float64_t cumulative_entropy(
     if not n > 0.0:
         return 1.0
     sort_order(order, counts, n_classes)
-    for j in range(n_classes - 1):
+    for j in range(first, n_classes - 1):
         below += counts[order[j]]
         t = below / n
         limit = 0.5 * upper_limit(t, n, z)
         total -= (1.0 - 0.5 * t) * log1p(-limit)
         if t > 0.0:
             total -= 0.5 * t * log(limit)
-    return total / (n_classes * LN2)
+    return total / ((n_classes - first) * LN2)
 
 
 cdef inline intp_t cell_of(float64_t x) noexcept nogil:
@@ -141,6 +158,8 @@ cdef class PossibilisticFloor(Score):
 
     cdef float64_t delta
     cdef bint all_tests
+    cdef bint present
+    cdef intp_t first           # classes left out, see left_out()
     cdef float64_t z_node
     cdef float64_t base_z2      # z^2 of tests with two outcomes, before any correction
     cdef float64_t z2           # at most that of the node's tests
@@ -161,11 +180,13 @@ cdef class PossibilisticFloor(Score):
     cdef intp_t* orders         # [2, n_classes] order of the classes, left and right
     cdef float64_t* right       # [n_classes]
 
-    def __cinit__(self, n_classes, delta, all_tests):
+    def __cinit__(self, n_classes, delta, all_tests, present):
         cdef intp_t c
         self.n_classes = n_classes
         self.delta = delta
         self.all_tests = all_tests
+        self.present = present
+        self.first = 0
         self.base_z2 = corrected_quantile(self.delta, 2.0) ** 2
         self.z2 = self.base_z2
         self.z_node = -ndtri(0.5 * self.delta)
@@ -201,10 +222,13 @@ cdef class PossibilisticFloor(Score):
         self.corrected = 1.0
         self.z2 = self.base_z2
         if self.n_classes > 2:
+            self.first = left_out(self.counts, self.n_classes, self.present)
+            self.scale = SHRINK / ((self.n_classes - self.first) * LN2)
             self.margin = 1e-9 * max(facts.n, facts.pool)
             self.smallest = INFINITY
             self.ceiling = self.margin + self.n * cumulative_entropy(
-                self.counts, self.n_classes, self.n, self.z_node, self.orders
+                self.counts, self.n_classes, self.first, self.n, self.z_node,
+                self.orders,
             )
             self.z_largest = sqrt(self.base_z2)
             if self.all_tests:
@@ -252,17 +276,18 @@ cdef class PossibilisticFloor(Score):
     ) noexcept nogil:
         # Of one child; sorts the order, which divergences() relies on.
         cdef const float64_t* half_f = self.half_f
-        cdef float64_t total = n * LN2 + (self.n_classes - 1) * self.f(2.0 * n)
+        cdef intp_t first = self.first
+        cdef float64_t total = n * LN2 + (self.n_classes - first - 1) * self.f(2.0 * n)
         cdef float64_t below = 0.0
         cdef intp_t whole = 0
         cdef intp_t j
         sort_order(order, counts, self.n_classes)
         if self.tabulated:
-            for j in range(self.n_classes - 1):
+            for j in range(first, self.n_classes - 1):
                 whole += <intp_t> counts[order[j]]
                 total -= half_f[whole] + half_f[2 * <intp_t> n - whole]
             return total
-        for j in range(self.n_classes - 1):
+        for j in range(first, self.n_classes - 1):
             below += counts[order[j]]
             total -= self.f(below) + self.f(2.0 * n - below)
         return total
@@ -274,7 +299,7 @@ cdef class PossibilisticFloor(Score):
         cdef float64_t below = 0.0
         cdef float64_t total = 0.0
         cdef intp_t j
-        for j in range(self.n_classes - 1):
+        for j in range(self.first, self.n_classes - 1):
             below += counts[order[j]]
             total += self.divergence(below, n, unit)
         return self.z2 * total
@@ -364,9 +389,11 @@ cdef class PossibilisticFloor(Score):
             self.ceiling = min(
                 self.ceiling,
                 self.margin
-                + n_left * cumulative_entropy(left, k, n_left, self.z_largest, orders)
+                + n_left * cumulative_entropy(
+                    left, k, self.first, n_left, self.z_largest, orders
+                )
                 + n_right * cumulative_entropy(
-                    self.right, k, n_right, self.z_largest, orders + k
+                    self.right, k, self.first, n_right, self.z_largest, orders + k
                 ),
             )
         return sides
@@ -412,6 +439,8 @@ cdef class PossibilisticKernel(IntervalBound):
     cdef public float64_t delta
     cdef intp_t n_classes
     cdef bint all_tests
+    cdef bint present
+    cdef intp_t first               # classes left out, see left_out()
     cdef PossibilisticFloor floor   # the score
     cdef float64_t comparisons      # what the correction counts beside outcomes
     cdef float64_t z_node
@@ -428,13 +457,15 @@ cdef class PossibilisticKernel(IntervalBound):
         for c in range(self.n_classes):
             self.order[c] = c
 
-    def __init__(self, n_classes, delta, all_tests):
+    def __init__(self, n_classes, delta, all_tests, present):
         self.delta = delta
         self.all_tests = all_tests
+        self.present = present
+        self.first = 0
         self.comparisons = 1.0
         self.z_node = -ndtri(0.5 * self.delta)
         self.z_outcomes = -1
-        self.floor = PossibilisticFloor(n_classes, delta, all_tests)
+        self.floor = PossibilisticFloor(n_classes, delta, all_tests, present)
         self.score = self.floor
 
     def __dealloc__(self):
@@ -445,8 +476,9 @@ cdef class PossibilisticKernel(IntervalBound):
             self.comparisons = max(facts.n_tests, 1.0)
             self.z_outcomes = -1
             self.floor.correct(self.comparisons)
+        self.first = left_out(facts.counts, self.n_classes, self.present)
         self.limit = facts.n * cumulative_entropy(
-            facts.counts, self.n_classes, facts.n, self.z_node, self.order
+            facts.counts, self.n_classes, self.first, facts.n, self.z_node, self.order
         )
 
     cdef float64_t cost(
@@ -456,7 +488,7 @@ cdef class PossibilisticKernel(IntervalBound):
             self.z_outcomes = r
             self.z_child = corrected_quantile(self.delta, r * self.comparisons)
         return n * cumulative_entropy(
-            counts, self.n_classes, n, self.z_child, self.order
+            counts, self.n_classes, self.first, n, self.z_child, self.order
         )
 
     cdef bint decide(
@@ -572,7 +604,7 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
     with nogil:
         for i in range(rows.shape[0]):
             out[i] = cumulative_entropy(
-                &rows[i, 0], n_classes, n[i], quantiles[i], &order[0]
+                &rows[i, 0], n_classes, 0, n[i], quantiles[i], &order[0]
             )
     entropy = np.asarray(out).reshape(shape)[()]
     if normalization == "shifted":
@@ -646,6 +678,12 @@ class PossibilisticBound(BaseBound):
     correction : {"branches", "all_tests"}, default="branches"
         What the Dunn-Sidak correction counts: the outcomes of a test (the paper),
         or outcomes times the candidate tests compared at the node.
+    classes : {"all", "present"}, default="all"
+        Over which classes a node's entropy and that of its children run: those of
+        the training set, or those of the node's own rows. A class without a row
+        costs every child a confidence limit, so that with many classes ``"all"``
+        stops early. With two classes both are the same. In `partial_fit` a young
+        leaf has seen few classes, and ``"present"`` splits it at once.
 
     Attributes
     ----------
@@ -683,11 +721,13 @@ class PossibilisticBound(BaseBound):
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 1, closed="neither")],
         "correction": [StrOptions({"branches", "all_tests"})],
+        "classes": [StrOptions({"all", "present"})],
     }
 
-    def __init__(self, delta=0.05, *, correction="branches"):
+    def __init__(self, delta=0.05, *, correction="branches", classes="all"):
         self.delta = delta
         self.correction = correction
+        self.classes = classes
 
     def kernel(self, criterion, n_classes):
         """Make the compiled decision for one fit, scratch memory included.
@@ -706,5 +746,8 @@ class PossibilisticBound(BaseBound):
         self.check_parameters()
         self.check_criterion(criterion)
         return PossibilisticKernel(
-            n_classes, self.delta, self.correction == "all_tests"
+            n_classes,
+            self.delta,
+            self.correction == "all_tests",
+            self.classes == "present",
         )

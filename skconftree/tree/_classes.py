@@ -150,9 +150,10 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         keep no more than their class counts and stop growing.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict: by their class frequencies (``"majority"``), by naive
-        Bayes over what they remember (``"nb"``), or by whichever has predicted more
-        of their rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after `fit`
-        and ``"nba"`` in `partial_fit`.
+        Bayes over what they remember (``"nb"``), or by whichever of the two, or of
+        the class frequencies of their latest ten rows or so, has predicted more of
+        their late rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after
+        `fit` and ``"nba"`` in `partial_fit`.
     drift : {"ddm"}, DDM object or None, default=None
         What `partial_fit` does when the concept changes. None: a split is never
         removed. A detector watches the errors of the tree; from its warning on a

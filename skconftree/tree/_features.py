@@ -172,6 +172,37 @@ def read_rows(estimator, X, features):
     return X, is_finite(X, estimator)
 
 
+def read_with_pool(estimator, X, X_pool, features, known):
+    """Give the categories of rows without label the first codes.
+
+    These rows are there before the first row of the stream, so that codes must not
+    depend on how much of the stream came with them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It has read `X`.
+    X, X_pool : array-like or frame
+    features : Features
+        What reading `X` found.
+    known : Features or None
+        What was known before.
+
+    Returns
+    -------
+    X, X_pool : ndarray, float32, C-contiguous
+    features : Features
+    """
+    if known is None:
+        known = Features(
+            [None if one is None else _Dictionary() for one in features.dictionaries]
+        )
+    X_pool, features = known.learn(_Table.of(estimator, X_pool, reset=False))
+    is_finite(X_pool, estimator)
+    X, features = features.learn(_Table.of(estimator, X, reset=False))
+    return X, X_pool, features
+
+
 def is_finite(X, estimator):
     """Whether no value is NaN; infinity is an error. Sparse X has been checked."""
     if issparse(X):

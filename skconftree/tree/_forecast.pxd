@@ -1,11 +1,11 @@
 # Forecaster: what a growing leaf predicts, and which of its models it trusts.
 #
-# A leaf has up to three models: its class frequencies, naive Bayes over all it
-# holds (what it took over from its parent included), and naive Bayes over its own
-# rows alone. In `hits` it keeps how much weight of its latest rows each would have
-# foretold; it trusts the best. So a young leaf goes on predicting with its parent's
-# model until its own is better, and a leaf that has seen the concept change can
-# leave behind what it took over.
+# A leaf has up to four models: its class frequencies, naive Bayes over all it
+# holds (what it took over from its parent included), naive Bayes over its own rows
+# alone, and the frequencies of its latest rows. In `hits` it keeps how much weight of
+# late rows each would have foretold; it trusts the best. So a young leaf goes on
+# predicting with its parent's model until its own is better, and a leaf that has
+# seen the concept change can leave behind what it knew.
 
 from skconftree.tree._bayes cimport NaiveBayes
 from skconftree.tree._leaf cimport Leaf, Policy
@@ -23,6 +23,7 @@ cdef enum Model:    # places in Leaf.hits
     MAJORITY
     HELD
     OWN
+    RECENT
     N_MODELS
 
 
@@ -36,7 +37,7 @@ cdef class Forecaster:
     cdef float64_t* log_weight          # [n_classes] its logarithm
     cdef int32_t* places                # [n_features] bins of the row
     cdef float64_t* scores              # [n_classes]
-    cdef intp_t guess[3]                # of each model for the last row; -1 = none
+    cdef intp_t guess[4]                # of each model for the last row; -1 = none
 
     cdef void locate(self, const Leaf* leaf, const float32_t* x) noexcept nogil
     cdef intp_t foretell(
@@ -48,6 +49,7 @@ cdef class Forecaster:
         self, Tree tree, const Leaf* leaf, const float32_t* x, float64_t* out
     ) noexcept nogil
     cdef Model _trusted(self, const Leaf* leaf) noexcept nogil
+    cdef intp_t _most_recent(self, const Leaf* leaf) noexcept nogil
     cdef intp_t _majority(self, Tree tree, intp_t node) noexcept nogil
     cdef bint _score(
         self, const Leaf* leaf, Model model, const float32_t* x

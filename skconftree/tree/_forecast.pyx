@@ -6,6 +6,8 @@ from libc.stdlib cimport calloc, free
 from skconftree.tree._histogram cimport find_bins
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
+cdef float64_t FORGETTING = 0.9     # of the class frequencies of the latest rows
+cdef float64_t TINY = 1e-9      # nothing; spares slow denormal numbers
 cdef float64_t SAME = 1e-12     # log scores this close are a tie
 cdef float64_t TRUST = 1.0      # hits that a child starts with at most
 
@@ -50,8 +52,13 @@ cdef class Forecaster:
 
     cdef void locate(self, const Leaf* leaf, const float32_t* x) noexcept nogil:
         # Find the bins of a row; the first thing to do with it.
+        cdef intp_t i, f
         if leaf.profile != NULL:
             find_bins(&leaf.bins, x, self.policy.n_features, self.places)
+            for i in range(self.policy.n_nominal):
+                f = self.policy.nominal[i]
+                if x[f] >= self.policy.n_codes[f]:
+                    self.places[f] = -1     # there may be room, but it was never met
 
     cdef intp_t foretell(
         self, Tree tree, const Leaf* leaf, const float32_t* x
@@ -67,6 +74,7 @@ cdef class Forecaster:
             self.guess[<intp_t> HELD] = self._best_score()
         if self._score(leaf, OWN, x):
             self.guess[<intp_t> OWN] = self._best_score()
+        self.guess[<intp_t> RECENT] = self._most_recent(leaf)
         trusted = self._trusted(leaf)
         if self.guess[trusted] >= 0:
             return self.guess[trusted]
@@ -76,6 +84,11 @@ cdef class Forecaster:
         # Learn how each model did on the row last foretold.
         cdef intp_t i
         if self.judging:
+            for i in range(self.policy.n_classes):
+                leaf.recent[i] *= FORGETTING
+                if leaf.recent[i] < TINY:
+                    leaf.recent[i] = 0.0
+            leaf.recent[y] += weight
             for i in range(N_MODELS):
                 leaf.hits[i] *= FADING
                 if self.guess[i] == y:
@@ -97,10 +110,26 @@ cdef class Forecaster:
             return MAJORITY
         if hits[<intp_t> OWN] > hits[<intp_t> HELD]:
             best = OWN
-        if self.prediction == BY_BETTER and (
-            hits[<intp_t> best] <= hits[<intp_t> MAJORITY]
-        ):
-            best = MAJORITY
+        if self.prediction == BY_BETTER:
+            if hits[<intp_t> best] <= hits[<intp_t> MAJORITY]:
+                best = MAJORITY
+            if hits[<intp_t> best] < hits[<intp_t> RECENT]:
+                best = RECENT
+        return best
+
+    cdef intp_t _most_recent(self, const Leaf* leaf) noexcept nogil:
+        # Most frequent class of the latest rows; -1 if there is none.
+        cdef float64_t most = 0.0
+        cdef float64_t seen
+        cdef intp_t best = -1
+        cdef intp_t c
+        for c in range(self.policy.n_classes):
+            seen = leaf.recent[c]
+            if self.class_weight != NULL:
+                seen *= self.class_weight[c]
+            if seen > most:
+                most = seen
+                best = c
         return best
 
     cdef intp_t _majority(self, Tree tree, intp_t node) noexcept nogil:
@@ -156,11 +185,12 @@ cdef class Forecaster:
         cdef intp_t K = self.policy.n_classes
         cdef Model trusted = self._trusted(leaf)
         cdef intp_t node = leaf.node
+        cdef const float64_t* counts
         cdef float64_t total = 0.0
         cdef float64_t peak
         cdef intp_t c
         self.locate(leaf, x)
-        if trusted != MAJORITY and self._score(leaf, trusted, x):
+        if (trusted == HELD or trusted == OWN) and self._score(leaf, trusted, x):
             peak = self.scores[self._best_score()]
             for c in range(K):
                 out[c] = exp(self.scores[c] - peak)
@@ -168,14 +198,18 @@ cdef class Forecaster:
             for c in range(K):
                 out[c] /= total
             return
+        counts = tree.counts + node * K
+        if trusted == RECENT:
+            counts = leaf.recent
         while True:
             for c in range(K):
-                out[c] = tree.counts[node * K + c]
+                out[c] = counts[c]
                 if self.class_weight != NULL:
                     out[c] *= self.class_weight[c]
                 total += out[c]
             if total > 0.0 or node == 0:
                 break
             node = tree.parent[node]
+            counts = tree.counts + node * K
         for c in range(K):
             out[c] = out[c] / total if total > 0.0 else 1.0 / K

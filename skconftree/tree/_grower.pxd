@@ -60,6 +60,7 @@ cdef class Grower:
         self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
     ) except -1 nogil
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil
+    cdef int _admit(self, const float32_t* x) except -1
     cdef void _meet(self, const float32_t* x) noexcept nogil
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
     cdef void _add_below(self, intp_t node, float64_t* counts) noexcept nogil

@@ -98,7 +98,7 @@ cdef class Grower:
         if detector is not None and self.max_bytes >= 0:
             self.max_bytes //= 2        # the other half is for the second tree
         self.node_bytes = tree.n_bytes // tree.node_count + sizeof(Leaf*)
-        self.bare_bytes = sizeof(Leaf) + 2 * K * sizeof(float64_t)
+        self.bare_bytes = sizeof(Leaf) + 3 * K * sizeof(float64_t)
         if options["by_volume"]:
             self.bare_bytes += 2 * d * sizeof(float64_t)
         if pool is not None:
@@ -186,19 +186,21 @@ cdef class Grower:
 
     def _open_boxes(self):
         cdef intp_t d = self.policy.n_features
-        cdef intp_t node, f, side
+        cdef intp_t node, above
         cdef float64_t[:, :, ::1] boxes = np.empty((self.tree.node_count, d, 2))
         cdef Leaf* leaf
         boxes[0] = self.splitter.root_box
         for node in range(self.tree.node_count):
-            if self.tree.nodes[node].feature >= 0:
-                for side in range(2):
-                    f = self.tree.nodes[node].left + side
-                    boxes[f] = boxes[node]
+            if node > 0:
+                above = self.tree.parent[node]
+                boxes[node] = boxes[above]
+                if isfinite(self.tree.nodes[above].threshold):
                     _cut_box(
-                        &boxes[f, 0, 0], self.tree.nodes[node].feature,
-                        self.tree.nodes[node].threshold, side,
+                        &boxes[node, 0, 0], self.tree.nodes[above].feature,
+                        self.tree.nodes[above].threshold,
+                        node - self.tree.nodes[above].left,
                     )
+            if self.tree.nodes[node].feature >= 0:
                 continue
             leaf = self.leaves[node]
             leaf.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
@@ -320,6 +322,9 @@ cdef class Grower:
         if weight == 0.0:
             return 0    # as if it were absent
         self._meet(x)
+        if self.stopped_at >= 0:
+            with gil:
+                self._admit(x)
         if self.policy.n_nominal > 0:
             if not make_room(leaf, &self.policy, x):
                 with gil:
@@ -358,9 +363,21 @@ cdef class Grower:
                 if x[f] != x[f]:
                     self.policy.missing = True
 
+    cdef int _admit(self, const float32_t* x) except -1:
+        # Where a category was not known it is now: the row goes that way.
+        cdef intp_t node = 0
+        cdef intp_t to
+        while self.tree.nodes[node].feature >= 0:
+            to = self.tree.child(node, x)
+            if to == node:
+                self.tree.admit(node, <intp_t> x[self.tree.nodes[node].feature])
+                to = self.tree.child(node, x)
+            node = to
+        return 0
+
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil:
-        # The leaf of a row. A category that is not known at a node goes on with its
-        # larger child; the first such node is noted.
+        # The leaf of a row. A category that is not known at a node goes on with the
+        # child that was the largest; the first such node is noted.
         cdef intp_t node = 0
         cdef intp_t to
         self.stopped_at = -1
@@ -809,6 +826,19 @@ cdef class Grower:
             ),
         )
 
+    def _are_codes(self, n_codes):
+        # Whether these are numbers of categories of the nominal features.
+        if self.policy.n_codes == NULL:
+            return n_codes is None
+        return (
+            isinstance(n_codes, tuple) and len(n_codes) == self.policy.n_features
+            and all(
+                isinstance(n, int) and n < 32768
+                and (n >= 0 if self.policy.n_codes[f] >= 0 else n == -1)
+                for f, n in enumerate(n_codes)
+            )
+        )
+
     def __setstate__(self, state):
         cdef StateReader reader
         cdef Leaf* leaf
@@ -829,6 +859,7 @@ cdef class Grower:
             and isinstance(leaves, bytes)
             and (state[7] is None or isinstance(state[7], DDMKernel))
             and (state[8] is None or isinstance(state[8], Grower))
+            and self._are_codes(state[10])
         ):
             raise ValueError("The state of this growing tree is damaged.")
         if self.splitter.pool is not None:

@@ -51,9 +51,10 @@ cdef struct Leaf:
     float64_t n_fresh           # weight of the rows since its creation
     float64_t n_examined        # n_fresh at the last attempt
     float64_t n_held
-    float64_t hits[3]           # weight of late rows that each model foretold
+    float64_t hits[4]           # weight of late rows that each model foretold
     float64_t* fresh            # [n_classes]
     float64_t* held             # [n_classes]
+    float64_t* recent           # [n_classes] counts that fade with every row
 
     intp_t n_rows               # ROWS
     intp_t n_inherited          # of them, the first ones

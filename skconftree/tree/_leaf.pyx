@@ -27,8 +27,9 @@ cdef Leaf* new_leaf(const Policy* policy, intp_t node) noexcept nogil:
         return NULL
     leaf.node = node
     leaf.memory = policy.first
-    leaf.fresh = <float64_t*> calloc(2 * policy.n_classes, sizeof(float64_t))
+    leaf.fresh = <float64_t*> calloc(3 * policy.n_classes, sizeof(float64_t))
     leaf.held = leaf.fresh + policy.n_classes
+    leaf.recent = leaf.held + policy.n_classes
     if leaf.fresh == NULL or not _open_moments(leaf, policy) or not (
         _open_codes(leaf, policy)
     ):
@@ -104,7 +105,7 @@ cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
     cdef intp_t K = policy.n_classes
     cdef intp_t n_bins
     cdef intp_t row = d * sizeof(float32_t) + sizeof(label_t)
-    cdef intp_t size = sizeof(Leaf) + 2 * K * sizeof(float64_t)
+    cdef intp_t size = sizeof(Leaf) + 3 * K * sizeof(float64_t)
     if leaf.weight != NULL:
         row += sizeof(float64_t)
     size += leaf.room * row + leaf.n_pool * sizeof(int32_t)

@@ -7,7 +7,9 @@ from libc.math cimport isfinite
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
-from skconftree.tree._histogram cimport NOMINAL, Bins, allocate_bins, n_value_bins
+from skconftree.tree._histogram cimport (
+    NOMINAL, Bins, allocate_bins, n_value_bins, room_for,
+)
 from skconftree.tree._leaf cimport (
     GAUSSIAN, HISTOGRAM, ROWS, Memory, forget, new_leaf, release_leaf, reserve_rows,
 )
@@ -20,8 +22,8 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     N_INTEGERS = 12
-    N_NUMBERS = 6
-    N_MODELS = 3
+    N_NUMBERS = 7
+    N_MODELS = 4
 
 
 cdef class StateWriter:
@@ -90,11 +92,11 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     ]
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
-        leaf.hits[2],
+        leaf.hits[2], leaf.hits[3],
     ]
     writer.put(&integers[0], sizeof(integers))
     writer.put(&numbers[0], sizeof(numbers))
-    writer.put(leaf.fresh, 2 * K * sizeof(float64_t))
+    writer.put(leaf.fresh, 3 * K * sizeof(float64_t))
     writer.put(leaf.x, leaf.n_rows * d * sizeof(float32_t))
     writer.put(leaf.y, leaf.n_rows * sizeof(label_t))
     if leaf.weight != NULL:
@@ -158,9 +160,9 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     cdef intp_t n_rows, n_bins, i, j, f
     reader.take(&integers[0], sizeof(integers))
     reader.take(&numbers[0], sizeof(numbers))
-    reader.take(leaf.fresh, 2 * K * sizeof(float64_t))
+    reader.take(leaf.fresh, 3 * K * sizeof(float64_t))
     _require_finite(&numbers[0], N_NUMBERS)
-    _require_finite(leaf.fresh, 2 * K)
+    _require_finite(leaf.fresh, 3 * K)
     _require(0 <= integers[0] <= GAUSSIAN and integers[1] >= 0)
     leaf.memory = <Memory> integers[0]
     leaf.attempt = integers[1]
@@ -170,12 +172,13 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     leaf.hits[0] = numbers[3]
     leaf.hits[1] = numbers[4]
     leaf.hits[2] = numbers[5]
+    leaf.hits[3] = numbers[6]
 
     n_rows = integers[2]
     n_bins = integers[5]
     _require(0 <= integers[3] <= n_rows and (n_rows == 0 or leaf.memory == ROWS))
-    _require(0 <= n_bins <= reader.data.shape[0])
     _require(n_rows <= reader.data.shape[0] // <intp_t> (d * sizeof(float32_t)))
+    _require(0 <= n_bins <= reader.data.shape[0])
     if n_rows > 0 and not reserve_rows(leaf, policy, n_rows):
         raise MemoryError()
     reader.take(leaf.x, n_rows * d * sizeof(float32_t))
@@ -280,9 +283,8 @@ cdef _read_moments(StateReader reader, Moments* moments, intp_t d, intp_t K):
 cdef _check_leaf(const Leaf* leaf, const Policy* policy):
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef bint nominal
     cdef intp_t i, f
-    for i in range(2 * K):
+    for i in range(3 * K):
         _require(leaf.fresh[i] >= 0.0)
     for i in range(K):
         _require(not leaf.held[i] > 0.0 or _has_model(&leaf.moments, i, K))
@@ -295,15 +297,13 @@ cdef _check_leaf(const Leaf* leaf, const Policy* policy):
         _check_rows(leaf, K)
     if leaf.bins.first != NULL:
         for f in range(d):
-            nominal = policy.n_codes != NULL and policy.n_codes[f] >= 0
-            _require(nominal == (leaf.bins.kind[f] == NOMINAL))
-            _require(nominal or n_value_bins(&leaf.bins, f) <= policy.max_bins)
-    if leaf.memory == HISTOGRAM:
-        _check_profile(&leaf.bins, leaf.profile, leaf.held, policy)
+            _check_bins(&leaf.bins, f, policy)
+    if leaf.profile != NULL:
+        _check_profile(&leaf.bins, leaf.profile, leaf.held, d, K)
         if leaf.fresh_profile != NULL:
-            _check_profile(&leaf.bins, leaf.fresh_profile, leaf.fresh, policy)
+            _check_profile(&leaf.bins, leaf.fresh_profile, leaf.fresh, d, K)
         elif policy.separate:
-            _check_profile(&leaf.bins, leaf.profile, leaf.fresh, policy)
+            _check_profile(&leaf.bins, leaf.profile, leaf.fresh, d, K)
     if leaf.span != NULL:
         _require_finite(leaf.span, 2 * d)
     if leaf.box != NULL:
@@ -334,20 +334,26 @@ cdef _check_rows(const Leaf* leaf, intp_t K):
         _require(leaf.fresh[i] == sums[0, i] and leaf.held[i] == sums[1, i])
 
 
+cdef _check_bins(const Bins* bins, intp_t f, const Policy* policy):
+    cdef intp_t n_codes = -1
+    cdef intp_t n = n_value_bins(bins, f)
+    if policy.n_codes != NULL:
+        n_codes = policy.n_codes[f]
+    _require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
+    _require(n <= (room_for(n_codes) if n_codes >= 0 else policy.max_bins))
+
+
 cdef _check_profile(
-    const Bins* bins, const float64_t* profile, const float64_t* counts,
-    const Policy* policy,
+    const Bins* bins, const float64_t* profile, const float64_t* counts, intp_t d,
+    intp_t K,
 ):
-    # Every feature knows every row, unless values are missing.
-    cdef intp_t K = policy.n_classes
-    cdef float64_t total, most
+    # No feature knows more rows than there are.
+    cdef float64_t total
     cdef intp_t f, b, c
-    for f in range(policy.n_features):
+    for f in range(d):
         for c in range(K):
             total = 0.0
             for b in range(bins.first[f], bins.first[f + 1]):
                 _require(profile[b * K + c] >= 0.0)
                 total += profile[b * K + c]
-            most = counts[c] + 1e-6 * (1.0 + counts[c])
-            _require(total <= most)
-            _require(policy.missing or counts[c] <= total + 1e-6 * (1.0 + counts[c]))
+            _require(total - counts[c] <= 1e-6 * (1.0 + counts[c]))

@@ -215,6 +215,8 @@ cdef void _truncate(
     # Mean and variance of the part of a normal distribution on one side of a cut.
     cdef float64_t deviation = sqrt(variance[0])
     cdef float64_t z, mass, ratio
+    if low[0] > high[0]:
+        return      # no row of the class had a value
     if side == 0:
         high[0] = min(high[0], threshold)
         low[0] = min(low[0], high[0])

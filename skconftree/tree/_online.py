@@ -12,7 +12,7 @@ from .._compat import InvalidParameterError, _fit_context, check_row_weights
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
-from ._features import is_finite, read_more, read_rows, read_table
+from ._features import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._grower import Grower
 from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
 from ._sparse import blocks, column_limits
@@ -285,6 +285,7 @@ class OnlineGrowth:
                     "classes must be given on the first call to partial_fit: all "
                     "classes that may occur in the stream."
                 )
+            given, known = X, getattr(self, "_features", None)
             X, y, finite = self._read(X, y, first)
             if first:
                 self._set_classes(classes)
@@ -304,9 +305,14 @@ class OnlineGrowth:
                     raise ValueError(
                         "X_pool can be given to the first call of partial_fit only."
                     )
-                X_pool, _ = read_rows(self, X_pool, self._features)
-                if issparse(X_pool):
-                    X_pool = X_pool.toarray(order="C")  # leaves look rows up
+                if self._features is None:
+                    X_pool, _ = read_rows(self, X_pool, None)
+                    if issparse(X_pool):
+                        X_pool = X_pool.toarray(order="C")  # leaves look rows up
+                else:
+                    X, X_pool, self._features = read_with_pool(
+                        self, given, X_pool, self._features, known
+                    )
             if not hasattr(self, "_grower"):
                 self._start_growing(X_pool, first)
         out = None
@@ -348,15 +354,21 @@ class OnlineGrowth:
     def _set_classes(self, classes):
         self.classes_ = unique_labels(classes)
         self.n_classes_ = len(self.classes_)
-        if self.n_classes_ > MAX_CLASSES:
+        if not 1 <= self.n_classes_ <= MAX_CLASSES:
             raise ValueError(
-                f"{self.n_classes_} classes were given; at most {MAX_CLASSES} are "
+                f"{self.n_classes_} classes were given; from 1 to {MAX_CLASSES} are "
                 f"supported."
             )
 
     def _encode(self, y):
         # Class indices of labels, all of which must be known.
-        index = np.searchsorted(self.classes_, y)
+        try:
+            index = np.searchsorted(self.classes_, y)
+        except TypeError as error:
+            raise ValueError(
+                f"y must contain nothing but labels out of {self.classes_!r}, got "
+                f"values that cannot be compared with them: {error}."
+            ) from error
         index[index == self.n_classes_] = 0
         unknown = self.classes_[index] != y
         if np.any(unknown):

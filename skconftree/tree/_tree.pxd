@@ -74,6 +74,7 @@ cdef class Tree:
         intp_t n_children, const SplitEvidence* evidence,
     ) noexcept nogil
     cdef void _clear_branching(self, intp_t node) noexcept nogil
+    cdef void admit(self, intp_t node, intp_t code) except *
     cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil
     cdef void send_missing(self, intp_t node, bint left, bint seen) noexcept nogil
     cdef intp_t child(

@@ -209,6 +209,25 @@ cdef class Tree:
         self.branching[node].missing_left = left
         self.branching[node].missing_seen = seen
 
+    cdef void admit(self, intp_t node, intp_t code) except *:
+        # From now on a category belongs to the child of those not known.
+        cdef intp_t first = self.branching[node].first
+        cdef intp_t n_codes = self.branching[node].n_codes
+        cdef intp_t room = n_codes
+        cdef intp_t i
+        if code >= n_codes:
+            room = 2 * code + 2
+            self.reserve_ordinals(self.n_ordinals + room)
+            for i in range(room):
+                self.ordinals[self.n_ordinals + i] = (
+                    self.ordinals[first + i] if i < n_codes else -1
+                )
+            first = self.n_ordinals
+            self.n_ordinals += room
+            self.branching[node].first = <int32_t> first
+            self.branching[node].n_codes = <int32_t> room
+        self.ordinals[first + code] = self.branching[node].missing_left
+
     cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil:
         self.branching[node].missing_left = <int16_t> child
 

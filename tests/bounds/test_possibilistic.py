@@ -137,6 +137,28 @@ def test_gain_is_eq_17(gamma):
         assert answer.split == (want < parent)
 
 
+@pytest.mark.parametrize("gamma", [0.5, 0.05, 1e-20])
+@pytest.mark.parametrize("correction", ["branches", "all_tests"])
+def test_present_classes_alone_decide(gamma, correction):
+    # As if the label had no other classes; "all" pays for them.
+    children = np.array([[0, 12, 3, 0, 0, 7], [0, 2, 9, 0, 0, 1]])
+    bound = PossibilisticBound(gamma, correction=correction, classes="present")
+    few = children[:, children.any(axis=0)]
+    answer, want = (bound.evaluate(part, n_tests=9) for part in (children, few))
+    assert answer.parent_limit == pytest.approx(want.parent_limit, rel=1e-12)
+    assert answer.child_limit == pytest.approx(want.child_limit, rel=1e-12)
+    every = PossibilisticBound(gamma, correction=correction)
+    gain = want.parent_limit - want.child_limit
+    paid = every.evaluate(children, n_tests=9)
+    assert 6 * (paid.parent_limit - paid.child_limit) < 3 * gain
+
+
+def test_a_pure_node_never_splits_among_present_classes():
+    bound = PossibilisticBound(classes="present")
+    for counts in ([[0, 4, 0], [0, 9, 0]], [[0.1, 0, 0], [0.7, 0, 0]]):
+        assert not bound.evaluate(counts).split
+
+
 def test_two_rows_split_for_every_gamma():
     # B3's warning: the rule of the paper is weak.
     for gamma in (0.5, 0.05, 1e-8, 1e-20):
@@ -164,9 +186,11 @@ def plain_cost(counts):
 @pytest.mark.parametrize("k", [2, 3, 8])
 @pytest.mark.parametrize("delta", [1e-20, 0.05, 0.999999])
 @pytest.mark.parametrize("correction", ["branches", "all_tests"])
-def test_floor_lies_below_the_cost(k, delta, correction):
+@pytest.mark.parametrize("classes", ["all", "present"])
+def test_floor_lies_below_the_cost(k, delta, correction, classes):
     rng = np.random.default_rng(k)
-    kernel = PossibilisticBound(delta, correction=correction).kernel("entropy", k)
+    bound = PossibilisticBound(delta, correction=correction, classes=classes)
+    kernel = bound.kernel("entropy", k)
     for n in (5, 60, 500, 4000):
         for shift in (0.0, 0.25):
             for scale in (1.0, 1e5):

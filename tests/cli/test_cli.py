@@ -132,10 +132,60 @@ def test_texts_and_holes(table, tmp_path, capsys):
     assert any("missing" in node for node in numeric)
 
 
+def fitted(capsys, path, *more):
+    argv = ["fit", str(path), "--target", "kind", "--folds", "2", *more]
+    assert main(argv) == 0
+    out = capsys.readouterr().out
+    return out[out.index("ConfidenceTreeClassifier") :]
+
+
+def test_a_text_below_many_numbers_makes_a_column_nominal(tmp_path, capsys):
+    """As far down as the column was taken for numeric; a named one is no less."""
+    path = tmp_path / "table.csv"
+    rows = [f"{i % 3},{'yes' if i % 3 == 1 else 'no'},{i % 7}" for i in range(1500)]
+    path.write_text("\n".join(["size,kind,other", *rows, "big,no,3", "2,no,many"]))
+    late = fitted(capsys, path)
+    assert "categorical_features=[0, 1]" in late
+    assert "size = 1\n" in late
+    path.write_text("\n".join(["size,kind,other", *rows]))
+    named = fitted(capsys, path, "--nominal", "size")
+    assert "categorical_features=[0]" in named
+    assert "size = 1\n" in named
+    assert "size <= " in fitted(capsys, path)
+
+
+def test_parquet_gives_the_same_tree(table, tmp_path, monkeypatch, capsys):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    columns = np.genfromtxt(table, delimiter=",", names=True, dtype=None)
+    side = np.where(columns["weight"] > 5, "right", "left").astype(object)
+    side[::9] = None
+    height = columns["height"].tolist()
+    height[7] = None
+    columns = {
+        "weight": columns["weight"],
+        "kind": columns["kind"].astype(str),
+        "height": height,
+        "side": side.tolist(),
+    }
+    rows = zip(*columns.values(), strict=True)
+    texts = [["" if one is None else str(one) for one in row] for row in rows]
+    table.write_text("\n".join([",".join(columns), *map(",".join, texts)]))
+    packed = tmp_path / "table.parquet"
+    pq.write_table(pa.table(columns), packed)
+    want = fitted(capsys, table)
+    assert "side in {" in want or "weight <= " in want
+    assert "categorical_features=[2]" in want
+    assert fitted(capsys, packed) == want
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(["fit", str(packed), "--target", "kind"]) == 1
+    assert "needs pyarrow: pip install pyarrow" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("line", "text", "words"),
     [
-        (2, "inf,heavy,1", "column 'weight' is not finite: row 2 has 'inf'"),
+        (2, "inf,heavy,1", "row 2, column 'weight': 'inf' is infinite"),
         (2, "1,,1", "target column 'kind' misses a value in row 2"),
         (2, "1,heavy", "line 3: 2 fields where the header has 3"),
         (0, "weight,kind,weight", "more than one column named 'weight'"),
@@ -157,7 +207,9 @@ def test_a_mistake_in_the_table_is_one_line(table, capsys, line, text, words):
     [
         (["fit", "nowhere.csv", "--target", "kind"], "cannot read nowhere.csv"),
         (["fit", "{table}"], "--target"),
-        (["fit", "--target", "kind"], "--target needs a DATA.csv"),
+        (["fit", "--target", "kind"], "--target needs a table"),
+        (["fit", "--nominal", "kind"], "--nominal needs a table"),
+        (["fit", "{table}", "--target", "kind", "--nominal", "fur"], "--nominal 'fur'"),
         (["fit", "{table}", "--target", "weight"], "holds measurements, not classes"),
         (["fit", "{table}", "--target", "kind", "--folds", "150"], "--folds 150"),
         (["fit", "{table}", "--target", "kind", "--bound", "magic"], "'magic'"),

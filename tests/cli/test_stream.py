@@ -10,7 +10,6 @@ import json
 import os
 import pickle
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -123,34 +122,7 @@ def test_classes_may_be_given(table, tmp_path, left_alone):
     assert model.read_bytes() == left_alone
 
 
-KILLED = """
-import os, signal, sys
-from skconftree._cli import main
-replace, n_saved = os.replace, 0
-def killing(*paths):
-    global n_saved
-    n_saved += 1
-    if n_saved == int(sys.argv[1]):
-        if sys.argv[2] == "after":
-            replace(*paths)
-        os.kill(os.getpid(), signal.SIGKILL)
-    replace(*paths)
-os.replace = killing
-main(sys.argv[3:])
-"""
-
-
-def killed_at(saving, when, argv):
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", KILLED, str(saving), when, *argv],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == -signal.SIGKILL, run.stderr
-
-
-def test_a_killed_run_goes_on(table, tmp_path, left_alone):
+def test_a_killed_run_goes_on(table, tmp_path, left_alone, killed_at):
     model = tmp_path / "model"
     again = command(table, model, "--resume")
     killed_at(1, "before", again)
@@ -196,42 +168,52 @@ def test_an_interrupted_run_saves_and_goes_on(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("?,heavy,1.0", "row 730, column 'weight': '?' is a missing value"),
-        ("1.0,heavy,nan", "row 730, column 'height': 'nan' is a missing value"),
-        ("1.0,heavy,tall", "row 730, column 'height': 'tall' is not a number"),
-        ("1.0,heavy,1e39", "row 730, column 'height': '1e39' is infinite"),
-        ("1.0,heavy,inf", "row 730, column 'height': 'inf' is infinite"),
-        ("1.0,medium,1.0", "row 730 has the label 'medium', which is not one of"),
-        ("1.0,heavy", "line 731: 2 fields where the header has 3"),
+        ("1.0,heavy,tall", "row 1230, column 'height': 'tall' is not a number"),
+        ("1.0,heavy,1e39", "row 1230, column 'height': '1e39' is infinite"),
+        ("inf,heavy,tall", "row 1230, column 'weight': 'inf' is infinite"),
+        ("1.0,medium,1.0", "row 1230 has the label 'medium', which is not one of"),
+        ("1.0,?,1.0", "row 1230 has the label '?', which is not one of"),
+        ("1.0,heavy", "line 1231: 2 fields where the header has 3"),
     ],
 )
 def test_a_bad_row_ends_the_run_at_the_row_before(
     table, tmp_path, rows, left_alone, capsys, text, words
 ):
     model = tmp_path / "model"
-    good = table.read_text().splitlines()[730]
-    replace_line(table, 730, text)
+    good = table.read_text().splitlines()[1230]
+    replace_line(table, 1230, text)
     assert main(command(table, model, "--classes", "heavy,light")) == 1
     err = capsys.readouterr().err
     assert words in err
-    assert f"(the 729 rows before are learnt, saved in {model})" in err
+    assert f"(the 1229 rows before are learnt, saved in {model})" in err
     saved, progress = _checkpoint.load(model)
-    assert progress["rows"] == saved.n_rows_seen_ == 729
+    assert progress["rows"] == saved.n_rows_seen_ == 1229
     # The model is usable, and the run goes on when the row has been mended.
     X, y = rows
     assert np.mean(saved.predict(X) == y) > 0.8
-    replace_line(table, 730, good)
+    replace_line(table, 1230, good)
     assert main(command(table, model, "--resume")) == 0
     assert model.read_bytes() == left_alone
 
 
-def test_a_bad_first_row_leaves_no_model(table, tmp_path, capsys):
-    replace_line(table, 1, "1.0,heavy,tall")
-    assert main(command(table, tmp_path / "model")) == 1
-    err = capsys.readouterr().err
-    assert "row 1, column 'height': 'tall'" in err
-    assert "learnt" not in err
-    assert not (tmp_path / "model").exists()
+@pytest.mark.parametrize("line", [1, 730])
+def test_a_bad_row_among_those_looked_at_first(table, tmp_path, capsys, line):
+    """The look at the first rows, which settles the columns, takes no row away."""
+    for text, words in [
+        ("1.0,heavy,-inf", f"row {line}, column 'height': '-inf' is infinite"),
+        ("1.0,heavy", f"line {line + 1}: 2 fields"),
+    ]:
+        model = tmp_path / text
+        replace_line(table, line, text)
+        argv = command(table, model, "--classes", "heavy,light", "--chunk-size", "900")
+        assert main(argv) == 1
+        err = capsys.readouterr().err
+        assert words in err
+        if line == 1:
+            assert "learnt" not in err
+            assert not model.exists()
+        else:
+            assert _checkpoint.load(model)[1]["rows"] == 729
 
 
 def test_a_stream_may_grow(tmp_path, rows, left_alone):
@@ -322,6 +304,7 @@ def test_other_data_are_not_gone_on_with(table, tmp_path, rows, capsys, change, 
         (["--target", "weight"], "its target differ"),
         (["--classes", "heavy,light,medium"], "its classes differ"),
         (["--pos-label", "heavy"], "its --pos-label differ"),
+        (["--nominal", "weight"], "its --nominal differ"),
     ],
 )
 def test_other_options_are_not_gone_on_with(table, tmp_path, capsys, more, words):
@@ -339,7 +322,11 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
         (pickle.dumps(3), "was not saved by"),
         (pickle.dumps(3) + pickle.dumps(4), "has format None"),
         (pickle.dumps(3) + pickle.dumps({"format": 99}), "has format 99"),
-        (pickle.dumps(3) + pickle.dumps({"format": 1}), "is damaged"),
+        (pickle.dumps(3) + pickle.dumps({"format": 1}), "has format 1"),
+        (
+            pickle.dumps(3) + pickle.dumps({"format": _checkpoint.FORMAT}),
+            "is damaged",
+        ),
     ]:
         model.write_bytes(content)
         assert main(command(table, model, "--resume")) == 1
@@ -365,6 +352,12 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
         (["{table}", "--target", "kind", "--classes", ","], "no labels"),
         (["{table}", "--target", "kind", "--pos-label", "blue"], "--pos-label"),
         (["{table}", "--target", "kind", "--bound", "magic"], "'magic'"),
+        (["{table}", "--target", "kind", "--nominal", "size"], "--nominal 'size'"),
+        (["{table}", "--target", "kind", "--nominal", "kind"], "--nominal 'kind'"),
+        (
+            ["{table}", "--target", "kind", "--set", "categorical_features=[0]"],
+            "name the columns by --nominal",
+        ),
     ],
 )
 def test_a_mistake_in_the_command_is_one_line(table, tmp_path, capsys, argv, words):
@@ -441,7 +434,6 @@ def test_a_bad_row_of_parquet_ends_the_run_at_the_row_before(
     X, _ = rows
     table, model = tmp_path / "table.parquet", tmp_path / "model"
     for value, words in [
-        (None, "row 730, column 'height': a missing value"),
         (np.inf, "row 730, column 'height': infinite or too large"),
         (1e39, "row 730, column 'height': infinite or too large"),
     ]:
@@ -460,9 +452,10 @@ def test_a_bad_row_of_parquet_ends_the_run_at_the_row_before(
 
 def test_a_mistake_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
     y = rows[1]
-    table = parquet(tmp_path / "table.parquet", rows, name=y)
+    when = np.zeros(len(y), dtype="datetime64[ms]")
+    table = parquet(tmp_path / "table.parquet", rows, when=when)
     assert main(command(table)) == 1
-    assert "column 'name' holds string, not numbers" in capsys.readouterr().err
+    assert "'when' holds timestamp[ms], neither numbers nor" in capsys.readouterr().err
     parquet(table, rows, kind=[None, *y[1:]])
     assert main(command(table)) == 1
     assert "'kind' misses a value in row 1" in capsys.readouterr().err
@@ -476,14 +469,17 @@ def test_a_mistake_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
     assert "needs pyarrow" in capsys.readouterr().err
 
 
-ELECTRICITY = Path(os.environ.get("SKCONFTREE_DATA", "nowhere")) / "elec.csv.gz"
+DATA = Path(os.environ.get("SKCONFTREE_DATA", "nowhere"))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not ELECTRICITY.exists(), reason="SKCONFTREE_DATA lacks elec")
-def test_a_real_stream_survives_kills(tmp_path):
+@pytest.mark.parametrize("name", ["elec", "adult"])
+def test_a_real_stream_survives_kills(tmp_path, killed_at, name):
+    path = DATA / f"{name}.csv.gz"
+    if not path.exists():
+        pytest.skip(f"SKCONFTREE_DATA lacks {name}")
     once, killed = tmp_path / "once", tmp_path / "killed"
-    argv = ["stream", str(ELECTRICITY), "--target", "target", "--resume"]
+    argv = ["stream", str(path), "--target", "target", "--resume"]
     assert main([*argv, "--output", str(once)]) == 0
     argv += ["--checkpoint-every", "7000", "--output", str(killed)]
     for saving, when in [(2, "before"), (1, "after"), (2, "after")]:

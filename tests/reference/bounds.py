@@ -177,15 +177,26 @@ class Possibilistic:
     kind = "interval"
     per = "n"  # paper B knows no unlabelled rows
 
-    def __init__(self, criterion, n_classes, delta, correction="branches"):
-        self.delta, self.correction = delta, correction
+    def __init__(
+        self, criterion, n_classes, delta, correction="branches", classes="all"
+    ):
+        self.delta, self.correction, self.classes = delta, correction, classes
+
+    def kept(self, facts, counts):
+        if self.classes == "all":
+            return list(counts)
+        pairs = sorted(zip(facts["counts"], counts, strict=True), reverse=True)
+        present = sum(count > 0 for count in facts["counts"])
+        return [count for _, count in pairs[: max(2, present)]]
 
     def limit(self, facts):
-        return facts["n"] * possibilistic_entropy(facts["counts"], self.delta)
+        counts = self.kept(facts, facts["counts"])
+        return facts["n"] * possibilistic_entropy(counts, self.delta)
 
     def cost(self, facts, counts, n, pool, r):
         if self.correction == "all_tests":
             r = r * facts["n_tests"]
+        counts = self.kept(facts, counts)
         return n * possibilistic_entropy(counts, dunn_sidak(self.delta, r))
 
 

@@ -29,6 +29,11 @@ CASES = {
         {"delta": 0.3, "correction": "all_tests"},
         bounds.Possibilistic,
     ),
+    "possibilistic-present": (
+        "possibilistic",
+        {"delta": 0.05, "classes": "present"},
+        bounds.Possibilistic,
+    ),
     "hoeffding": ("hoeffding", {"delta": 0.3}, bounds.Hoeffding),
     "hoeffding-factor": (
         "hoeffding",

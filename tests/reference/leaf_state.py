@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 NOTHING, ROWS, HISTOGRAM, GAUSSIAN = range(4)
+NOMINAL = 2  # kind of a feature's bins
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Leaf:
     hits: np.ndarray
     fresh: np.ndarray
     held: np.ndarray
+    recent: np.ndarray
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None
@@ -30,6 +32,8 @@ class Leaf:
     edges: np.ndarray | None = None
     low: np.ndarray | None = None
     high: np.ndarray | None = None
+    kind: np.ndarray | None = None
+    missing: bool = False  # numeric features have a bin of missing values, the last
     profile: np.ndarray | None = None  # [bins, K]
     fresh_profile: np.ndarray | None = None
     moments: dict = field(default_factory=dict)  # class: (n, block of [4, d])
@@ -39,13 +43,19 @@ class Leaf:
     box: np.ndarray | None = None
 
     def bins_of(self, feature):
-        """Upper edges of a feature's bins, the last one infinite."""
-        return self.edges[self.first[feature] : self.first[feature + 1]]
+        """Upper edges of a feature's bins of values, the last one infinite."""
+        return self.edges[self._places_of(feature)]
 
     def counts_of(self, feature, fresh=False):
-        """Class counts of a feature's bins."""
+        """Class counts of a feature's bins of values."""
         table = self.fresh_profile if fresh else self.profile
-        return table[self.first[feature] : self.first[feature + 1]]
+        return table[self._places_of(feature)]
+
+    def _places_of(self, feature):
+        end = self.first[feature + 1]
+        if self.missing and self.kind[feature] != NOMINAL:
+            end -= 1
+        return slice(self.first[feature], end)
 
 
 class _Reader:
@@ -72,10 +82,10 @@ class _Reader:
 
 
 def _read_leaf(reader, node, d, K):
-    integers = reader.take(np.int64, 11).tolist()
-    numbers = reader.take(np.float64, 6)
+    integers = reader.take(np.int64, 12).tolist()
+    numbers = reader.take(np.float64, 7)
     memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
-    profile, fresh_profile, span, n_pool, box = integers[6:]
+    profile, fresh_profile, span, n_pool, box, missing = integers[6:]
     leaf = Leaf(
         node=node,
         memory=memory,
@@ -87,6 +97,7 @@ def _read_leaf(reader, node, d, K):
         hits=numbers[3:],
         fresh=reader.take(np.float64, K),
         held=reader.take(np.float64, K),
+        recent=reader.take(np.float64, K),
         X=reader.take(np.float32, n_rows, d),
         y=reader.take(np.uint16, n_rows),
         weight=reader.take(np.float64, n_rows) if weighted else None,
@@ -96,7 +107,8 @@ def _read_leaf(reader, node, d, K):
         leaf.edges = reader.take(np.float32, n_bins)
         leaf.low = reader.take(np.float32, d)
         leaf.high = reader.take(np.float32, d)
-        reader.take(np.uint8, d)
+        leaf.kind = reader.take(np.uint8, d)
+        leaf.missing = bool(missing)
     if profile:
         leaf.profile = reader.take(np.float64, n_bins, K)
     if fresh_profile:

@@ -14,6 +14,7 @@ from .cases import CASES, PAIRS, settings_of
 MEMORIES = ("auto", "rows", "histogram", "gaussian")
 PREDICTIONS = ("auto", "majority", "nb", "nba")
 KINDS = ("continuous", "ties", "one_hot", "constant", "skewed")
+TABLE_KINDS = (*KINDS, "holes", "nominal")
 
 
 @dataclass
@@ -25,6 +26,7 @@ class Stream:
     n_classes: int
     weight: np.ndarray | None = None
     X_pool: np.ndarray | None = None
+    nominal: list | None = None  # features that hold codes of categories
 
     def __len__(self):
         return len(self.y)
@@ -52,6 +54,13 @@ def make_column(rng, kind, y, signal):
         return (rng.random(n) < 0.2 + 0.6 * (y == 0) * min(signal, 1.0)).astype(float)
     if kind == "ties":
         return np.rint(rng.normal(size=n) + signal * y / 2)
+    if kind == "nominal":
+        # rare categories come late or never
+        return np.minimum(rng.geometric(0.3, n) - 1 + (rng.random(n) < 0.5) * y, 9)
+    if kind == "holes":
+        holes = rng.random(n) < 0.2
+        holes[: n // 4] = False
+        return np.where(holes, np.nan, rng.normal(size=n) + signal * y)
     if kind == "skewed":
         return np.exp(rng.normal(size=n) * 3 + signal * y)
     return rng.normal(size=n) + signal * y
@@ -78,7 +87,8 @@ def make_stream(
 
     X = table(y)
     X_pool = table(rng.integers(0, n_classes, n_pool)) if n_pool else None
-    return Stream(X, y, n_classes, make_weights(rng, weight, n_rows), X_pool)
+    nominal = [f for f, kind in enumerate(kinds) if kind == "nominal"] or None
+    return Stream(X, y, n_classes, make_weights(rng, weight, n_rows), X_pool, nominal)
 
 
 def make_weights(rng, kind, n):
@@ -93,7 +103,15 @@ def make_weights(rng, kind, n):
 
 
 @st.composite
-def streams(draw, min_rows=1, max_rows=150, n_classes=None, pool=True, weights=True):
+def streams(
+    draw,
+    min_rows=1,
+    max_rows=150,
+    n_classes=None,
+    pool=True,
+    weights=True,
+    kinds_of_features=KINDS,
+):
     """Draw streams that mix all kinds of features, weights and rows without label."""
     n_classes = n_classes or draw(st.sampled_from([2, 2, 3, 6]), label="classes")
     return make_stream(
@@ -101,7 +119,8 @@ def streams(draw, min_rows=1, max_rows=150, n_classes=None, pool=True, weights=T
         n_rows=draw(st.integers(min_rows, max_rows), label="rows"),
         n_classes=n_classes,
         kinds=draw(
-            st.lists(st.sampled_from(KINDS), min_size=1, max_size=4), label="features"
+            st.lists(st.sampled_from(kinds_of_features), min_size=1, max_size=4),
+            label="features",
         ),
         signal=draw(st.sampled_from([0.0, 1.0, 4.0]), label="signal"),
         weight=draw(
@@ -159,8 +178,12 @@ def models(draw, n_classes, cases=("none", *CASES), **fixed):
 @st.composite
 def problems(draw, min_rows=1, max_rows=150, cases=("none", *CASES), **fixed):
     """Draw an estimator and a stream it can learn."""
-    stream = draw(streams(min_rows=min_rows, max_rows=max_rows))
+    stream = draw(
+        streams(min_rows=min_rows, max_rows=max_rows, kinds_of_features=TABLE_KINDS)
+    )
     model = draw(models(stream.n_classes, cases=cases, **fixed))
+    if stream.nominal:
+        model.set_params(categorical_features=stream.nominal)
     if getattr(model.bound, "pool_weight", "pool") == "volume" and (
         stream.X_pool is None
     ):

@@ -260,24 +260,31 @@ def add_row(n, mean, squares, x):
 def bayes_scores(leaf, x, K):
     """Log scores of the classes, by the documented formulas, -inf if not met."""
     scores = np.full(K, -np.inf)
-    d = len(x)
     for c in np.flatnonzero(leaf.held):
-        score = np.log(leaf.held[c])
-        for f in range(d):
+        scores[c] = np.log(leaf.held[c])
+        for f, value in enumerate(x):
             if leaf.memory == HISTOGRAM:
                 edges, table = leaf.bins_of(f), leaf.counts_of(f)
-                count = table[bin_of(edges, x[f]), c]
-                score += np.log((count + 1 / len(edges)) / (leaf.held[c] + 1))
+                count = table[bin_of(edges, value), c]
+                scores[c] += np.log((count + 1 / len(edges)) / (leaf.held[c] + 1))
             else:
-                total, together = leaf.moments[K]
-                pooled = together[1, f] / total
-                if not pooled > 0:
-                    continue  # says nothing
-                n, block = leaf.moments[c]
-                variance = (block[1, f] + pooled) / (n + 1)
-                score += stats.norm.logpdf(x[f], block[0, f], np.sqrt(variance))
-        scores[c] = score
+                scores[c] += log_density(leaf.moments, c, K, f, value)
     return scores
+
+
+def log_density(moments, c, K, f, value):
+    """Log density of a value in class c, or its probability if there are but two."""
+    total, (mean, squares, low, high) = moments[K]
+    if not squares[f] > 0:
+        return 0.0  # a constant says nothing
+    n, block = moments[c]
+    largest = total * (mean[f] - low[f]) * (high[f] - mean[f])
+    if squares[f] > 0.999999 * largest and value in (low[f], high[f]):
+        other = low[f] if value == high[f] else high[f]
+        share = abs(value - block[0, f]) / abs(value - other)
+        return np.log(1 - (n * share + 0.5) / (n + 1))
+    variance = (block[1, f] + squares[f] / total) / (n + 1)
+    return stats.norm.logpdf(value, block[0, f], np.sqrt(variance))
 
 
 @pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian", "auto"])

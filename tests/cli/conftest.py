@@ -1,0 +1,39 @@
+"""A run of the console script that is killed while it saves its model."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+KILLED = """
+import os, signal, sys
+from skconftree._cli import main
+replace, n_saved = os.replace, 0
+def killing(*paths):
+    global n_saved
+    n_saved += 1
+    if n_saved == int(sys.argv[1]):
+        if sys.argv[2] == "after":
+            replace(*paths)
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(*paths)
+os.replace = killing
+main(sys.argv[3:])
+"""
+
+
+@pytest.fixture
+def killed_at():
+    """Run a command and kill it just before or after a saving."""
+
+    def killed_at(saving, when, argv):
+        run = subprocess.run(
+            [sys.executable, "-P", "-c", KILLED, str(saving), when, *argv],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == -signal.SIGKILL, run.stderr
+
+    return killed_at
