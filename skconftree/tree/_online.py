@@ -109,8 +109,9 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
                 "pool_weight='volume' needs the limits of the features: give X_pool "
                 "to the first call of partial_fit."
             )
-        low = np.min([table.min(axis=0) for table in tables], axis=0)
-        high = np.max([table.max(axis=0) for table in tables], axis=0)
+        # a feature without any value has no width
+        low = np.nan_to_num(np.fmin.reduce(np.vstack(tables), axis=0))
+        high = np.nan_to_num(np.fmax.reduce(np.vstack(tables), axis=0))
         box = np.column_stack([low, high]).astype(float)
     separate = bound is not None and not bound.counts_every_row
     fixed_cuts = bound is not None and bound.fixed_cuts
