@@ -551,8 +551,8 @@ cdef class LeafSplitter(Splitter):
 
     cdef float64_t left_volume(self, intp_t feature, intp_t cut) noexcept nogil:
         cdef const float64_t* limits = self.leaf.box + 2 * feature
-        cdef float64_t part
-        if not limits[0] < limits[1]:
-            return 0.5 * self.node.pool
-        part = (self.threshold(feature, cut) - limits[0]) / (limits[1] - limits[0])
+        cdef float64_t part = self.threshold(feature, cut)
+        if not limits[0] < limits[1] or part == INFINITY:
+            return 0.5 * self.node.pool     # a missing value has no place in the box
+        part = (part - limits[0]) / (limits[1] - limits[0])
         return self.node.pool * min(max(part, 0.0), 1.0)

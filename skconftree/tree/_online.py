@@ -112,7 +112,10 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
                 "to the first call of partial_fit."
             )
         limits = np.stack([column_limits(table) for table in tables])
-        box = np.column_stack([limits[..., 0].min(axis=0), limits[..., 1].max(axis=0)])
+        low = np.fmin.reduce(limits[..., 0], axis=0)
+        high = np.fmax.reduce(limits[..., 1], axis=0)
+        # a feature without any value has no width
+        box = np.nan_to_num(np.column_stack([low, high]).astype(float))
     separate = bound is not None and not bound.counts_every_row
     fixed_cuts = bound is not None and bound.fixed_cuts
     memory = estimator.leaf_memory

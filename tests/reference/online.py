@@ -34,6 +34,7 @@ class OnlineNode:
     n_examined: float = 0.0  # weight of its own rows when it was last examined
     cuts: list | None = None  # of each feature, once they are fixed
     split: object = None
+    missing_left: bool = False
     left: "OnlineNode | None" = None
     right: "OnlineNode | None" = None
 
@@ -122,7 +123,7 @@ class OnlineTree(Grower):
         self.total_weight = self.total_reweighted = 0.0
         if self.pool_weight == "volume":
             self.root_box = np.column_stack(
-                [self.X_pool.min(axis=0), self.X_pool.max(axis=0)]
+                [np.nanmin(self.X_pool, axis=0), np.nanmax(self.X_pool, axis=0)]
             ).astype(float)
         self.nodes = []
         self.add_node(-1, 0, [], np.arange(len(self.X_pool)), 1.0, self.root_box)
@@ -156,8 +157,7 @@ class OnlineTree(Grower):
     def learn(self, row):
         leaf = self.nodes[0]
         while leaf.split is not None:
-            goes_left = float(self.X[row, leaf.split.feature]) <= leaf.split.threshold
-            leaf = leaf.left if goes_left else leaf.right
+            leaf = leaf.right if self.goes_right(leaf, self.X[row]) else leaf.left
         leaf.rows.append(row)
         if self.fixes_cuts and leaf.cuts is None and len(leaf.rows) == FIRST_CUTS:
             self.fix_cuts(leaf)
@@ -204,15 +204,27 @@ class OnlineTree(Grower):
                 if self.may_split(child):
                     self.update(child)
 
+    def goes_right(self, leaf, rows):
+        """Where the test of a split leaf sends rows."""
+        values = rows[..., leaf.split.feature].astype(float)
+        return np.where(
+            np.isnan(values), not leaf.missing_left, values > leaf.split.threshold
+        )
+
     def part(self, leaf, split):
         leaf.split = split
         feature, threshold = split.feature, split.threshold
-        goes_right = self.X[leaf.rows, feature].astype(float) > threshold
-        pool_goes_right = self.X_pool[leaf.pool_rows, feature].astype(float) > threshold
+        left, right = split.test.weights
+        leaf.missing_left = split.test.missing_left
+        if leaf.missing_left is None:  # no row of the evidence missed the value
+            leaf.missing_left = left > right
+        goes_right = self.goes_right(leaf, self.X[leaf.rows])
+        pool_goes_right = self.goes_right(leaf, self.X_pool[leaf.pool_rows])
         children = []
         for side in (0, 1):
             box = leaf.box.copy()
-            box[feature, 1 - side] = np.clip(threshold, *box[feature])
+            if math.isfinite(threshold):
+                box[feature, 1 - side] = np.clip(threshold, *box[feature])
             rows = np.array(leaf.rows)[goes_right == side].tolist()
             pool_rows = leaf.pool_rows[pool_goes_right == side]
             volume = split.test.pool[side]

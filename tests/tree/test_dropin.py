@@ -70,9 +70,10 @@ def test_grid_search_reaches_into_a_bound_object(cancer):
         error_score="raise",
     ).fit(*cancer)
     leaves = search.best_estimator_.get_n_leaves()
-    assert search.best_estimator_.bound.get_params() == {
-        key.removeprefix("bound__"): value for key, value in search.best_params_.items()
-    }
+    expected = PossibilisticBound(
+        **{key.removeprefix("bound__"): v for key, v in search.best_params_.items()}
+    )
+    assert search.best_estimator_.bound.get_params() == expected.get_params()
     assert leaves > 1
 
 

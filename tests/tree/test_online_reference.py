@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from reference.cases import CASES, PAIRS, settings_of
 from reference.online import OnlineTree
-from reference.streams import learn, make_stream, streams
+from reference.streams import KINDS, learn, make_stream, streams
 from reference.tree import assert_same_evidence
 
 from skconftree import ConfidenceTreeClassifier
@@ -106,12 +106,16 @@ def test_same_tree(case, data):
     ]
     criterion = data.draw(st.sampled_from(criteria), label="criterion")
     fixed = family(case, FIXED_CUTS)
-    stream = data.draw(streams(max_rows=70 if fixed else 30), label="stream")
+    kinds = KINDS if fixed else (*KINDS, "holes")
+    stream = data.draw(
+        streams(max_rows=70 if fixed else 30, kinds_of_features=kinds), label="stream"
+    )
     assume(stream.weights.any())
-    if case == "credible-volume" and (
-        stream.X_pool is None or not np.ptp(stream.X_pool, axis=0).all()
-    ):
-        stream.X_pool = stream.X.copy()
+    if case == "credible-volume":
+        widths = np.ptp(stream.X_pool, axis=0) if stream.X_pool is not None else [0.0]
+        if not np.all(np.asarray(widths) > 0.0):
+            stream.X_pool = stream.X.copy()
+            assume(not np.isnan(stream.X).all(axis=0).any())
     class_weight = data.draw(st.sampled_from([None, None, 0.75]), label="class weight")
     if class_weight is not None:
         class_weight = {c: 0.5 + class_weight * c for c in range(stream.n_classes)}
