@@ -303,6 +303,8 @@ def gaps(report, options, cache):
         "covertype-like": lambda: make_covertype_like(n + held, 3),
     }
     for name, make in made.items():
+        if options.named and name not in options.named:
+            continue
         X, y = make()
         test = X[n:], y[n:]
         tree, seconds = one_pass(X[:n], y[:n])
@@ -364,6 +366,7 @@ def main(argv=None):
     except SystemExit:
         folder = None
         print("No folder of real tables: generated streams only.")
+    options.named = options.streams
     names = [*(REAL if folder is not None else ()), *GENERATED]
     quick = options.quick
     options.streams = {
