@@ -6,7 +6,8 @@ from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport Bound
 from skconftree.tree._column_splitter cimport LEFT, NONE, UNLABELLED
-from skconftree.tree._columns cimport missing_left_bit, presort
+from skconftree.tree._columns cimport missing_left_bit
+from skconftree.tree._encoding cimport presort
 from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._histogram cimport bin_of, n_value_bins
 from skconftree.tree._leaf cimport GAUSSIAN, HISTOGRAM, ROWS
