@@ -211,6 +211,8 @@ cdef class Builder:
         if n_open == 0:
             return 0
         self._partition(record, split)
+        free(record.segments)   # the columns know them until they move on
+        record.segments = NULL
         # all are made before one is examined, which moves the columns on; the stack
         # gives back the first child first
         for z in range(r):

@@ -33,7 +33,7 @@ from ._inputs import (
 )
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prune import PRUNINGS, prune, resolve_pruning
-from ._sparse import blocks, in_blocks, take_rows
+from ._sparse import blocks, find_leaves, in_blocks, take_rows
 from ._to_sklearn import to_sklearn
 
 
@@ -487,7 +487,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,), intp
         """
         rows, finite = self._rows(X)
-        return in_blocks(lambda block: self.tree_.apply(block, finite), rows)
+        return find_leaves(self.tree_, rows, finite)
 
     def decision_path(self, X):
         """Nodes that each row passes.
@@ -520,8 +520,7 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
             grower = self._grower
             return in_blocks(lambda block: grower.predict_proba(block, finite), rows)
         value = self.tree_.value
-        leaves = in_blocks(lambda block: self.tree_.apply(block, finite), rows)
-        return value.take(leaves, axis=0)
+        return value.take(find_leaves(self.tree_, rows, finite), axis=0)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.
@@ -556,8 +555,8 @@ class ConfidenceTreeClassifier(OnlineGrowth, ClassifierMixin, BaseEstimator):
                 lambda block: grower.predict_proba(block, finite).argmax(axis=1), rows
             )
             return self.classes_.take(best)
-        leaves = in_blocks(lambda block: self.tree_.apply(block, finite), rows)
-        return self.classes_.take(self.tree_.value.argmax(axis=1).take(leaves))
+        best = self.tree_.value.argmax(axis=1)
+        return self.classes_.take(best.take(find_leaves(self.tree_, rows, finite)))
 
     def predict_proba_interval(self, X, *, confidence_level=0.95):
         """Credible limits of each class probability in the leaf reached.

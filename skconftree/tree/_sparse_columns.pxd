@@ -34,7 +34,7 @@ cdef struct Segment:
 
 cdef struct SparseColumn:
     intp_t first            # of its entries
-    intp_t levels           # first of its levels
+    uint32_t levels         # first of its levels
     int32_t node            # whose segment this is
     int32_t begin           # counted from `first`
     int32_t middle
@@ -57,6 +57,7 @@ cdef class SparseColumns:
     # The column that is being read.
     cdef intp_t n_entries           # used so far
     cdef intp_t n_levels
+    cdef intp_t pair_levels         # first of those of the last PAIR
     cdef intp_t level_room
     cdef intp_t n_read              # values other than zero of the column: entries
     cdef float32_t* read_values     # from n_entries on, these values, their codes

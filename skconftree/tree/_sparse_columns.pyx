@@ -40,17 +40,41 @@ cdef intp_t _partition_entries(
     return left
 
 
+cdef intp_t _partition_rows(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil:
+    # The same for entries none of which is new.
+    cdef intp_t left = 0
+    cdef intp_t right = 0
+    cdef uint32_t entry
+    cdef uint8_t side
+    cdef intp_t i
+    while left < n and goes_left[entries[left] >> 1]:
+        left += 1   # often all of them
+    for i in range(left, n):
+        entry = entries[i]
+        side = goes_left[entry >> 1]
+        entries[left] = entry
+        scratch[right] = entry
+        left += side
+        right += 1 - side
+    memcpy(entries + left, scratch, right * sizeof(uint32_t))
+    return left
+
+
 cdef intp_t _partition_codes(
     uint32_t* entries, uint8_t* codes, intp_t n, const uint8_t* goes_left,
     uint32_t* scratch, uint8_t* code_scratch,
 ) noexcept nogil:
-    # The same for entries with codes, none of which is new.
+    # The same for entries with codes.
     cdef intp_t left = 0
     cdef intp_t right = 0
     cdef uint32_t entry
     cdef uint8_t code, side
     cdef intp_t i
-    for i in range(n):
+    while left < n and goes_left[entries[left] >> 1]:
+        left += 1   # often all of them
+    for i in range(left, n):
         entry = entries[i]
         code = codes[i]
         side = goes_left[entry >> 1]
@@ -166,6 +190,16 @@ cdef class SparseColumns:
     cdef bint _keep_levels(self, SparseColumn* column) noexcept nogil:
         cdef intp_t needed = self.n_levels + column.n_levels
         cdef float32_t* larger
+        if column.form == PAIR:
+            # words that occur or not have the same two values, column after column
+            larger = self.levels + self.pair_levels
+            if (
+                column.n_levels == 2 and self.pair_levels + 2 <= self.n_levels
+                and larger[0] == self.read_levels[0] and larger[1] == self.read_levels[1]
+            ):
+                column.levels = <uint32_t> self.pair_levels
+                return True
+            self.pair_levels = self.n_levels
         if needed > self.level_room:
             self.level_room = needed + needed // 4
             larger = <float32_t*> realloc(
@@ -174,7 +208,7 @@ cdef class SparseColumns:
             if larger == NULL:
                 return False
             self.levels = larger
-        column.levels = self.n_levels
+        column.levels = <uint32_t> self.n_levels
         memcpy(
             self.levels + self.n_levels, self.read_levels,
             column.n_levels * sizeof(float32_t),
@@ -290,6 +324,8 @@ cdef class SparseColumns:
                 self.segment(feature), self.codes + (column.first + column.begin), n,
                 goes_left, spare, <uint8_t*> (spare + n),
             )
+        elif column.form == PAIR:
+            n_left = _partition_rows(self.segment(feature), n, goes_left, spare)
         else:
             n_left = _partition_entries(self.segment(feature), n, goes_left, spare)
         column.middle = column.begin + <int32_t> n_left

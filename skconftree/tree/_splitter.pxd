@@ -54,10 +54,11 @@ cdef class Splitter(NominalScan):
 
     # Per feature, of the current node.
     cdef float64_t* best_score      # infinity if the feature has no test
-    cdef float64_t* best_n_left     # weight of the left child of the best binary test
+    cdef float64_t* best_n_left     # weight of the left child of the best binary test,
+                                    # where features compete by ratio; else NULL
     cdef intp_t* best_cut
     cdef float64_t* n_tests
-    cdef float64_t* log_evidence
+    cdef float64_t* log_evidence    # of evidence bounds
     cdef float64_t peak             # smallest score of the node so far
     cdef float64_t reach            # how far above it evidence still counts
     cdef int32_t* visited           # features walked, ascending once all are

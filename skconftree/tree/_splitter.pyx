@@ -61,15 +61,17 @@ cdef class Splitter(NominalScan):
 
         self.out = <float64_t*> malloc(BLOCK * sizeof(float64_t))
         self.best_score = <float64_t*> malloc(d * sizeof(float64_t))
-        self.best_n_left = <float64_t*> malloc(d * sizeof(float64_t))
+        if criterion.by_ratio:
+            self.best_n_left = <float64_t*> malloc(d * sizeof(float64_t))
+            if self.best_n_left == NULL:
+                raise MemoryError()
         self.best_cut = <intp_t*> malloc(d * sizeof(intp_t))
         self.n_tests = <float64_t*> malloc(d * sizeof(float64_t))
         self.log_evidence = <float64_t*> malloc(d * sizeof(float64_t))
         self.visited = <int32_t*> malloc(d * sizeof(int32_t))
         if (
-            self.out == NULL or self.best_score == NULL or self.best_n_left == NULL
-            or self.best_cut == NULL or self.n_tests == NULL
-            or self.log_evidence == NULL or self.visited == NULL
+            self.out == NULL or self.best_score == NULL or self.best_cut == NULL
+            or self.n_tests == NULL or self.log_evidence == NULL or self.visited == NULL
         ):
             raise MemoryError()
 
@@ -215,7 +217,8 @@ cdef class Splitter(NominalScan):
         self.best_score[feature] = INFINITY
         self.best_cut[feature] = -1
         self.n_tests[feature] = 0.0
-        self.log_evidence[feature] = -INFINITY
+        if self.kind == EVIDENCE:
+            self.log_evidence[feature] = -INFINITY
         self.phi = self.bound_phi if self.by_bound else self.criterion_phi
         self.additive = (
             self.phi != NULL and self.n < self.phi_size and self.reducer != CHALLENGE
@@ -334,7 +337,8 @@ cdef class Splitter(NominalScan):
         if found >= 0:
             self.best_score[self.feature] = best
             self.best_cut[self.feature] = self.position[found]
-            self.best_n_left[self.feature] = self.n_left[found]
+            if self.best_n_left != NULL:
+                self.best_n_left[self.feature] = self.n_left[found]
 
     cdef void _add_evidence(self, intp_t size) noexcept nogil:
         # log-sum-exp of the block, then of what came before and the block. A test
