@@ -192,9 +192,7 @@ cdef class ColumnSplitter(Splitter):
         # As _fill_profile; what is not stored has the rest of the node's counts.
         cdef SparseColumn* column = &self.columns.folded[feature]
         cdef const uint32_t* entries = self.columns.sparse.segment(feature)
-        cdef const uint8_t* codes = self.columns.sparse.codes + (
-            column.first + column.begin
-        )
+        cdef const uint8_t* codes = self.columns.sparse.codes + column.begin
         cdef intp_t n = self.columns.sparse.n_stored(feature)
         cdef const label_t* y = self.columns.y
         cdef const float64_t* weight = self.columns.weight

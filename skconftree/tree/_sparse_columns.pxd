@@ -28,17 +28,16 @@ cdef enum Form:
 
 cdef struct Segment:
     int32_t feature
-    int32_t begin
-    int32_t end
+    uint32_t begin
+    uint32_t end
 
 
-cdef struct SparseColumn:
-    intp_t first            # of its entries
+cdef struct SparseColumn:     # small, as a table may have a million
+    uint32_t begin          # the segment of `node` in the entries of all columns
+    uint32_t middle
+    uint32_t end
+    int32_t node
     uint32_t levels         # first of its levels
-    int32_t node            # whose segment this is
-    int32_t begin           # counted from `first`
-    int32_t middle
-    int32_t end
     uint16_t n_levels       # 0 if SORTED
     uint8_t zero            # code of zero; whether values are negative, if SORTED
     uint8_t form
@@ -68,11 +67,12 @@ cdef class SparseColumns:
     cdef inline intp_t n_stored(self, intp_t feature) noexcept nogil:
         # Entries of the node entered.
         cdef SparseColumn* column = &self.columns[feature]
-        return column.end - column.begin if column.node == self.node else 0
+        if column.node != self.node:
+            return 0
+        return <intp_t> column.end - <intp_t> column.begin
 
     cdef inline uint32_t* segment(self, intp_t feature) noexcept nogil:
-        cdef SparseColumn* column = &self.columns[feature]
-        return self.entries + (column.first + column.begin)
+        return self.entries + self.columns[feature].begin
 
     cdef inline bint child_segment(
         self, intp_t feature, intp_t outcome, Segment* segment

@@ -98,6 +98,10 @@ cdef class SparseColumns:
     """
 
     def __init__(self, SparseTable table):
+        if table.n_stored >= 4294967296:    # 2^32
+            raise ValueError(
+                f"X stores {table.n_stored} values; sparse tables hold fewer than 2^32."
+            )
         self.table = table
         self.n_features = table.n_features
 
@@ -176,8 +180,8 @@ cdef class SparseColumns:
         ):
             column.form = FULL
             return True
-        column.first = self.n_entries
-        column.end = <int32_t> k
+        column.begin = <uint32_t> self.n_entries
+        column.end = <uint32_t> (self.n_entries + k)
         if column.form == SORTED:
             self._sort(column)
         elif not self._keep_levels(column):
@@ -220,7 +224,7 @@ cdef class SparseColumns:
         # Bring the entries just read into the order of their values.
         cdef intp_t n = self.table.n_rows
         cdef intp_t k = self.n_read
-        cdef uint32_t* entries = self.entries + column.first
+        cdef uint32_t* entries = self.entries + column.begin
         cdef uint64_t* keys = <uint64_t*> self.keys
         cdef uint32_t* order = <uint32_t*> (keys + 2 * n)
         cdef intp_t i
@@ -291,7 +295,7 @@ cdef class SparseColumns:
         cdef SparseColumn* column = &self.columns[feature]
         cdef intp_t n_stored = self.n_stored(feature)
         cdef const uint32_t* entries = self.segment(feature)
-        cdef const uint8_t* codes = self.codes + (column.first + column.begin)
+        cdef const uint8_t* codes = self.codes + column.begin
         cdef bint zero_left = column.zero <= cut
         cdef intp_t i
         if column.form == SORTED:
@@ -321,14 +325,14 @@ cdef class SparseColumns:
             return
         if column.form == CODED:
             n_left = _partition_codes(
-                self.segment(feature), self.codes + (column.first + column.begin), n,
+                self.segment(feature), self.codes + column.begin, n,
                 goes_left, spare, <uint8_t*> (spare + n),
             )
         elif column.form == PAIR:
             n_left = _partition_rows(self.segment(feature), n, goes_left, spare)
         else:
             n_left = _partition_entries(self.segment(feature), n, goes_left, spare)
-        column.middle = column.begin + <int32_t> n_left
+        column.middle = column.begin + <uint32_t> n_left
 
     # -- a column of one node as if it were not sparse ------------------------------
 
@@ -339,7 +343,7 @@ cdef class SparseColumns:
         cdef SparseColumn* column = &self.columns[feature]
         cdef intp_t n_stored = self.n_stored(feature)
         cdef const uint32_t* entries = self.segment(feature)
-        cdef const uint8_t* stored = self.codes + (column.first + column.begin)
+        cdef const uint8_t* stored = self.codes + column.begin
         cdef uint8_t zero = column.zero
         cdef uint8_t other = 1
         cdef intp_t i
