@@ -61,24 +61,21 @@ cdef class Splitter(NominalScan):
 
         # what is compared between features only in the end needs room for all
         cdef bint sampling = self.max_features < d
-        self.at_once = not (
-            sampling or self.kind == INTERVAL or criterion.by_ratio
-        )
+        self.at_once = not (sampling or self.kind == INTERVAL or criterion.by_ratio)
         cdef intp_t room = 1 if self.at_once else d
         self.step = 0 if self.at_once else 1
         self.out = <float64_t*> malloc(BLOCK * sizeof(float64_t))
-        self.best_score = <float64_t*> malloc(room * sizeof(float64_t))
-        self.best_n_left = <float64_t*> malloc(room * sizeof(float64_t))
         self.best_cut = <intp_t*> malloc(room * sizeof(intp_t))
-        self.n_tests = <float64_t*> malloc(room * sizeof(float64_t))
-        self.log_evidence = <float64_t*> malloc(room * sizeof(float64_t))
+        self.best_score = <float64_t*> malloc(4 * room * sizeof(float64_t))
         self.sample = <int32_t*> malloc((d if sampling else 1) * sizeof(int32_t))
         if (
-            self.out == NULL or self.best_score == NULL or self.best_n_left == NULL
-            or self.best_cut == NULL or self.n_tests == NULL
-            or self.log_evidence == NULL or self.sample == NULL
+            self.out == NULL or self.best_cut == NULL or self.best_score == NULL
+            or self.sample == NULL
         ):
             raise MemoryError()
+        self.n_tests = self.best_score + room
+        self.log_evidence = self.n_tests + room
+        self.best_n_left = self.log_evidence + room
 
         if self.interval is not None or self.evidence is not None:
             self.bound_score = bound.score
@@ -99,10 +96,7 @@ cdef class Splitter(NominalScan):
     def __dealloc__(self):
         free(self.out)
         free(self.best_score)
-        free(self.best_n_left)
         free(self.best_cut)
-        free(self.n_tests)
-        free(self.log_evidence)
         free(self.sample)
 
     cdef void find(
