@@ -57,15 +57,7 @@ def read_table(estimator, X, y, *, reset=True, **options):
             )
         return *read_sparse(estimator, X, y, reset=reset), None
     if nominal is None:
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            reset=reset,
-            dtype=np.float32,
-            order="C",
-            ensure_all_finite=False,
-        )
+        X, y = _numeric(estimator, X, y, reset=reset)
         is_finite(X, estimator)
         return X, y, None
     table = _Table.of(estimator, X, reset)
@@ -104,20 +96,33 @@ def read_more(estimator, X, y, features):
     if features is None:
         rows = _plain_rows(estimator, X, y)
         if rows is None:
-            rows, y = validate_data(
-                estimator,
-                X,
-                y,
-                reset=False,
-                dtype=np.float32,
-                order="C",
-                ensure_all_finite=False,
-            )
+            rows, y = _numeric(estimator, X, y, reset=False)
         return rows, y, None, is_finite(rows, estimator)
     table = _Table.of(estimator, X, reset=False)
     rows, features = features.learn(table, in_order=True)
     rows, y = check_X_y(rows, y, dtype=np.float32, order="C", ensure_all_finite=False)
     return rows, y, features, is_finite(rows, estimator)
+
+
+def _numeric(estimator, X, *y, reset):
+    # Without nominal columns scikit-learn's reading will do.
+    try:
+        return validate_data(
+            estimator,
+            X,
+            *y,
+            reset=reset,
+            dtype=np.float32,
+            order="C",
+            ensure_all_finite=False,
+        )
+    except (TypeError, ValueError):
+        library = _library(X)
+        if library is not None:
+            table = library(X)
+            for j in range(table.shape[1]):
+                table.numbers(j)  # an error of its own, with the name of the column
+        raise
 
 
 def _plain_rows(estimator, X, y):
@@ -159,14 +164,7 @@ def read_rows(estimator, X, features):
     if features is None and issparse(X):
         return read_sparse(estimator, X), True
     if features is None:
-        X = validate_data(
-            estimator,
-            X,
-            reset=False,
-            dtype=np.float32,
-            order="C",
-            ensure_all_finite=False,
-        )
+        X = _numeric(estimator, X, reset=False)
     else:
         X = features.encode(_Table.of(estimator, X, reset=False))
     return X, is_finite(X, estimator)
@@ -505,7 +503,10 @@ class _Table:
         try:
             # infinity is reported where it is looked for
             with np.errstate(over="ignore"):
-                return np.asarray(self._numbers(j), dtype=np.float32)
+                column = np.asarray(self._numbers(j))
+                if column.dtype.kind == "c":
+                    raise TypeError("complex numbers are not supported")
+                return column.astype(np.float32, copy=False)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"Column {self.name(j)} is not numeric ({error}). A column of "
@@ -570,7 +571,7 @@ class _PandasTable(_Table):
 
     def _numbers(self, j):
         column = self.X.iloc[:, j]
-        if column.dtype.kind in "mM":
+        if column.dtype.kind in "mMc":
             raise TypeError(f"its dtype is {column.dtype}")
         return column.to_numpy(dtype=np.float32, na_value=np.nan)
 
@@ -648,7 +649,7 @@ class _ArrowTable(_Table):
             column = column.dictionary_encode()
         column = column.unify_dictionaries().combine_chunks()
         return (
-            column.indices.fill_null(-1).to_numpy().astype(np.intp),
+            column.indices.cast("int64").fill_null(-1).to_numpy(),
             column.dictionary.to_pylist(),
         )
 
@@ -662,12 +663,20 @@ _FRAMES = {
     ("polars", "DataFrame"): _PolarsTable,
     ("pyarrow", "Table"): _ArrowTable,
 }
+# Almost frames, and how they become one.
+_NO_FRAMES = {
+    ("polars", "LazyFrame"): "X.collect()",
+    ("pyarrow", "RecordBatch"): "pyarrow.Table.from_batches([X])",
+}
 
 
 def _library(X):
     # Frames are known by name: none of these libraries is needed here.
     for cls in type(X).__mro__:
-        found = _FRAMES.get((cls.__module__.partition(".")[0], cls.__name__))
+        name = cls.__module__.partition(".")[0], cls.__name__
+        if name in _NO_FRAMES:
+            raise TypeError(f"X is a {'.'.join(name)}; pass {_NO_FRAMES[name]}.")
+        found = _FRAMES.get(name)
         if found is not None:
             return found
     return None
