@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import skconftree
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import main
 from skconftree.tree import export_text
@@ -53,6 +54,16 @@ def test_console_script_without_arguments_runs_on_a_real_set():
         assert any(line.startswith(f"{name} ") for line in run.stdout.splitlines())
     assert "Traceback" not in run.stderr
     assert "fold 10 of 10" in run.stderr
+
+
+def test_the_package_runs_as_the_console_script_does():
+    run = subprocess.run(
+        [sys.executable, "-P", "-m", "skconftree._cli", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == skconftree.__version__
 
 
 def test_fit_reports_the_tree_that_the_estimator_grows(table, tmp_path, capsys):
