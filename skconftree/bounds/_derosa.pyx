@@ -232,23 +232,9 @@ class DeRosaBound(BaseBound):
         self.c = c
         self.against = against
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first.
-        n_classes : int
-            Number of classes.
-
-        Returns
-        -------
-        DeRosaKernel
-        """
-        self.check_parameters()
+    def _make_kernel(self, criterion, n_classes):
         return DeRosaKernel(
-            self.check_criterion(criterion),
+            criterion,
             n_classes,
             self.delta,
             self.form,

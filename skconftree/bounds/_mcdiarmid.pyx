@@ -98,23 +98,9 @@ class McDiarmidBound(BaseBound):
         self.delta = delta
         self.against = against
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first.
-        n_classes : int
-            Number of classes.
-
-        Returns
-        -------
-        McDiarmidKernel
-        """
-        self.check_parameters()
+    def _make_kernel(self, criterion, n_classes):
         return McDiarmidKernel(
-            self.check_criterion(criterion),
+            criterion,
             n_classes,
             self.delta,
             against_no_split=self.against == "no_split",
