@@ -17,6 +17,7 @@ from ._grower import Grower
 from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
 from ._sparse import blocks, column_limits
 from ._tree import Tree
+from ._watched_grower import WatchedGrower
 
 MAX_BINS = 32
 ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
@@ -59,18 +60,8 @@ def make_grower(tree, recipe, state=None):
         is_nominal = np.zeros(tree.n_features, dtype=np.int32)
         is_nominal[options["nominal"]] = 1
         options = {**options, "n_categories": is_nominal}
-    grower = Grower(
-        tree,
-        criterion,
-        kernel,
-        recipe,
-        options,
-        recipe["class_weight"],
-        recipe["X_pool"],
-        recipe["box"],
-        None if recipe["drift"] is None else recipe["drift"].kernel(),
-        make_grower,
-    )
+    kind = Grower if recipe["drift"] is None else WatchedGrower
+    grower = kind(tree, criterion, kernel, recipe, options, make_grower)
     if state is not None:
         grower.__setstate__(state)
     return grower
@@ -461,9 +452,7 @@ class OnlineGrowth:
     @property
     def n_drifts_(self):
         """Drifts found, each of which replaced the tree."""
-        if hasattr(self, "_grower") and self._grower.detector is not None:
-            return self._grower.detector.n_drifts
-        return 0
+        return self._grower.n_drifts if hasattr(self, "_grower") else 0
 
     @property
     def n_bytes_(self):
