@@ -12,9 +12,9 @@ from .._compat import InvalidParameterError, _fit_context, check_row_weights
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
-from ._features import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._grower import Grower
 from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
+from ._reading import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._sparse import blocks, column_limits
 from ._tree import Tree
 from ._watched_grower import WatchedGrower
@@ -237,8 +237,16 @@ class OnlineGrowth:
 
         Parameters
         ----------
-        X, y, classes, sample_weight, X_pool
-            As in `partial_fit`.
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows in the order of their arrival.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur, as in `partial_fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight 0 is predicted, but not learnt.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Rows without label, on the first call only.
 
         Returns
         -------
