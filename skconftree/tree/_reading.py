@@ -91,7 +91,7 @@ def read_more(estimator, X, y, features):
     if features is None and issparse(X):
         return *read_sparse(estimator, X, y), None, True
     if features is None:
-        rows = _plain_rows(estimator, X, y)
+        rows, finite = _plain_rows(estimator, X, y)
         if rows is None:
             rows, y = validate_data(
                 estimator,
@@ -102,7 +102,8 @@ def read_more(estimator, X, y, features):
                 order="C",
                 ensure_all_finite=False,
             )
-        return rows, y, None, is_finite(rows, estimator)
+            finite = is_finite(rows, estimator)
+        return rows, y, None, finite
     table = Table.of(estimator, X, reset=False)
     rows, features = features.learn(table, in_order=True)
     rows, y = check_X_y(rows, y, dtype=np.float32, order="C", ensure_all_finite=False)
@@ -117,15 +118,16 @@ def _plain_rows(estimator, X, y):
         and type(y) is np.ndarray
         and X.ndim == 2
         and y.ndim == 1
-        and X.dtype in (np.float32, np.float64)
+        and X.dtype.char in "fd"
         and len(X) == len(y) > 0
         and X.shape[1] == estimator.n_features_in_
         and not hasattr(estimator, "feature_names_in_")
     ):
         rows = np.ascontiguousarray(X, dtype=np.float32)
-        if finiteness(rows) != INFINITE:
-            return rows
-    return None
+        found = finiteness(rows)
+        if found != INFINITE:
+            return rows, found == FINITE
+    return None, None
 
 
 def read_rows(estimator, X, features):
