@@ -58,7 +58,10 @@ class Table:
         try:
             # infinity is reported where it is looked for
             with np.errstate(over="ignore"):
-                return np.asarray(self._numbers(j), dtype=np.float32)
+                column = np.asarray(self._numbers(j))
+                if column.dtype.kind == "c":
+                    raise TypeError("complex numbers are not supported")
+                return column.astype(np.float32, copy=False)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"Column {self.name(j)} is not numeric ({error}). A column of "
@@ -115,7 +118,7 @@ class _PandasTable(Table):
 
     def _numbers(self, j):
         column = self.X.iloc[:, j]
-        if column.dtype.kind in "mM":
+        if column.dtype.kind in "mMc":
             raise TypeError(f"its dtype is {column.dtype}")
         return column.to_numpy(dtype=np.float32, na_value=np.nan)
 
@@ -193,7 +196,7 @@ class _ArrowTable(Table):
             column = column.dictionary_encode()
         column = column.unify_dictionaries().combine_chunks()
         return (
-            column.indices.fill_null(-1).to_numpy().astype(np.intp),
+            column.indices.cast("int64").fill_null(-1).to_numpy(),
             column.dictionary.to_pylist(),
         )
 
@@ -207,12 +210,20 @@ _FRAMES = {
     ("polars", "DataFrame"): _PolarsTable,
     ("pyarrow", "Table"): _ArrowTable,
 }
+# Almost frames, and how they become one.
+_NO_FRAMES = {
+    ("polars", "LazyFrame"): "X.collect()",
+    ("pyarrow", "RecordBatch"): "pyarrow.Table.from_batches([X])",
+}
 
 
 def library_of(X):
     """Class of tables that knows a frame; None if X is no frame."""
     for cls in type(X).__mro__:
-        found = _FRAMES.get((cls.__module__.partition(".")[0], cls.__name__))
+        name = cls.__module__.partition(".")[0], cls.__name__
+        if name in _NO_FRAMES:
+            raise TypeError(f"X is a {'.'.join(name)}; pass {_NO_FRAMES[name]}.")
+        found = _FRAMES.get(name)
         if found is not None:
             return found
     return None

@@ -7,7 +7,7 @@ from sklearn.utils.validation import validate_data
 
 from ..utils._finite import finiteness
 from ._features import Features, nominal_columns
-from ._frames import Table
+from ._frames import Table, library_of
 from ._sparse import read_sparse
 
 FINITE, _, INFINITE = range(3)
@@ -45,15 +45,7 @@ def read_table(estimator, X, y, *, reset=True, **options):
             )
         return *read_sparse(estimator, X, y, reset=reset), None
     if nominal is None:
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            reset=reset,
-            dtype=np.float32,
-            order="C",
-            ensure_all_finite=False,
-        )
+        X, y = _numeric(estimator, X, y, reset=reset)
         is_finite(X, estimator)
         return X, y, None
     table = Table.of(estimator, X, reset)
@@ -93,21 +85,34 @@ def read_more(estimator, X, y, features):
     if features is None:
         rows, finite = _plain_rows(estimator, X, y)
         if rows is None:
-            rows, y = validate_data(
-                estimator,
-                X,
-                y,
-                reset=False,
-                dtype=np.float32,
-                order="C",
-                ensure_all_finite=False,
-            )
+            rows, y = _numeric(estimator, X, y, reset=False)
             finite = is_finite(rows, estimator)
         return rows, y, None, finite
     table = Table.of(estimator, X, reset=False)
     rows, features = features.learn(table, in_order=True)
     rows, y = check_X_y(rows, y, dtype=np.float32, order="C", ensure_all_finite=False)
     return rows, y, features, is_finite(rows, estimator)
+
+
+def _numeric(estimator, X, *y, reset):
+    # Without nominal columns scikit-learn's reading will do.
+    try:
+        return validate_data(
+            estimator,
+            X,
+            *y,
+            reset=reset,
+            dtype=np.float32,
+            order="C",
+            ensure_all_finite=False,
+        )
+    except (TypeError, ValueError):
+        library = library_of(X)
+        if library is not None:
+            table = library(X)
+            for j in range(table.shape[1]):
+                table.numbers(j)  # an error of its own, with the name of the column
+        raise
 
 
 def _plain_rows(estimator, X, y):
@@ -150,14 +155,7 @@ def read_rows(estimator, X, features):
     if features is None and issparse(X):
         return read_sparse(estimator, X), True
     if features is None:
-        X = validate_data(
-            estimator,
-            X,
-            reset=False,
-            dtype=np.float32,
-            order="C",
-            ensure_all_finite=False,
-        )
+        X = _numeric(estimator, X, reset=False)
     else:
         X = features.encode(Table.of(estimator, X, reset=False))
     return X, is_finite(X, estimator)
