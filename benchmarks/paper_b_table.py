@@ -37,7 +37,6 @@ Results are kept per table in the cache folder; a second run only adds what is m
 """
 
 import argparse
-import datetime
 import json
 import time
 import warnings
@@ -527,7 +526,6 @@ def main(argv=None):
         Path(options.cache).mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
     facts = environment()
-    facts["date"] = datetime.date.today().isoformat()
     print_environment(facts)
 
     known = manifest(folder)

@@ -1,10 +1,7 @@
 """``skconftree fit``: a confidence tree beside CART on a table."""
 
-import argparse
-import json
 import time
 import warnings
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +22,12 @@ from ._common import (
     add_tree_options,
     aligned,
     as_json,
+    at_least,
     duration,
     make_progress,
     tree_settings,
     typed_labels,
+    write_json,
 )
 from ._reading import NotNumericError, check_categories, places_of
 from ._streams import open_stream
@@ -334,18 +333,7 @@ def write_report(path, table, settings, found, tree, names):
             "nodes": tree_nodes(tree, table),
         },
     }
-    try:
-        written = json.dumps(report, indent=1, allow_nan=False) + "\n"
-        Path(path).write_text(written, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _folds(text):
-    value = int(text)
-    if value < 2:
-        raise argparse.ArgumentTypeError("must be at least 2")
-    return value
+    write_json(path, report)
 
 
 def add_command(commands):
@@ -369,7 +357,7 @@ def add_command(commands):
     add_nominal_option(fit)
     add_tree_options(fit)
     fit.add_argument(
-        "--folds", type=_folds, default=10, metavar="N", help="default: 10"
+        "--folds", type=at_least(2), default=10, metavar="N", help="default: 10"
     )
     fit.add_argument(
         "--rivals",
