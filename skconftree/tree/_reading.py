@@ -80,14 +80,14 @@ def read_more(estimator, X, y, features):
     finite : bool
         Whether there is no NaN.
     """
-    if features is None and issparse(X):
-        return *read_sparse(estimator, X, y), None, True
     if features is None:
         rows, finite = _plain_rows(estimator, X)
-        if rows is None or type(y) is not np.ndarray or y.shape != (len(X),):
-            rows, y = _numeric(estimator, X, y, reset=False)
-            finite = is_finite(rows, estimator)
-        return rows, y, None, finite
+        if rows is not None and type(y) is np.ndarray and y.shape == (len(rows),):
+            return rows, y, None, finite
+        if issparse(X):
+            return *read_sparse(estimator, X, y), None, True
+        rows, y = _numeric(estimator, X, y, reset=False)
+        return rows, y, None, is_finite(rows, estimator)
     table = Table.of(estimator, X, reset=False)
     rows, features = features.learn(table, in_order=True)
     rows, y = check_X_y(rows, y, dtype=np.float32, order="C", ensure_all_finite=False)
@@ -150,12 +150,12 @@ def read_rows(estimator, X, features):
     finite : bool
         Whether there is no NaN.
     """
-    if features is None and issparse(X):
-        return read_sparse(estimator, X), True
     if features is None:
         rows, finite = _plain_rows(estimator, X)
         if rows is not None:
             return rows, finite
+        if issparse(X):
+            return read_sparse(estimator, X), True
         X = _numeric(estimator, X, reset=False)
     else:
         X = features.encode(Table.of(estimator, X, reset=False))
