@@ -63,7 +63,25 @@ class BaseBound(BaseEstimator):
         )
 
     def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit, scratch memory included."""
+        """Make the compiled decision for one fit, scratch memory included.
+
+        Parameters
+        ----------
+        criterion : str or None
+            One of `criteria`; None is the first of them.
+        n_classes : int
+            Number of classes, at least 2.
+
+        Returns
+        -------
+        kernel : Bound
+            Of the bound's own class; for one fit and one thread.
+        """
+        self.check_parameters()
+        return self._make_kernel(self.check_criterion(criterion), n_classes)
+
+    def _make_kernel(self, criterion, n_classes):
+        """Make the kernel; parameters and criterion have been checked."""
         raise NotImplementedError
 
     def check_criterion(self, criterion):

@@ -11,7 +11,8 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import betaincc
 
-from .bounds import chi2_pvalue, ec2_beta, ec2_confidence, possibilistic_entropy
+from .bounds import ec2_beta, ec2_confidence, possibilistic_entropy
+from .contingency import chi2_pvalue
 from .criteria import impurity
 
 
