@@ -128,22 +128,7 @@ class BayesFactorBound(BaseBound):
         self.prior_odds = prior_odds
         self.choose = choose
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first.
-        n_classes : int
-            Number of classes.
-
-        Returns
-        -------
-        BayesFactorKernel
-        """
-        self.check_parameters()
-        self.check_criterion(criterion)
+    def _make_kernel(self, criterion, n_classes):
         return BayesFactorKernel(
             n_classes,
             self.delta,

@@ -3,6 +3,12 @@
 import numpy as np
 
 
+def broadcast_table(*arrays):
+    """Return broadcast arrays as the rows of a C-contiguous table, and their shape."""
+    arrays = np.broadcast_arrays(*arrays)
+    return np.ascontiguousarray([array.ravel() for array in arrays]), arrays[0].shape
+
+
 def check_choice(name, value, choices):
     """Raise unless the value is one of the choices."""
     if value not in choices:

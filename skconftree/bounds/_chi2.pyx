@@ -130,22 +130,7 @@ class Chi2Bound(BaseBound):
         self.correction = correction
         self.fisher = fisher
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first.
-        n_classes : int
-            Number of classes.
-
-        Returns
-        -------
-        Chi2Kernel
-        """
-        self.check_parameters()
-        self.check_criterion(criterion)
+    def _make_kernel(self, criterion, n_classes):
         return Chi2Kernel(self.delta, self.correction, self.fisher)
 
 

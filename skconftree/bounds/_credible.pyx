@@ -326,20 +326,5 @@ class CredibleBound(BaseBound):
         self.prior = prior
         self.pool_weight = pool_weight
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit, scratch memory included.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first of them.
-        n_classes : int
-            Number of classes, at least 2.
-
-        Returns
-        -------
-        kernel : CredibleKernel
-        """
-        self.check_parameters()
-        criterion = self.check_criterion(criterion)
+    def _make_kernel(self, criterion, n_classes):
         return CredibleKernel(criterion, n_classes, self.delta, self.prior)

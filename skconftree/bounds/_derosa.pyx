@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_range
+from skconftree.bounds._checks import broadcast_table, check_range
 
 from skconftree.bounds._contract cimport NodeFacts, SplitEvidence
 from skconftree.bounds._impurity cimport (
@@ -232,23 +232,9 @@ class DeRosaBound(BaseBound):
         self.c = c
         self.against = against
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first.
-        n_classes : int
-            Number of classes.
-
-        Returns
-        -------
-        DeRosaKernel
-        """
-        self.check_parameters()
+    def _make_kernel(self, criterion, n_classes):
         return DeRosaKernel(
-            self.check_criterion(criterion),
+            criterion,
             n_classes,
             self.delta,
             self.form,
@@ -324,22 +310,20 @@ def derosa_radius(
     if form not in ("tight", "paper"):
         raise ValueError(f"form must be 'tight' or 'paper'. Got {form!r} instead.")
     cdef bint tight = form == "tight"
-    arrays = np.broadcast_arrays(
+    table, shape = broadcast_table(
         check_range("n", n, 1, np.inf, closed="left"),
         check_range("delta", delta, 0, 1),
         check_range("n_classes", n_classes, 2, np.inf, closed="left"),
         check_range("n_outcomes", n_outcomes, 2, np.inf, closed="left"),
     )
-    cdef const float64_t[:, ::1] flat = np.ascontiguousarray(
-        [array.ravel() for array in arrays]
-    )
+    cdef const float64_t[:, ::1] flat = table
     cdef float64_t[::1] out = np.empty(flat.shape[1])
     cdef intp_t i
     for i in range(flat.shape[1]):
         out[i] = deviation(
             code, flat[0, i], flat[1, i], flat[2, i], flat[3, i], tight
         )
-    return np.asarray(out).reshape(arrays[0].shape)[()]
+    return np.asarray(out).reshape(shape)[()]
 
 
 def derosa_share(
@@ -402,7 +386,7 @@ def derosa_share(
             f"form must be 'tight', 'paper' or 'anytime'. Got {form!r} instead."
         )
     cdef bint anytime = form == "anytime"
-    arrays = np.broadcast_arrays(
+    table, shape = broadcast_table(
         check_range("delta", delta, 0, 1),
         check_range("n", n, 1, np.inf, closed="left"),
         check_range("depth", depth, 0, np.inf, closed="left"),
@@ -411,9 +395,7 @@ def derosa_share(
         check_range("attempt", attempt, 1, np.inf, closed="left"),
         check_range("n_tests", n_tests, 1, np.inf, closed="left"),
     )
-    cdef const float64_t[:, ::1] flat = np.ascontiguousarray(
-        [array.ravel() for array in arrays]
-    )
+    cdef const float64_t[:, ::1] flat = table
     cdef float64_t[::1] out = np.empty(flat.shape[1])
     cdef intp_t i
     for i in range(flat.shape[1]):
@@ -421,7 +403,7 @@ def derosa_share(
             anytime, flat[0, i], flat[1, i], flat[2, i], flat[3, i], flat[4, i],
             flat[5, i], flat[6, i],
         )
-    return np.asarray(out).reshape(arrays[0].shape)[()]
+    return np.asarray(out).reshape(shape)[()]
 
 
 def derosa_practical_radius(
@@ -470,20 +452,18 @@ def derosa_practical_radius(
     array([0.0455, 0.0055])
     """
     cdef Impurity code = check_impurity(criterion)
-    arrays = np.broadcast_arrays(
+    table, shape = broadcast_table(
         check_range("n", n, 1, np.inf, closed="left"),
         check_range("depth", depth, 0, np.inf, closed="left"),
         check_range("time", time, 1, np.inf, closed="left"),
         check_range("n_attributes", n_attributes, 1, np.inf, closed="left"),
         check_range("c", c, 0, np.inf),
     )
-    cdef const float64_t[:, ::1] flat = np.ascontiguousarray(
-        [array.ravel() for array in arrays]
-    )
+    cdef const float64_t[:, ::1] flat = table
     cdef float64_t[::1] out = np.empty(flat.shape[1])
     cdef intp_t i
     for i in range(flat.shape[1]):
         out[i] = practical(
             code, flat[0, i], flat[1, i], flat[2, i], flat[3, i], flat[4, i]
         )
-    return np.asarray(out).reshape(arrays[0].shape)[()]
+    return np.asarray(out).reshape(shape)[()]

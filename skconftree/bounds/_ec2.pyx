@@ -217,22 +217,7 @@ class EC2Bound(BaseBound):
         self.error_outcomes = error_outcomes
         self.margin = margin
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit.
-
-        Parameters
-        ----------
-        criterion : {"ec2"} or None
-            The only criterion.
-        n_classes : int
-            Number of classes.
-
-        Returns
-        -------
-        EC2Kernel
-        """
-        self.check_parameters()
-        self.check_criterion(criterion)
+    def _make_kernel(self, criterion, n_classes):
         return EC2Kernel(
             self.confidence, self.noise, self.error_outcomes == "uniform", self.margin
         )

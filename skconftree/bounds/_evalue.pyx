@@ -132,22 +132,7 @@ class EValueBound(BaseBound):
         self.per_path = per_path
         self.choose = choose
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first.
-        n_classes : int
-            Number of classes.
-
-        Returns
-        -------
-        EValueKernel
-        """
-        self.check_parameters()
-        self.check_criterion(criterion)
+    def _make_kernel(self, criterion, n_classes):
         return EValueKernel(
             n_classes, self.delta, self.a, self.per_path, self.choose == "evidence"
         )

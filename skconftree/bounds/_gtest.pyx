@@ -102,22 +102,7 @@ class GTestBound(BaseBound):
     def __init__(self, delta=1.0):
         self.delta = delta
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first.
-        n_classes : int
-            Number of classes.
-
-        Returns
-        -------
-        GTestKernel
-        """
-        self.check_parameters()
-        self.check_criterion(criterion)
+    def _make_kernel(self, criterion, n_classes):
         return GTestKernel(self.delta)
 
 

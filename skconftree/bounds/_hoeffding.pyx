@@ -297,22 +297,7 @@ class HoeffdingBound(BaseBound):
                 f"against='no_split'. Got against={self.against!r} instead."
             )
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit, scratch memory included.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first of them.
-        n_classes : int
-            Number of classes, at least 2.
-
-        Returns
-        -------
-        kernel : HoeffdingRace or HoeffdingInterval
-        """
-        self.check_parameters()
-        criterion = self.check_criterion(criterion)
+    def _make_kernel(self, criterion, n_classes):
         if self.variant == "gain":
             return HoeffdingRace(
                 criterion, n_classes, self.delta, self.factor,

@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_range
+from skconftree.bounds._checks import broadcast_table, check_range
 
 from skconftree.bounds._contract cimport NodeFacts
 from skconftree.bounds._impurity cimport ENTROPY
@@ -98,23 +98,9 @@ class McDiarmidBound(BaseBound):
         self.delta = delta
         self.against = against
 
-    def kernel(self, criterion, n_classes):
-        """Make the compiled decision for one fit.
-
-        Parameters
-        ----------
-        criterion : str or None
-            One of `criteria`; None is the first.
-        n_classes : int
-            Number of classes.
-
-        Returns
-        -------
-        McDiarmidKernel
-        """
-        self.check_parameters()
+    def _make_kernel(self, criterion, n_classes):
         return McDiarmidKernel(
-            self.check_criterion(criterion),
+            criterion,
             n_classes,
             self.delta,
             against_no_split=self.against == "no_split",
@@ -170,16 +156,14 @@ def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
             f"{criterion!r} instead."
         )
     cdef bint entropy = criterion == "entropy"
-    arrays = np.broadcast_arrays(
+    table, shape = broadcast_table(
         check_range("n", n, 1, np.inf, closed="left"),
         check_range("delta", delta, 0, 1),
         check_range("n_classes", n_classes, 2, np.inf, closed="left"),
     )
-    cdef const float64_t[:, ::1] flat = np.ascontiguousarray(
-        [array.ravel() for array in arrays]
-    )
+    cdef const float64_t[:, ::1] flat = table
     cdef float64_t[::1] out = np.empty(flat.shape[1])
     cdef intp_t i
     for i in range(flat.shape[1]):
         out[i] = gain_radius(entropy, flat[0, i], flat[1, i], flat[2, i])
-    return np.asarray(out).reshape(arrays[0].shape)[()]
+    return np.asarray(out).reshape(shape)[()]

@@ -4,7 +4,8 @@ import numpy as np
 
 from libc.stdlib cimport calloc, free
 
-from skconftree.tree._tree cimport Node, Tree
+from skconftree.tree._routing cimport Node
+from skconftree.tree._tree cimport Tree
 from skconftree.utils._typedefs cimport float32_t, int32_t, int64_t, intp_t
 
 

@@ -22,6 +22,7 @@ import math
 
 from scipy import optimize, special, stats
 
+from .contingency import chi2_pvalue
 from .criteria import edges, phi
 
 
@@ -366,85 +367,6 @@ class DeRosa(Race):
 
 
 # --- tests (D8, D9, G3) -----------------------------------------------------
-
-
-def tables_with_margins(rows, left):
-    """Yield the first columns of all tables with these row sums."""
-    if not rows:
-        yield ()
-        return
-    rest = sum(rows[1:])
-    for first in range(max(left - rest, 0), min(rows[0], left) + 1):
-        for others in tables_with_margins(rows[1:], left - first):
-            yield (first, *others)
-
-
-def count_tables(rows, left):
-    """Count them without listing them: coefficients of a product of polynomials."""
-    ways = [1] + [0] * left
-    for n in rows:
-        running = list(itertools.accumulate(ways))
-        ways = [
-            running[i] - (running[i - n - 1] if i > n else 0) for i in range(left + 1)
-        ]
-    return ways[left]
-
-
-def freeman_halton(table, point=False):
-    """Exact test of a table whose rows are classes and columns two outcomes."""
-    rows = [sum(row) for row in table]
-    left = sum(row[0] for row in table)
-
-    @functools.cache
-    def log_comb(n, k):
-        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-    def probability(lefts):
-        return math.exp(sum(map(log_comb, rows, lefts)) - log_comb(sum(rows), left))
-
-    observed = probability([row[0] for row in table])
-    if point:
-        return observed
-    as_unlikely = (
-        p
-        for p in map(probability, tables_with_margins(rows, left))
-        if p <= observed * (1.0 + 1e-7)
-    )
-    return min(math.fsum(as_unlikely), 1.0)
-
-
-TABLE_LIMIT = 100_000  # above it plain chi-squared takes the exact test's place
-
-
-def chi2_pvalue(children):
-    """D9: plain, Yates-corrected or exact according to the smallest expectation.
-
-    Fractional counts have no exact test; plain chi-squared takes its place. Either
-    the classes or the outcomes must be two.
-    """
-    table = [list(row) for row in zip(*children, strict=True) if sum(row) > 0]
-    if len(table) == 2:  # the roles of classes and outcomes are the same
-        table = [list(row) for row in zip(*table, strict=True) if sum(row) > 0]
-    rows = [sum(row) for row in table]
-    columns = [sum(column) for column in zip(*table, strict=True)]
-    n = sum(rows)
-    if len(table) < 2:
-        return 1.0
-    cells = [
-        (table[i][j], rows[i] * columns[j] / n)
-        for i in range(len(rows))
-        for j in range(len(columns))
-    ]
-    smallest = min(e for _, e in cells)
-    if smallest < 5.0 and all(float(o).is_integer() for o, _ in cells):
-        whole = [[int(x) for x in row] for row in table]
-        left = sum(row[0] for row in whole)
-        if count_tables([sum(row) for row in whole], left) <= TABLE_LIMIT:
-            return freeman_halton(whole)
-    yates = 5.0 <= smallest <= 10.0 and len(rows) == len(columns) == 2
-    correction = 0.5 if yates else 0.0
-    chi2 = sum(max(abs(o - e) - correction, 0.0) ** 2 / e for o, e in cells)
-    return float(stats.chi2((len(rows) - 1) * (len(columns) - 1)).sf(chi2))
 
 
 class Chi2:

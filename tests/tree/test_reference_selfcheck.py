@@ -6,10 +6,11 @@ implementations: nothing here repeats the reference's formulas.
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
-from reference import bounds, criteria
+from reference import bounds, contingency, criteria
 from reference.tree import cut_between, grow
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
@@ -303,8 +304,8 @@ def test_practical_radius_is_the_author_s():
 
 
 def test_independent_table_has_p_one():
-    assert bounds.chi2_pvalue([[4, 4], [4, 4]]) == pytest.approx(1.0)
-    assert bounds.freeman_halton([[4, 4], [4, 4]], point=True) == pytest.approx(
+    assert contingency.chi2_pvalue([[4, 4], [4, 4]]) == pytest.approx(1.0)
+    assert contingency.freeman_halton([[4, 4], [4, 4]], point=True) == pytest.approx(
         0.38, abs=0.005
     )
 
@@ -314,7 +315,7 @@ def test_independent_table_has_p_one():
 )
 def test_exact_test_is_fisher_s(children):
     expected = stats.fisher_exact(np.transpose(children)).pvalue
-    assert bounds.chi2_pvalue(children) == pytest.approx(expected)
+    assert contingency.chi2_pvalue(children) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +328,7 @@ def test_exact_test_is_fisher_s(children):
 )
 def test_chi_squared_is_scipy_s(children, yates):
     expected = stats.chi2_contingency(np.transpose(children), correction=yates).pvalue
-    assert bounds.chi2_pvalue(children) == pytest.approx(expected)
+    assert contingency.chi2_pvalue(children) == pytest.approx(expected)
 
 
 def test_exact_test_of_three_classes_by_permuting_labels():
@@ -345,20 +346,46 @@ def test_exact_test_of_three_classes_by_permuting_labels():
         likelihood([labels[i] for i in left]) <= observed * (1 + 1e-9)
         for left in chosen
     )
-    assert bounds.chi2_pvalue(children) == pytest.approx(hits / len(chosen))
+    assert contingency.chi2_pvalue(children) == pytest.approx(hits / len(chosen))
+
+
+def test_exact_test_of_three_outcomes_by_permuting_labels():
+    table = [[3, 0, 1], [0, 2, 0], [1, 0, 1]]  # a row for every class
+    labels = [k for k, row in enumerate(table) for _ in range(sum(row))]
+    outcomes = [z for row in table for z, n in enumerate(row) for _ in range(n)]
+
+    def likelihood(order):
+        cells = Counter(zip(outcomes, order, strict=True))
+        return 1 / math.prod(map(math.factorial, cells.values()))
+
+    orders = set(itertools.permutations(labels))
+    observed = likelihood(labels)
+    hits = sum(likelihood(order) <= observed * (1 + 1e-9) for order in orders)
+    p = contingency.chi2_pvalue(np.transpose(table).tolist())
+    assert p == pytest.approx(hits / len(orders))
+
+
+def test_too_many_tables_have_no_exact_test():
+    children = [[300, 2, 300, 280], [300, 1, 310, 270], [290, 2, 299, 280]]
+    expected = stats.chi2_contingency(np.transpose(children)).pvalue
+    assert contingency.chi2_pvalue(children) == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(contingency.UndecidedError):
+        contingency.chi2_pvalue(
+            [[5, 1, 4, 2], [2, 6, 1, 4], [3, 3, 5, 2], [1, 2, 4, 6]]
+        )
 
 
 def test_tables_are_counted_as_they_are_listed():
     rows = [3, 0, 5, 2]
     for left in range(11):
-        listed = list(bounds.tables_with_margins(rows, left))
-        assert len(listed) == len(set(listed)) == bounds.count_tables(rows, left)
+        listed = list(contingency.tables_with_margins(rows, left))
+        assert len(listed) == len(set(listed)) == contingency.count_tables(rows, left)
         assert all(sum(t) == left for t in listed)
 
 
 def test_absent_class_costs_no_degree_of_freedom():
-    with_absent = bounds.chi2_pvalue([[40, 0, 30], [20, 0, 35]])
-    assert with_absent == pytest.approx(bounds.chi2_pvalue([[40, 30], [20, 35]]))
+    with_absent = contingency.chi2_pvalue([[40, 0, 30], [20, 0, 35]])
+    assert with_absent == pytest.approx(contingency.chi2_pvalue([[40, 30], [20, 35]]))
 
 
 def test_noise_of_outcomes():
