@@ -40,6 +40,7 @@ from _prunings import (
     pessimistic_cost,
 )
 from _study import TIE, cart, collect, judge, line, rst, summary
+from _timing import rst_table
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import (
@@ -236,6 +237,7 @@ def compare(results, base, names, parts, options):
         answer = {
             rule: summary(results[rule], results[base], names, kept)
             for rule in options.rules or results
+            if rule in results
         }
         order = order or sorted(answer, key=lambda rule: -answer[rule]["dacc"])
         table[part] = {rule: answer[rule] for rule in order}
@@ -261,6 +263,66 @@ def show_tables(results, names, rules):
                 f"{results[rule]['leaves'][i]:7.1f} | "
                 f"{100 * base['accuracy'][i]:6.2f} {base['leaves'][i]:7.1f}"
             )
+
+
+def study_of_all(names, wanted, first, folder, cache, options):
+    """Compare the rules on codes; part of the tables -> rule -> summary."""
+    families = {name: FAMILIES[name] for name in FAMILIES if name in wanted}
+    results = collect(names, folder, families, cache, options.seeds, options.folds)
+    table = compare(results, BASELINE, names, halves(names, first), options)
+    ranked = list(next(iter(table.values())))
+    if options.rst:
+        shown = options.rules or SHOWN
+        print("\n" + rst([rule for rule in shown if rule in ranked], table))
+    if options.per_set:
+        show_tables(results, names, ranked[: options.top])
+    return table
+
+
+def study_of_mixed(names, wanted, first, folder, cache, options):
+    """Compare the default in every form; baseline -> part -> rule -> summary."""
+    wanted = wanted | {"default"}
+    families = {
+        name: family
+        for name, family in {**FAMILIES, **MIXED}.items()
+        if name in wanted and name in {BASELINE, "default", *MIXED}
+    }
+    results = collect(names, folder, families, cache, options.seeds, options.folds)
+    del results["CART"], results["CART, one-hot"]
+    results.pop("CART, native", None)
+    parts = {**halves(names, first), "both": np.ones(len(names), dtype=bool)}
+    tables = {
+        base: compare(results, base, names, parts, options)
+        for base in (BASELINE, ONE_HOT, "default")
+    }
+    if options.rst:
+        print("\n" + rst_of_mixed(tables))
+    if options.per_set:
+        show_tables(results, names, results)
+    return tables
+
+
+def rst_of_mixed(tables):
+    """Format the forms of the default for the documentation."""
+    header = ["rule", *(f"accuracy, {part}" for part in tables[BASELINE])]
+    header += ["W/T/L", "leaves", "log loss", "worst table", "to one-hot CART", "W/T/L"]
+    rows = []
+    for rule in ["default", *MIXED, BASELINE]:
+        found = [answer[rule] for answer in tables[BASELINE].values()]
+        both, other = found[-1], tables[ONE_HOT]["both"][rule]
+        rows.append(
+            [
+                rule,
+                *(f"{row['dacc']:+.2f} ({row['error']:.2f})" for row in found),
+                both["wtl"],
+                f"{both['leaves']:.2f}",
+                f"{both['log_loss_smooth']:+.3f}",
+                both["worst"],
+                f"{other['dacc']:+.2f} ({other['error']:.2f})",
+                other["wtl"],
+            ]
+        )
+    return rst_table(header, rows)
 
 
 def main(argv=None):
@@ -292,42 +354,11 @@ def main(argv=None):
     mixed = [name for name in names if about[name]["nominal"] or about[name]["missing"]]
     wanted = {BASELINE, ONE_HOT, *(options.only or [*FAMILIES, *MIXED])}
 
-    record = {"choice": [name for name in names if first[name]], "summary": {}}
+    record = {"choice": [name for name in names if first[name]]}
     if wanted & (set(FAMILIES) - {BASELINE}):
-        families = {name: FAMILIES[name] for name in FAMILIES if name in wanted}
-        results = collect(names, folder, families, cache, options.seeds, options.folds)
-        parts = halves(names, first)
-        table = compare(results, BASELINE, names, parts, options)
-        record["summary"]["all"] = table
-        if options.rst:
-            print(
-                "\n"
-                + rst(
-                    [rule for rule in options.rules or SHOWN if rule in results], table
-                )
-            )
-        if options.per_set:
-            show_tables(results, names, list(next(iter(table.values())))[: options.top])
+        record["all"] = study_of_all(names, wanted, first, folder, cache, options)
     if mixed and wanted & (set(MIXED) - {ONE_HOT}):
-        families = {**FAMILIES, **MIXED}
-        families = {name: families[name] for name in families if name in wanted}
-        families["default"] = FAMILIES["default"]
-        results = collect(mixed, folder, families, cache, options.seeds, options.folds)
-        parts = {**halves(mixed, first), "both": np.ones(len(mixed), dtype=bool)}
-        rules = ["default", *(rule for rule in MIXED if rule in results), BASELINE]
-        results = {rule: results[rule] for rule in rules}
-        for base in (BASELINE, ONE_HOT, "default"):
-            table = compare(results, base, mixed, parts, options)
-            record["summary"][base] = table
-            if options.rst:
-                print(
-                    "\n"
-                    + rst(
-                        [rule for rule in options.rules or rules if rule != base], table
-                    )
-                )
-        if options.per_set:
-            show_tables(results, mixed, rules)
+        record["mixed"] = study_of_mixed(mixed, wanted, first, folder, cache, options)
     if options.json:
         Path(options.json).write_text(json.dumps(record, indent=1) + "\n")
 

@@ -78,7 +78,7 @@ class BaseBound(BaseEstimator):
 
         Returns
         -------
-        kernel : Bound
+        Bound
             Of the bound's own class; for one fit and one thread.
         """
         self.check_parameters()

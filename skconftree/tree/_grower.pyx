@@ -457,7 +457,6 @@ cdef class Grower:
         self.leaves.n_codes = state.n_codes
         if state.n_codes is not None:
             self.reserve_codes(max(state.n_codes))
-        self.tree.reserve(self.tree.node_count)
         self.leaves.read(state.leaves, self.tree, n_pool, self.splitter.by_volume)
         self.n_rows_seen = state.n_rows_seen
         self.weight_seen = state.weight_seen

@@ -335,13 +335,13 @@ class OnlineGrowth:
         try:
             if self._features is not None:
                 self._grower.reserve_codes(int(self._features.n_categories.max()))
-            if issparse(X):
+            if isinstance(X, np.ndarray):
+                self._grower.learn(X, labels, weight, out, finite)
+            else:
                 for rows, block in blocks(X):
                     part = None if weight is None else weight[rows]
                     told = None if out is None else out[rows]
                     self._grower.learn(block, labels[rows], part, told, finite)
-            else:
-                self._grower.learn(X, labels, weight, out, finite)
         finally:
             self.tree_ = self._grower.tree
             self.n_rows_seen_ = self._rows_before + self._grower.n_rows_seen
@@ -375,7 +375,7 @@ class OnlineGrowth:
     def _encode(self, y):
         # Class indices of labels, all of which must be known.
         try:
-            index = np.searchsorted(self.classes_, y)
+            index = self.classes_.searchsorted(y)
         except TypeError as error:
             raise ValueError(
                 f"y must contain nothing but labels out of {self.classes_!r}, got "

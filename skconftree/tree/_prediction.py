@@ -14,7 +14,8 @@ class LeafPrediction:
 
     def _rows(self, X):
         # Numbers and codes, and whether no value is missing.
-        check_is_fitted(self)
+        if not hasattr(self, "tree_"):
+            check_is_fitted(self)  # raises; it takes longer than routing a row
         return read_rows(self, X, getattr(self, "_features", None))
 
     def apply(self, X):

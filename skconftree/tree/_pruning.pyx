@@ -139,14 +139,17 @@ cdef class SubtreeRaising:
     cdef float64_t[::1] errors      # expected of the subtree
     cdef uint8_t[::1] changed       # since the node was last looked at
     cdef float64_t[:, ::1] counts   # of the tree
-    cdef float64_t[:, ::1] more     # counts of rows that try another branch
+    # While rows try another branch: counts of those that reach a leaf or a nominal
+    # test, and of those of them that stay at the latter.
+    cdef float64_t[:, ::1] more
+    cdef float64_t[:, ::1] staying
     # Rows raised into a branch may have a category it does not know; they stay at
     # the node, are its last ones, and count as a leaf that predicts as the node does.
     cdef float64_t[:, ::1] stopped
     cdef intp_t[::1] spare          # rows on their way
     cdef intp_t[::1] place          # [n_outcomes + 1] where the next row of a child goes
     cdef uint8_t[::1] is_reached
-    cdef intp_t[::1] reached        # leaves with `more`
+    cdef intp_t[::1] reached        # nodes with `more`
     cdef float64_t[::1] seen        # scratch, [n_classes]
     cdef intp_t[::1] stack          # a node is on it once at most
     cdef intp_t[::1] inner_stack
@@ -177,6 +180,7 @@ cdef class SubtreeRaising:
         self.changed = np.ones(n_nodes, dtype=np.uint8)
         self.counts = <float64_t[:n_nodes, :tree.n_classes]> self.tree.counts
         self.more = np.zeros((n_nodes, tree.n_classes))
+        self.staying = np.zeros((n_nodes, tree.n_classes))
         self.is_reached = np.zeros(n_nodes, dtype=np.uint8)
         self.reached = np.zeros(n_nodes, dtype=np.intp)
         self.seen = np.zeros(tree.n_classes)
@@ -251,15 +255,17 @@ cdef class SubtreeRaising:
         cdef float64_t n = 0.0
         cdef float64_t right = 0.0
         cdef float64_t largest = -1.0
-        cdef float64_t count
+        cdef float64_t count, everything
         cdef intp_t c
         for c in range(self.tree.n_classes):
             count = self.stopped[node, c]
+            everything = self.counts[node, c]
             if with_more:
-                count += self.more[node, c]
+                count += self.staying[node, c]
+                everything += self.more[node, c]
             n += count
-            if self.counts[node, c] * self.class_weight[c] > largest:
-                largest = self.counts[node, c] * self.class_weight[c]
+            if everything * self.class_weight[c] > largest:
+                largest = everything * self.class_weight[c]
                 right = count
         return upper_errors(n, n - right, self.log_cf, self.z) if n > 0.0 else 0.0
 
@@ -331,7 +337,7 @@ cdef class SubtreeRaising:
         # Errors expected of a branch that gets the other rows of its parent too.
         cdef float64_t total = self.errors[branch]
         cdef intp_t n_reached = 0
-        cdef intp_t i, row, node, last, c
+        cdef intp_t i, row, node, child, c
         i = self.start[parent]
         while i < self.end[parent]:
             if i == self.start[branch]:
@@ -340,15 +346,20 @@ cdef class SubtreeRaising:
             row = self.rows[i]
             i += 1
             node = branch
-            last = -1
-            while node != last and not self.leaf[node]:
-                last = node
-                node = self.tree.child(node, self._row(row))
-            if not self.is_reached[node]:
-                self.is_reached[node] = True
-                self.reached[n_reached] = node
-                n_reached += 1
-            self.more[node, self.y[row]] += self.weight[row]
+            while True:
+                if self.leaf[node] or self.tree.branching[node].first >= 0:
+                    if not self.is_reached[node]:
+                        self.is_reached[node] = True
+                        self.reached[n_reached] = node
+                        n_reached += 1
+                    self.more[node, self.y[row]] += self.weight[row]
+                if self.leaf[node]:
+                    break
+                child = self.tree.child(node, self._row(row))
+                if child == node:
+                    self.staying[node, self.y[row]] += self.weight[row]
+                    break
+                node = child
         for i in range(n_reached):
             node = self.reached[i]
             if self.leaf[node]:
@@ -359,6 +370,7 @@ cdef class SubtreeRaising:
             self.is_reached[node] = False
             for c in range(self.tree.n_classes):
                 self.more[node, c] = 0.0
+                self.staying[node, c] = 0.0
         return total
 
     cdef const float32_t* _row(self, intp_t row) noexcept nogil:

@@ -80,14 +80,14 @@ def read_more(estimator, X, y, features):
     finite : bool
         Whether there is no NaN.
     """
-    if features is None and issparse(X):
-        return *read_sparse(estimator, X, y), None, True
     if features is None:
-        rows, finite = _plain_rows(estimator, X, y)
-        if rows is None:
-            rows, y = _numeric(estimator, X, y, reset=False)
-            finite = is_finite(rows, estimator)
-        return rows, y, None, finite
+        rows, finite = _plain_rows(estimator, X)
+        if rows is not None and type(y) is np.ndarray and y.shape == (len(rows),):
+            return rows, y, None, finite
+        if issparse(X):
+            return *read_sparse(estimator, X, y), None, True
+        rows, y = _numeric(estimator, X, y, reset=False)
+        return rows, y, None, is_finite(rows, estimator)
     table = Table.of(estimator, X, reset=False)
     rows, features = features.learn(table, in_order=True)
     rows, y = check_X_y(rows, y, dtype=np.float32, order="C", ensure_all_finite=False)
@@ -115,16 +115,14 @@ def _numeric(estimator, X, *y, reset):
         raise
 
 
-def _plain_rows(estimator, X, y):
+def _plain_rows(estimator, X):
     # Streams of single rows would spend most of their time in scikit-learn's checks.
     # What passes this one passes those; anything else gets their verdict.
     if (
         type(X) is np.ndarray
-        and type(y) is np.ndarray
         and X.ndim == 2
-        and y.ndim == 1
         and X.dtype.char in "fd"
-        and len(X) == len(y) > 0
+        and len(X) > 0
         and X.shape[1] == estimator.n_features_in_
         and not hasattr(estimator, "feature_names_in_")
     ):
@@ -152,9 +150,12 @@ def read_rows(estimator, X, features):
     finite : bool
         Whether there is no NaN.
     """
-    if features is None and issparse(X):
-        return read_sparse(estimator, X), True
     if features is None:
+        rows, finite = _plain_rows(estimator, X)
+        if rows is not None:
+            return rows, finite
+        if issparse(X):
+            return read_sparse(estimator, X), True
         X = _numeric(estimator, X, reset=False)
     else:
         X = features.encode(Table.of(estimator, X, reset=False))

@@ -27,20 +27,40 @@ class Data:
 
 
 @dataclass(frozen=True)
+class Test:
+    """Which child a row goes to."""
+
+    feature: int
+    threshold: float = math.nan
+    missing_left: bool = False
+    branches: dict | None = None  # of a nominal test: child of each category
+
+    def outcomes(self, X):
+        """Child of every row; -1 for a category that the test does not know."""
+        x = X[:, self.feature]
+        if self.branches is not None:
+            return np.array([self.branches.get(int(v), -1) for v in x], dtype=int)
+        right = np.where(np.isnan(x), not self.missing_left, x > self.threshold)
+        return right.astype(int)
+
+
+@dataclass(frozen=True)
 class Node:
     data: Data
     rows: np.ndarray
     depth: int
-    test: tuple | None = None  # feature, threshold
-    left: "Node | None" = None
-    right: "Node | None" = None
+    test: Test | None = None
+    children: tuple["Node", ...] = ()
 
-    @property
-    def counts(self):
-        y, weight = self.data.y[self.rows], self.data.weight[self.rows]
+    def counts_of(self, rows):
+        y, weight = self.data.y[rows], self.data.weight[rows]
         return np.array(
             [weight[y == k].sum() for k in range(len(self.data.class_weight))]
         )
+
+    @property
+    def counts(self):
+        return self.counts_of(self.rows)
 
     @property
     def weight(self):
@@ -57,55 +77,59 @@ class Node:
             return self.counts  # whole numbers stay whole
         return self.reweighted / self.reweighted.sum() * self.weight
 
+    def walk(self):
+        """Every node, each parent before its children, the first child first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
     def leaves(self):
-        if self.test is None:
-            return [self]
-        return self.left.leaves() + self.right.leaves()
+        return [node for node in self.walk() if node.test is None]
 
     def as_leaf(self):
-        return replace(self, test=None, left=None, right=None)
+        return replace(self, test=None, children=())
+
+    def stopped(self):
+        """Rows that stay here, as their category is new to the test."""
+        return self.rows[self.test.outcomes(self.data.X[self.rows]) < 0]
 
     def with_rows(self, rows):
         """The same tests for other rows."""
         if self.test is None:
             return replace(self, rows=rows)
-        feature, threshold = self.test
-        goes_left = self.data.X[rows, feature] <= threshold
-        return replace(
-            self,
-            rows=rows,
-            left=self.left.with_rows(rows[goes_left]),
-            right=self.right.with_rows(rows[~goes_left]),
+        outcome = self.test.outcomes(self.data.X[rows])
+        children = tuple(
+            child.with_rows(rows[outcome == z]) for z, child in enumerate(self.children)
         )
+        return replace(self, rows=rows, children=children)
 
     def one_up(self):
         """The same one level higher."""
-        if self.test is None:
-            return replace(self, depth=self.depth - 1)
-        return replace(
-            self,
-            depth=self.depth - 1,
-            left=self.left.one_up(),
-            right=self.right.one_up(),
-        )
+        children = tuple(child.one_up() for child in self.children)
+        return replace(self, depth=self.depth - 1, children=children)
 
 
 def nested(tree, data, node=0, rows=None, depth=0):
     """Nest a fitted tree."""
     rows = np.arange(len(data.y)) if rows is None else rows
-    if tree.children_left[node] < 0:
+    ids = tree.children(node).tolist()
+    if not ids:
         return Node(data, rows, depth)
-    test = int(tree.feature[node]), float(tree.threshold[node])
-    goes_left = data.X[rows, test[0]] <= test[1]
-    left, right = tree.children_left[node], tree.children_right[node]
-    return Node(
-        data,
-        rows,
-        depth,
-        test,
-        nested(tree, data, left, rows[goes_left], depth + 1),
-        nested(tree, data, right, rows[~goes_left], depth + 1),
+    feature, branches = int(tree.feature[node]), tree.branches(node)
+    if branches is None:
+        threshold, left = tree.threshold[node], tree.missing_go_to_left[node]
+        test = Test(feature, float(threshold), bool(left))
+    else:
+        leads_to = enumerate(branches.tolist())
+        test = Test(
+            feature, branches={c: ids.index(to) for c, to in leads_to if to != node}
+        )
+    outcome = test.outcomes(data.X[rows])
+    children = tuple(
+        nested(tree, data, child, rows[outcome == z], depth + 1)
+        for z, child in enumerate(ids)
     )
+    return Node(data, rows, depth, test, children)
 
 
 def prune(root, pruning, confidence, criterion="gini"):
@@ -131,30 +155,26 @@ def prune(root, pruning, confidence, criterion="gini"):
 def prune_by_cost(node, cost):
     if node.test is None:
         return node
-    node = replace(
-        node, left=prune_by_cost(node.left, cost), right=prune_by_cost(node.right, cost)
-    )
+    children = tuple(prune_by_cost(child, cost) for child in node.children)
+    node = replace(node, children=children)
     below = sum(cost(leaf) for leaf in node.leaves())
     return node.as_leaf() if cost(node) <= below * (1 + 1e-12) else node
 
 
 def prune_single_tests(node, pruning, confidence):
-    if node.test is None:
-        return node
-    node = replace(
-        node,
-        left=prune_single_tests(node.left, pruning, confidence),
-        right=prune_single_tests(node.right, pruning, confidence),
+    children = tuple(
+        prune_single_tests(child, pruning, confidence) for child in node.children
     )
-    if node.left.test is not None or node.right.test is not None:
+    node = replace(node, children=children)
+    if node.test is None or any(child.test is not None for child in children):
         return node
-    table = [list(node.left.seen), list(node.right.seen)]
+    table = [list(child.seen) for child in children]
     if pruning == "chi2":
         stops = chi2_pvalue(table) > confidence * (1 + 1e-9)
     else:
         parent = np.sum(table, axis=0)
-        certain = ec2_confidence(parent, table, node.depth, ec2_beta(0.1))
-        stops = certain < confidence
+        beta = ec2_beta(0.1, len(table))
+        stops = ec2_confidence(parent, table, node.depth, beta) < confidence
     return node.as_leaf() if stops else node
 
 
@@ -201,23 +221,30 @@ def collapse(node):
     below = sum(training_errors(leaf) for leaf in node.leaves())
     if below >= training_errors(node) - 1e-3:
         return node.as_leaf()
-    return replace(node, left=collapse(node.left), right=collapse(node.right))
+    return replace(node, children=tuple(map(collapse, node.children)))
 
 
 def c45(node, cf):
-    """Replace subtrees by leaves or by their larger branch."""
+    """Replace subtrees by leaves or by their largest branch."""
     if node.test is None:
         return node
-    node = replace(node, left=c45(node.left, cf), right=c45(node.right, cf))
-    larger = node.right if node.right.weight > node.left.weight else node.left
-    larger = larger.with_rows(node.rows).one_up()
+    node = replace(node, children=tuple(c45(child, cf) for child in node.children))
+    largest = max(node.children, key=lambda child: child.weight)
+    largest = largest.with_rows(node.rows).one_up()
 
     def expected(tree):
-        return sum(c45_errors(*errors_of(leaf), cf) for leaf in tree.leaves())
+        errors = sum(c45_errors(*errors_of(leaf), cf) for leaf in tree.leaves())
+        # rows that stay at a node are predicted as it predicts
+        for inner in tree.walk():
+            if inner.test is not None and len(inner.stopped()):
+                counts = inner.counts_of(inner.stopped())
+                wrong = counts.sum() - counts[np.argmax(inner.reweighted)]
+                errors += c45_errors(wrong, counts.sum(), cf)
+        return errors
 
-    as_leaf, as_tree, as_branch = map(expected, (node.as_leaf(), node, larger))
+    as_leaf, as_tree, as_branch = map(expected, (node.as_leaf(), node, largest))
     if as_leaf <= as_tree + 0.1 and as_leaf <= as_branch + 0.1:
         return node.as_leaf()
     if as_branch <= as_tree + 0.1:
-        return c45(larger, cf)
+        return c45(largest, cf)
     return node

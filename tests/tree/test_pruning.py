@@ -4,10 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import pruning as reference
+from reference.contingency import UndecidedError
 from skconftree.tree._pruning import c45_errors
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.tree import DecisionTreeClassifier
@@ -95,7 +96,7 @@ def test_ccp_alpha_by_its_public_name(criterion):
 
 @st.composite
 def tables(draw):
-    """Draw rows, labels, weights of rows and of classes."""
+    """Draw rows, which features are nominal, labels, weights of rows and of classes."""
     rng = np.random.default_rng(draw(st.integers(0, 2**16), label="seed"))
     K = draw(st.sampled_from([2, 3, 5]), label="classes")
     n = draw(st.integers(K, 70), label="rows")
@@ -103,6 +104,14 @@ def tables(draw):
     signal = draw(st.sampled_from([0.0, 0.7, 2.0]), label="signal")
     X = rng.normal(size=(n, 3)) + signal * y[:, None] * rng.random(3)
     X[:, 0] = np.rint(X[:, 0])
+    nominal = draw(st.sampled_from([[], [], [1], [0, 1, 2]]), label="nominal")
+    for j in nominal:
+        m = rng.integers(2, 7)
+        X[:, j] = np.clip(np.rint(X[:, j]), 0, m - 1)
+    if draw(st.booleans(), label="holes"):
+        X[rng.random(X.shape) < 0.2] = np.nan
+    for j in nominal:  # a hole is the last category
+        X[:, j] = np.unique(X[:, j], return_inverse=True)[1]
     weight = draw(st.sampled_from([None, "whole", "any"]), label="weights")
     weight = {
         None: None,
@@ -113,55 +122,61 @@ def tables(draw):
         st.sampled_from([None, dict(enumerate(rng.uniform(0.3, 3, K)))]),
         label="class weight",
     )
-    return X.astype(np.float32), y, weight, class_weight
+    return X.astype(np.float32), nominal, y, weight, class_weight
 
 
-def assert_same(tree, expected):
-    """Compare a pruned tree with the nested one, and with itself."""
-    nodes = list(preorder(tree))
-    pairs = list(zip(nodes, walk(expected), strict=True))
-    for node, wanted in pairs:
-        test = tree.feature[node], tree.threshold[node]
-        assert test == ((-2, -2.0) if wanted.test is None else wanted.test)
-        assert_allclose(tree.counts[node], wanted.counts, rtol=1e-12, atol=1e-12)
-        assert tree.n_node_samples[node] == len(wanted.rows)
-        assert tree.depth[node] == wanted.depth
-    assert tree.max_depth == max(tree.depth)
-    assert_consistent(tree)
-
-
-def walk(node):
-    yield node
-    if node.test is not None:
-        yield from walk(node.left)
-        yield from walk(node.right)
+def assert_same(tree, expected, node=0):
+    """Compare the subtree at a node of a pruned tree with the nested one."""
+    children, test = tree.children(node).tolist(), expected.test
+    assert len(children) == len(expected.children)
+    if test is None:
+        assert (tree.feature[node], tree.threshold[node]) == (-2, -2.0)
+    else:
+        assert tree.feature[node] == test.feature
+        if test.branches is None:
+            assert tree.threshold[node] == test.threshold
+            assert tree.missing_go_to_left[node] == test.missing_left
+        else:
+            leads_to = enumerate(tree.branches(node).tolist())
+            known = {c: children.index(to) for c, to in leads_to if to != node}
+            assert known == test.branches
+    assert_allclose(tree.counts[node], expected.counts, rtol=1e-12, atol=1e-12)
+    assert tree.n_node_samples[node] == len(expected.rows)
+    assert tree.depth[node] == expected.depth
+    for child, wanted in zip(children, expected.children, strict=True):
+        assert_same(tree, wanted, child)
 
 
 def assert_consistent(tree):
     """What every tree keeps: the order of ids, and no evidence at a leaf."""
-    left, right, parent = tree.children_left, tree.children_right, tree.parent
-    split = np.flatnonzero(left >= 0)
-    assert_array_equal(right[split], left[split] + 1)
-    assert np.all(left[split] > split)
-    assert_array_equal(parent[left[split]], split)
-    assert_array_equal(parent[right[split]], split)
+    parent, leaf = tree.parent, tree.n_children == 0
+    for node in np.flatnonzero(~leaf):
+        children = tree.children(node)
+        assert children[0] > node
+        assert_array_equal(parent[children], node)
     assert parent[0] == -1
-    assert np.all(np.isnan(tree.evidence["n_tests"]) == (left < 0))
-    assert np.all((tree.evidence["rival_feature"] == -2) == (left < 0))
+    assert np.all(np.isnan(tree.evidence["n_tests"]) == leaf)
+    assert np.all((tree.evidence["rival_feature"] == -2) == leaf)
     again = pickle.loads(pickle.dumps(tree))  # checks the state
-    assert_array_equal(again.children_left, left)
+    assert_array_equal(again.parent, parent)
 
 
 @pytest.mark.parametrize("pruning", PRUNINGS)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_prunes_as_defined(pruning, data):
-    X, y, weight, class_weight = data.draw(tables())
+    X, nominal, y, weight, class_weight = data.draw(tables())
     confidence = data.draw(st.sampled_from(STRENGTHS[pruning]), label="confidence")
     criterion = data.draw(
         st.sampled_from(["gini", "entropy", "gain_ratio"]), label="criterion"
     )
-    options = {"bound": None, "criterion": criterion, "class_weight": class_weight}
+    options = {
+        "bound": None,
+        "criterion": criterion,
+        "class_weight": class_weight,
+        "categorical_features": nominal,
+        "nominal_splits": data.draw(st.sampled_from(["multiway", "binary"])),
+    }
     grown = ConfidenceTreeClassifier(**options).fit(X, y, weight)
     nested = reference.nested(
         grown.tree_,
@@ -177,17 +192,36 @@ def test_prunes_as_defined(pruning, data):
     pruned = ConfidenceTreeClassifier(
         pruning=pruning, pruning_confidence=confidence, **options
     ).fit(X, y, weight)
-    expected = reference.prune(nested, pruning, confidence, criterion)
+    try:
+        expected = reference.prune(nested, pruning, confidence, criterion)
+    except UndecidedError:
+        reject()
     assert_same(pruned.tree_, expected)
+    assert pruned.tree_.node_count == sum(1 for _ in expected.walk())
+    assert pruned.tree_.max_depth == max(pruned.tree_.depth)
+    assert_consistent(pruned.tree_)
     # what is left of the tree works everywhere
-    leaves = pruned.apply(X)
+    reached = pruned.apply(X)
     weight = np.ones(len(y)) if weight is None else weight
-    for leaf in np.unique(leaves):
-        counts = np.bincount(y[leaves == leaf], weight[leaves == leaf], y.max() + 1)
+    for leaf in np.flatnonzero(pruned.tree_.n_children == 0):
+        counts = np.bincount(y[reached == leaf], weight[reached == leaf], y.max() + 1)
         assert_allclose(pruned.tree_.counts[leaf], counts, atol=1e-12)
-    assert_array_equal(pruned.to_sklearn().predict_proba(X), pruned.predict_proba(X))
+    if not nominal:
+        genuine = pruned.to_sklearn()
+        assert_array_equal(genuine.predict_proba(X), pruned.predict_proba(X))
     assert export_text(pruned).count("\n") >= pruned.get_n_leaves() - 1
     assert len(pruned.explain(X[:3])) == min(3, len(X))
+
+
+def test_rows_that_stay_are_predicted_as_the_raised_branch_predicts():
+    # the branch knows no category 0: with its row the first of three equal classes wins
+    X, y = [[0], [1], [2]], [0, 1, 2]
+    tree = ConfidenceTreeClassifier(bound=None, categorical_features=[0])
+    assert tree.fit(X, y).get_n_leaves() == 3
+    tree.set_params(pruning="c45", pruning_confidence=0.5).fit(X, y)
+    assert tree.get_n_leaves() == 2
+    assert_array_equal(tree.tree_.counts, [[1, 1, 1], [0, 1, 0], [0, 0, 1]])
+    assert_array_equal(tree.predict(X), y)
 
 
 def test_impurity_after_raising():
