@@ -9,7 +9,7 @@ from skconftree.tree._histogram cimport (
 )
 from skconftree.tree._moments cimport (
     Moments, add_to_moments, allocate_moments, half_of_moments, moments_bytes,
-    normal_share, open_block, range_of_moments, release_moments,
+    open_for_row, part_of_moments, range_of_moments, release_moments,
 )
 from skconftree.utils._typedefs cimport uint8_t
 
@@ -182,20 +182,21 @@ cdef bint add_row(
     # Learn a row for which there is room; bins are the places of its values.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
+    cdef bint missing = policy.missing
     cdef intp_t f
-    if not _open_class(leaf, policy, y):
+    if not _open_class(leaf, policy, x, y):
         return False
     if leaf.memory == ROWS:
         if not _append(leaf, policy, x, y, weight):
             return False
         if leaf.moments.blocks != NULL:
-            add_to_moments(&leaf.moments, x, d, K, y, weight)
+            add_to_moments(&leaf.moments, x, d, K, y, weight, missing)
         if leaf.fresh_moments.blocks != NULL:
-            add_to_moments(&leaf.fresh_moments, x, d, K, y, weight)
+            add_to_moments(&leaf.fresh_moments, x, d, K, y, weight, missing)
     elif leaf.memory == GAUSSIAN:
-        add_to_moments(&leaf.moments, x, d, K, y, weight)
+        add_to_moments(&leaf.moments, x, d, K, y, weight, missing)
         if leaf.fresh_moments.blocks != NULL:
-            add_to_moments(&leaf.fresh_moments, x, d, K, y, weight)
+            add_to_moments(&leaf.fresh_moments, x, d, K, y, weight, missing)
     if leaf.profile != NULL:
         for f in range(d):
             if bins[f] >= 0:
@@ -244,6 +245,7 @@ cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
         release_moments(&leaf.moments, policy.n_classes)
         leaf.moments = leaf.fresh_moments
         leaf.fresh_moments.blocks = NULL
+        leaf.fresh_moments.known = NULL
     for c in range(policy.n_classes):
         leaf.held[c] = leaf.fresh[c]
     leaf.n_held = leaf.n_fresh
@@ -251,17 +253,20 @@ cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
     leaf.hits[2] = 0.0
 
 
-cdef bint _open_class(Leaf* leaf, const Policy* policy, intp_t c) noexcept nogil:
+cdef bint _open_class(
+    Leaf* leaf, const Policy* policy, const float32_t* x, intp_t c
+) noexcept nogil:
     # Blocks of the moments that a row of class c needs, before anything changes.
-    return _open_blocks(&leaf.moments, policy, c) and _open_blocks(
-        &leaf.fresh_moments, policy, c
+    return _open_blocks(&leaf.moments, policy, x, c) and _open_blocks(
+        &leaf.fresh_moments, policy, x, c
     )
 
 
-cdef bint _open_blocks(Moments* moments, const Policy* policy, intp_t c) noexcept nogil:
-    return moments.blocks == NULL or (
-        open_block(moments, policy.n_features, c) != NULL
-        and open_block(moments, policy.n_features, policy.n_classes) != NULL
+cdef bint _open_blocks(
+    Moments* moments, const Policy* policy, const float32_t* x, intp_t c
+) noexcept nogil:
+    return moments.blocks == NULL or open_for_row(
+        moments, x, policy.n_features, policy.n_classes, c, policy.missing
     )
 
 
@@ -271,10 +276,11 @@ cdef bint _fix_span(Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf.span == NULL:
         return False
     for f in range(policy.n_features):
-        range_of_moments(
+        if not range_of_moments(
             &leaf.moments, policy.n_features, policy.n_classes, f,
             &leaf.span[2 * f], &leaf.span[2 * f + 1],
-        )
+        ):
+            leaf.span[2 * f] = leaf.span[2 * f + 1] = 0.0     # no cuts
     return True
 
 
@@ -450,11 +456,10 @@ cdef void _shares(
             if total > 0.0:
                 share[c] = inside / total
         elif parent.moments.blocks[c] != NULL:
-            share[c] = normal_share(
-                &parent.moments, policy.n_features, c, feature, parting.threshold
+            share[c] = part_of_moments(
+                &parent.moments, policy.n_features, c, feature, parting.threshold,
+                outcome, parting.missing_left == (outcome == 0),
             )
-            if outcome == 1:
-                share[c] = 1.0 - share[c]
 
 
 cdef bint _take_rows(
@@ -484,7 +489,7 @@ cdef bint _take_rows(
         if not _append(child, policy, x, parent.y[i], w):
             return False
         if child.moments.blocks != NULL and not add_to_moments(
-            &child.moments, x, d, K, parent.y[i], w
+            &child.moments, x, d, K, parent.y[i], w, policy.missing
         ):
             return False
         child.held[parent.y[i]] += w
@@ -594,7 +599,8 @@ cdef bint _take_moments(
     cdef intp_t feature = -1 if parting.ordinals != NULL else parting.feature
     if not half_of_moments(
         &parent.moments, policy.n_features, policy.n_classes, feature,
-        parting.threshold, outcome, scale, &child.moments,
+        parting.threshold, outcome, parting.missing_left == (outcome == 0), scale,
+        &child.moments,
     ):
         return False
     if (policy.separate or policy.bayes) and not allocate_moments(
