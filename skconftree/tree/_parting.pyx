@@ -9,7 +9,7 @@ from skconftree.tree._leaf cimport (
     GAUSSIAN, HISTOGRAM, ROWS, append_row, fix_span, forget, open_codes, reserve_rows,
 )
 from skconftree.tree._moments cimport (
-    add_to_moments, allocate_moments, half_of_moments, normal_share,
+    add_to_moments, allocate_moments, half_of_moments, part_of_moments,
 )
 from skconftree.utils._typedefs cimport int32_t, uint8_t
 
@@ -72,11 +72,10 @@ cdef void _shares(
             if total > 0.0:
                 share[c] = inside / total
         elif parent.moments.blocks[c] != NULL:
-            share[c] = normal_share(
-                &parent.moments, policy.n_features, c, feature, parting.threshold
+            share[c] = part_of_moments(
+                &parent.moments, policy.n_features, c, feature, parting.threshold,
+                outcome, parting.missing_left == (outcome == 0),
             )
-            if outcome == 1:
-                share[c] = 1.0 - share[c]
 
 
 cdef bint _take_rows(
@@ -106,7 +105,7 @@ cdef bint _take_rows(
         if not append_row(child, policy, x, parent.y[i], w):
             return False
         if child.moments.blocks != NULL and not add_to_moments(
-            &child.moments, x, d, K, parent.y[i], w
+            &child.moments, x, d, K, parent.y[i], w, policy.missing
         ):
             return False
         child.held[parent.y[i]] += w
@@ -219,7 +218,8 @@ cdef bint _take_moments(
     cdef intp_t feature = -1 if parting.ordinals != NULL else parting.feature
     if not half_of_moments(
         &parent.moments, policy.n_features, policy.n_classes, feature,
-        parting.threshold, outcome, scale, &child.moments,
+        parting.threshold, outcome, parting.missing_left == (outcome == 0), scale,
+        &child.moments,
     ):
         return False
     if (policy.separate or policy.bayes) and not allocate_moments(
