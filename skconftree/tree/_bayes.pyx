@@ -4,7 +4,9 @@ from libc.math cimport INFINITY, fabs, log
 from libc.stdlib cimport calloc, free
 
 from skconftree.tree._leaf cimport HISTOGRAM
-from skconftree.tree._moments cimport HIGH, LOW, MEAN, SQUARES, takes_two_values
+from skconftree.tree._moments cimport (
+    HIGH, LOW, MEAN, SQUARES, takes_two_values, weight_known,
+)
 
 cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
     BINS_OF_A_LOG = 20
@@ -106,14 +108,19 @@ cdef class NaiveBayes:
         cdef const float64_t* squares
         cdef const float64_t* low
         cdef const float64_t* high
+        cdef const float64_t* centre
+        cdef bint holes
         cdef float64_t n, inverse, gap, ratio, product, distance, total
         cdef intp_t f, c, in_group
         squares = moments.blocks[self.n_classes] + SQUARES * d
         low = moments.blocks[self.n_classes] + LOW * d
         high = moments.blocks[self.n_classes] + HIGH * d
         n = moments.n[self.n_classes]
+        centre = moments.blocks[self.n_classes] + MEAN * d
         for f in range(d):
             self.precision[f] = 0.0
+            if moments.known != NULL:
+                n = weight_known(moments, self.n_classes, f)
             if self.n_codes != NULL and self.n_codes[f] >= 0:
                 continue
             if squares[f] > 0.0 and x[f] == x[f]:
@@ -130,6 +137,7 @@ cdef class NaiveBayes:
             n = moments.n[c]
             inverse = 1.0 / (n + 1.0)
             product = 1.0
+            holes = moments.known != NULL and moments.known[c] != NULL
             if alone:       # the share of the class
                 product = 1.0 / (weights[c] * weights[c])
             distance = 0.0
@@ -139,6 +147,11 @@ cdef class NaiveBayes:
                 if self.precision[f] == 0.0:
                     continue
                 gap = x[f] - mean[f]
+                if holes:
+                    n = moments.known[c][f]
+                    inverse = 1.0 / (n + 1.0)
+                    if not n > 0.0:
+                        gap = x[f] - centre[f]      # the pseudo-row alone
                 if self.precision[f] > 0.0:
                     ratio = (squares[f] * self.precision[f] + 1.0) * inverse
                     distance += gap * gap * self.precision[f] / ratio

@@ -1,13 +1,13 @@
 """The memory of a growing leaf."""
 
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 from skconftree.tree._histogram cimport (
     bins_of_codes, bins_of_rows, bins_with_code, find_bins,
 )
 from skconftree.tree._moments cimport (
-    Moments, add_to_moments, allocate_moments, moments_bytes, open_block,
+    Moments, add_to_moments, allocate_moments, moments_bytes, open_for_row,
     range_of_moments, release_moments,
 )
 
@@ -180,20 +180,23 @@ cdef bint add_row(
     # Learn a row for which there is room; bins are the places of its values.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
+    cdef bint missing = policy.missing
     cdef intp_t f
-    if not _open_class(leaf, policy, y):
+    if not _open_class(leaf, policy, x, y):
         return False
     if leaf.memory == ROWS:
         if not append_row(leaf, policy, x, y, weight):
             return False
         if leaf.moments.blocks != NULL:
-            add_to_moments(&leaf.moments, x, d, K, y, weight)
+            add_to_moments(&leaf.moments, x, d, K, y, weight, missing)
         if leaf.fresh_moments.blocks != NULL:
-            add_to_moments(&leaf.fresh_moments, x, d, K, y, weight)
+            add_to_moments(&leaf.fresh_moments, x, d, K, y, weight, missing)
+    elif leaf.n_rows > 0 and not append_row(leaf, policy, x, y, weight):
+        return False
     elif leaf.memory == GAUSSIAN:
-        add_to_moments(&leaf.moments, x, d, K, y, weight)
+        add_to_moments(&leaf.moments, x, d, K, y, weight, missing)
         if leaf.fresh_moments.blocks != NULL:
-            add_to_moments(&leaf.fresh_moments, x, d, K, y, weight)
+            add_to_moments(&leaf.fresh_moments, x, d, K, y, weight, missing)
     if leaf.profile != NULL:
         for f in range(d):
             if bins[f] >= 0:
@@ -212,7 +215,10 @@ cdef bint add_row(
     leaf.n_held += weight
     if leaf.n_fresh >= OUTGROWN * policy.inherited:
         _drop_inheritance(leaf, policy)
-    if leaf.memory == ROWS:
+    if leaf.memory == HISTOGRAM:
+        if leaf.n_rows > 0 and leaf.n_rows >= policy.row_limit:
+            _keep_latest(leaf, policy)
+    elif leaf.memory == ROWS:
         if policy.row_limit >= 0 and leaf.n_rows >= policy.row_limit:
             return _count_rows(leaf, policy)
         if policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows == FIRST_CUTS:
@@ -242,6 +248,7 @@ cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
         release_moments(&leaf.moments, policy.n_classes)
         leaf.moments = leaf.fresh_moments
         leaf.fresh_moments.blocks = NULL
+        leaf.fresh_moments.known = NULL
     for c in range(policy.n_classes):
         leaf.held[c] = leaf.fresh[c]
     leaf.n_held = leaf.n_fresh
@@ -249,17 +256,20 @@ cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
     leaf.hits[2] = 0.0
 
 
-cdef bint _open_class(Leaf* leaf, const Policy* policy, intp_t c) noexcept nogil:
+cdef bint _open_class(
+    Leaf* leaf, const Policy* policy, const float32_t* x, intp_t c
+) noexcept nogil:
     # Blocks of the moments that a row of class c needs, before anything changes.
-    return _open_blocks(&leaf.moments, policy, c) and _open_blocks(
-        &leaf.fresh_moments, policy, c
+    return _open_blocks(&leaf.moments, policy, x, c) and _open_blocks(
+        &leaf.fresh_moments, policy, x, c
     )
 
 
-cdef bint _open_blocks(Moments* moments, const Policy* policy, intp_t c) noexcept nogil:
-    return moments.blocks == NULL or (
-        open_block(moments, policy.n_features, c) != NULL
-        and open_block(moments, policy.n_features, policy.n_classes) != NULL
+cdef bint _open_blocks(
+    Moments* moments, const Policy* policy, const float32_t* x, intp_t c
+) noexcept nogil:
+    return moments.blocks == NULL or open_for_row(
+        moments, x, policy.n_features, policy.n_classes, c, policy.missing
     )
 
 
@@ -269,10 +279,11 @@ cdef bint fix_span(Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf.span == NULL:
         return False
     for f in range(policy.n_features):
-        range_of_moments(
+        if not range_of_moments(
             &leaf.moments, policy.n_features, policy.n_classes, f,
             &leaf.span[2 * f], &leaf.span[2 * f + 1],
-        )
+        ):
+            leaf.span[2 * f] = leaf.span[2 * f + 1] = 0.0     # no cuts
     return True
 
 
@@ -315,11 +326,27 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
             if leaf.fresh_profile != NULL and i >= leaf.n_inherited:
                 leaf.fresh_profile[places[f] * K + leaf.y[i]] += w
     free(places)
-    _forget_rows(leaf)
+    _keep_latest(leaf, policy)
     release_moments(&leaf.moments, K)
     release_moments(&leaf.fresh_moments, K)
     leaf.memory = HISTOGRAM
     return True
+
+
+cdef void _keep_latest(Leaf* leaf, const Policy* policy) noexcept nogil:
+    # Of the rows of a HISTOGRAM, those its children may start with. The room stays.
+    cdef intp_t d = policy.n_features
+    cdef intp_t n = policy.window
+    cdef intp_t first = leaf.n_rows - n
+    if n == 0:
+        _forget_rows(leaf)
+        return
+    memmove(leaf.x, leaf.x + first * d, n * d * sizeof(float32_t))
+    memmove(leaf.y, leaf.y + first, n * sizeof(label_t))
+    if leaf.weight != NULL:
+        memmove(leaf.weight, leaf.weight + first, n * sizeof(float64_t))
+    leaf.n_rows = n
+    leaf.n_inherited = 0
 
 
 # -- categories --------------------------------------------------------------------

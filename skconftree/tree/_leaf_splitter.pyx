@@ -1,6 +1,6 @@
 """The best test of a growing leaf."""
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fmin
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
@@ -11,7 +11,9 @@ from skconftree.tree._encoding cimport presort
 from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._histogram cimport bin_of, n_value_bins
 from skconftree.tree._leaf cimport GAUSSIAN, HISTOGRAM, ROWS
-from skconftree.tree._moments cimport Moments, normal_share, range_of_moments
+from skconftree.tree._moments cimport (
+    Moments, normal_share, range_of_moments, weight_known,
+)
 from skconftree.tree._node cimport NodeScan, mix
 from skconftree.tree._scan cimport midpoint
 
@@ -106,7 +108,9 @@ cdef class LeafSplitter(Splitter):
         record.n_features = self.n_features
         self.integral = self.whole and (
             leaf.memory == ROWS
-            or leaf.memory == HISTOGRAM and (separate or leaf.n_held == leaf.n_fresh)
+            or leaf.memory == HISTOGRAM and (
+                separate or self.policy.window > 0 or leaf.n_held == leaf.n_fresh
+            )
         )
         self.filters = True
         self.time = time
@@ -257,34 +261,41 @@ cdef class LeafSplitter(Splitter):
         cdef intp_t d = self.n_features
         cdef intp_t width = self.n_classes + self.has_pool
         cdef const Moments* moments = &leaf.moments
-        cdef float64_t low, high, below, upto
+        cdef float64_t low, high, below, upto, known
         cdef intp_t b, c
         if self.policy.separate and leaf.fresh_moments.blocks != NULL:
             moments = &leaf.fresh_moments
         self.n_bins = 0
-        if self.policy.fixed_cuts:
-            if leaf.span == NULL:
-                return      # its cuts are not set yet
+        low = high = 0.0
+        if not self.policy.fixed_cuts:
+            range_of_moments(moments, d, self.n_classes, feature, &low, &high)
+        elif leaf.span == NULL:
+            return      # its cuts are not set yet
+        else:
             low = leaf.span[2 * feature]
             high = leaf.span[2 * feature + 1]
-            if not low < high:
-                return
-        elif not range_of_moments(moments, d, self.n_classes, feature, &low, &high):
-            return
-        self.n_bins = NORMAL_CUTS + 1
-        for b in range(NORMAL_CUTS):
+        # a constant has no cuts, but may be missing
+        self.n_bins = NORMAL_CUTS + 1 if low < high else 1
+        for b in range(self.n_bins - 1):
             self.edges[b] = <float32_t> (low + (high - low) * (b + 1) / self.n_bins)
-        self.edges[NORMAL_CUTS] = INFINITY
+        self.edges[self.n_bins - 1] = INFINITY
         memset(self.table, 0, self.n_bins * width * sizeof(float64_t))
         for c in range(self.n_classes):
             if moments.blocks[c] == NULL:
                 continue
+            known = weight_known(moments, c, feature)
+            if known != moments.n[c]:
+                # the rest of the class, as every count of the node is a sum of both
+                self.missing_counts[c] = self.counts[c] - fmin(known, self.counts[c])
+                self.n_missing += self.missing_counts[c]
+                if not known > 0.0:
+                    continue
             below = 0.0
             for b in range(self.n_bins):
                 upto = 1.0
-                if b < NORMAL_CUTS:
+                if b < self.n_bins - 1:
                     upto = normal_share(moments, d, c, feature, self.edges[b])
-                self.table[b * width + c] = moments.n[c] * (upto - below)
+                self.table[b * width + c] = known * (upto - below)
                 below = upto
 
     cdef void _count_pool(self, intp_t feature) noexcept nogil:

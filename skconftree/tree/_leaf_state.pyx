@@ -14,7 +14,7 @@ from skconftree.tree._leaf cimport (
     GAUSSIAN, HISTOGRAM, ROWS, Memory, forget, new_leaf, release_leaf, reserve_rows,
 )
 from skconftree.tree._moments cimport (
-    Moments, allocate_moments, open_block, release_moments,
+    Moments, allocate_moments, open_block, open_known, release_moments,
 )
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, label_t, uint8_t,
@@ -123,6 +123,8 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
 cdef _write_moments(
     StateWriter writer, const Moments* moments, intp_t d, intp_t K
 ):
+    # Before each block: whether it is there, and 2 if some of its rows miss a value.
+    cdef const float64_t* known
     cdef uint8_t kept
     cdef intp_t c
     kept = moments.blocks != NULL
@@ -131,10 +133,13 @@ cdef _write_moments(
         return
     writer.put(moments.n, (K + 1) * sizeof(float64_t))
     for c in range(K + 1):
-        kept = moments.blocks[c] != NULL
+        known = NULL if moments.known == NULL else moments.known[c]
+        kept = (moments.blocks[c] != NULL) + (known != NULL)
         writer.put(&kept, 1)
-        if kept:
+        if kept > 0:
             writer.put(moments.blocks[c], 4 * d * sizeof(float64_t))
+        if kept > 1:
+            writer.put(known, d * sizeof(float64_t))
 
 
 cdef Leaf* read_leaf(
@@ -176,10 +181,15 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
 
     n_rows = integers[2]
     n_bins = integers[5]
-    _require(0 <= integers[3] <= n_rows and (n_rows == 0 or leaf.memory == ROWS))
+    _require(0 <= integers[3] <= n_rows)
+    _require(n_rows == 0 or leaf.memory == ROWS or (
+        leaf.memory == HISTOGRAM and 0 < policy.window <= n_rows < policy.row_limit
+    ))
     _require(n_rows <= reader.data.shape[0] // <intp_t> (d * sizeof(float32_t)))
     _require(0 <= n_bins <= reader.data.shape[0])
-    if n_rows > 0 and not reserve_rows(leaf, policy, n_rows):
+    if n_rows > 0 and not reserve_rows(
+        leaf, policy, n_rows if leaf.memory == ROWS else policy.row_limit
+    ):
         raise MemoryError()
     reader.take(leaf.x, n_rows * d * sizeof(float32_t))
     reader.take(leaf.y, n_rows * sizeof(label_t))
@@ -252,8 +262,9 @@ cdef _read_bins(
 
 
 cdef _read_moments(StateReader reader, Moments* moments, intp_t d, intp_t K):
+    cdef float64_t* known
     cdef uint8_t kept
-    cdef intp_t c
+    cdef intp_t c, f
     release_moments(moments, K)
     reader.take(&kept, 1)
     if not kept:
@@ -269,6 +280,13 @@ cdef _read_moments(StateReader reader, Moments* moments, intp_t d, intp_t K):
                 raise MemoryError()
             reader.take(moments.blocks[c], 4 * d * sizeof(float64_t))
             _require_finite(moments.blocks[c], 2 * d)
+        if kept > 1:
+            known = open_known(moments, d, K, c)
+            if known == NULL:
+                raise MemoryError()
+            reader.take(known, d * sizeof(float64_t))
+            for f in range(d):
+                _require(0.0 <= known[f] <= moments.n[c] * (1.0 + 1e-9))
     # the block of all classes is there if that of any class is
     for c in range(K):
         _require(moments.blocks[c] == NULL or moments.blocks[K] != NULL)
@@ -293,6 +311,8 @@ cdef _check_leaf(const Leaf* leaf, const Policy* policy):
     _require(leaf.attempt < 1000000000000000)
     for i in range(N_MODELS):
         _require(leaf.hits[i] >= 0.0)
+    for i in range(leaf.n_rows):
+        _require(leaf.weight == NULL or leaf.weight[i] > 0.0)
     if leaf.memory == ROWS:
         _check_rows(leaf, K)
     if leaf.bins.first != NULL:
@@ -326,7 +346,6 @@ cdef _check_rows(const Leaf* leaf, intp_t K):
     for i in range(leaf.n_rows):
         if leaf.weight != NULL:
             w = leaf.weight[i]
-        _require(w > 0.0)
         if i >= leaf.n_inherited:
             sums[0, leaf.y[i]] += w
         sums[1, leaf.y[i]] += w

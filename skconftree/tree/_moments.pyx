@@ -16,6 +16,7 @@ cdef bint allocate_moments(Moments* moments, intp_t n_classes) noexcept nogil:
     if moments.blocks == NULL:
         return False
     moments.n = <float64_t*> (moments.blocks + n_classes + 1)
+    moments.known = NULL
     return True
 
 
@@ -24,7 +25,11 @@ cdef void release_moments(Moments* moments, intp_t n_classes) noexcept nogil:
     if moments.blocks != NULL:
         for c in range(n_classes + 1):
             free(moments.blocks[c])
+            if moments.known != NULL:
+                free(moments.known[c])
+        free(moments.known)
         free(moments.blocks)
+        moments.known = NULL
         moments.blocks = NULL
 
 
@@ -38,6 +43,11 @@ cdef intp_t moments_bytes(
         for c in range(n_classes + 1):
             if moments.blocks[c] != NULL:
                 size += 4 * n_features * sizeof(float64_t)
+    if moments.blocks != NULL and moments.known != NULL:
+        size += (n_classes + 1) * sizeof(float64_t*)
+        for c in range(n_classes + 1):
+            if moments.known[c] != NULL:
+                size += n_features * sizeof(float64_t)
     return size
 
 
@@ -60,36 +70,79 @@ cdef float64_t* open_block(
     return block
 
 
+cdef float64_t* open_known(
+    Moments* moments, intp_t n_features, intp_t n_classes, intp_t c
+) noexcept nogil:
+    # The weights behind each feature of a block, all of n so far; NULL if memory
+    # cannot be had.
+    cdef intp_t f
+    if moments.known == NULL:
+        moments.known = <float64_t**> calloc(n_classes + 1, sizeof(float64_t*))
+        if moments.known == NULL:
+            return NULL
+    if moments.known[c] == NULL:
+        moments.known[c] = <float64_t*> malloc(n_features * sizeof(float64_t))
+        if moments.known[c] == NULL:
+            return NULL
+        for f in range(n_features):
+            moments.known[c][f] = moments.n[c]
+    return moments.known[c]
+
+
+cdef bint open_for_row(
+    Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
+    bint missing,
+) noexcept nogil:
+    # What a row of class c needs; `missing` says whether it may miss a value.
+    cdef intp_t f
+    if open_block(moments, n_features, c) == NULL:
+        return False
+    if open_block(moments, n_features, n_classes) == NULL:
+        return False
+    if missing:
+        for f in range(n_features):
+            if x[f] != x[f]:
+                return (
+                    open_known(moments, n_features, n_classes, c) != NULL
+                    and open_known(moments, n_features, n_classes, n_classes) != NULL
+                )
+    return True
+
+
 cdef bint add_to_moments(
     Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
-    float64_t weight,
+    float64_t weight, bint missing,
 ) noexcept nogil:
-    cdef float64_t* block = open_block(moments, n_features, c)
-    cdef float64_t* together = open_block(moments, n_features, n_classes)
-    if block == NULL or together == NULL:
+    if not open_for_row(moments, x, n_features, n_classes, c, missing):
         return False
-    moments.n[c] += weight
-    moments.n[n_classes] += weight
-    _add_to_block(block, x, n_features, weight, moments.n[c])
-    _add_to_block(together, x, n_features, weight, moments.n[n_classes])
+    _add_to_block(moments, x, n_features, c, weight)
+    _add_to_block(moments, x, n_features, n_classes, weight)
     return True
 
 
 cdef void _add_to_block(
-    float64_t* mean, const float32_t* x, intp_t n_features, float64_t weight,
-    float64_t n,
+    Moments* moments, const float32_t* x, intp_t n_features, intp_t c,
+    float64_t weight,
 ) noexcept nogil:
+    cdef float64_t* mean = moments.blocks[c]
     cdef float64_t* squares = mean + SQUARES * n_features
     cdef float64_t* low = mean + LOW * n_features
     cdef float64_t* high = mean + HIGH * n_features
-    cdef float64_t rate = weight / n
-    cdef float64_t rest = weight * (1.0 - rate)
-    cdef float64_t value, gap
+    cdef float64_t* known = NULL if moments.known == NULL else moments.known[c]
+    cdef float64_t rate, rest, value, gap
     cdef intp_t f
+    moments.n[c] += weight
+    rate = weight / moments.n[c]
+    rest = weight * (1.0 - rate)
     for f in range(n_features):
         value = x[f]
+        if known != NULL:
+            if value != value:
+                continue
+            known[f] += weight
+            rate = weight / known[f]
+            rest = weight * (1.0 - rate)
         gap = value - mean[f]
-        gap = gap if gap == gap else 0.0    # missing: as if it were the mean
         mean[f] += rate * gap
         squares[f] += rest * (gap * gap)
         low[f] = value if value < low[f] else low[f]
@@ -111,23 +164,41 @@ cdef float64_t normal_share(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold,
 ) noexcept nogil:
-    # Share of class c with a value of at most the threshold: exact for two values,
-    # else a normal distribution within the range seen.
+    # Share of the values of class c that are at most the threshold: exact for two
+    # values, else a normal distribution within the range seen.
     cdef const float64_t* block = moments.blocks[c]
     cdef float64_t mean = block[feature]
     cdef float64_t low = block[LOW * n_features + feature]
     cdef float64_t high = block[HIGH * n_features + feature]
+    cdef float64_t n = weight_known(moments, c, feature)
     cdef float64_t deviation
     if threshold < low:
         return 0.0
     if threshold >= high:
         return 1.0
-    if takes_two_values(block, moments.n[c], n_features, feature):
+    if takes_two_values(block, n, n_features, feature):
         return (high - mean) / (high - low)
-    deviation = sqrt(block[SQUARES * n_features + feature] / moments.n[c])
+    deviation = sqrt(block[SQUARES * n_features + feature] / n)
     if not deviation > 0.0:
         return 1.0 if threshold >= mean else 0.0
     return 0.5 + 0.5 * erf((threshold - mean) / (SQRT_2 * deviation))
+
+
+cdef float64_t part_of_moments(
+    const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
+    float64_t threshold, intp_t side, bint takes_missing,
+) noexcept nogil:
+    # Part of class c on one side of a cut, rows that miss the value included.
+    cdef float64_t share = normal_share(moments, n_features, c, feature, threshold)
+    cdef float64_t known = weight_known(moments, c, feature)
+    if side == 1:
+        share = 1.0 - share
+    if known == moments.n[c]:
+        return share
+    share *= known / moments.n[c]
+    if takes_missing:
+        share += 1.0 - known / moments.n[c]
+    return share
 
 
 cdef bint range_of_moments(
@@ -145,14 +216,16 @@ cdef bint range_of_moments(
 
 cdef bint half_of_moments(
     const Moments* parent, intp_t n_features, intp_t n_classes, intp_t feature,
-    float64_t threshold, intp_t side, const float64_t* scale, Moments* child,
+    float64_t threshold, intp_t side, bint takes_missing, const float64_t* scale,
+    Moments* child,
 ) noexcept nogil:
     # What a child takes over: of class c the share scale[c], spread as in the
     # parent; the tested feature, if it is none of -1, as a normal distribution cut at
-    # the threshold.
+    # the threshold. Rows without a value of it all go to one side.
     cdef intp_t d = n_features
     cdef const float64_t* source
     cdef float64_t* block
+    cdef float64_t* known
     cdef float64_t variance
     cdef intp_t c, f
     if not allocate_moments(child, n_classes):
@@ -168,15 +241,47 @@ cdef bint half_of_moments(
         child.n[c] = parent.n[c] * scale[c]
         for f in range(d):
             block[SQUARES * d + f] *= scale[c]
+        known = NULL
+        if parent.known != NULL and parent.known[c] != NULL:
+            known = open_known(child, d, n_classes, c)
+            if known == NULL:
+                return False
+            for f in range(d):
+                known[f] = parent.known[c][f] * scale[c]
         if feature < 0:
             continue
-        variance = source[SQUARES * d + feature] / parent.n[c]
-        _truncate(
-            &block[MEAN * d + feature], &variance, &block[LOW * d + feature],
-            &block[HIGH * d + feature], threshold, side,
-        )
-        block[SQUARES * d + feature] = variance * child.n[c]
+        if known != NULL:
+            known[feature] = child.n[c] * _part_known(
+                parent, d, c, feature, threshold, side, takes_missing
+            )
+            if not known[feature] > 0.0:
+                block[MEAN * d + feature] = 0.0
+                block[SQUARES * d + feature] = 0.0
+                block[LOW * d + feature] = INFINITY
+                block[HIGH * d + feature] = -INFINITY
+                continue
+        variance = source[SQUARES * d + feature] / weight_known(parent, c, feature)
+        if threshold < INFINITY:        # else the test is whether there is a value
+            _truncate(
+                &block[MEAN * d + feature], &variance, &block[LOW * d + feature],
+                &block[HIGH * d + feature], threshold, side,
+            )
+        block[SQUARES * d + feature] = variance * weight_known(child, c, feature)
     return _put_together(child, d, n_classes)
+
+
+cdef float64_t _part_known(
+    const Moments* moments, intp_t d, intp_t c, intp_t feature, float64_t threshold,
+    intp_t side, bint takes_missing,
+) noexcept nogil:
+    # Of the rows of a class on one side of a cut, those that have a value.
+    cdef float64_t everything = part_of_moments(
+        moments, d, c, feature, threshold, side, takes_missing
+    )
+    cdef float64_t known = part_of_moments(
+        moments, d, c, feature, threshold, side, False
+    )
+    return known / everything if everything > 0.0 else 0.0
 
 
 cdef bint _put_together(
@@ -184,19 +289,31 @@ cdef bint _put_together(
 ) noexcept nogil:
     # The block of all classes from theirs.
     cdef float64_t* together = open_block(moments, d, n_classes)
+    cdef float64_t* known = NULL
     cdef const float64_t* block
     cdef float64_t n, total, gap
     cdef intp_t c, f
     if together == NULL:
         return False
+    if moments.known != NULL:
+        known = open_known(moments, d, n_classes, n_classes)
+        if known == NULL:
+            return False
     total = 0.0
     for c in range(n_classes):
         block = moments.blocks[c]
         if block == NULL:
             continue
+        moments.n[n_classes] += moments.n[c]
         n = moments.n[c]
-        total += n
+        total = moments.n[n_classes]
         for f in range(d):
+            if known != NULL:
+                n = weight_known(moments, c, f)
+                known[f] += n
+                total = known[f]
+                if not n > 0.0:
+                    continue
             gap = block[MEAN * d + f] - together[MEAN * d + f]
             together[MEAN * d + f] += gap * (n / total)
             together[SQUARES * d + f] += (
@@ -204,7 +321,6 @@ cdef bint _put_together(
             )
             together[LOW * d + f] = min(together[LOW * d + f], block[LOW * d + f])
             together[HIGH * d + f] = max(together[HIGH * d + f], block[HIGH * d + f])
-    moments.n[n_classes] = total
     return True
 
 

@@ -9,7 +9,7 @@ from skconftree.tree._leaf cimport (
     GAUSSIAN, HISTOGRAM, ROWS, append_row, fix_span, forget, open_codes, reserve_rows,
 )
 from skconftree.tree._moments cimport (
-    add_to_moments, allocate_moments, half_of_moments, normal_share,
+    add_to_moments, allocate_moments, half_of_moments, part_of_moments,
 )
 from skconftree.utils._typedefs cimport int32_t, uint8_t
 
@@ -26,8 +26,8 @@ cdef bint start_child(
     cdef bint done = True
     cdef intp_t c
     forget(child, policy)
-    child.memory = parent.memory
-    if parent.memory == ROWS:
+    child.memory = ROWS if parent.n_rows > 0 else parent.memory
+    if child.memory == ROWS:
         return _take_rows(parent, policy, parting, outcome, share, child)
     _shares(parent, policy, parting, outcome, share)
     for c in range(K):
@@ -72,11 +72,10 @@ cdef void _shares(
             if total > 0.0:
                 share[c] = inside / total
         elif parent.moments.blocks[c] != NULL:
-            share[c] = normal_share(
-                &parent.moments, policy.n_features, c, feature, parting.threshold
+            share[c] = part_of_moments(
+                &parent.moments, policy.n_features, c, feature, parting.threshold,
+                outcome, parting.missing_left == (outcome == 0),
             )
-            if outcome == 1:
-                share[c] = 1.0 - share[c]
 
 
 cdef bint _take_rows(
@@ -106,7 +105,7 @@ cdef bint _take_rows(
         if not append_row(child, policy, x, parent.y[i], w):
             return False
         if child.moments.blocks != NULL and not add_to_moments(
-            &child.moments, x, d, K, parent.y[i], w
+            &child.moments, x, d, K, parent.y[i], w, policy.missing
         ):
             return False
         child.held[parent.y[i]] += w
@@ -114,6 +113,9 @@ cdef bint _take_rows(
     child.n_inherited = n
     if not open_codes(child, policy) or not _count_codes(child, policy):
         return False
+    if parent.memory == HISTOGRAM:      # its rows are but the latest
+        _shares(parent, policy, parting, outcome, share)
+        return True
     for c in range(K):
         share[c] = 1.0 / parting.n_outcomes
         if parent.held[c] > 0.0:
@@ -216,7 +218,8 @@ cdef bint _take_moments(
     cdef intp_t feature = -1 if parting.ordinals != NULL else parting.feature
     if not half_of_moments(
         &parent.moments, policy.n_features, policy.n_classes, feature,
-        parting.threshold, outcome, scale, &child.moments,
+        parting.threshold, outcome, parting.missing_left == (outcome == 0), scale,
+        &child.moments,
     ):
         return False
     if (policy.separate or policy.bayes) and not allocate_moments(

@@ -38,6 +38,8 @@ class Leaf:
     fresh_profile: np.ndarray | None = None
     moments: dict = field(default_factory=dict)  # class: (n, block of [4, d])
     fresh_moments: dict = field(default_factory=dict)
+    known: dict = field(default_factory=dict)  # class: weight with a value, [d]
+    fresh_known: dict = field(default_factory=dict)
     span: np.ndarray | None = None
     pool: np.ndarray | None = None
     box: np.ndarray | None = None
@@ -71,14 +73,16 @@ class _Reader:
         return np.frombuffer(piece, dtype).reshape(shape).copy()
 
     def take_moments(self, d, K):
+        moments, known = {}, {}
         if not self.take(np.uint8, 1)[0]:
-            return {}
+            return moments, known
         n = self.take(np.float64, K + 1)
-        return {
-            c: (n[c], self.take(np.float64, 4, d))
-            for c in range(K + 1)
-            if self.take(np.uint8, 1)[0]
-        }
+        for c in range(K + 1):
+            kept = self.take(np.uint8, 1)[0]
+            if kept:
+                moments[c] = n[c], self.take(np.float64, 4, d)
+                known[c] = self.take(np.float64, d) if kept > 1 else np.full(d, n[c])
+        return moments, known
 
 
 def _read_leaf(reader, node, d, K):
@@ -113,8 +117,8 @@ def _read_leaf(reader, node, d, K):
         leaf.profile = reader.take(np.float64, n_bins, K)
     if fresh_profile:
         leaf.fresh_profile = reader.take(np.float64, n_bins, K)
-    leaf.moments = reader.take_moments(d, K)
-    leaf.fresh_moments = reader.take_moments(d, K)
+    leaf.moments, leaf.known = reader.take_moments(d, K)
+    leaf.fresh_moments, leaf.fresh_known = reader.take_moments(d, K)
     if span:
         leaf.span = reader.take(np.float64, d, 2)
     leaf.pool = reader.take(np.int32, n_pool)

@@ -181,22 +181,27 @@ class Grower:
         """Tests that the size limits allow, and how many each attribute compares."""
         result, compared = [], {}
         for feature in range(self.X.shape[1]):
-            if feature in self.nominal:
-                tests, number = self.nominal_tests(node, feature)
-            else:
-                tests, number = self.numeric_tests(node, feature), None
-            for test in tests:
-                self._count(node, test)
-            own = [
-                test
-                for test in tests
-                if min(test.weights) >= self.rules["min_samples_leaf"]
-                and min(map(sum, test.counts)) >= self.min_weight_leaf
-            ]
+            own, number, _ = self.tests_of(node, feature)
             if own:
-                compared[feature] = number or len(own)
+                compared[feature] = number
             result += own
         return result, compared
+
+    def tests_of(self, node, feature):
+        """Tests of an attribute, how many it compares, and whether it varies at all."""
+        if feature in self.nominal:
+            tests, number = self.nominal_tests(node, feature)
+        else:
+            tests, number = self.numeric_tests(node, feature), None
+        for test in tests:
+            self._count(node, test)
+        own = [
+            test
+            for test in tests
+            if min(test.weights) >= self.rules["min_samples_leaf"]
+            and min(map(sum, test.counts)) >= self.min_weight_leaf
+        ]
+        return own, number or len(own), bool(tests)
 
     def numeric_tests(self, node, feature):
         """Cuts between values, with rows that miss the value on either side."""
@@ -448,6 +453,7 @@ def grow(
     min_impurity_decrease=0.0,
     nominal=(),
     multiway=False,
+    make=Grower,
 ):
     """Grow a tree and return its root.
 
@@ -463,6 +469,8 @@ def grow(
         Features that hold codes of categories.
     multiway : bool
         Whether their tests have a branch for every category.
+    make : callable
+        `Grower` or what extends it.
     """
     weight = len(X) if sample_weight is None else float(np.sum(sample_weight))
 
@@ -471,7 +479,7 @@ def grow(
             return max(math.ceil(value * weight), smallest)
         return value
 
-    grower = Grower(
+    grower = make(
         X,
         y,
         n_classes,

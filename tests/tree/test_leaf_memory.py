@@ -4,6 +4,8 @@ Histograms, moments and naive Bayes decide splits and predictions; errors in the
 show as slightly worse accuracy and nothing else.
 """
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -199,6 +201,35 @@ def test_moments_of_rows(stream):
         np.testing.assert_array_equal(high, X[own].max(axis=0))
 
 
+@settings(max_examples=60)
+@given(stream=streams(pool=False, kinds_of_features=("holes", "ties")))
+def test_moments_of_rows_with_holes(stream):
+    """A missing value has no part in them; its row counts in the class all the same.
+
+    It once counted as the mean of its class, which made the variance too small.
+    """
+    holes = np.random.default_rng(len(stream)).random(stream.X.shape) < 0.4
+    stream.X[holes] = np.nan
+    _, leaf = single_leaf(stream, "gaussian")
+    rows = np.flatnonzero(stream.weights)
+    X, y, w = stream.X[rows].astype(float), stream.y[rows], stream.weights[rows]
+    assert set(leaf.moments) - {stream.n_classes} == set(y)
+    for c, (n, block) in leaf.moments.items():
+        own = np.full(len(y), True) if c == stream.n_classes else y == c
+        assert n == pytest.approx(w[own].sum())
+        for f, (mean, squares, low, high) in enumerate(block.T):
+            seen = own & ~np.isnan(X[:, f])
+            assert leaf.known[c][f] == pytest.approx(w[seen].sum(), abs=1e-12)
+            if not seen.any():
+                assert (squares, low, high) == (0.0, np.inf, -np.inf)
+                continue
+            expected = np.average(X[seen, f], weights=w[seen])
+            assert mean == pytest.approx(expected, abs=1e-9)
+            around = (w[seen] * (X[seen, f] - expected) ** 2).sum()
+            assert squares == pytest.approx(around, rel=1e-7, abs=1e-9)
+            assert (low, high) == (X[seen, f].min(), X[seen, f].max())
+
+
 def test_moments_far_from_zero():
     """No cancellation: the variance of values around 1e6 is right."""
     rng = np.random.default_rng(0)
@@ -249,6 +280,59 @@ def test_gaussian_children_start_from_halves():
     np.testing.assert_allclose(held, np.bincount(stream.y[:row], minlength=2))
 
 
+@pytest.mark.parametrize("values", ["some", "one", "none"])
+def test_gaussian_children_know_who_misses_the_tested_value(values):
+    """Rows without it go to one side together, and the other has none of them."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 3000)
+    X = rng.normal(size=(3000, 2)) + 2.0 * y[:, None] * [1, 0]
+    X[rng.random(3000) < 0.3, 1] = np.nan
+    # class 1 misses the tested value often; what is left are normal, equal or no values
+    misses = (y == 1) & (rng.random(3000) < (1.0 if values == "none" else 0.6))
+    if values != "some":
+        X[:, 0] = 0.5
+    X[misses, 0] = np.nan
+    model = ConfidenceTreeClassifier(
+        leaf_memory="gaussian", grace_period=len(y), max_leaf_nodes=2
+    ).partial_fit(X, y, classes=[0, 1])
+    tree, leaves = model.tree_, read_leaves(model)
+    assert tree.feature[0] == 0
+    assert tree.missing_seen[0]
+    assert (
+        tree.threshold[0] < np.inf if values == "some" else tree.threshold[0] == np.inf
+    )
+    away = int(tree.missing_go_to_left[0])  # the side without them
+    assert away == (values == "some" and tree.threshold[0] < 0)
+    with_holes, without = leaves[2 - away], leaves[1 + away]
+    n_missing = np.bincount(y[np.isnan(X[:, 0])], minlength=2)
+    for c in (0, 1):
+        n = tree.counts[2 - away, c]
+        if n > 0:
+            share = with_holes.known[c][0] / with_holes.moments[c][0]
+            assert share == pytest.approx(1 - n_missing[c] / n, abs=1e-9)
+            assert with_holes.known[c][1] / with_holes.moments[c][0] == pytest.approx(
+                np.mean(~np.isnan(X[y == c, 1]))
+            )
+        if c in without.known:
+            assert without.known[c][0] == pytest.approx(without.moments[c][0])
+    again = pickle.loads(pickle.dumps(model))
+    again.partial_fit(X, y)
+    assert pickle.dumps(again) == pickle.dumps(model.partial_fit(X, y))
+
+
+@pytest.mark.parametrize("bound", ["evalue", "gtest"])
+def test_a_feature_without_values_is_no_trouble(bound):
+    X = np.full((200, 2), np.nan)
+    y = np.arange(200) % 2
+    X[:, 1] = y + np.arange(200) / 1e3
+    for memory in ("gaussian", "auto"):
+        model = ConfidenceTreeClassifier(bound, leaf_memory=memory, grace_period=20)
+        model.partial_fit(X[:100], y[:100], classes=[0, 1])
+        model = pickle.loads(pickle.dumps(model)).partial_fit(X[100:], y[100:])
+        assert model.score(X, y) == 1.0
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
 def add_row(n, mean, squares, x):
     new = mean + (x - mean) / (n + 1)
     return n + 1, squares + (x - mean) * (x - new), new
@@ -268,16 +352,19 @@ def bayes_scores(leaf, x, K):
                 count = table[bin_of(edges, value), c]
                 scores[c] += np.log((count + 1 / len(edges)) / (leaf.held[c] + 1))
             else:
-                scores[c] += log_density(leaf.moments, c, K, f, value)
+                scores[c] += log_density(leaf, c, K, f, value)
     return scores
 
 
-def log_density(moments, c, K, f, value):
+def log_density(leaf, c, K, f, value):
     """Log density of a value in class c, or its probability if there are but two."""
-    total, (mean, squares, low, high) = moments[K]
-    if not squares[f] > 0:
+    _, (mean, squares, low, high) = leaf.moments[K]
+    total = leaf.known[K][f]
+    if not squares[f] > 0 or np.isnan(value):
         return 0.0  # a constant says nothing
-    n, block = moments[c]
+    block, n = leaf.moments[c][1].copy(), leaf.known[c][f]
+    if n == 0:  # a class whose rows all miss it is like all classes
+        block[0, f] = mean[f]
     largest = total * (mean[f] - low[f]) * (high[f] - mean[f])
     if squares[f] > 0.999999 * largest and value in (low[f], high[f]):
         other = low[f] if value == high[f] else high[f]
@@ -291,6 +378,22 @@ def log_density(moments, c, K, f, value):
 @NB_GROUP
 @given(stream=streams(min_rows=2, max_rows=140, pool=False), weighted=st.booleans())
 def test_naive_bayes(memory, stream, weighted):
+    assert_scored_by_bayes(memory, stream, weighted)
+
+
+@pytest.mark.parametrize("memory", ["rows", "gaussian"])
+@NB_GROUP
+@given(
+    stream=streams(min_rows=2, pool=False, kinds_of_features=("holes", "ties")),
+    late=st.booleans(),
+)
+def test_naive_bayes_of_rows_with_holes(memory, stream, late):
+    if late:  # class 1 misses the first feature for a while
+        stream.X[: len(stream) // 2][stream.y[: len(stream) // 2] == 1, 0] = np.nan
+    assert_scored_by_bayes(memory, stream, False)
+
+
+def assert_scored_by_bayes(memory, stream, weighted):
     class_weight = None
     if weighted:
         class_weight = {c: 0.5 + 0.75 * c for c in range(stream.n_classes)}

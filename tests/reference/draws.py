@@ -1,0 +1,155 @@
+"""Trees that draw features and cuts, with the random numbers written out.
+
+A number depends on what it is for and on nothing that happened before (contract 1 of
+growth): the seed, the node, how often the node was examined, the feature.
+"""
+
+import math
+
+import numpy as np
+
+from .online import OnlineTree
+from .tree import Grower
+
+WORD = 2**64 - 1
+
+
+def mix(x):
+    """One step of splitmix64, in whole numbers modulo 2**64."""
+    x = (x + 0x9E3779B97F4A7C15) & WORD
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & WORD
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & WORD
+    return x ^ (x >> 31)
+
+
+def between(low, high, key):
+    """Cut between two values that a key stands for; never the higher one."""
+    cut = low + (key >> 11) / 2**53 * (high - low)
+    return low if cut >= high else cut
+
+
+class Draws:
+    """What a tree with draws does otherwise; goes in front of a reference tree.
+
+    Parameters
+    ----------
+    seed : int
+    max_features : int
+    random_cuts : bool
+        One test of each feature, drawn.
+    """
+
+    def __init__(self, *args, seed, max_features, random_cuts, **kwargs):
+        self.seed, self.max_features = seed, max_features
+        self.random_cuts = random_cuts
+        super().__init__(*args, **kwargs)
+
+    def candidates(self, node):
+        """Visit features until max_features vary and one of them has a test.
+
+        Those that are left, in their order, are where the children of a batch tree
+        begin.
+        """
+        number, attempt, features = self.place_of(node)
+        key = mix(self.seed ^ mix(number) ^ (attempt - 1))
+        waiting, visited, left = list(features), {}, []
+        sampling = self.max_features < self.X.shape[1]
+        while waiting:
+            found = any(own for own, _ in visited.values())
+            if sampling and len(visited) >= self.max_features and found:
+                break
+            place = 0
+            if sampling:
+                key = mix(key)
+                place = key % len(waiting)
+            feature = waiting[place]
+            waiting[place] = waiting[0]
+            del waiting[0]
+            own, compared, varies = self.tests_of(node, feature)
+            if varies:
+                visited[feature] = own, compared
+                left.append(feature)
+        self.leave(node, left + waiting)
+        result = [test for f in sorted(visited) for test in visited[f][0]]
+        return result, {f: n for f, (own, n) in visited.items() if own}
+
+
+class DrawingGrower(Draws, Grower):
+    """A batch tree. Nodes are numbered as they are made."""
+
+    n_nodes = 0
+
+    def make_node(self, *args, **kwargs):
+        node = super().make_node(*args, **kwargs)
+        node.number = self.n_nodes
+        self.n_nodes += 1
+        return node
+
+    def place_of(self, node):
+        features = getattr(node, "features", range(self.X.shape[1]))
+        return node.number, 1, features
+
+    def leave(self, node, features):
+        node.features = features
+
+    def split(self, node):
+        super().split(node)
+        for child in node.children:
+            child.features = node.features
+
+    def numeric_tests(self, node, feature):
+        if not self.random_cuts:
+            return super().numeric_tests(node, feature)
+        x = self.X[node.rows, feature].astype(float)
+        pool_x = self.X_pool[node.pool_rows, feature].astype(float)
+        seen = x[~np.isnan(x)]
+        some_miss = len(seen) < len(x)
+        if not len(seen):
+            return []
+        low, high = seen.min(), seen.max()
+        cut, missing_left = math.inf, False if some_miss else None
+        if low < high:
+            key = mix(mix(self.seed ^ mix(node.number)) ^ feature)
+            cut = between(low, high, key)
+            if some_miss:
+                missing_left = bool(mix(key) & 1)
+        elif not some_miss:
+            return []
+        return [self.numeric_test(node, feature, x, pool_x, cut, missing_left)]
+
+    def nominal_tests(self, node, feature):
+        if not self.random_cuts or self.multiway:
+            return super().nominal_tests(node, feature)
+        x, pool_x = self.X[node.rows, feature], self.X_pool[node.pool_rows, feature]
+        present = np.unique(x).astype(int).tolist()
+        if len(present) < 2:
+            return [], None
+        key = mix(mix(self.seed ^ mix(node.number)) ^ feature)
+        groups = [[c for c in present if mix(key ^ c) & 1 != z] for z in (0, 1)]
+        for empty, other in (groups, groups[::-1]):
+            if not empty:
+                empty.append(other.pop(0))
+        return [self.nominal_test(node, feature, x, pool_x, groups)], None
+
+
+class DrawingOnlineTree(Draws, OnlineTree):
+    """A tree that grows row by row; a leaf starts from all features at each look."""
+
+    def place_of(self, node):
+        return self.leaf.number, self.leaf.attempt, range(self.X.shape[1])
+
+    def leave(self, node, features):
+        pass
+
+    def numeric_tests(self, node, feature):
+        if not self.random_cuts:
+            return super().numeric_tests(node, feature)
+        x = self.X[node.rows, feature].astype(float)
+        pool_x = self.X_pool[node.pool_rows, feature].astype(float)
+        seen = np.concatenate([x[~np.isnan(x)], pool_x[~np.isnan(pool_x)]])
+        if not len(seen) or seen.min() == seen.max():
+            return []
+        key = mix(mix(self.seed ^ mix(self.leaf.number)) ^ self.leaf.attempt)
+        cut = between(seen.min(), seen.max(), mix(key ^ feature))
+        missing_left = False if np.isnan(x).any() else None
+        return [self.numeric_test(node, feature, x, pool_x, cut, missing_left)]
