@@ -20,6 +20,15 @@ def data_folder(argument=None):
     return Path(folder)
 
 
+def folder_if_any(argument, otherwise):
+    """Resolve the folder; without one say what there is instead, and return None."""
+    try:
+        return data_folder(argument)
+    except SystemExit:
+        print(f"No folder of real tables: {otherwise} only.")
+        return None
+
+
 def manifest(folder):
     """Read what the folder holds: dict of name to description."""
     text = (Path(folder) / "manifest.json").read_text(encoding="utf-8")

@@ -64,7 +64,7 @@ def bottom_up(arrays, leaf_cost, split_cost=0.0, stopped=None):
 
 def representatives(arrays, leaf):
     """Node of the pruned tree in which a row at each node ends, or the node itself."""
-    at = np.zeros(leaf.shape, dtype=np.intp)
+    at = np.repeat(np.arange(len(leaf))[:, None], leaf.shape[1], axis=1)
     for nodes in arrays.levels:
         below = leaf[nodes] | (at[nodes] != nodes[:, None])  # pruned away or a leaf
         for children in (arrays.left[nodes], arrays.right[nodes]):

@@ -1,5 +1,6 @@
 """What the timing scripts share: CPU seconds, interleaved runs, peak memory, tables."""
 
+import datetime
 import gc
 import json
 import os
@@ -131,7 +132,7 @@ def load_table(path):
 
 
 def environment():
-    """Return what a figure depends on: versions, processor, load at the start."""
+    """Return what a figure depends on: versions, processor, load at the start, date."""
     import scipy
     import sklearn
 
@@ -153,6 +154,7 @@ def environment():
         "processor": processor,
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "date": datetime.date.today().isoformat(),
     }
 
 

@@ -371,8 +371,8 @@ def main(argv=None):
         memory(
             report,
             {
-                "{:,} x {} continuous".format(*table[0].shape): table
-                for table in (tables["continuous"], tables["256 levels"])
+                f"{len(tables[name][0]):,} rows, {name}": tables[name]
+                for name in ("continuous", "256 levels")
             }
             if shrink > 1
             else {

@@ -17,14 +17,13 @@ read again; its seconds are then those of the earlier run.
 """
 
 import argparse
-import datetime
 import hashlib
 import json
 import time
 from pathlib import Path
 
 import numpy as np
-from _data import data_folder
+from _data import folder_if_any
 from _peers import DEFAULTS, LOOSENED, Run, moa_tree, river_tree
 from _streams import GENERATED, REAL, make_covertype_like, make_stream, our_tree
 from _timing import (
@@ -361,11 +360,7 @@ def main(argv=None):
     parser.add_argument("--streams", nargs="+", help="leave out other streams")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(argv)
-    try:
-        folder = data_folder(options.data)
-    except SystemExit:
-        folder = None
-        print("No folder of real tables: generated streams only.")
+    folder = folder_if_any(options.data, "generated streams")
     options.named = options.streams
     names = [*(REAL if folder is not None else ()), *GENERATED]
     quick = options.quick
@@ -383,7 +378,6 @@ def main(argv=None):
     options.leaf_sizes = (1, 10, 100)
 
     facts = environment()
-    facts["date"] = datetime.date.today().isoformat()
     print_environment(facts)
     report, cache = Report(), Cache(options.cache)
     run = dict(

@@ -7,7 +7,12 @@ cross-validation over its cost-complexity path. The tables are split in two halv
 beforehand, every other one in alphabetical order: choose on the first half, then look
 at the second. A table has at most 8,000 rows, a seeded sample in proportion to the
 classes. Nominal columns are ordinal codes and holes are filled with the training rows'
-median or mode, for every rule alike, until trees handle both themselves.
+median or mode, for every rule alike.
+
+On the tables that have nominal columns or holes, the default is then also given the
+categories and the holes themselves ("native"), beside CART on the codes, on one-hot
+columns and on the categories, and itself on codes and one-hot columns. This is a report
+only: nothing was chosen by it.
 
 A tree is grown once per table, fold and way of growing; stopping rules that are stored
 with every split (posterior odds, expected false cuts) and prunings are then applied to
@@ -21,26 +26,21 @@ import argparse
 import json
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from _data import data_folder, encoded, impute, manifest
+from _data import data_folder, manifest
 from _prunings import (
     Arrays,
     averaged_leaves,
     bottom_up,
     c45_cost,
-    collapse_alphas,
     log_marginal,
-    n_leaves,
     pessimistic_cost,
-    pruned_at,
-    representatives,
-    thinned,
 )
+from _study import TIE, cart, collect, judge, line, rst, summary
 from _timing import rst_table
-from sklearn.model_selection import StratifiedKFold
-from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import (
@@ -51,14 +51,12 @@ from skconftree.bounds import (
     HoeffdingBound,
 )
 
-MAX_ROWS = 8_000
 # The same people or flights as another table, which may be in the other half.
 LEFT_OUT = {"a9a": "adult in another form", "airlines2007-ordered": "as airlines"}
 CONFIDENCES = (0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
-TIE = 0.5  # points of accuracy
-CLIP = 1e-6
 LAX = 1.0 - 1e-9  # a tolerated probability of no split that stops nothing
 BASELINE = "CART, pruned by CV"
+ONE_HOT = "CART, one-hot, pruned by CV"
 
 
 def ours(bound, criterion=None, **parameters):
@@ -147,7 +145,7 @@ def prunings(name, model):
     confidence = np.asarray(tree.evidence["confidence"])
     for label, limit in GROWN[name][3] or []:
         stops.append((f", {label}", arrays.internal & ~(confidence < limit)))
-    bare = ~arrays.internal[:, None]
+    bare = arrays.left[:, None] == -1
     costs = pessimistic_cost(arrays, CONFIDENCES)
     rules, leaves = [], []
     if "pruning" in GROWN[name][2]:
@@ -184,197 +182,147 @@ def prunings(name, model):
     return rules, np.concatenate(leaves, axis=1), arrays
 
 
-def judge(arrays, leaf, reached, y):
-    """Accuracy, log losses and size of each pruned tree on rows that reached a leaf."""
-    at = representatives(arrays, leaf)
-    ends = at[reached]
-    k = arrays.counts.shape[1]
-    predicted = arrays.counts.argmax(axis=1)
-    share = arrays.counts / arrays.n[:, None]
-    smooth = (arrays.counts + 1.0 / k) / (arrays.n[:, None] + 1.0)
-    true = y[:, None]
-    return {
-        "accuracy": (predicted[ends] == true).mean(axis=0),
-        "log_loss": -np.log(np.clip(share[ends, true], CLIP, 1.0)).mean(axis=0),
-        "log_loss_smooth": -np.log(smooth[ends, true]).mean(axis=0),
-        "leaves": n_leaves(leaf, at).astype(float),
-    }
-
-
-def cart(X, y, X_test, y_test, n_classes, seed):
-    """Scikit-learn's CART, plain and pruned by cross-validation.
-
-    One tree a fold is grown and all its prunings judged on the fold's held-out rows:
-    the same as fitting every alpha, which is what a grid search does and what
-    `grid_seconds` estimates from the time of these fits.
-    """
-
-    def grow(X, y):
-        start = time.process_time()
-        tree = DecisionTreeClassifier(random_state=seed).fit(X, y)
-        seconds = time.process_time() - start
-        counts = np.zeros((tree.tree_.node_count, n_classes))
-        value = tree.tree_.value[:, 0] * tree.tree_.weighted_n_node_samples[:, None]
-        counts[:, tree.classes_] = np.rint(value)
-        return tree, Arrays(tree.tree_, counts), seconds
-
-    start = time.process_time()
-    tree, arrays, seconds = grow(X, y)
-    alphas = collapse_alphas(arrays)
-    values = thinned(alphas)
-    right, grid_seconds = np.zeros(len(values)), seconds
-    inner = StratifiedKFold(5, shuffle=True, random_state=seed)
-    for train, held in inner.split(X, y):
-        part, part_arrays, part_seconds = grow(X[train], y[train])
-        grid_seconds += part_seconds * len(values)
-        leaf = pruned_at(collapse_alphas(part_arrays), values)
-        ends = representatives(part_arrays, leaf)[part.apply(X[held])]
-        right += (part_arrays.counts.argmax(axis=1)[ends] == y[held][:, None]).sum(0)
-    best = values[len(values) - 1 - right[::-1].argmax()]
-    grid_seconds += seconds
-    spent = time.process_time() - start
-    leaf = np.concatenate(
-        [~arrays.internal[:, None], pruned_at(alphas, [best])], axis=1
-    )
-    scores = judge(arrays, leaf, tree.apply(X_test), y_test)
-    scores["seconds"] = np.array([seconds, grid_seconds])
-    scores["nested_seconds"] = np.array([seconds, spent])
-    return ["CART", BASELINE], scores
-
-
-def grown(name, X, y, X_test, y_test, n_classes):
+def grown(fold, name, form="codes", **parameters):
     """Every rule on one way of growing."""
-    bound, criterion, parameters, _ = GROWN[name]
+    bound, criterion, own, _ = GROWN[name]
+    X, X_test = fold.rows(form)
+    if form == "native":
+        parameters["categorical_features"] = fold.nominal
     start = time.process_time()
-    model = ours(bound, criterion, **parameters).fit(X, y)
+    model = ours(bound, criterion, **own, **parameters).fit(X, fold.y)
     seconds = time.process_time() - start
     rules, leaf, arrays = prunings(name, model)
-    if len(model.classes_) < n_classes:  # a fold without a rare class
-        counts = np.zeros((len(arrays.n), n_classes))
-        counts[:, model.classes_] = arrays.counts
-        arrays.counts = counts
-    scores = judge(arrays, leaf, model.apply(X_test), y_test)
+    arrays.counts = fold.all_classes(arrays.counts, model.classes_)
+    scores = judge(arrays, leaf, model.apply(X_test), fold.y_test)
     scores["seconds"] = np.full(len(rules), seconds)
     return rules, scores
 
 
-def study(name, folder, seed, families, cache, folds):
-    """Cross-validate the families on one table; fold means, kept in the cache."""
-    path = cache / f"{name}-{seed}-{folds}.json"
-    known = json.loads(path.read_text()) if path.exists() else {}
-    missing = [family for family in families if family not in known]
-    if not missing:
-        return known
-    X, y, is_nominal = encoded(name, folder, MAX_ROWS)
-    n_classes = int(y.max()) + 1
-    total = {}
-    splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y)
-    for train, test in splits:
-        a, b = impute(X[train], X[test], is_nominal)
-        a, b = a.astype(np.float32), b.astype(np.float32)
-        for family in missing:
-            if family == BASELINE:
-                rules, scores = cart(a, y[train], b, y[test], n_classes, seed)
-            else:
-                rules, scores = grown(family, a, y[train], b, y[test], n_classes)
-            answer = total.setdefault(family, {})
-            for i, rule in enumerate(rules):
-                into = answer.setdefault(rule, {})
-                for key, values in scores.items():
-                    into[key] = into.get(key, 0.0) + float(values[i]) / folds
-    known.update(total)
-    path.write_text(json.dumps(known))
-    return known
+def native(fold, rule, **settings):
+    """Grow the default in another form, under a name of its own."""
+    _, scores = grown(fold, "default", **settings)
+    return [rule], scores
 
 
-def collect(names, folder, options, families, cache):
-    """Mean over seeds: rule -> measure -> array over tables."""
-    tables = []
-    for name in names:
-        rules = {}
-        start = time.process_time()
-        for seed in range(options.seeds):
-            for answer in study(
-                name, folder, seed, families, cache, options.folds
-            ).values():
-                for rule, scores in answer.items():
-                    into = rules.setdefault(rule, {})
-                    for key, value in scores.items():
-                        into[key] = into.get(key, 0.0) + value / options.seeds
-        spent = time.process_time() - start
-        if spent > 0.1:
-            print(f"  {name}: {spent:.1f} CPU s", flush=True)
-        tables.append(rules)
-    return {
-        rule: {
-            key: np.array([table[rule][key] for table in tables])
-            for key in tables[0][rule]
+FAMILIES = {BASELINE: cart, **{name: partial(grown, name=name) for name in GROWN}}
+# On tables with nominal columns or holes.
+MIXED = {
+    **{
+        rule: partial(native, rule=rule, **settings)
+        for rule, settings in {
+            "default, native": {"form": "native"},
+            "default, native, multiway": {
+                "form": "native",
+                "nominal_splits": "multiway",
+            },
+            "default, one-hot": {"form": "one-hot"},
+        }.items()
+    },
+    ONE_HOT: partial(cart, form="one-hot"),
+    "CART, native, pruned by CV": partial(cart, form="native"),
+}
+
+
+def halves(names, first):
+    """Which tables are in each half, unless it has fewer than two."""
+    chosen = np.array([first[name] for name in names])
+    parts = {"choice": chosen, "report": ~chosen}
+    return {part: kept for part, kept in parts.items() if kept.sum() > 1}
+
+
+def compare(results, base, names, parts, options):
+    """Print and answer part of the tables -> rule -> summary, best rules first."""
+    table, order = {}, None
+    for part, kept in parts.items():
+        answer = {
+            rule: summary(results[rule], results[base], names, kept)
+            for rule in options.rules or results
+            if rule in results
         }
-        for rule in tables[0]
-    }
+        order = order or sorted(answer, key=lambda rule: -answer[rule]["dacc"])
+        table[part] = {rule: answer[rule] for rule in order}
+        print(
+            f"\n{part}: {kept.sum()} tables; accuracy in points against {base!r} "
+            f"(standard error), wins/ties/losses at {TIE} points, geometric mean of "
+            f"leaves, of time against a grid search and against judging all prunings "
+            f"of six trees, log loss (clipped; smoothed), worst"
+        )
+        for rule in order[: options.top]:
+            print(line(rule, answer[rule]))
+    return table
 
 
-def summary(scores, base, names, kept):
-    """Summarise one rule beside the baseline over the tables kept."""
-    difference = 100.0 * (scores["accuracy"] - base["accuracy"])[kept]
-    worst = difference.argmin()
-
-    def ratio(key):
-        return float(np.exp(np.mean(np.log(scores[key][kept] / base[key][kept]))))
-
-    return {
-        "dacc": float(difference.mean()),
-        "error": float(difference.std(ddof=1) / np.sqrt(len(difference))),
-        "wtl": "/".join(
-            str(int(count.sum()))
-            for count in (difference > TIE, abs(difference) <= TIE, difference < -TIE)
-        ),
-        "leaves": ratio("leaves"),
-        "time": ratio("seconds"),
-        "time_nested": float(
-            np.exp(np.mean(np.log(scores["seconds"] / base["nested_seconds"])[kept]))
-        ),
-        "log_loss": float((scores["log_loss"] - base["log_loss"])[kept].mean()),
-        "log_loss_smooth": float(
-            (scores["log_loss_smooth"] - base["log_loss_smooth"])[kept].mean()
-        ),
-        "worst": f"{difference[worst]:+.1f} {np.array(names)[kept][worst]}",
-    }
-
-
-def line(rule, row):
-    """Format a line of the table."""
-    losses = f"{row['log_loss']:+6.2f} {row['log_loss_smooth']:+6.3f}"
-    return (
-        f"{rule:46s} {row['dacc']:+6.2f} ({row['error']:.2f}) {row['wtl']:>8s} "
-        f"{row['leaves']:6.2f} {row['time']:8.5f} {row['time_nested']:7.4f} "
-        f"{losses}  {row['worst']}"
-    )
-
-
-def rst(rules, table):
-    """Format the rules on both halves as a table for the documentation."""
-    header = ["rule"]
-    for half in table:
-        header += [f"accuracy, {half}", "W/T/L", "leaves", "log loss"]
-    rows = []
+def show_tables(results, names, rules):
+    """Print accuracy and leaves of each table beside the baseline's."""
+    base = results[BASELINE]
     for rule in rules:
-        cells = [rule]
-        for row in (answer[rule] for answer in table.values()):
-            cells += [
-                f"{row['dacc']:+.2f} ({row['error']:.2f})",
-                row["wtl"],
-                f"{row['leaves']:.2f}",
-                f"{row['log_loss_smooth']:+.3f}",
+        print(f"\n{rule}")
+        for i, name in enumerate(names):
+            print(
+                f"  {name:18s} {100 * results[rule]['accuracy'][i]:6.2f} "
+                f"{results[rule]['leaves'][i]:7.1f} | "
+                f"{100 * base['accuracy'][i]:6.2f} {base['leaves'][i]:7.1f}"
+            )
+
+
+def study_of_all(names, wanted, first, folder, cache, options):
+    """Compare the rules on codes; part of the tables -> rule -> summary."""
+    families = {name: FAMILIES[name] for name in FAMILIES if name in wanted}
+    results = collect(names, folder, families, cache, options.seeds, options.folds)
+    table = compare(results, BASELINE, names, halves(names, first), options)
+    ranked = list(next(iter(table.values())))
+    if options.rst:
+        shown = options.rules or SHOWN
+        print("\n" + rst([rule for rule in shown if rule in ranked], table))
+    if options.per_set:
+        show_tables(results, names, ranked[: options.top])
+    return table
+
+
+def study_of_mixed(names, wanted, first, folder, cache, options):
+    """Compare the default in every form; baseline -> part -> rule -> summary."""
+    wanted = wanted | {"default"}
+    families = {
+        name: family
+        for name, family in {**FAMILIES, **MIXED}.items()
+        if name in wanted and name in {BASELINE, "default", *MIXED}
+    }
+    results = collect(names, folder, families, cache, options.seeds, options.folds)
+    del results["CART"], results["CART, one-hot"]
+    results.pop("CART, native", None)
+    parts = {**halves(names, first), "both": np.ones(len(names), dtype=bool)}
+    tables = {
+        base: compare(results, base, names, parts, options)
+        for base in (BASELINE, ONE_HOT, "default")
+    }
+    if options.rst:
+        print("\n" + rst_of_mixed(tables))
+    if options.per_set:
+        show_tables(results, names, results)
+    return tables
+
+
+def rst_of_mixed(tables):
+    """Format the forms of the default for the documentation."""
+    header = ["rule", *(f"accuracy, {part}" for part in tables[BASELINE])]
+    header += ["W/T/L", "leaves", "log loss", "worst table", "to one-hot CART", "W/T/L"]
+    rows = []
+    for rule in ["default", *MIXED, BASELINE]:
+        found = [answer[rule] for answer in tables[BASELINE].values()]
+        both, other = found[-1], tables[ONE_HOT]["both"][rule]
+        rows.append(
+            [
+                rule,
+                *(f"{row['dacc']:+.2f} ({row['error']:.2f})" for row in found),
+                both["wtl"],
+                f"{both['leaves']:.2f}",
+                f"{both['log_loss_smooth']:+.3f}",
+                both["worst"],
+                f"{other['dacc']:+.2f} ({other['error']:.2f})",
+                other["wtl"],
             ]
-        worst = min((answer[rule]["worst"] for answer in table.values()), key=drop)
-        rows.append([*cells, worst])
-    return rst_table([*header, "worst table"], rows)
-
-
-def drop(worst):
-    """Read the difference at the start of a cell."""
-    return float(worst.split()[0])
+        )
+    return rst_table(header, rows)
 
 
 def main(argv=None):
@@ -385,7 +333,7 @@ def main(argv=None):
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--sets", nargs="+", help="these tables only")
-    parser.add_argument("--only", nargs="+", help="families; the baseline is added")
+    parser.add_argument("--only", nargs="+", help="families; baselines are added")
     parser.add_argument("--half", choices=["choice", "report", "both"], default="both")
     parser.add_argument("--top", type=int, default=40, help="rules shown")
     parser.add_argument("--rules", nargs="+", help="these rules only")
@@ -397,46 +345,21 @@ def main(argv=None):
     cache.mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
 
-    suitable = sorted(set(manifest(folder)) - set(LEFT_OUT))
+    about = manifest(folder)
+    suitable = sorted(set(about) - set(LEFT_OUT))
     first = {name: i % 2 == 0 for i, name in enumerate(suitable)}
     names = [name for name in suitable if not options.sets or name in options.sets]
     if options.half != "both":
         names = [name for name in names if first[name] == (options.half == "choice")]
-    families = [BASELINE, *(options.only or GROWN)]
-    results = collect(names, folder, options, families, cache)
+    mixed = [name for name in names if about[name]["nominal"] or about[name]["missing"]]
+    wanted = {BASELINE, ONE_HOT, *(options.only or [*FAMILIES, *MIXED])}
 
-    base = results[BASELINE]
-    chosen = np.array([first[name] for name in names])
-    halves = {"choice": chosen, "report": ~chosen}
-    rules = options.rules or list(results)
-    table = {
-        half: {rule: summary(results[rule], base, names, kept) for rule in rules}
-        for half, kept in halves.items()
-        if kept.sum() > 1
-    }
-    order = sorted(rules, key=lambda r: -table[next(iter(table))][r]["dacc"])
-    for half, answer in table.items():
-        print(
-            f"\n{half}: {halves[half].sum()} tables; accuracy in points against "
-            f"{BASELINE!r} (standard error), wins/ties/losses at {TIE} points, "
-            f"geometric mean of leaves, of time against a grid search and against "
-            f"judging all prunings of six trees, log loss (clipped; smoothed), worst"
-        )
-        for rule in order[: options.top]:
-            print(line(rule, answer[rule]))
-    if options.rst:
-        print("\n" + rst(options.rules or SHOWN, table))
-    if options.per_set:
-        for rule in order[: options.top]:
-            print(f"\n{rule}")
-            for i, name in enumerate(names):
-                print(
-                    f"  {name:18s} {100 * results[rule]['accuracy'][i]:6.2f} "
-                    f"{results[rule]['leaves'][i]:7.1f} | "
-                    f"{100 * base['accuracy'][i]:6.2f} {base['leaves'][i]:7.1f}"
-                )
+    record = {"choice": [name for name in names if first[name]]}
+    if wanted & (set(FAMILIES) - {BASELINE}):
+        record["all"] = study_of_all(names, wanted, first, folder, cache, options)
+    if mixed and wanted & (set(MIXED) - {ONE_HOT}):
+        record["mixed"] = study_of_mixed(mixed, wanted, first, folder, cache, options)
     if options.json:
-        record = {"tables": names, "choice": chosen.tolist(), "summary": table}
         Path(options.json).write_text(json.dumps(record, indent=1) + "\n")
 
 

@@ -139,7 +139,8 @@ def measure(X, y, repeats, n_trees, max_leaves, gamma, seed):
 
 def means(found, by, shown):
     """Means of the measures in bins of equal size along one of them."""
-    for part in np.array_split(np.argsort(found[by], kind="stable"), N_BINS):
+    order = np.argsort(found[by], kind="stable")
+    for part in np.array_split(order, min(N_BINS, len(order))):
         yield [found[name][part].mean() for name in (by, *shown)]
 
 

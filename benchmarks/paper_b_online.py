@@ -13,7 +13,6 @@ are codes that are cut like numbers.
 """
 
 import argparse
-import datetime
 
 import numpy as np
 from _data import data_folder, encoded, impute, manifest
@@ -106,7 +105,6 @@ def main(argv=None):
     options = parser.parse_args(argv)
     folder = data_folder(options.data)
     facts = environment()
-    facts["date"] = datetime.date.today().isoformat()
     print_environment(facts)
     known = manifest(folder)
     rows, records, ratios = [], [], []

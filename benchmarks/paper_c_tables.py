@@ -17,11 +17,10 @@ ten CPU minutes. ``--quick`` tries the script; its figures mean nothing.
 """
 
 import argparse
-import datetime
 import time
 
 import numpy as np
-from _data import data_folder, encoded
+from _data import encoded, folder_if_any
 from _timing import environment, print_environment, rst_table, write_json
 from sklearn.base import clone
 
@@ -210,13 +209,8 @@ def main(argv=None):
     options = parser.parse_args(argv)
     if options.quick:
         options.grid, options.trees, options.permutations = 3, 1, 1
-    try:
-        folder = data_folder(options.data)
-    except SystemExit:
-        folder = None
-        print("No folder of real tables: random trees only.")
+    folder = folder_if_any(options.data, "random trees")
     facts = environment()
-    facts["date"] = datetime.date.today().isoformat()
     print_environment(facts)
     grid = grids(options.grid)
     best, sizes, records = [], [], []

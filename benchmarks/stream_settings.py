@@ -8,10 +8,9 @@ for each setting. ``--quick`` shortens the streams.
 """
 
 import argparse
-import datetime
 
 import numpy as np
-from _data import data_folder
+from _data import folder_if_any
 from _streams import GENERATED, REAL, make_stream, our_tree
 from _timing import environment, median, print_environment, rst_table, write_json
 
@@ -51,13 +50,8 @@ def main(argv=None):
     parser.add_argument("--quick", action="store_true", help="short streams")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(argv)
-    try:
-        folder = data_folder(options.data)
-    except SystemExit:
-        folder = None
-        print("No folder of real tables: generated streams only.")
+    folder = folder_if_any(options.data, "generated streams")
     facts = environment()
-    facts["date"] = datetime.date.today().isoformat()
     print_environment(facts)
     names = [*(REAL if folder is not None else ()), *GENERATED[:-1]]
     n = 2000 if options.quick else None

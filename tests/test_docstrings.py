@@ -41,12 +41,21 @@ def public_objects():
             yield f"{module.__name__}.{name}", found
             if not inspect.isclass(found):
                 continue
-            for attribute, method in vars(found).items():
+            for attribute, method in own_attributes(found).items():
                 if attribute.startswith("_") or inherited_text(method):
                     continue
                 if callable(method) or isinstance(method, property | classmethod):
                     METHODS.add(f"{module.__name__}.{name}.{attribute}")
                     yield f"{module.__name__}.{name}.{attribute}", method
+
+
+def own_attributes(cls):
+    """What a class has of itself and of our mixins and base classes."""
+    found = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("skconftree."):
+            found |= vars(base)
+    return found
 
 
 def inherited_text(method):

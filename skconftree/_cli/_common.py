@@ -1,7 +1,10 @@
 """What the commands share."""
 
+import argparse
+import json
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -104,3 +107,24 @@ def make_progress():
             print(message, file=sys.stderr, flush=True)
 
     return tell
+
+
+def at_least(least):
+    """Make the type of an option that is a whole number of at least so much."""
+
+    def number(text):
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}")
+        return value
+
+    return number
+
+
+def write_json(path, report):
+    """Write figures as JSON."""
+    try:
+        written = json.dumps(report, indent=1, allow_nan=False) + "\n"
+        Path(path).write_text(written, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -1,10 +1,7 @@
 """``skconftree fit``: a confidence tree beside CART on a table."""
 
-import argparse
-import json
 import time
 import warnings
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,18 +22,29 @@ from ._common import (
     add_tree_options,
     aligned,
     as_json,
+    at_least,
     duration,
     make_progress,
     tree_settings,
     typed_labels,
+    write_json,
 )
 from ._reading import NotNumericError, check_categories, places_of
 from ._streams import open_stream
 
 ROWS_AT_A_TIME = 10_000
 ROWS_A_NOTE = 100_000
+OWN = "confidence tree"
 INNER_FOLDS = 5
 MOST_ALPHAS = 25
+RIVALS = {  # and the largest table for which they are tried without being asked for
+    "all": 50_000,
+    "cart": 500_000,
+    "none": np.inf,
+}
+LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
+MOST_LEAVES = 200  # of a tree that is printed whole
+TOP = 5
 
 
 class Table(NamedTuple):
@@ -137,22 +145,26 @@ def encoded_categories(table, train):
     return encoder.fit(table.X[train]).transform(table.X).astype(np.float32)
 
 
-def compare(table, tree, folds, seed, progress):
-    """Cross-validate the confidence tree, CART and pruned CART."""
-    cart = DecisionTreeClassifier(random_state=seed)
-    own = "confidence tree"
-    models = {
-        own: lambda X, y: clone(tree).fit(X, y),
-        "CART": lambda X, y: clone(cart).fit(X, y),
-        f"CART pruned by {INNER_FOLDS}-fold CV": lambda X, y: pruned_cart(X, y, seed),
-    }
+def make_models(tree, rivals, seed):
+    """Say how the confidence tree, CART and pruned CART are fitted."""
+    models = {OWN: lambda X, y: clone(tree).fit(X, y)}
+    if rivals != "none":
+        cart = DecisionTreeClassifier(random_state=seed)
+        models["CART"] = lambda X, y: clone(cart).fit(X, y)
+    if rivals == "all":
+        name = f"CART pruned by {INNER_FOLDS}-fold CV"
+        models[name] = lambda X, y: pruned_cart(X, y, seed)
+    return models
+
+
+def compare(table, models, folds, seed, progress):
+    """Cross-validate models."""
     found = {name: {"accuracy": [], "leaves": [], "seconds": []} for name in models}
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
     for fold, (train, test) in enumerate(splits.split(table.X, table.y), start=1):
-        progress(f"fold {fold} of {folds}")
-        encoded = encoded_categories(table, train)
         for name, fit in models.items():
-            X = table.X if name == own else encoded
+            progress(f"fold {fold} of {folds}: {name}")
+            X = table.X if name == OWN else encoded_categories(table, train)
             start = time.process_time()
             model = fit(X[train], table.y[train])
             found[name]["seconds"].append(time.process_time() - start)
@@ -224,20 +236,7 @@ def tree_nodes(tree, table):
 def run_fit(options):
     """Do the command; return the exit code."""
     progress = make_progress()
-    if options.data is None:
-        if options.nominal:
-            raise UserError("--nominal needs a table to look in")
-        if options.target is not None:
-            raise UserError("--target needs a table to look in")
-        table = bundled_table()
-    elif options.target is None:
-        raise UserError(f"say which column of {options.data} to predict: --target")
-    else:
-        table = read_table(options.data, options.target, options.nominal, progress)
-    given = tree_settings(options)
-    tree = ConfidenceTreeClassifier(
-        **given, categorical_features=table.nominal or None, random_state=options.seed
-    )
+    table = asked_table(options, progress)
     counts = np.unique(table.y, return_counts=True)[1]
     if len(counts) < 2:
         raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
@@ -246,63 +245,95 @@ def run_fit(options):
             f"--folds {options.folds} is more than the rows of any class "
             f"({counts.max()} at most)"
         )
-    summary = (
-        f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
-        f"{len(counts)} classes"
-    )
-    if table.nominal:
-        summary += (
-            f"\nnominal columns: {len(table.nominal)}; CART sees a column for each of "
-            "their categories"
-        )
     if counts.min() < options.folds:
         progress(f"note: a class has {counts.min()} rows only", last=True)
+    given = tree_settings(options)
+    tree = ConfidenceTreeClassifier(
+        **given, categorical_features=table.nominal or None, random_state=options.seed
+    )
+    rivals = options.rivals or next(
+        name for name, largest in RIVALS.items() if len(table.y) <= largest
+    )
+    models = make_models(tree, rivals, options.seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")
-        found = compare(table, tree, options.folds, options.seed, progress)
+        found = compare(table, models, options.folds, options.seed, progress)
     progress("growing the tree on all rows")
     tree.fit(table.X, table.y)
     progress("", last=True)
-    text = export_text(
-        tree, feature_names=table.feature_names, class_names=table.class_names
-    ).rstrip()
+    names = {"feature_names": table.feature_names, "class_names": table.class_names}
     if options.json is not None:
-        report = {
-            "version": __version__,
-            "data": {
-                "name": table.name,
-                "rows": len(table.y),
-                "features": table.feature_names,
-                "classes": table.class_names,
-            },
-            "settings": {**given, "folds": options.folds, "seed": options.seed},
-            "cross_validation": found,
-            "tree": {
-                "leaves": int(tree.get_n_leaves()),
-                "text": text,
-                "nodes": tree_nodes(tree, table),
-            },
-        }
-        try:
-            written = json.dumps(report, indent=1, allow_nan=False) + "\n"
-            Path(options.json).write_text(written, encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"cannot write {options.json}: {error.strerror}") from error
+        settings = {**given, "folds": options.folds, "seed": options.seed}
+        write_report(options.json, table, settings, found, tree, names)
     print(
-        f"{summary}\n\n{results_table(found)}\n\n"
+        f"{summary(table, rivals, options.rivals is not None)}\n\n"
+        f"{results_table(found)}\n\n"
         f"{options.folds}-fold cross-validation: mean accuracy, its standard deviation "
-        "over the folds,\nmean number of leaves, mean CPU time of a fit (for pruned "
-        f"CART the search included).\n\n{tree!r}\ngrown on all rows, with the evidence "
-        f"of each split:\n\n{text}"
+        "over the folds,\nmean number of leaves, mean CPU time of a fit"
+        f"{' (for pruned CART the search included)' * (rivals == 'all')}.\n\n{tree!r}"
     )
+    if tree.get_n_leaves() <= MOST_LEAVES:
+        print("grown on all rows, with the evidence of each split:\n")
+        print(export_text(tree, **names).rstrip())
+    else:
+        print(
+            f"grown on all rows, {tree.get_n_leaves()} leaves; the upper {TOP} levels "
+            "(--json writes all), with the evidence of each split:\n"
+        )
+        print(export_text(tree, **names, max_depth=TOP).rstrip())
     return 0
 
 
-def _folds(text):
-    value = int(text)
-    if value < 2:
-        raise argparse.ArgumentTypeError("must be at least 2")
-    return value
+def asked_table(options, progress):
+    """Return the table that the command is about."""
+    if options.data is not None:
+        if options.target is None:
+            raise UserError(f"say which column of {options.data} to predict: --target")
+        return read_table(options.data, options.target, options.nominal, progress)
+    if options.nominal:
+        raise UserError("--nominal needs a table to look in")
+    if options.target is not None:
+        raise UserError("--target needs a table to look in")
+    return bundled_table()
+
+
+def summary(table, rivals, asked_for):
+    """Say what the table is and with what the tree is compared."""
+    text = (
+        f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
+        f"{len(table.class_names)} classes"
+    )
+    if table.nominal:
+        text += f"\nnominal columns: {len(table.nominal)}"
+        if rivals != "none":
+            text += "; CART sees a column for each of their categories"
+    if not asked_for and rivals != "all":
+        text += (
+            f"\nso large a table is compared with {LEFT[rivals]};\n--rivals all has "
+            "them both, and takes its time"
+        )
+    return text
+
+
+def write_report(path, table, settings, found, tree, names):
+    """Write what was found as JSON."""
+    report = {
+        "version": __version__,
+        "data": {
+            "name": table.name,
+            "rows": len(table.y),
+            "features": table.feature_names,
+            "classes": table.class_names,
+        },
+        "settings": settings,
+        "cross_validation": found,
+        "tree": {
+            "leaves": int(tree.get_n_leaves()),
+            "text": export_text(tree, **names).rstrip(),
+            "nodes": tree_nodes(tree, table),
+        },
+    }
+    write_json(path, report)
 
 
 def add_command(commands):
@@ -326,7 +357,13 @@ def add_command(commands):
     add_nominal_option(fit)
     add_tree_options(fit)
     fit.add_argument(
-        "--folds", type=_folds, default=10, metavar="N", help="default: 10"
+        "--folds", type=at_least(2), default=10, metavar="N", help="default: 10"
+    )
+    fit.add_argument(
+        "--rivals",
+        choices=RIVALS,
+        help=f"what to compare with; default: all up to {RIVALS['all']:,} rows, cart "
+        f"up to {RIVALS['cart']:,}, none beyond",
     )
     fit.add_argument(
         "--json", metavar="FILE", help="write the figures and the tree there too"

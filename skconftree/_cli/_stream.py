@@ -1,14 +1,11 @@
 """``skconftree stream``: test a tree on every row of a table, then let it learn it."""
 
-import argparse
 import dataclasses
-import json
 import os
 import signal
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -21,9 +18,11 @@ from ._common import (
     add_tree_options,
     aligned,
     as_json,
+    at_least,
     duration,
     make_progress,
     names,
+    write_json,
 )
 from ._run import Run
 from ._streams import open_stream
@@ -197,21 +196,10 @@ def _write_json(run, record):
             if not name.startswith("window_")
         },
     }
-    try:
-        written = json.dumps(report, indent=1, allow_nan=False) + "\n"
-        Path(run.options.json).write_text(written, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {run.options.json}: {error.strerror}") from error
+    write_json(run.options.json, report)
 
 
 # --- the command line --------------------------------------------------------
-
-
-def _at_least_one(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
 
 
 def add_command(commands):
@@ -257,7 +245,7 @@ def add_command(commands):
     )
     stream.add_argument(
         "--chunk-size",
-        type=_at_least_one,
+        type=at_least(1),
         default=1000,
         metavar="ROWS",
         help="rows read at a time, which changes nothing in the result; default: 1000",
@@ -273,7 +261,7 @@ def add_command(commands):
     )
     stream.add_argument(
         "--checkpoint-every",
-        type=_at_least_one,
+        type=at_least(1),
         default=100_000,
         metavar="ROWS",
         help="rows from one saving to the next; default: 100000",

@@ -74,7 +74,7 @@ class BaseBound(BaseEstimator):
 
         Returns
         -------
-        kernel : Bound
+        Bound
             Of the bound's own class; for one fit and one thread.
         """
         self.check_parameters()
@@ -85,7 +85,23 @@ class BaseBound(BaseEstimator):
         raise NotImplementedError
 
     def check_criterion(self, criterion):
-        """Return the criterion, the bound's own if None; raise if it does not fit."""
+        """Resolve a criterion.
+
+        Parameters
+        ----------
+        criterion : str or None
+            One of `criteria`; None is the first of them.
+
+        Returns
+        -------
+        str
+            Its name.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the bound is not defined for it.
+        """
         if criterion is None:
             return self.criteria[0]
         if criterion not in self.criteria:
@@ -138,7 +154,7 @@ class BaseBound(BaseEstimator):
 
         Returns
         -------
-        answer : BoundEvaluation
+        BoundEvaluation
             Named tuple with ``split`` (bool) and, NaN where they do not apply,
             ``score`` and ``rival_score`` (per row), ``parent_limit`` and
             ``child_limit`` (what is compared by interval bounds, per unit of

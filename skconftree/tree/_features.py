@@ -1,4 +1,4 @@
-"""Tables with numeric and nominal columns, as matrices of numbers and codes.
+"""What the columns of a table are: numeric, or nominal with their categories.
 
 A nominal column becomes the codes 0, 1, ... of its categories. A missing value in it
 is one more category; a category without a code is -1. Numbers stay what they are,
@@ -6,214 +6,14 @@ NaN where they are missing.
 """
 
 import json
-import numbers
-import sys
-from collections import defaultdict
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.utils import assert_all_finite, check_X_y
-from sklearn.utils.validation import validate_data
 
-from ..utils._finite import finiteness
-from ._sparse import read_sparse
+from ._frames import kind_of, library_of, mixture
 
 MAX_CATEGORIES = 4096
 UNKNOWN = -1.0
 MISSING = None  # as a category
-
-FINITE, _, INFINITE = range(3)
-
-
-def read_table(estimator, X, y, *, reset=True, **options):
-    """Turn what a user gives to `fit` into arrays.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Gets `n_features_in_` and `feature_names_in_`.
-    X : array-like, sparse or frame of shape (n_rows, n_features)
-    y : array-like of shape (n_rows,)
-    reset : bool, default=True
-        False compares with what the first call found.
-    categorical_features : None, "from_dtype" or array-like
-    in_order : bool
-        Give categories their codes in the order of the rows, not sorted.
-
-    Returns
-    -------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-    y : ndarray of shape (n_rows,)
-    features : Features or None
-        None if no column is nominal.
-    """
-    nominal = nominal_columns(X, options["categorical_features"])
-    if issparse(X):
-        if nominal is not None:
-            raise ValueError(
-                "categorical_features must be None or 'from_dtype' with sparse X, got "
-                f"{options['categorical_features']!r}: nominal columns need a dense "
-                "table."
-            )
-        return *read_sparse(estimator, X, y, reset=reset), None
-    if nominal is None:
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            reset=reset,
-            dtype=np.float32,
-            order="C",
-            ensure_all_finite=False,
-        )
-        is_finite(X, estimator)
-        return X, y, None
-    table = _Table.of(estimator, X, reset)
-    features = Features([_Dictionary() if one else None for one in nominal])
-    matrix, features = features.learn(table, in_order=options["in_order"])
-    is_finite(matrix, estimator)
-    matrix, y = check_X_y(
-        matrix, y, dtype=np.float32, order="C", ensure_all_finite=False
-    )
-    return matrix, y, features
-
-
-def read_more(estimator, X, y, features):
-    """Turn further rows into arrays, for an estimator that goes on learning.
-
-    Parameters
-    ----------
-    estimator : estimator
-        It has seen rows.
-    X : array-like, sparse or frame of shape (n_rows, n_features)
-    y : array-like of shape (n_rows,)
-    features : Features or None
-        What was found so far.
-
-    Returns
-    -------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-    y : ndarray of shape (n_rows,)
-    features : Features or None
-        With new categories behind the others, in the order of the rows.
-    finite : bool
-        Whether there is no NaN.
-    """
-    if features is None and issparse(X):
-        return *read_sparse(estimator, X, y), None, True
-    if features is None:
-        rows = _plain_rows(estimator, X, y)
-        if rows is None:
-            rows, y = validate_data(
-                estimator,
-                X,
-                y,
-                reset=False,
-                dtype=np.float32,
-                order="C",
-                ensure_all_finite=False,
-            )
-        return rows, y, None, is_finite(rows, estimator)
-    table = _Table.of(estimator, X, reset=False)
-    rows, features = features.learn(table, in_order=True)
-    rows, y = check_X_y(rows, y, dtype=np.float32, order="C", ensure_all_finite=False)
-    return rows, y, features, is_finite(rows, estimator)
-
-
-def _plain_rows(estimator, X, y):
-    # Streams of single rows would spend most of their time in scikit-learn's checks.
-    # What passes this one passes those; anything else gets their verdict.
-    if (
-        type(X) is np.ndarray
-        and type(y) is np.ndarray
-        and X.ndim == 2
-        and y.ndim == 1
-        and X.dtype in (np.float32, np.float64)
-        and len(X) == len(y) > 0
-        and X.shape[1] == estimator.n_features_in_
-        and not hasattr(estimator, "feature_names_in_")
-    ):
-        rows = np.ascontiguousarray(X, dtype=np.float32)
-        if finiteness(rows) != INFINITE:
-            return rows
-    return None
-
-
-def read_rows(estimator, X, features):
-    """Turn rows to be predicted into a matrix.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    X : array-like, sparse or frame of shape (n_rows, n_features)
-    features : Features or None
-        What `read_table` found.
-
-    Returns
-    -------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-    finite : bool
-        Whether there is no NaN.
-    """
-    if features is None and issparse(X):
-        return read_sparse(estimator, X), True
-    if features is None:
-        X = validate_data(
-            estimator,
-            X,
-            reset=False,
-            dtype=np.float32,
-            order="C",
-            ensure_all_finite=False,
-        )
-    else:
-        X = features.encode(_Table.of(estimator, X, reset=False))
-    return X, is_finite(X, estimator)
-
-
-def read_with_pool(estimator, X, X_pool, features, known):
-    """Give the categories of rows without label the first codes.
-
-    These rows are there before the first row of the stream, so that codes must not
-    depend on how much of the stream came with them.
-
-    Parameters
-    ----------
-    estimator : estimator
-        It has read `X`.
-    X, X_pool : array-like or frame
-    features : Features
-        What reading `X` found.
-    known : Features or None
-        What was known before.
-
-    Returns
-    -------
-    X, X_pool : ndarray, float32, C-contiguous
-    features : Features
-    """
-    if known is None:
-        known = Features(
-            [None if one is None else _Dictionary() for one in features.dictionaries]
-        )
-    X_pool, features = known.learn(_Table.of(estimator, X_pool, reset=False))
-    is_finite(X_pool, estimator)
-    X, features = features.learn(_Table.of(estimator, X, reset=False))
-    return X, X_pool, features
-
-
-def is_finite(X, estimator):
-    """Whether no value is NaN; infinity is an error. Sparse X has been checked."""
-    if issparse(X):
-        return True
-    found = finiteness(X)
-    if found == INFINITE:
-        assert_all_finite(
-            X, allow_nan=True, estimator_name=type(estimator).__name__, input_name="X"
-        )
-    return found == FINITE
-
 
 # -- which columns are nominal ----------------------------------------------------
 
@@ -233,7 +33,7 @@ def nominal_columns(X, categorical_features):
     """
     if categorical_features is None:
         return None
-    library = _library(X)
+    library = library_of(X)
     if isinstance(categorical_features, str):
         if library is None:
             return None
@@ -331,9 +131,9 @@ class _Dictionary:
         return np.array(table, dtype=np.float32)[found], dictionary
 
     def _kind_of(self, values, name):
-        kinds = {_kind(value) for value in values if value is not MISSING}
+        kinds = {kind_of(value) for value in values if value is not MISSING}
         if len(kinds) > 1:
-            raise ValueError(_mixture(name, kinds))
+            raise ValueError(mixture(name, kinds))
         kind = kinds.pop() if kinds else self.kind
         if self.kind is not None and self.kind != kind:
             raise ValueError(
@@ -354,6 +154,17 @@ class Features:
 
     def __init__(self, dictionaries):
         self.dictionaries = dictionaries
+
+    @classmethod
+    def blank(cls, is_nominal):
+        """Columns of these kinds, with no category yet.
+
+        Parameters
+        ----------
+        is_nominal : iterable of bool
+            One for each column.
+        """
+        return cls([_Dictionary() if one else None for one in is_nominal])
 
     def __reduce__(self):
         # As text, so that equal features give equal pickles whatever objects their
@@ -446,228 +257,3 @@ def _is_missing(value):
         return bool(value != value)
     except TypeError:
         return True
-
-
-def _kind(value):
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, (bool, np.bool_)):
-        return "truth values"
-    if isinstance(value, numbers.Real):
-        return "numbers"
-    return f"{type(value).__name__} objects"
-
-
-# -- columns of tables ------------------------------------------------------------
-
-
-class _Table:
-    """Columns of an array; of a frame in the subclasses.
-
-    Parameters
-    ----------
-    X : ndarray or frame of shape (n_rows, n_features)
-    """
-
-    def __init__(self, X):
-        self.X = X
-        self.shape = X.shape
-
-    @staticmethod
-    def of(estimator, X, reset):
-        """Check shape and names of X and wrap it."""
-        library = _library(X)
-        if library is not None:
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
-            if not X.shape[0]:
-                raise ValueError(
-                    f"Found array with 0 sample(s) (shape={X.shape}) while a minimum "
-                    f"of 1 is required by {type(estimator).__name__}."
-                )
-            return library(X)
-        return _Table(
-            validate_data(
-                estimator, X, reset=reset, dtype=None, ensure_all_finite=False
-            )
-        )
-
-    def name(self, j):
-        """Name of a column for messages."""
-        names = self.names(self.X)
-        return repr(names[j]) if names is not None else str(j)
-
-    @staticmethod
-    def names(X):
-        return None
-
-    def numbers(self, j):
-        """One numeric column."""
-        try:
-            # infinity is reported where it is looked for
-            with np.errstate(over="ignore"):
-                return np.asarray(self._numbers(j), dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"Column {self.name(j)} is not numeric ({error}). A column of "
-                "categories needs a category, enum or string dtype, or its place in "
-                "categorical_features."
-            ) from error
-
-    def _numbers(self, j):
-        return self.X[:, j]
-
-    def categories(self, j):
-        """One nominal column as indices into a list of values, -1 = missing."""
-        column = self.X[:, j]
-        if column.dtype.kind != "O":
-            values, found = np.unique(column, return_inverse=True)
-            return found, values.tolist()
-        return _factorize(column, self.name(j))
-
-
-def _factorize(column, name):
-    # True is equal to 1, so only their types tell a mixture
-    kinds = {_kind(kind()) for kind in set(map(type, column)) if kind in _NUMBER_TYPES}
-    if len(kinds) > 1:
-        raise ValueError(_mixture(name, kinds))
-    places = defaultdict()
-    places.default_factory = places.__len__
-    try:
-        found = np.fromiter(
-            map(places.__getitem__, column), dtype=np.intp, count=len(column)
-        )
-    except TypeError as error:
-        raise ValueError(
-            f"Column {name} holds values that are no categories ({error})."
-        ) from error
-    return found, list(places)
-
-
-_NUMBER_TYPES = (bool, np.bool_, int, float, np.float64, np.int64)
-
-
-def _mixture(name, kinds):
-    return (
-        f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column must "
-        "hold one type of values."
-    )
-
-
-class _PandasTable(_Table):
-    @staticmethod
-    def names(X):
-        return list(X.columns)
-
-    @staticmethod
-    def dtypes(X):
-        return X.dtypes
-
-    @staticmethod
-    def is_nominal(dtype):
-        return dtype.name == "category" or dtype.name.startswith(
-            ("str", "large_string", "dictionary")
-        )
-
-    def _numbers(self, j):
-        column = self.X.iloc[:, j]
-        if column.dtype.kind in "mM":
-            raise TypeError(f"its dtype is {column.dtype}")
-        return column.to_numpy(dtype=np.float32, na_value=np.nan)
-
-    def categories(self, j):
-        column = self.X.iloc[:, j]
-        if column.dtype.name == "category":
-            return column.cat.codes.to_numpy(np.intp), column.cat.categories.tolist()
-        if column.dtype.kind == "O" and not self.is_nominal(column.dtype):
-            return _factorize(column.to_numpy(), self.name(j))
-        found, values = column.factorize()
-        return found, values.tolist()
-
-
-class _PolarsTable(_Table):
-    @staticmethod
-    def names(X):
-        return X.columns
-
-    @staticmethod
-    def dtypes(X):
-        return X.dtypes
-
-    @staticmethod
-    def is_nominal(dtype):
-        return str(dtype.base_type()) in {"Categorical", "Enum", "String"}
-
-    def _numbers(self, j):
-        column = self.X.to_series(j)
-        if not (column.dtype.is_numeric() or str(column.dtype) in {"Boolean", "Null"}):
-            raise TypeError(f"its dtype is {column.dtype}")
-        return column.cast(sys.modules["polars"].Float64).to_numpy()
-
-    def categories(self, j):
-        polars = sys.modules["polars"]
-        column = self.X.to_series(j)
-        if self.is_nominal(column.dtype):
-            column = column.cast(polars.String)
-        values = column.drop_nulls().unique()
-        found = column.replace_strict(
-            values,
-            polars.int_range(len(values), eager=True),
-            default=-1,
-            return_dtype=polars.Int64,
-        )
-        return found.to_numpy(), values.to_list()
-
-
-class _ArrowTable(_Table):
-    @staticmethod
-    def names(X):
-        return X.column_names
-
-    @staticmethod
-    def dtypes(X):
-        return X.schema.types
-
-    @staticmethod
-    def is_nominal(dtype):
-        name = str(dtype)
-        return name.startswith("dictionary") or name in {
-            "string",
-            "large_string",
-            "string_view",
-        }
-
-    def _numbers(self, j):
-        column = self.X.column(j)
-        if column.type.num_fields or str(column.type) not in _ARROW_NUMBERS:
-            raise TypeError(f"its type is {column.type}")
-        return column.to_numpy()
-
-    def categories(self, j):
-        column = self.X.column(j)
-        if not str(column.type).startswith("dictionary"):
-            column = column.dictionary_encode()
-        column = column.unify_dictionaries().combine_chunks()
-        return (
-            column.indices.fill_null(-1).to_numpy().astype(np.intp),
-            column.dictionary.to_pylist(),
-        )
-
-
-_ARROW_NUMBERS = {
-    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    *("halffloat", "float", "double", "bool", "null"),
-}
-_FRAMES = {
-    ("pandas", "DataFrame"): _PandasTable,
-    ("polars", "DataFrame"): _PolarsTable,
-    ("pyarrow", "Table"): _ArrowTable,
-}
-
-
-def _library(X):
-    # Frames are known by name: none of these libraries is needed here.
-    for cls in type(X).__mro__:
-        found = _FRAMES.get((cls.__module__.partition(".")[0], cls.__name__))
-        if found is not None:
-            return found
-    return None

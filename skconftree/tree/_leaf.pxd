@@ -14,10 +14,10 @@
 # Every function returns False, and changes nothing a reader would notice, if
 # memory cannot be had.
 
-from skconftree.tree._histogram cimport NOMINAL, Bins, n_value_bins
+from skconftree.tree._histogram cimport Bins
 from skconftree.tree._moments cimport Moments
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int16_t, int32_t, intp_t, label_t,
+    float32_t, float64_t, int32_t, intp_t, label_t,
 )
 
 cdef enum Memory:
@@ -76,54 +76,21 @@ cdef struct Leaf:
     float64_t* box              # [n_features, 2], only if W is a volume
 
 
-cdef struct Parting:
-    # The test that parts a leaf.
-    intp_t feature
-    intp_t n_outcomes
-    intp_t cut                  # the last bin of values on the left
-    float64_t threshold
-    bint missing_left
-    const int16_t* ordinals     # outcome of each category, -1 = not met; NULL if numeric
-    intp_t n_codes
-    intp_t stray                # outcome of a category that was not met
-
-
-cdef inline intp_t outcome_of(const Parting* parting, float32_t value) noexcept nogil:
-    cdef intp_t outcome = -1
-    if parting.ordinals != NULL:
-        if value >= 0.0 and value < parting.n_codes:
-            outcome = parting.ordinals[<intp_t> value]
-        return parting.stray if outcome < 0 else outcome
-    if value != value:
-        return 0 if parting.missing_left else 1
-    return value > parting.threshold
-
-
-cdef inline intp_t outcome_of_bin(
-    const Parting* parting, const Bins* bins, intp_t b
-) noexcept nogil:
-    # Outcome of bin b of the tested feature.
-    if bins.kind[parting.feature] == NOMINAL:
-        return outcome_of(parting, <float32_t> b)
-    if b >= n_value_bins(bins, parting.feature):
-        return 0 if parting.missing_left else 1
-    return b > parting.cut
-
-
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) noexcept nogil
 cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil
 cdef void forget(Leaf* leaf, const Policy* policy) noexcept nogil
 cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil
+cdef bint open_codes(Leaf* leaf, const Policy* policy) noexcept nogil
 cdef bint reserve_rows(Leaf* leaf, const Policy* policy, intp_t n) noexcept nogil
+cdef bint append_row(
+    Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight
+) noexcept nogil
 cdef bint add_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
 ) noexcept nogil
+cdef bint fix_span(Leaf* leaf, const Policy* policy) noexcept nogil
 cdef bint make_room(
     Leaf* leaf, const Policy* policy, const float32_t* x
-) noexcept nogil
-cdef bint start_child(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share, Leaf* child,
 ) noexcept nogil
 cdef bint start_fresh(Leaf* leaf, const Policy* policy) noexcept nogil

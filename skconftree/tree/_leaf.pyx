@@ -4,14 +4,12 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
 from skconftree.tree._histogram cimport (
-    Side, bins_of_codes, bins_of_half, bins_of_rows, bins_with_code, fill_half,
-    find_bins,
+    bins_of_codes, bins_of_rows, bins_with_code, find_bins,
 )
 from skconftree.tree._moments cimport (
-    Moments, add_to_moments, allocate_moments, half_of_moments, moments_bytes,
-    open_for_row, part_of_moments, range_of_moments, release_moments,
+    Moments, add_to_moments, allocate_moments, moments_bytes, open_for_row,
+    range_of_moments, release_moments,
 )
-from skconftree.utils._typedefs cimport uint8_t
 
 cdef float64_t OUTGROWN = 10.0      # times what it took over, a leaf forgets that
 
@@ -31,14 +29,14 @@ cdef Leaf* new_leaf(const Policy* policy, intp_t node) noexcept nogil:
     leaf.held = leaf.fresh + policy.n_classes
     leaf.recent = leaf.held + policy.n_classes
     if leaf.fresh == NULL or not _open_moments(leaf, policy) or not (
-        _open_codes(leaf, policy)
+        open_codes(leaf, policy)
     ):
         release_leaf(leaf, policy)
         return NULL
     return leaf
 
 
-cdef bint _open_codes(Leaf* leaf, const Policy* policy) noexcept nogil:
+cdef bint open_codes(Leaf* leaf, const Policy* policy) noexcept nogil:
     # Moments say nothing of categories: where they are kept, categories are counted.
     if policy.n_nominal == 0 or not (
         leaf.memory == GAUSSIAN
@@ -152,7 +150,7 @@ cdef bint reserve_rows(Leaf* leaf, const Policy* policy, intp_t n) noexcept nogi
     return True
 
 
-cdef bint _append(
+cdef bint append_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight
 ) noexcept nogil:
     cdef intp_t i
@@ -187,7 +185,7 @@ cdef bint add_row(
     if not _open_class(leaf, policy, x, y):
         return False
     if leaf.memory == ROWS:
-        if not _append(leaf, policy, x, y, weight):
+        if not append_row(leaf, policy, x, y, weight):
             return False
         if leaf.moments.blocks != NULL:
             add_to_moments(&leaf.moments, x, d, K, y, weight, missing)
@@ -226,7 +224,7 @@ cdef bint add_row(
     elif leaf.memory == GAUSSIAN and policy.fixed_cuts and leaf.span == NULL and (
         leaf.n_fresh >= FIRST_CUTS
     ):
-        return _fix_span(leaf, policy)
+        return fix_span(leaf, policy)
     return True
 
 
@@ -270,7 +268,7 @@ cdef bint _open_blocks(
     )
 
 
-cdef bint _fix_span(Leaf* leaf, const Policy* policy) noexcept nogil:
+cdef bint fix_span(Leaf* leaf, const Policy* policy) noexcept nogil:
     cdef intp_t f
     leaf.span = <float64_t*> malloc(2 * policy.n_features * sizeof(float64_t))
     if leaf.span == NULL:
@@ -394,222 +392,6 @@ cdef float64_t* _spread_out(
             copy + before + gap, profile + before, (size - before) * sizeof(float64_t)
         )
     return copy
-
-
-# -- children ----------------------------------------------------------------------
-
-cdef bint start_child(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share, Leaf* child,
-) noexcept nogil:
-    # Hand over what goes to one outcome to an empty leaf. share[c] becomes the part
-    # of class c: exact unless it rests on moments.
-    cdef intp_t K = policy.n_classes
-    cdef float64_t total = 0.0
-    cdef float64_t scale
-    cdef bint done = True
-    cdef intp_t c
-    forget(child, policy)
-    child.memory = parent.memory
-    if parent.memory == ROWS:
-        return _take_rows(parent, policy, parting, outcome, share, child)
-    _shares(parent, policy, parting, outcome, share)
-    for c in range(K):
-        child.held[c] = parent.held[c] * share[c]
-        total += child.held[c]
-    scale = 1.0
-    if total > policy.inherited:
-        scale = policy.inherited / total
-    for c in range(K):
-        child.held[c] *= scale
-        share[c] *= scale       # for the copies below, undone at the end
-        child.n_held += child.held[c]
-    if parent.profile != NULL:
-        done = _take_bins(parent, policy, parting, outcome, share, child)
-    if done and parent.memory == GAUSSIAN:
-        done = _take_moments(parent, policy, parting, outcome, share, child)
-    for c in range(K):
-        share[c] /= scale
-    return done
-
-
-cdef void _shares(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share,
-) noexcept nogil:
-    # Part of each class that goes to the outcome; an equal one of a class not seen.
-    cdef intp_t K = policy.n_classes
-    cdef intp_t feature = parting.feature
-    cdef bint counted = parent.memory == HISTOGRAM or parting.ordinals != NULL
-    cdef intp_t b, c, place
-    cdef float64_t inside, total
-    for c in range(K):
-        share[c] = 1.0 / parting.n_outcomes
-        if counted:
-            inside = 0.0
-            total = 0.0
-            for b in range(parent.bins.first[feature + 1] - parent.bins.first[feature]):
-                place = (parent.bins.first[feature] + b) * K + c
-                total += parent.profile[place]
-                if outcome_of_bin(parting, &parent.bins, b) == outcome:
-                    inside += parent.profile[place]
-            if total > 0.0:
-                share[c] = inside / total
-        elif parent.moments.blocks[c] != NULL:
-            share[c] = part_of_moments(
-                &parent.moments, policy.n_features, c, feature, parting.threshold,
-                outcome, parting.missing_left == (outcome == 0),
-            )
-
-
-cdef bint _take_rows(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share, Leaf* child,
-) noexcept nogil:
-    cdef intp_t d = policy.n_features
-    cdef intp_t K = policy.n_classes
-    cdef intp_t n = 0
-    cdef intp_t i, c
-    cdef const float32_t* x
-    cdef float64_t w
-    if policy.bayes and not (
-        allocate_moments(&child.moments, K)
-        and allocate_moments(&child.fresh_moments, K)
-    ):
-        return False
-    for i in range(parent.n_rows):
-        n += outcome_of(parting, parent.x[i * d + parting.feature]) == outcome
-    if not reserve_rows(child, policy, n):
-        return False
-    for i in range(parent.n_rows):
-        x = parent.x + i * d
-        if outcome_of(parting, x[parting.feature]) != outcome:
-            continue
-        w = 1.0 if parent.weight == NULL else parent.weight[i]
-        if not _append(child, policy, x, parent.y[i], w):
-            return False
-        if child.moments.blocks != NULL and not add_to_moments(
-            &child.moments, x, d, K, parent.y[i], w, policy.missing
-        ):
-            return False
-        child.held[parent.y[i]] += w
-        child.n_held += w
-    child.n_inherited = n
-    if not _open_codes(child, policy) or not _count_codes(child, policy):
-        return False
-    for c in range(K):
-        share[c] = 1.0 / parting.n_outcomes
-        if parent.held[c] > 0.0:
-            share[c] = child.held[c] / parent.held[c]
-    if policy.fixed_cuts and n > 0:
-        return bins_of_rows(
-            &child.bins, child.x, n, d, policy.max_bins, policy.n_codes, policy.missing
-        )
-    return True
-
-
-cdef bint _count_codes(Leaf* leaf, const Policy* policy) noexcept nogil:
-    # Count the categories of the rows a leaf has taken over.
-    cdef intp_t K = policy.n_classes
-    cdef intp_t i, j, f, place
-    cdef float64_t w
-    if leaf.profile == NULL:
-        return True
-    leaf.fresh_profile = <float64_t*> calloc(
-        leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
-    )
-    if leaf.fresh_profile == NULL:
-        return False
-    for i in range(leaf.n_rows):
-        w = 1.0 if leaf.weight == NULL else leaf.weight[i]
-        for j in range(policy.n_nominal):
-            f = policy.nominal[j]
-            place = leaf.bins.first[f] + <intp_t> leaf.x[i * policy.n_features + f]
-            leaf.profile[place * K + leaf.y[i]] += w
-    return True
-
-
-cdef bint _take_bins(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    const float64_t* scale, Leaf* child,
-) noexcept nogil:
-    # The tested feature's bins go to one side as they are: their counts are those of
-    # the side already, and only the reduction to policy.inherited applies.
-    cdef intp_t d = policy.n_features
-    cdef intp_t K = policy.n_classes
-    cdef intp_t feature = parting.feature
-    cdef bint missing = policy.missing and parent.memory == HISTOGRAM
-    cdef bint counted = parent.memory == HISTOGRAM or parting.ordinals != NULL
-    cdef intp_t n_places = parent.bins.first[feature + 1] - parent.bins.first[feature]
-    cdef uint8_t* taken = <uint8_t*> calloc(n_places, 1)
-    cdef Side side
-    cdef bint done
-    cdef intp_t b
-    if taken == NULL:
-        return False
-    # moments have no bins of numeric values to part
-    side.feature = feature if counted else -1
-    side.taken = taken
-    side.begin = 0 if outcome == 0 else parting.cut + 1
-    side.end = parting.cut + 1 if outcome == 0 else n_value_bins(&parent.bins, feature)
-    side.takes_missing = parting.missing_left == (outcome == 0)
-    for b in range(n_places):
-        taken[b] = outcome_of_bin(parting, &parent.bins, b) == outcome
-    done = bins_of_half(
-        &parent.bins, parent.profile, scale, d, K, policy.max_bins, &side, missing,
-        &child.bins,
-    ) and _allocate_profiles(child, policy)
-    if done:
-        fill_half(
-            &parent.bins, parent.profile, scale, d, K, &side, &child.bins, child.profile
-        )
-        if counted:
-            _match_held(child, K, feature)
-    free(taken)
-    return done
-
-
-cdef bint _allocate_profiles(Leaf* leaf, const Policy* policy) noexcept nogil:
-    cdef intp_t size = leaf.bins.first[policy.n_features] * policy.n_classes
-    leaf.profile = <float64_t*> calloc(size, sizeof(float64_t))
-    if policy.separate or policy.bayes:
-        leaf.fresh_profile = <float64_t*> calloc(size, sizeof(float64_t))
-        return leaf.profile != NULL and leaf.fresh_profile != NULL
-    return leaf.profile != NULL
-
-
-cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
-    # Scale the counts of a feature to the weight held of each class.
-    cdef float64_t inside, ratio
-    cdef intp_t b, c
-    for c in range(K):
-        inside = 0.0
-        for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
-            inside += leaf.profile[b * K + c]
-        if inside > 0.0:
-            ratio = leaf.held[c] / inside
-            for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
-                leaf.profile[b * K + c] *= ratio
-
-
-cdef bint _take_moments(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    const float64_t* scale, Leaf* child,
-) noexcept nogil:
-    cdef intp_t feature = -1 if parting.ordinals != NULL else parting.feature
-    if not half_of_moments(
-        &parent.moments, policy.n_features, policy.n_classes, feature,
-        parting.threshold, outcome, parting.missing_left == (outcome == 0), scale,
-        &child.moments,
-    ):
-        return False
-    if (policy.separate or policy.bayes) and not allocate_moments(
-        &child.fresh_moments, policy.n_classes
-    ):
-        return False
-    if policy.fixed_cuts:
-        return _fix_span(child, policy)
-    return True
 
 
 cdef bint start_fresh(Leaf* leaf, const Policy* policy) noexcept nogil:

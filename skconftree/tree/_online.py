@@ -5,18 +5,20 @@ from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
-from .._compat import InvalidParameterError, _fit_context, check_row_weights
+from .._compat import InvalidParameterError, check_row_weights
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
-from ._features import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._grower import Grower
 from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
+from ._reading import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._sparse import blocks, column_limits
 from ._tree import Tree
+from ._watched_grower import WatchedGrower
 
 MAX_BINS = 32
 ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
@@ -59,18 +61,8 @@ def make_grower(tree, recipe, state=None):
         is_nominal = np.zeros(tree.n_features, dtype=np.int32)
         is_nominal[options["nominal"]] = 1
         options = {**options, "n_categories": is_nominal}
-    grower = Grower(
-        tree,
-        criterion,
-        kernel,
-        recipe,
-        options,
-        recipe["class_weight"],
-        recipe["X_pool"],
-        recipe["box"],
-        None if recipe["drift"] is None else recipe["drift"].kernel(),
-        make_grower,
-    )
+    kind = Grower if recipe["drift"] is None else WatchedGrower
+    grower = kind(tree, criterion, kernel, recipe, options, make_grower)
     if state is not None:
         grower.__setstate__(state)
     return grower
@@ -187,7 +179,6 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
 class OnlineGrowth:
     """Mixin of a tree estimator that learns rows as they arrive."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None, *, X_pool=None):
         """Go on growing the tree with further rows.
 
@@ -246,8 +237,16 @@ class OnlineGrowth:
 
         Parameters
         ----------
-        X, y, classes, sample_weight, X_pool
-            As in `partial_fit`.
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows in the order of their arrival.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur, as in `partial_fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight 0 is predicted, but not learnt.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Rows without label, on the first call only.
 
         Returns
         -------
@@ -266,15 +265,17 @@ class OnlineGrowth:
         >>> bool((predicted == y).mean() > 0.8)
         True
         """
-        if not hasattr(self, "tree_"):
-            self._validate_params()
         foretold = []
         self._learn(X, y, classes, sample_weight, X_pool, foretold)
         return self.classes_.take(foretold[0])
 
     def _learn(self, X, y, classes, sample_weight, X_pool, foretold):
         # Every check comes before the first row; what is learnt stays learnt if
-        # the rest of the rows cannot be.
+        # the rest of the rows cannot be. scikit-learn's _fit_context costs as much as
+        # learning ten rows, and parameters are those of the first call.
+        first = not hasattr(self, "tree_")
+        if first and not get_config()["skip_parameter_validation"]:
+            self._validate_params()
         if self.pruning not in ("auto", None):
             raise InvalidParameterError(
                 f"The 'pruning' parameter of {type(self).__name__} must be 'auto' or "
@@ -282,7 +283,6 @@ class OnlineGrowth:
                 f"{self.pruning!r} instead."
             )
         with unchanged_on_error(self):
-            first = not hasattr(self, "tree_")
             if first and classes is None:
                 raise ValueError(
                     "classes must be given on the first call to partial_fit: all "
@@ -325,14 +325,13 @@ class OnlineGrowth:
         try:
             if self._features is not None:
                 self._grower.reserve_codes(int(self._features.n_categories.max()))
-            for rows, block in blocks(X):
-                self._grower.learn(
-                    block,
-                    labels[rows],
-                    None if weight is None else weight[rows],
-                    None if out is None else out[rows],
-                    finite,
-                )
+            if isinstance(X, np.ndarray):
+                self._grower.learn(X, labels, weight, out, finite)
+            else:
+                for rows, block in blocks(X):
+                    part = None if weight is None else weight[rows]
+                    told = None if out is None else out[rows]
+                    self._grower.learn(block, labels[rows], part, told, finite)
         finally:
             self.tree_ = self._grower.tree
             self.n_rows_seen_ = self._rows_before + self._grower.n_rows_seen
@@ -366,7 +365,7 @@ class OnlineGrowth:
     def _encode(self, y):
         # Class indices of labels, all of which must be known.
         try:
-            index = np.searchsorted(self.classes_, y)
+            index = self.classes_.searchsorted(y)
         except TypeError as error:
             raise ValueError(
                 f"y must contain nothing but labels out of {self.classes_!r}, got "
@@ -374,7 +373,7 @@ class OnlineGrowth:
             ) from error
         index[index == self.n_classes_] = 0
         unknown = self.classes_[index] != y
-        if np.any(unknown):
+        if np.count_nonzero(unknown):
             raise ValueError(
                 f"y contains labels that were not among the classes of the first "
                 f"call: {np.unique(np.asarray(y)[unknown])!r}. The classes are "
@@ -398,7 +397,7 @@ class OnlineGrowth:
                     "Weights are frequencies here: so few observations hardly "
                     "support a split.",
                     UserWarning,
-                    stacklevel=5,
+                    stacklevel=4,
                 )
         if self.class_weight is not None:
             # a class of weight 0 is not learnt
@@ -461,9 +460,7 @@ class OnlineGrowth:
     @property
     def n_drifts_(self):
         """Drifts found, each of which replaced the tree."""
-        if hasattr(self, "_grower") and self._grower.detector is not None:
-            return self._grower.detector.n_drifts
-        return 0
+        return self._grower.n_drifts if hasattr(self, "_grower") else 0
 
     @property
     def n_bytes_(self):

@@ -1,22 +1,22 @@
-"""The grown tree: plain arrays, routing and state."""
+"""The grown tree."""
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from skconftree.tree._tree_state import (
-    ARRAYS, BRANCHING_DTYPE, EVIDENCE_DTYPE, NODE_DTYPE, STATE_VERSION, are_nodes,
+    ARRAYS, BRANCHING_DTYPE, EVIDENCE_DTYPE, NODE_DTYPE, STATE_VERSION, read_arrays,
     row_bytes,
 )
 
 from libc.math cimport INFINITY, NAN
 
+from skconftree.tree._routing cimport child_of, route, route_any
 from skconftree.utils._finite cimport FINITE, finiteness
 from skconftree.utils._typedefs cimport uint8_t
 
 cdef enum:
     NO_CHILD = -1   # as in scikit-learn
     UNDEFINED = -2
-    LANES = 8       # rows routed in step: their cache misses overlap
 
 
 cdef void clear_evidence(SplitEvidence* evidence) noexcept nogil:
@@ -522,92 +522,16 @@ cdef class Tree:
             plain = finiteness(X) == FINITE if finite is None else finite
         with nogil:
             if plain:
-                self._route(&X[0, 0], n, &out[0])
+                route(self.nodes, &X[0, 0], n, self.n_features, &out[0])
             else:
-                self._route_any(&X[0, 0], n, &out[0])
+                route_any(
+                    self.nodes, self.branching, self.ordinals, &X[0, 0], n,
+                    self.n_features, &out[0],
+                )
         return leaves
 
-    cdef inline intp_t child(self, intp_t node, const float32_t* row) noexcept nogil:
-        # Where a row goes from an internal node; the node itself if its category is
-        # not known there.
-        cdef const Node* test = &self.nodes[node]
-        cdef const Branching* branching = &self.branching[node]
-        cdef float32_t value = row[test.feature]
-        cdef int16_t ordinal
-        if branching.first >= 0:
-            if not (value >= 0.0 and value < branching.n_codes):
-                return node
-            ordinal = self.ordinals[branching.first + <intp_t> value]
-            return node if ordinal < 0 else test.left + ordinal
-        if value != value:
-            return test.left + (not branching.missing_left)
-        return test.left + (value > test.threshold)
-
-    cdef void _route_any(
-        self, const float32_t* x, intp_t n, intp_t* out
-    ) noexcept nogil:
-        # As _route, for rows with missing values and trees with nominal tests.
-        cdef const Node* test
-        cdef const Branching* branching
-        cdef float32_t value
-        cdef intp_t d = self.n_features
-        cdef intp_t at[LANES]
-        cdef intp_t i = 0
-        cdef intp_t lane, to, moved, width
-        while i < n:
-            width = min(<intp_t> LANES, n - i)
-            for lane in range(width):
-                at[lane] = 0
-            moved = 1
-            while moved:
-                moved = 0
-                for lane in range(width):
-                    test = self.nodes + at[lane]
-                    branching = self.branching + at[lane]
-                    if branching.first >= 0:
-                        to = self.child(at[lane], x + (i + lane) * d)
-                    else:
-                        value = x[(i + lane) * d + max(test.feature, 0)]
-                        to = test.left + (
-                            (value > test.threshold)
-                            | ((value != value) & (branching.missing_left == 0))
-                        )
-                    moved |= to ^ at[lane]
-                    at[lane] = to
-            for lane in range(width):
-                out[i + lane] = at[lane]
-            i += LANES
-
-    cdef void _route(self, const float32_t* x, intp_t n, intp_t* out) noexcept nogil:
-        cdef const Node* nodes = self.nodes
-        cdef const Node* node
-        cdef intp_t d = self.n_features
-        cdef int32_t at[LANES]
-        cdef int32_t moved, to, feature
-        cdef intp_t i = 0
-        cdef intp_t lane
-        while i + LANES <= n:
-            for lane in range(LANES):
-                at[lane] = 0
-            moved = 1
-            while moved:
-                moved = 0
-                for lane in range(LANES):
-                    node = nodes + at[lane]
-                    feature = max(node.feature, 0)
-                    to = node.left + (x[(i + lane) * d + feature] > node.threshold)
-                    moved |= to ^ at[lane]
-                    at[lane] = to
-            for lane in range(LANES):
-                out[i + lane] = at[lane]
-            i += LANES
-        while i < n:
-            to = 0  # not `node - nodes`: checked for overflow, that counts bytes
-            while nodes[to].feature >= 0:
-                node = nodes + to
-                to = node.left + (x[i * d + node.feature] > node.threshold)
-            out[i] = to
-            i += 1
+    cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil:
+        return child_of(self.nodes, self.branching, self.ordinals, node, row)
 
     def path(self, leaves):
         """Indicator of the nodes above, and including, the given ones.
@@ -674,30 +598,8 @@ cdef class Tree:
         )
 
     def __setstate__(self, state):
-        if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
-            raise ValueError(
-                f"The state of this tree is not of version {STATE_VERSION}; "
-                f"it was written by another release."
-            )
-        if len(state) != 1 + len(ARRAYS):
-            raise ValueError("The state of this tree is damaged: its arrays.")
-        arrays = {}
-        for data, name in zip(state[1:], ARRAYS, strict=True):
-            template = self._arrays[name]
-            shape = (-1, *template.shape[1:])
-            if not isinstance(data, bytes) or len(data) % row_bytes(template):
-                raise ValueError(f"The state of this tree is damaged: {name!r}.")
-            arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
-        count = len(arrays["parent"])
-        for name, array in arrays.items():
-            if len(array) != count and name != "ordinals":
-                raise ValueError(f"The state of this tree is damaged: {name!r}.")
-        if not are_nodes(arrays, self.n_features):
-            raise ValueError("The state of this tree is damaged: its nodes.")
-        counts = arrays["counts"]
-        if not (np.isfinite(counts).all() and (counts >= 0.0).all()):
-            raise ValueError("The state of this tree is damaged: 'counts'.")
-        self.node_count = count
+        arrays = read_arrays(state, self._arrays, self.n_features)
+        self.node_count = len(arrays["parent"])
         self.n_ordinals = len(arrays["ordinals"])
         self.max_depth = arrays["depth"].max()
         self._value = None

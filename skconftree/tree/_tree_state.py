@@ -49,20 +49,51 @@ def row_bytes(array):
     return array.itemsize * int(np.prod(array.shape[1:]))
 
 
-def are_nodes(arrays, n_features):
-    """Whether the arrays are those of a tree in which routing comes to an end.
+def read_arrays(state, templates, n_features):
+    """Turn the state of a tree into arrays in which routing comes to an end.
 
     Parameters
     ----------
-    arrays : dict of str to ndarray
-        Under the names of `ARRAYS`, with their types.
+    state : object
+        What was in a pickle.
+    templates : dict of str to ndarray
+        Arrays with the types and shapes wanted, whatever their lengths, under the
+        names of `ARRAYS`.
     n_features : int
 
     Returns
     -------
-    bool
+    dict of str to ndarray
+
+    Raises
+    ------
+    ValueError
+        If the state is of another version or damaged.
     """
-    return _is_tree(arrays, n_features) and _are_branches(arrays)
+    if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
+        raise ValueError(
+            f"The state of this tree is not of version {STATE_VERSION}; "
+            f"it was written by another release."
+        )
+    if len(state) != 1 + len(ARRAYS):
+        raise ValueError("The state of this tree is damaged: its arrays.")
+    arrays = {}
+    for data, name in zip(state[1:], ARRAYS, strict=True):
+        template = templates[name]
+        shape = (-1, *template.shape[1:])
+        if not isinstance(data, bytes) or len(data) % row_bytes(template):
+            raise ValueError(f"The state of this tree is damaged: {name!r}.")
+        arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
+    count = len(arrays["parent"])
+    for name, array in arrays.items():
+        if len(array) != count and name != "ordinals":
+            raise ValueError(f"The state of this tree is damaged: {name!r}.")
+    if not (_is_tree(arrays, n_features) and _are_branches(arrays)):
+        raise ValueError("The state of this tree is damaged: its nodes.")
+    counts = arrays["counts"]
+    if not (np.isfinite(counts).all() and (counts >= 0.0).all()):
+        raise ValueError("The state of this tree is damaged: 'counts'.")
+    return arrays
 
 
 def _is_tree(arrays, n_features):

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import skconftree
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import main
+from skconftree._cli import _fit, main
 from skconftree.tree import export_text
 
 TOO_LARGE = ["--bound", "credible", "--delta", "7"]
@@ -53,6 +54,45 @@ def test_console_script_without_arguments_runs_on_a_real_set():
         assert any(line.startswith(f"{name} ") for line in run.stdout.splitlines())
     assert "Traceback" not in run.stderr
     assert "fold 10 of 10" in run.stderr
+
+
+def test_the_package_runs_as_the_console_script_does():
+    run = subprocess.run(
+        [sys.executable, "-P", "-m", "skconftree._cli", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == skconftree.__version__
+
+
+def test_rivals_are_left_out_on_request(table, capsys):
+    argv = ["fit", str(table), "--target", "kind", "--folds", "2"]
+    assert main([*argv, "--rivals", "none"]) == 0
+    alone = capsys.readouterr().out
+    assert "CART" not in alone
+    assert "\nconfidence tree " in alone
+    assert main([*argv, "--rivals", "cart"]) == 0
+    beside = capsys.readouterr().out
+    assert "\nCART " in beside
+    assert "pruned" not in beside
+
+
+def test_large_tables_are_not_kept_waiting(tmp_path, capsys, monkeypatch):
+    # the limits made small, so that this table is a large one
+    monkeypatch.setattr(_fit, "RIVALS", {"all": 100, "cart": 1000, "none": np.inf})
+    monkeypatch.setattr(_fit, "MOST_LEAVES", 2)
+    monkeypatch.setattr(_fit, "TOP", 1)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    rows = [f"{a},{b},{(a > 0) + 2 * (b > 0)}" for a, b in X.tolist()]
+    path = tmp_path / "large.csv"
+    path.write_text("\n".join(["a,b,kind", *rows]))
+    assert main(["fit", str(path), "--target", "kind", "--folds", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "compared with CART but not with pruned CART" in printed
+    assert "4 leaves; the upper 1 levels" in printed
+    assert "truncated branch" in printed
 
 
 def test_fit_reports_the_tree_that_the_estimator_grows(table, tmp_path, capsys):

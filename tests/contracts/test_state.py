@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.leaf_state import bytes_of_leaves
 from reference.streams import MEMORIES, grown, learn, make_stream
+from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
+from skconftree.drift import DDM
 
 STREAM = make_stream(
     seed=6,
@@ -160,12 +162,29 @@ def test_damaged_tree(name, damage, which):
         lambda state: (*state[:6], state[6] + b"\0", *state[7:]),
         lambda state: (*state[:6], b"", *state[7:]),
         lambda state: (*state[:7], "detector", *state[8:]),
+        lambda state: (*state[:7], DDM().kernel(), *state[8:]),
+        lambda state: (*state[:8], "background", *state[9:]),
     ],
 )
 def test_states_of_another_kind(name, change):
     make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
     with pytest.raises(ValueError, match="state of this growing tree"):
         make(copy.deepcopy(tree), recipe, change(state))
+
+
+@pytest.mark.parametrize("place", [7, 8])
+@pytest.mark.parametrize("other", ["text", 0])
+def test_states_without_a_watch(place, other):
+    """Of a tree that drifts replace: its detector and the tree in the background."""
+    model = clone(MODELS["gtest-rows-majority"]).set_params(drift="ddm")
+    make, (tree, recipe, state) = grown(model, STREAM, [HALF])._grower.__reduce__()
+    make(copy.deepcopy(tree), recipe, state)
+    state = (*state[:place], other, *state[place + 1 :])
+    with pytest.raises(ValueError, match="state of this growing tree is damaged"):
+        make(copy.deepcopy(tree), recipe, state)
+    state = (*state[:7], None, None, *state[9:])
+    with pytest.raises(ValueError, match="state of this growing tree is damaged"):
+        make(copy.deepcopy(tree), recipe, state)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference.streams import MEMORIES, make_stream, state_of
+from sklearn import config_context
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
@@ -160,3 +161,67 @@ def test_far_too_small_weights_are_warned_about():
     model = make_model()
     with pytest.warns(UserWarning, match="Weights are frequencies"):
         model.partial_fit(X, y, LABELS, np.full(50, 1e-3))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+        lambda X: X.astype(">f8"),
+        lambda X: X.view(type("Rows", (np.ndarray,), {})),
+        lambda X: X.tolist(),
+    ],
+)
+@pytest.mark.parametrize("hole", [False, True])
+def test_rows_in_any_form(form, hole):
+    """Plain rows take a short way to the tree; it must be the same tree."""
+    (X, y), (more, labels) = make_rows(), make_rows(seed=1)
+    X = X.astype(float)
+    if hole:
+        X[::7, 0] = more[::5, 1] = np.nan
+    one = make_model().partial_fit(X, y, LABELS)
+    other = make_model().partial_fit(form(X), y, LABELS)
+    for model, rows in ((one, more.astype(float)), (other, form(more))):
+        model.partial_fit(rows, labels)
+    assert state_of(one) == state_of(other)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(form(X)))
+    np.testing.assert_array_equal(one.apply(X), other.apply(form(X)))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "apply", "explain"])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (np.full((2, 2), np.inf), "infinity"),
+        (np.ones((2, 3)), "3 features.*expecting 2"),
+        (np.ones(2), "2D array"),
+        (np.ones((0, 2)), "0 sample"),
+    ],
+)
+def test_bad_rows_are_not_predicted(rows, message, method):
+    model = make_model().partial_fit(*make_rows(), LABELS)
+    with pytest.raises(ValueError, match=message):
+        getattr(model, method)(rows)
+
+
+def test_rows_without_names_are_told_of():
+    """Rows of a model with names do not take the short way."""
+    X, y = make_rows(names=["a", "b"])
+    model = make_model().partial_fit(X, y, LABELS)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X.to_numpy())
+
+
+@pytest.mark.parametrize("method", ["partial_fit", "partial_fit_predict"])
+def test_parameters_are_looked_at_once(method):
+    """By the first call, and not at all if the user says so."""
+    X, y = make_rows()
+    model = make_model().set_params(grace_period="long")
+    with pytest.raises(ValueError, match="'grace_period' parameter"):
+        getattr(model, method)(X, y, LABELS)
+    assert not hasattr(model, "tree_")
+    model.set_params(grace_period=10, tie_threshold=-1.0)
+    with config_context(skip_parameter_validation=True):
+        getattr(model, method)(X, y, LABELS)
+    getattr(model, method)(X, y)

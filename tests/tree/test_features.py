@@ -435,8 +435,10 @@ MISTAKES = {
     "no such word": (FRAME, {"categorical_features": "dtype"}, "from_dtype"),
     "no such splits": (FRAME, {"nominal_splits": "ternary"}, "nominal_splits"),
     "column of objects": (OBJECTS, {}, "Column 'color' is not numeric"),
+    "objects alone": (OBJECTS[["color"]], {}, "Column 'color' is not numeric"),
+    "complex": (FRAME.assign(size=1j), {}, "Column 'size' is not numeric .*complex"),
     "array of strings": (OBJECTS[["color"]].to_numpy(), {}, "convert string"),
-    "names as numbers": (FRAME, {"categorical_features": None}, "convert string"),
+    "names as numbers": (FRAME, {"categorical_features": None}, "is not numeric"),
     "mixed types": (
         OBJECTS.assign(color=[1, "red"] * 200),
         {"categorical_features": ["color"]},
@@ -460,6 +462,37 @@ MISTAKES = {
     "no rows": (FRAME[:0], {}, "0 sample"),
     "lengths": (FRAME[:-1], {}, "inconsistent numbers of samples"),
 }
+
+
+def test_a_frame_not_yet_collected():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"pass X\.collect\(\)"):
+        ConfidenceTreeClassifier().fit(
+            polars.DataFrame({"a": [0.0, 1.0]}).lazy(), Y[:2]
+        )
+
+
+def test_a_batch_of_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    batch = pyarrow.RecordBatch.from_pydict({"a": ["red", "blue"]})
+    with pytest.raises(TypeError, match="from_batches"):
+        ConfidenceTreeClassifier().fit(batch, Y[:2])
+
+
+def test_arrow_dictionaries_with_unsigned_codes():
+    # polars hands out such columns
+    pyarrow = pytest.importorskip("pyarrow")
+    words = FRAME["color"].tolist()
+    codes, values = pd.factorize(pd.Series(words))
+    column = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array(codes, pyarrow.uint32(), mask=codes < 0), values.tolist()
+    )
+    rows = pyarrow.table({"color": column})
+    tree = ConfidenceTreeClassifier().fit(rows, Y)
+    expected = ConfidenceTreeClassifier().fit(FRAME[["color"]], Y)
+    assert_array_equal(
+        tree.predict_proba(rows), expected.predict_proba(FRAME[["color"]])
+    )
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -1,0 +1,251 @@
+"""Columns of arrays and of frames.
+
+Frames of pandas, polars and pyarrow are known by name: none of these libraries is
+needed here.
+"""
+
+import numbers
+import sys
+from collections import defaultdict
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+_NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
+
+
+class Table:
+    """Columns of an array; of a frame in the subclasses.
+
+    Parameters
+    ----------
+    X : ndarray or frame of shape (n_rows, n_features)
+    """
+
+    def __init__(self, X):
+        self.X = X
+        self.shape = X.shape
+
+    @staticmethod
+    def of(estimator, X, reset):
+        """Check shape and names of X and wrap it."""
+        library = library_of(X)
+        if library is not None:
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            if not X.shape[0]:
+                raise ValueError(
+                    f"Found array with 0 sample(s) (shape={X.shape}) while a minimum "
+                    f"of 1 is required by {type(estimator).__name__}."
+                )
+            return library(X)
+        return Table(
+            validate_data(
+                estimator, X, reset=reset, dtype=None, ensure_all_finite=False
+            )
+        )
+
+    def name(self, j):
+        """Name of a column for messages."""
+        names = self.names(self.X)
+        return repr(names[j]) if names is not None else str(j)
+
+    @staticmethod
+    def names(X):
+        return None
+
+    def numbers(self, j):
+        """One numeric column."""
+        try:
+            # infinity is reported where it is looked for
+            with np.errstate(over="ignore"):
+                column = np.asarray(self._numbers(j))
+                if column.dtype.kind == "c":
+                    raise TypeError("complex numbers are not supported")
+                return column.astype(np.float32, copy=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Column {self.name(j)} is not numeric ({error}). A column of "
+                "categories needs a category, enum or string dtype, or its place in "
+                "categorical_features."
+            ) from error
+
+    def _numbers(self, j):
+        return self.X[:, j]
+
+    def categories(self, j):
+        """One nominal column as indices into a list of values, -1 = missing."""
+        column = self.X[:, j]
+        if column.dtype.kind != "O":
+            values, found = np.unique(column, return_inverse=True)
+            return found, values.tolist()
+        return _factorize(column, self.name(j))
+
+
+def _factorize(column, name):
+    # True is equal to 1, so only their types tell a mixture
+    kinds = {
+        kind_of(kind()) for kind in set(map(type, column)) if kind in _NUMBER_TYPES
+    }
+    if len(kinds) > 1:
+        raise ValueError(mixture(name, kinds))
+    places = defaultdict()
+    places.default_factory = places.__len__
+    try:
+        found = np.fromiter(
+            map(places.__getitem__, column), dtype=np.intp, count=len(column)
+        )
+    except TypeError as error:
+        raise ValueError(
+            f"Column {name} holds values that are no categories ({error})."
+        ) from error
+    return found, list(places)
+
+
+class _PandasTable(Table):
+    @staticmethod
+    def names(X):
+        return list(X.columns)
+
+    @staticmethod
+    def dtypes(X):
+        return X.dtypes
+
+    @staticmethod
+    def is_nominal(dtype):
+        return dtype.name == "category" or dtype.name.startswith(
+            ("str", "large_string", "dictionary")
+        )
+
+    def _numbers(self, j):
+        column = self.X.iloc[:, j]
+        if column.dtype.kind in "mMc":
+            raise TypeError(f"its dtype is {column.dtype}")
+        return column.to_numpy(dtype=np.float32, na_value=np.nan)
+
+    def categories(self, j):
+        column = self.X.iloc[:, j]
+        if column.dtype.name == "category":
+            return column.cat.codes.to_numpy(np.intp), column.cat.categories.tolist()
+        if column.dtype.kind == "O" and not self.is_nominal(column.dtype):
+            return _factorize(column.to_numpy(), self.name(j))
+        found, values = column.factorize()
+        return found, values.tolist()
+
+
+class _PolarsTable(Table):
+    @staticmethod
+    def names(X):
+        return X.columns
+
+    @staticmethod
+    def dtypes(X):
+        return X.dtypes
+
+    @staticmethod
+    def is_nominal(dtype):
+        return str(dtype.base_type()) in {"Categorical", "Enum", "String"}
+
+    def _numbers(self, j):
+        column = self.X.to_series(j)
+        if not (column.dtype.is_numeric() or str(column.dtype) in {"Boolean", "Null"}):
+            raise TypeError(f"its dtype is {column.dtype}")
+        return column.cast(sys.modules["polars"].Float64).to_numpy()
+
+    def categories(self, j):
+        polars = sys.modules["polars"]
+        column = self.X.to_series(j)
+        if self.is_nominal(column.dtype):
+            column = column.cast(polars.String)
+        values = column.drop_nulls().unique()
+        found = column.replace_strict(
+            values,
+            polars.int_range(len(values), eager=True),
+            default=-1,
+            return_dtype=polars.Int64,
+        )
+        return found.to_numpy(), values.to_list()
+
+
+class _ArrowTable(Table):
+    @staticmethod
+    def names(X):
+        return X.column_names
+
+    @staticmethod
+    def dtypes(X):
+        return X.schema.types
+
+    @staticmethod
+    def is_nominal(dtype):
+        name = str(dtype)
+        return name.startswith("dictionary") or name in {
+            "string",
+            "large_string",
+            "string_view",
+        }
+
+    def _numbers(self, j):
+        column = self.X.column(j)
+        if column.type.num_fields or str(column.type) not in _ARROW_NUMBERS:
+            raise TypeError(f"its type is {column.type}")
+        return column.to_numpy()
+
+    def categories(self, j):
+        column = self.X.column(j)
+        if not str(column.type).startswith("dictionary"):
+            column = column.dictionary_encode()
+        column = column.unify_dictionaries().combine_chunks()
+        return (
+            column.indices.cast("int64").fill_null(-1).to_numpy(),
+            column.dictionary.to_pylist(),
+        )
+
+
+_ARROW_NUMBERS = {
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    *("halffloat", "float", "double", "bool", "null"),
+}
+_FRAMES = {
+    ("pandas", "DataFrame"): _PandasTable,
+    ("polars", "DataFrame"): _PolarsTable,
+    ("pyarrow", "Table"): _ArrowTable,
+}
+# Almost frames, and how they become one.
+_NO_FRAMES = {
+    ("polars", "LazyFrame"): "X.collect()",
+    ("pyarrow", "RecordBatch"): "pyarrow.Table.from_batches([X])",
+}
+
+
+def library_of(X):
+    """Class of tables that knows a frame; None if X is no frame."""
+    for cls in type(X).__mro__:
+        name = cls.__module__.partition(".")[0], cls.__name__
+        if name in _NO_FRAMES:
+            raise TypeError(f"X is a {'.'.join(name)}; pass {_NO_FRAMES[name]}.")
+        found = _FRAMES.get(name)
+        if found is not None:
+            return found
+    return None
+
+
+# -- kinds of values ---------------------------------------------------------------
+
+
+def kind_of(value):
+    """Tell the kind of a value, which all categories of a column share."""
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, (bool, np.bool_)):
+        return "truth values"
+    if isinstance(value, numbers.Real):
+        return "numbers"
+    return f"{type(value).__name__} objects"
+
+
+def mixture(name, kinds):
+    """Message for a column of values of several kinds."""
+    return (
+        f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column must "
+        "hold one type of values."
+    )

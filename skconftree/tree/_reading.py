@@ -1,0 +1,203 @@
+"""Tables that users give, as matrices of numbers and codes of categories."""
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite, check_X_y
+from sklearn.utils.validation import validate_data
+
+from ..utils._finite import finiteness
+from ._features import Features, nominal_columns
+from ._frames import Table, library_of
+from ._sparse import read_sparse
+
+FINITE, _, INFINITE = range(3)
+
+
+def read_table(estimator, X, y, *, reset=True, **options):
+    """Turn what a user gives to `fit` into arrays.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and `feature_names_in_`.
+    X : array-like, sparse or frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+    reset : bool, default=True
+        False compares with what the first call found.
+    categorical_features : None, "from_dtype" or array-like
+    in_order : bool
+        Give categories their codes in the order of the rows, not sorted.
+
+    Returns
+    -------
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+    y : ndarray of shape (n_rows,)
+    features : Features or None
+        None if no column is nominal.
+    """
+    nominal = nominal_columns(X, options["categorical_features"])
+    if issparse(X):
+        if nominal is not None:
+            raise ValueError(
+                "categorical_features must be None or 'from_dtype' with sparse X, got "
+                f"{options['categorical_features']!r}: nominal columns need a dense "
+                "table."
+            )
+        return *read_sparse(estimator, X, y, reset=reset), None
+    if nominal is None:
+        X, y = _numeric(estimator, X, y, reset=reset)
+        is_finite(X, estimator)
+        return X, y, None
+    table = Table.of(estimator, X, reset)
+    matrix, features = Features.blank(nominal).learn(
+        table, in_order=options["in_order"]
+    )
+    is_finite(matrix, estimator)
+    matrix, y = check_X_y(
+        matrix, y, dtype=np.float32, order="C", ensure_all_finite=False
+    )
+    return matrix, y, features
+
+
+def read_more(estimator, X, y, features):
+    """Turn further rows into arrays, for an estimator that goes on learning.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It has seen rows.
+    X : array-like, sparse or frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+    features : Features or None
+        What was found so far.
+
+    Returns
+    -------
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+    y : ndarray of shape (n_rows,)
+    features : Features or None
+        With new categories behind the others, in the order of the rows.
+    finite : bool
+        Whether there is no NaN.
+    """
+    if features is None:
+        rows, finite = _plain_rows(estimator, X)
+        if rows is not None and type(y) is np.ndarray and y.shape == (len(rows),):
+            return rows, y, None, finite
+        if issparse(X):
+            return *read_sparse(estimator, X, y), None, True
+        rows, y = _numeric(estimator, X, y, reset=False)
+        return rows, y, None, is_finite(rows, estimator)
+    table = Table.of(estimator, X, reset=False)
+    rows, features = features.learn(table, in_order=True)
+    rows, y = check_X_y(rows, y, dtype=np.float32, order="C", ensure_all_finite=False)
+    return rows, y, features, is_finite(rows, estimator)
+
+
+def _numeric(estimator, X, *y, reset):
+    # Without nominal columns scikit-learn's reading will do.
+    try:
+        return validate_data(
+            estimator,
+            X,
+            *y,
+            reset=reset,
+            dtype=np.float32,
+            order="C",
+            ensure_all_finite=False,
+        )
+    except (TypeError, ValueError):
+        library = library_of(X)
+        if library is not None:
+            table = library(X)
+            for j in range(table.shape[1]):
+                table.numbers(j)  # an error of its own, with the name of the column
+        raise
+
+
+def _plain_rows(estimator, X):
+    # Streams of single rows would spend most of their time in scikit-learn's checks.
+    # What passes this one passes those; anything else gets their verdict.
+    if (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.char in "fd"
+        and len(X) > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    ):
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        found = finiteness(rows)
+        if found != INFINITE:
+            return rows, found == FINITE
+    return None, None
+
+
+def read_rows(estimator, X, features):
+    """Turn rows to be predicted into a matrix.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : array-like, sparse or frame of shape (n_rows, n_features)
+    features : Features or None
+        What `read_table` found.
+
+    Returns
+    -------
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+    finite : bool
+        Whether there is no NaN.
+    """
+    if features is None:
+        rows, finite = _plain_rows(estimator, X)
+        if rows is not None:
+            return rows, finite
+        if issparse(X):
+            return read_sparse(estimator, X), True
+        X = _numeric(estimator, X, reset=False)
+    else:
+        X = features.encode(Table.of(estimator, X, reset=False))
+    return X, is_finite(X, estimator)
+
+
+def read_with_pool(estimator, X, X_pool, features, known):
+    """Give the categories of rows without label the first codes.
+
+    These rows are there before the first row of the stream, so that codes must not
+    depend on how much of the stream came with them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It has read `X`.
+    X, X_pool : array-like or frame
+    features : Features
+        What reading `X` found.
+    known : Features or None
+        What was known before.
+
+    Returns
+    -------
+    X, X_pool : ndarray, float32, C-contiguous
+    features : Features
+    """
+    if known is None:
+        known = Features.blank(features.is_categorical)
+    X_pool, features = known.learn(Table.of(estimator, X_pool, reset=False))
+    is_finite(X_pool, estimator)
+    X, features = features.learn(Table.of(estimator, X, reset=False))
+    return X, X_pool, features
+
+
+def is_finite(X, estimator):
+    """Whether no value is NaN; infinity is an error. Sparse X has been checked."""
+    if issparse(X):
+        return True
+    found = finiteness(X)
+    if found == INFINITE:
+        assert_all_finite(
+            X, allow_nan=True, estimator_name=type(estimator).__name__, input_name="X"
+        )
+    return found == FINITE

@@ -1,0 +1,58 @@
+# Routing: which way rows go.
+#
+# A leaf points to itself with threshold = infinity: a row that has arrived stays
+# where it is, and rows can be routed in step without asking who has arrived.
+#
+# What a plain tree never reads lies in `branching`: where a missing value goes,
+# and the branches of a nominal test. The ordinals of that test say for each
+# category of its feature which child its rows go to, 0 being the first one; -1 if
+# no training row of the node had it, and then a row stays where it is.
+
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int16_t, int32_t, intp_t,
+)
+
+
+cdef struct Node:
+    float64_t threshold     # x <= threshold goes left; infinity at a leaf
+    int32_t feature         # -2 at a leaf
+    int32_t left            # first child; its own id at a leaf
+
+
+cdef struct Branching:  # without padding, whose bytes would show in pickles
+    int32_t first           # of the node's ordinals; -1 unless the test is nominal
+    int32_t n_codes         # how many there are
+    int32_t n_children      # 0 at a leaf
+    int16_t missing_left    # where a numeric test sends missing values; the child
+                            # with which categories not known grow on otherwise
+    int16_t missing_seen    # learnt from rows with missing values
+
+
+cdef inline intp_t child_of(
+    const Node* nodes, const Branching* branchings, const int16_t* ordinals,
+    intp_t node, const float32_t* row,
+) noexcept nogil:
+    # Where a row goes from an internal node; the node itself if its category is not
+    # known there.
+    cdef const Node* test = nodes + node
+    cdef const Branching* branching = branchings + node
+    cdef float32_t value = row[test.feature]
+    cdef int16_t ordinal
+    if branching.first >= 0:
+        if not (value >= 0.0 and value < branching.n_codes):
+            return node
+        ordinal = ordinals[branching.first + <intp_t> value]
+        return node if ordinal < 0 else test.left + ordinal
+    if value != value:
+        return test.left + (not branching.missing_left)
+    return test.left + (value > test.threshold)
+
+
+# The node at which each of n rows of d values ends up.
+cdef void route(
+    const Node* nodes, const float32_t* x, intp_t n, intp_t d, intp_t* out
+) noexcept nogil    # no value is missing, no test nominal
+cdef void route_any(
+    const Node* nodes, const Branching* branchings, const int16_t* ordinals,
+    const float32_t* x, intp_t n, intp_t d, intp_t* out,
+) noexcept nogil
