@@ -1,10 +1,12 @@
 """What size and sparse tables cost: seconds, and memory beyond the input.
 
-    python benchmarks/bench_tables.py [--data FOLDER] [--rows 5000000] [--quick]
+    python benchmarks/bench_tables.py [--data FOLDER] [--rows 5000000]
+                                      [--only {sparse,size}] [--quick]
 
-Prints two tables: a9a as a CSR matrix beside scikit-learn's tree on the same matrix
-(made-up words if the folder of the data is not named), and fits of dense tables from
-10,000 to `--rows` rows, and one of 100 columns. CPU seconds, one thread, medians of
+Prints two kinds of tables. Sparse ones beside scikit-learn's tree on the same matrix:
+a9a as CSR (made-up words if the folder of the data is not named), and made-up texts
+of 100,000 words as CSC. And fits of dense tables from 10,000 to `--rows` rows, and one
+of 100 columns. CPU seconds, one thread, medians of
 runs that take turns; a fit of more than a million values is timed once. Memory is the
 peak beyond what the process held with the input loaded, in a process of its own.
 ``--quick`` shrinks the tables to try the script; its figures mean nothing.
@@ -26,6 +28,7 @@ from _timing import (
 )
 
 LARGE = 1_000_000  # values of a table that is fitted once
+WIDE = 100_000_000  # places of a sparse table that is not made dense to compare
 OURS = "from skconftree import ConfidenceTreeClassifier\n"
 SCIKIT = "from sklearn.tree import DecisionTreeClassifier\n"
 MODELS = {
@@ -63,6 +66,22 @@ def make_sparse(n_rows, n_features=100, density=0.1, seed=0):
     return X, (score + rng.normal(size=n_rows) > 0.0).astype(np.int64)
 
 
+def make_texts(n_rows, n_features, n_words=100, seed=0):
+    """Counts of words, few of them frequent (Zipf); labels from fifty, with noise."""
+    rng = np.random.default_rng(seed)
+    share = np.arange(1, n_features + 1) ** -0.9
+    words = rng.choice(n_features, size=(n_rows, n_words), p=share / share.sum())
+    texts = np.repeat(np.arange(n_rows), n_words)
+    X = sp.coo_array(
+        (np.ones(words.size, dtype=np.float32), (texts, words.ravel())),
+        shape=(n_rows, n_features),
+    ).tocsc()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    score = X[:, 10:35].sum(axis=1) - X[:, 35:60].sum(axis=1)
+    score += rng.normal(size=n_rows) / 4
+    return X, (score > np.median(score)).astype(np.int64)
+
+
 def model(source):
     """Make the estimator that a source text describes."""
     names = {}
@@ -77,12 +96,12 @@ def sparse_rows(X, y, repeats):
     fits = interleaved(fits, repeats)
     predictions = {name: lambda one=one: one.predict(X) for name, one in models.items()}
     predictions = interleaved(predictions, repeats)
-    dense = X.toarray()
+    dense = None if math.prod(X.shape) > WIDE else X.toarray()
     for name, one in models.items():
         seconds = median(fits[name])
         memory = peak_memory(MODELS[name], X, y)
         same = "-"
-        if name != RIVAL:
+        if name != RIVAL and dense is not None:
             again = model(MODELS[name]).fit(dense, y)
             same = (again.predict_proba(dense) == one.predict_proba(X)).all()
             same = "yes" if same else "NO"
@@ -134,10 +153,19 @@ def main():
     parser.add_argument("--data")
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", choices=("sparse", "size"))
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     print_environment(environment())
     repeats = 1 if options.quick else options.repeats
+    if options.only != "size":
+        print_sparse(options, repeats)
+    if options.only != "sparse":
+        print_sizes(options, repeats)
+
+
+def print_sparse(options, repeats):
+    """Print a table for each sparse matrix."""
     tables = {}
     if options.data:
         import _data
@@ -146,14 +174,19 @@ def main():
         tables["a9a"] = sp.csr_matrix(X.astype(np.float32)), y
     if options.quick or not tables:
         tables["words"] = make_sparse(2000 if options.quick else 50_000)
+    tables["texts"] = make_texts(*((500, 2000) if options.quick else (10_000, 100_000)))
     header = ["model", "leaves", "fit, s", "times faster", "predict, s", "memory, MB"]
     for name, (X, y) in tables.items():
         size = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 2**20
         n_rows, n_features = X.shape
         share = X.nnz / n_rows / n_features
-        shape = f"{n_rows:,} x {n_features}"
-        print(f"\n{name}, CSR: {shape}, {share:.1%} stored, {size:.1f} MB\n")
+        shape = f"{n_rows:,} x {n_features:,}"
+        print(f"\n{name}, {X.format}: {shape}, {share:.2%} stored, {size:.1f} MB\n")
         print(rst_table([*header, "as dense"], sparse_rows(X, y, repeats)))
+
+
+def print_sizes(options, repeats):
+    """Print a table of dense fits."""
     sizes = [(1000, 20), (2000, 20)]
     if not options.quick:
         sizes = [10_000, 100_000, 1_000_000, options.rows]

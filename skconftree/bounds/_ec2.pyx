@@ -201,6 +201,7 @@ class EC2Bound(BaseBound):
     """
 
     criteria = ("ec2",)
+    counts_rows_handed_over = True
     delta_parameter = "confidence"
     _parameter_constraints: dict = {
         "confidence": [Interval(Real, 0, 1, closed="both")],

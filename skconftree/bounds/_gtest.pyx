@@ -45,7 +45,8 @@ class GTestBound(BaseBound):
 
     A leaf that grows row by row is examined again and again. Its j-th look must
     stay below ``2 delta / (j (j + 1))``, so that over its whole life fewer than
-    ``2 delta`` false cuts are expected.
+    ``2 delta`` false cuts are expected. Rows that its parent handed over count
+    there, as all rows of a node do in `fit`.
 
     A `delta` of 0.05 is a strict test. Prediction suffers more from a missed
     split than from a false one, so values around 1 or 2 are sensible as a lax
@@ -92,6 +93,7 @@ class GTestBound(BaseBound):
     """
 
     criteria = ("entropy", "gini", "kearns_mansour")
+    counts_rows_handed_over = True
     pruning = "pessimistic"
     pruning_confidence = 0.1
     statement = "expected false cuts"

@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 
 from skconftree.tree._column_splitter cimport ColumnSplitter
 from skconftree.tree._node cimport NodeRecord
+from skconftree.tree._sparse_columns cimport Segment
 from skconftree.tree._splitter cimport Split
 from skconftree.tree._tree cimport Tree
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
@@ -42,6 +43,8 @@ cdef class Builder:
     cdef intp_t* starts             # where the children of the last split begin
     cdef float64_t* pools           # and their weights W
     cdef intp_t* scratch
+    cdef NodeRecord* made           # children of the last split, not yet open
+    cdef intp_t n_made
     cdef Candidate* open            # stack, or heap by improvement
     cdef intp_t n_open
     cdef intp_t room
@@ -57,13 +60,21 @@ cdef class Builder:
         self.starts = <intp_t*> malloc((splitter.outcome_room + 1) * sizeof(intp_t))
         self.pools = <float64_t*> malloc(splitter.outcome_room * sizeof(float64_t))
         self.scratch = <intp_t*> malloc(2 * splitter.outcome_room * sizeof(intp_t))
-        if self.starts == NULL or self.pools == NULL or self.scratch == NULL:
+        self.made = <NodeRecord*> malloc(splitter.outcome_room * sizeof(NodeRecord))
+        if (
+            self.starts == NULL or self.pools == NULL or self.scratch == NULL
+            or self.made == NULL
+        ):
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.starts)
         free(self.pools)
         free(self.scratch)
+        while self.n_made > 0:
+            self.n_made -= 1
+            _release(&self.made[self.n_made])
+        free(self.made)
         while self.n_open > 0:
             self.n_open -= 1
             _release(&self.open[self.n_open].record)
@@ -99,6 +110,8 @@ cdef class Builder:
         root.n_features = d
         root.features = <int32_t*> malloc(d * sizeof(int32_t))
         root.box = NULL
+        root.segments = NULL
+        root.n_segments = 0
         if root.features == NULL:
             raise MemoryError()
         for f in range(d):
@@ -198,10 +211,16 @@ cdef class Builder:
         if n_open == 0:
             return 0
         self._partition(record, split)
-        # the stack gives back the first child first
-        for z in range(r - 1, -1, -1):
+        free(record.segments)   # the columns know them until they move on
+        record.segments = NULL
+        # all are made before one is examined, which moves the columns on; the stack
+        # gives back the first child first
+        for z in range(r):
             if self._may_split(first + z):
-                self._open(candidate, first + z, z)
+                self._make(candidate, first + z, z)
+        while self.n_made > 0:
+            self.n_made -= 1
+            self._add(&self.made[self.n_made])
         return 0
 
     cdef int _split(self, intp_t node, Split* split) except -1 nogil:
@@ -246,37 +265,87 @@ cdef class Builder:
                 record.end,
             )
 
-    cdef int _open(
+    cdef int _make(
         self, Candidate* parent, intp_t node, intp_t outcome
     ) except -1 nogil:
         cdef NodeRecord record
         cdef intp_t d = self.splitter.columns.n_features
-        cdef intp_t n_bytes = parent.record.n_features * sizeof(int32_t)
         record.id = node
         record.start = parent.record.start + self.starts[outcome]
         record.end = parent.record.start + self.starts[outcome + 1]
         record.depth = parent.record.depth + 1
         record.pool = self.pools[outcome]
-        record.n_features = parent.record.n_features
-        record.features = <int32_t*> malloc(n_bytes)
         record.box = NULL
         if parent.record.box != NULL:
             record.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
-        if record.features == NULL or (
+        if not self._pass_features(&parent.record, &record, outcome) or (
             parent.record.box != NULL and record.box == NULL
         ):
             _release(&record)
             with gil:
                 raise MemoryError()
-        memcpy(record.features, parent.record.features, n_bytes)
         if record.box != NULL:
             memcpy(record.box, parent.record.box, 2 * d * sizeof(float64_t))
             if isfinite(parent.split.threshold):
                 record.box[2 * parent.split.feature + 1 - outcome] = (
                     parent.split.threshold
                 )
-        self._add(&record)
+        self.made[self.n_made] = record
+        self.n_made += 1
         return 0
+
+    cdef bint _pass_features(
+        self, const NodeRecord* parent, NodeRecord* child, intp_t outcome
+    ) noexcept nogil:
+        # The features of a child, and the segments of its sparse columns; whether
+        # there was memory. Where all features are visited, a column that is zero in
+        # the child is dropped at once: the lists of all open nodes together are no
+        # longer than what the table stores. A sample of features is drawn from a list
+        # which must not depend on how they are stored.
+        cdef bint keeps_all = self.splitter.max_features < self.splitter.n_features
+        cdef intp_t n_features = 0
+        cdef intp_t n_segments = 0
+        cdef intp_t j, f
+        cdef Segment segment
+        cdef bint kept
+        child.segments = NULL
+        child.n_segments = 0
+        child.n_features = parent.n_features
+        if self.splitter.columns.folded != NULL:
+            for j in range(parent.n_features):
+                f = parent.features[j]
+                if self.splitter.columns.is_folded(f):
+                    kept = self.splitter.columns.sparse.child_segment(f, outcome, &segment)
+                    n_segments += kept
+                    n_features += kept or keeps_all
+                else:
+                    n_features += 1
+            child.n_features = n_features
+            child.segments = <Segment*> malloc((n_segments + 1) * sizeof(Segment))
+        child.features = <int32_t*> malloc((child.n_features + 1) * sizeof(int32_t))
+        if child.features == NULL or (
+            self.splitter.columns.folded != NULL and child.segments == NULL
+        ):
+            return False
+        if self.splitter.columns.folded == NULL:
+            memcpy(
+                child.features, parent.features, parent.n_features * sizeof(int32_t)
+            )
+            return True
+        n_features = 0
+        for j in range(parent.n_features):
+            f = parent.features[j]
+            kept = keeps_all
+            if not self.splitter.columns.is_folded(f):
+                kept = True
+            elif self.splitter.columns.sparse.child_segment(f, outcome, &segment):
+                kept = True
+                child.segments[child.n_segments] = segment
+                child.n_segments += 1
+            if kept:
+                child.features[n_features] = <int32_t> f
+                n_features += 1
+        return True
 
     cdef int _add(self, NodeRecord* record) except -1 nogil:
         # Put an open node on the stack or, with its split, on the heap.
@@ -344,3 +413,4 @@ cdef void _swap(Candidate* a, Candidate* b) noexcept nogil:
 cdef void _release(NodeRecord* record) noexcept nogil:
     free(record.features)
     free(record.box)
+    free(record.segments)

@@ -11,7 +11,7 @@
 from skconftree.bounds._contract cimport Bound
 from skconftree.tree._columns cimport Column, Columns
 from skconftree.tree._criterion cimport Criterion
-from skconftree.tree._node cimport NodeScan
+from skconftree.tree._node cimport NodeRecord, NodeScan
 from skconftree.tree._splitter cimport Splitter
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t, uint64_t,
@@ -39,6 +39,14 @@ cdef class ColumnSplitter(Splitter):
     cdef float64_t* seen_counts     # [n_classes + 1] of the others
     cdef intp_t n_seen              # rows with a value, if the feature is sorted
 
+    cdef float64_t unlabelled       # weight of the node's rows without label; of
+                                    # sparse tables only
+
+    cdef Column* _column(self, intp_t feature) noexcept nogil
+    cdef bint _is_counted_folded(self, intp_t feature) noexcept nogil
+    cdef bint _profiles(self, intp_t n, intp_t n_levels) noexcept nogil
+    cdef intp_t _walk_folded(self, intp_t feature) noexcept nogil
+    cdef void _fill_folded_profile(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_values(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_with_missing(self, intp_t feature) noexcept nogil
     cdef void _count_missing(self, intp_t feature) noexcept nogil

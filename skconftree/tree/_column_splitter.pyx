@@ -4,9 +4,11 @@ from libc.math cimport INFINITY
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from skconftree.tree._columns cimport MAX_LEVELS, missing_left_bit
+from skconftree.tree._columns cimport missing_left_bit
+from skconftree.tree._encoding cimport MAX_LEVELS
 from skconftree.tree._node cimport NodeScan, mix
 from skconftree.tree._scan cimport midpoint
+from skconftree.tree._sparse_columns cimport CODED, SparseColumn
 
 cdef enum:
     RUN_LIMIT = 16384       # longest run sorted on the fly
@@ -36,7 +38,7 @@ cdef class ColumnSplitter(Splitter):
         cdef intp_t n_levels = max(<intp_t> MAX_LEVELS, self.category_room + 1)
         self.columns = columns
         for f in range(columns.n_features):
-            if columns.columns[f].has_missing:
+            if columns.folded == NULL and columns.columns[f].has_missing:
                 self.cuts_only = False
         self.profile = <float64_t*> malloc(
             MAX_LEVELS * (K + 1) * sizeof(float64_t)
@@ -71,14 +73,19 @@ cdef class ColumnSplitter(Splitter):
             return self.walk_categories(
                 feature, self.columns.columns[feature].n_levels
             )
+        if self.columns.is_folded(feature):
+            if self.columns.sparse.n_stored(feature) == 0:
+                return 0
+            if self._is_counted_folded(feature):
+                return self._walk_folded(feature)
         if self.random_cuts:
             return self._walk_random_cut(feature)
-        if self.columns.columns[feature].has_missing:
+        if self._column(feature).has_missing:
             return self._walk_with_missing(feature)
         return self._walk_values(feature)
 
     cdef intp_t _walk_values(self, intp_t feature) noexcept nogil:
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t start = self.node.start
         cdef intp_t n = self.node.end - start
         cdef const float64_t* weight = self.columns.weight
@@ -91,9 +98,7 @@ cdef class ColumnSplitter(Splitter):
             return self.walk_run(
                 column.order + start, n, self.columns.y, weight, self.counts
             )
-        if 2 * n < column.n_levels * self.n_classes and n < RUN_LIMIT and (
-            not self.has_pool
-        ):
+        if not self._profiles(n, column.n_levels):
             self._sort_codes(column.codes + start, n, column.n_levels)
             self.run_codes = column.codes + start
             weight = self.columns.node_weight
@@ -109,10 +114,124 @@ cdef class ColumnSplitter(Splitter):
             )
         return self.walk_profile(self.profile, column.n_levels, self.counts)
 
+    # -- columns of sparse tables ---------------------------------------------------
+
+    cdef void begin(self, NodeRecord* node, const float64_t* counts) noexcept nogil:
+        cdef intp_t i
+        NodeScan.begin(self, node, counts)
+        if self.columns.folded == NULL:
+            return
+        self.columns.sparse.enter(node.id, node.segments, node.n_segments)
+        self.columns.unfolded_feature = -1
+        self.unlabelled = 0.0
+        if self.has_pool:
+            for i in range(node.start, node.end):
+                if self.columns.node_y[i] == self.n_classes:
+                    self.unlabelled += (
+                        1.0 if self.columns.node_weight == NULL
+                        else self.columns.node_weight[i]
+                    )
+
+    cdef inline Column* _column(self, intp_t feature) noexcept nogil:
+        if self.columns.folded == NULL:
+            return &self.columns.columns[feature]
+        if self.columns.is_folded(feature) and (
+            self.columns.unfolded_feature != feature
+        ):
+            self.columns.unfold(
+                feature, self.node.start, self.node.end, self.has_pool
+            )
+        return self.columns.column(feature)
+
+    cdef bint _is_counted_folded(self, intp_t feature) noexcept nogil:
+        # Whether the entries of a folded column tell all that a walk over all rows
+        # of the node would, to the last bit. Sums of fractions depend on their order,
+        # and so do sums of phi over the rows of a run.
+        cdef intp_t n = self.node.end - self.node.start
+        cdef intp_t n_levels = self.columns.folded[feature].n_levels
+        if self.random_cuts or not self.integral:
+            return False
+        if n_levels == 0:
+            return not self.additive and not self.has_pool
+        return self._profiles(n, n_levels)
+
+    cdef inline bint _profiles(self, intp_t n, intp_t n_levels) noexcept nogil:
+        # Whether codes are counted, not sorted.
+        return (
+            2 * n >= n_levels * self.n_classes or n >= RUN_LIMIT or self.has_pool
+        )
+
+    cdef intp_t _walk_folded(self, intp_t feature) noexcept nogil:
+        cdef SparseColumn* column = &self.columns.folded[feature]
+        cdef const uint32_t* entries = self.columns.sparse.segment(feature)
+        cdef const float32_t* levels = self.columns.sparse.levels + column.levels
+        cdef intp_t n = self.columns.sparse.n_stored(feature)
+        cdef intp_t i, c
+        cdef float64_t* zero = self.profile
+        if column.n_levels > 0:
+            self._fill_folded_profile(feature)
+            if self.has_pool:
+                return self.walk_profile_with_pool(
+                    self.profile, column.n_levels, levels
+                )
+            return self.walk_profile(self.profile, column.n_levels, self.counts)
+        for c in range(self.n_classes):
+            zero[c] = self.counts[c]
+        for i in range(n):
+            zero[self.columns.y[entries[i] >> 1]] -= (
+                1.0 if self.columns.weight == NULL
+                else self.columns.weight[entries[i] >> 1]
+            )
+        return self.walk_run_with_gap(
+            entries, n, self.columns.sparse.n_below(feature),
+            self.node.end - self.node.start - n, zero, self.columns.y,
+            self.columns.weight,
+        )
+
+    cdef void _fill_folded_profile(self, intp_t feature) noexcept nogil:
+        # As _fill_profile; what is not stored has the rest of the node's counts.
+        cdef SparseColumn* column = &self.columns.folded[feature]
+        cdef const uint32_t* entries = self.columns.sparse.segment(feature)
+        cdef const uint8_t* codes = self.columns.sparse.codes + column.begin
+        cdef intp_t n = self.columns.sparse.n_stored(feature)
+        cdef const label_t* y = self.columns.y
+        cdef const float64_t* weight = self.columns.weight
+        cdef intp_t width = self.n_classes + self.has_pool
+        cdef intp_t size = column.n_levels * width
+        cdef float64_t* zero = self.profile + column.zero * width
+        cdef int32_t* tally = self.tally
+        cdef intp_t i, c
+        cdef intp_t code = 1 - column.zero
+        cdef float64_t rest
+        if weight == NULL:
+            memset(tally, 0, size * sizeof(int32_t))
+            if column.form == CODED:
+                for i in range(n):
+                    tally[codes[i] * width + y[entries[i] >> 1]] += 1
+            else:
+                tally += code * width
+                for i in range(n):
+                    tally[y[entries[i] >> 1]] += 1
+            for i in range(size):
+                self.profile[i] = self.tally[i]
+        else:
+            memset(self.profile, 0, size * sizeof(float64_t))
+            for i in range(n):
+                if column.form == CODED:
+                    code = codes[i]
+                self.profile[code * width + y[entries[i] >> 1]] += (
+                    weight[entries[i] >> 1]
+                )
+        for c in range(width):
+            rest = self.counts[c] if c < self.n_classes else self.unlabelled
+            for i in range(column.n_levels):
+                rest -= self.profile[i * width + c]
+            zero[c] = rest
+
     # -- missing values -----------------------------------------------------------
 
     cdef intp_t _walk_with_missing(self, intp_t feature) noexcept nogil:
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t K = self.n_classes
         cdef intp_t n_tests, c
         cdef float64_t n_missing = 0.0
@@ -141,7 +260,7 @@ cdef class ColumnSplitter(Splitter):
 
     cdef intp_t _walk_seen(self, intp_t feature) noexcept nogil:
         # The tests of the rows that have a value.
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t start = self.node.start
         if column.order == NULL:
             if self.has_pool:
@@ -161,7 +280,7 @@ cdef class ColumnSplitter(Splitter):
 
     cdef void _count_missing(self, intp_t feature) noexcept nogil:
         # Counts of the rows with and without a value; fills the profile if CODED.
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t K = self.n_classes
         cdef intp_t start = self.node.start
         cdef intp_t n = self.node.end - start
@@ -210,12 +329,12 @@ cdef class ColumnSplitter(Splitter):
             self.position[i] |= missing_left_bit()
 
     cdef intp_t _missing_code(self, intp_t feature) noexcept nogil:
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         return column.n_levels - 1 if column.has_missing else <intp_t> MAX_LEVELS
 
     cdef bint _asks_presence(self, intp_t feature, intp_t cut) noexcept nogil:
         # Whether all rows with a value go left, and the others right.
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         if not column.has_missing or cut & missing_left_bit():
             return False
         if column.order == NULL:
@@ -226,7 +345,7 @@ cdef class ColumnSplitter(Splitter):
 
     cdef void _fill_categories(self, intp_t feature) noexcept nogil:
         # Class weights of each category; the last column has no label.
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t K = self.n_classes
         cdef intp_t size = column.n_levels * (K + 1)
         cdef intp_t start = self.node.start
@@ -323,7 +442,7 @@ cdef class ColumnSplitter(Splitter):
     cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil:
         # One test: a cut drawn between the extreme values that labelled rows have,
         # and a side drawn for the rows without a value.
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t K = self.n_classes
         cdef float64_t n_missing = 0.0
         cdef float64_t n_seen = 0.0
@@ -370,11 +489,11 @@ cdef class ColumnSplitter(Splitter):
     cdef void _labelled_range(
         self, intp_t feature, float32_t* low, float32_t* high
     ) noexcept nogil:
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t first = self.node.start
         cdef intp_t last = first + self.columns.n_present(
             feature, first, self.node.end
-        ) - 1 if self.columns.columns[feature].order != NULL else self.node.end - 1
+        ) - 1 if column.order != NULL else self.node.end - 1
         cdef intp_t missing = self._missing_code(feature)
         cdef intp_t K = self.n_classes
         cdef intp_t i
@@ -398,7 +517,7 @@ cdef class ColumnSplitter(Splitter):
 
     cdef intp_t _cut_at(self, intp_t feature, float64_t threshold) noexcept nogil:
         # The cut of the rows with value <= threshold.
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t low = 0
         cdef intp_t high, middle
         if column.order == NULL:
@@ -421,7 +540,7 @@ cdef class ColumnSplitter(Splitter):
 
     cdef void count_children(self, intp_t feature, intp_t cut) noexcept nogil:
         cdef intp_t K = self.n_classes
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef const float64_t* weight = self.columns.weight
         cdef intp_t start = self.node.start
         cdef intp_t end = self.node.end
@@ -488,7 +607,7 @@ cdef class ColumnSplitter(Splitter):
             self.child_pool[1] = self.node.pool - self.child_pool[0]
 
     cdef void _count_categories(self, intp_t feature, intp_t cut) noexcept nogil:
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t i, z, code
         self._fill_categories(feature)
         self.divide_categories(feature, cut, column.n_levels)
@@ -504,7 +623,7 @@ cdef class ColumnSplitter(Splitter):
 
     cdef float64_t threshold(self, intp_t feature, intp_t cut) noexcept nogil:
         # Midpoint of the labelled values on either side of the cut.
-        cdef Column* column = &self.columns.columns[feature]
+        cdef Column* column = self._column(feature)
         cdef intp_t K = self.n_classes
         cdef intp_t boundary = cut & (missing_left_bit() - 1)
         cdef intp_t below = self.node.start + boundary - 1

@@ -1,172 +1,22 @@
 """Rank codes and presorted rows: what a batch node is scanned from."""
 
-import numpy as np
 from scipy.sparse import issparse
 
 cimport cython
 from libc.math cimport isnan
-from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
+
+from skconftree.tree._encoding cimport (
+    MAX_LEVELS, encode, make_nan_canonical, presort,
+)
+from skconftree.tree._sparse_table cimport SparseTable
+from skconftree.utils._typedefs cimport uint64_t
 
 
 cdef enum:
-    HASH_SLOTS = 1024       # a power of two, at least twice MAX_LEVELS
-    RADIX_BITS = 11
-    RADIX = 2048            # 2 ** RADIX_BITS
-    SMALL_RADIX = 1500      # rows from which wide digits pay
-    SHORT = 24              # rows up to which insertion does
     MAX_BLOCK = 16          # columns transposed at a time: a cache line of X,
     BLOCK_BYTES = 33554432  # and no more than this in all
-
-
-cdef inline uint32_t _ordered_bits(float32_t value) noexcept nogil:
-    # Unsigned integers in the order of the floats; -0.0 equals 0.0, and NaN is last
-    # once canonical.
-    cdef float32_t canonical = value + <float32_t> 0.0
-    cdef uint32_t bits
-    memcpy(&bits, &canonical, 4)
-    if bits >> 31:
-        return ~bits
-    return bits | <uint32_t> 0x80000000
-
-
-cdef inline float32_t _value_of_bits(uint32_t ordered) noexcept nogil:
-    cdef uint32_t bits
-    cdef float32_t value
-    if ordered >> 31:
-        bits = ordered & <uint32_t> 0x7FFFFFFF
-    else:
-        bits = ~ordered
-    memcpy(&value, &bits, 4)
-    return value
-
-
-cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil:
-    # Give all NaN the same bits, without a sign; whether there is any.
-    cdef intp_t i
-    cdef int32_t found = 0
-    cdef uint32_t bits = 0x7FFFFFFF
-    for i in range(n):
-        found |= values[i] != values[i]
-    if found:
-        for i in range(n):
-            if values[i] != values[i]:
-                memcpy(values + i, &bits, 4)
-    return found
-
-
-cdef int _compare_bits(const void* a, const void* b) noexcept nogil:
-    cdef uint32_t left = (<const uint32_t*> a)[0]
-    cdef uint32_t right = (<const uint32_t*> b)[0]
-    return (left > right) - (left < right)
-
-
-@cython.overflowcheck(False)     # the hash wraps
-cdef intp_t _encode(
-    const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
-) noexcept nogil:
-    # Rank codes of a column; the number of levels, or 0 if there are too many.
-    cdef uint32_t keys[HASH_SLOTS]
-    cdef int32_t found[HASH_SLOTS]          # order of appearance, -1 = free
-    cdef uint32_t distinct[MAX_LEVELS]
-    cdef uint32_t ranked[MAX_LEVELS]
-    cdef uint8_t rank[MAX_LEVELS]
-    cdef intp_t n_levels = 0
-    cdef intp_t i, j, low, high, middle
-    cdef uint32_t key, h
-
-    memset(found, 0xFF, sizeof(found))
-    for i in range(n):
-        key = _ordered_bits(column[i])
-        h = (key * <uint32_t> 2654435761u) >> 22
-        while found[h] >= 0 and keys[h] != key:
-            h = (h + 1) & (HASH_SLOTS - 1)
-        if found[h] < 0:
-            if n_levels == MAX_LEVELS:
-                return 0
-            keys[h] = key
-            found[h] = <int32_t> n_levels
-            distinct[n_levels] = key
-            n_levels += 1
-        codes[i] = <uint8_t> found[h]
-
-    memcpy(ranked, distinct, n_levels * sizeof(uint32_t))
-    qsort(ranked, n_levels, sizeof(uint32_t), _compare_bits)
-    for j in range(n_levels):
-        levels[j] = _value_of_bits(ranked[j])
-        low = 0
-        high = n_levels
-        while high - low > 1:
-            middle = (low + high) // 2
-            if ranked[middle] <= distinct[j]:
-                low = middle
-            else:
-                high = middle
-        rank[j] = <uint8_t> low
-    for i in range(n):
-        codes[i] = rank[codes[i]]
-    return n_levels
-
-
-cdef void presort(
-    const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
-    uint32_t* order,
-) noexcept nogil:
-    # Sort (value, row) by value, stable: a radix sort by digits that suit the size,
-    # or by insertion if it is small.
-    cdef intp_t histogram[3 * RADIX]
-    cdef intp_t bits_of_digit = RADIX_BITS if n > SMALL_RADIX else 8
-    cdef intp_t radix = RADIX if n > SMALL_RADIX else 256
-    cdef intp_t n_passes = 3 if n > SMALL_RADIX else 4
-    cdef uint64_t mask = radix - 1
-    cdef intp_t i, j, pass_, shift, total, count, digit
-    cdef uint64_t key
-    cdef uint64_t* swap
-    cdef uint32_t bits, previous
-    cdef intp_t* bucket
-
-    for i in range(n):
-        keys[i] = (<uint64_t> _ordered_bits(column[i]) << 32) | <uint64_t> i
-    if n <= SHORT:
-        for i in range(1, n):
-            key = keys[i]
-            j = i
-            while j > 0 and keys[j - 1] > key:
-                keys[j] = keys[j - 1]
-                j -= 1
-            keys[j] = key
-        n_passes = 0
-    else:
-        memset(histogram, 0, n_passes * radix * sizeof(intp_t))
-        for i in range(n):
-            key = keys[i] >> 32
-            for pass_ in range(n_passes):
-                histogram[pass_ * radix + <intp_t> (key & mask)] += 1
-                key >>= bits_of_digit
-    for pass_ in range(n_passes):
-        bucket = histogram + pass_ * radix
-        shift = 32 + pass_ * bits_of_digit
-        digit = <intp_t> ((keys[0] >> shift) & mask)
-        if bucket[digit] == n:
-            continue
-        total = 0
-        for i in range(radix):
-            count = bucket[i]
-            bucket[i] = total
-            total += count
-        for i in range(n):
-            key = keys[i]
-            digit = <intp_t> ((key >> shift) & mask)
-            other[bucket[digit]] = key
-            bucket[digit] += 1
-        swap = keys
-        keys = other
-        other = swap
-    previous = 0
-    for i in range(n):
-        bits = <uint32_t> (keys[i] >> 32)
-        order[i] = (<uint32_t> keys[i] << 1) | <uint32_t> (bits != previous)
-        previous = bits
 
 
 ctypedef fused element_t:
@@ -262,8 +112,8 @@ cdef class Columns:
 
     Parameters
     ----------
-    X : ndarray, C-contiguous, or csc_array, of shape (n_rows, n_features), float32
-        A sparse one has no NaN and each place once; it is not kept.
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+        A sparse one is CSR or CSC, has no NaN, and each place once and in order.
     y : ndarray of shape (n_rows,), uint16
         Class of each row; the number of classes marks a row without label.
     weight : ndarray of shape (n_rows,), float64, or None
@@ -281,8 +131,10 @@ cdef class Columns:
                 free(self.columns[f].wide)
                 free(self.columns[f].levels)
                 free(self.columns[f].order)
-                free(self.columns[f].own_values)
         free(self.columns)
+        free(self.unfolded_codes)
+        free(self.unfolded_order)
+        free(self.unfolded_values)
         free(self.rows)
         free(self.node_y)
         free(self.node_weight)
@@ -310,11 +162,6 @@ cdef class Columns:
         if weight is not None:
             self.weight = &weight[0]
         cdef const float32_t[:, ::1] dense = None
-        cdef const int64_t[::1] starts
-        cdef const int32_t[::1] places
-        cdef const float32_t[::1] stored
-        cdef const int32_t* rows = NULL
-        cdef const float32_t* x = NULL
         cdef const int32_t* categories = NULL
         cdef bint done
         if n_categories is not None:
@@ -326,24 +173,18 @@ cdef class Columns:
                 raise MemoryError()
         if issparse(X):
             self.stride = 1
-            if (np.diff(X.indptr) > self.n_rows).any():
-                raise ValueError("X stores a place of the table more than once.")
-            starts = X.indptr.astype(np.int64, copy=False)
-            places = X.indices.astype(np.int32, copy=False)
-            stored = X.data
-            if stored.shape[0] > 0:
-                rows = &places[0]
-                x = &stored[0]
+            self.sparse = SparseColumns(SparseTable(X))
             with nogil:
-                done = self._allocate() and self._arrange_sparse(&starts[0], rows, x)
+                done = self._allocate() and self._arrange_sparse()
         else:
             self.stride = self.n_features
             dense = X
-            x = &dense[0, 0]
             with nogil:
-                done = self._allocate() and self._arrange(x, categories)
+                done = self._allocate() and self._arrange(&dense[0, 0], categories)
         self._owners = (dense, y, weight)
-        if not done or (self.n_coded > 0 and not self._start_node_order()):
+        if not done or (
+            (self.n_coded > 0 or self.folded != NULL) and not self._start_node_order()
+        ):
             raise MemoryError()
 
     cdef bint _allocate(self) noexcept nogil:
@@ -396,24 +237,73 @@ cdef class Columns:
         free(keys)
         return done
 
-    cdef bint _arrange_sparse(
-        self, const int64_t* starts, const int32_t* rows, const float32_t* x
-    ) noexcept nogil:
-        # The stored values of column f are those from starts[f] to starts[f + 1].
+    cdef bint _arrange_sparse(self) noexcept nogil:
         cdef intp_t n = self.n_rows
-        cdef float32_t* values = <float32_t*> malloc(n * sizeof(float32_t))
-        cdef void* keys = malloc(2 * n * sizeof(uint64_t))
-        cdef bint done = values != NULL and keys != NULL
-        cdef intp_t f, start, size
+        cdef intp_t f
+        self.unfolded_feature = -1
+        self.unfolded_codes = <uint8_t*> malloc(n * sizeof(uint8_t))
+        self.unfolded_order = <uint32_t*> malloc(n * sizeof(uint32_t))
+        self.unfolded_values = <float32_t*> malloc(n * sizeof(float32_t))
+        if (
+            self.unfolded_codes == NULL or self.unfolded_order == NULL
+            or self.unfolded_values == NULL or not self.sparse.begin_reading()
+        ):
+            return False
+        self.folded = self.sparse.columns
         for f in range(self.n_features):
-            start = starts[f]
-            size = starts[f + 1] - start
-            done = done and self._add_sparse(
-                f, x + start, rows + start, size, values, keys
+            if not self.sparse.read(f):
+                return False
+            if self.folded[f].form == FULL and not self._add_full(f):
+                return False
+        self.sparse.end_reading()
+        return True
+
+    cdef bint _add_full(self, intp_t feature) noexcept nogil:
+        # The column just read from a sparse table, as one byte a row.
+        cdef intp_t n = self.n_rows
+        cdef SparseColumn* folded = &self.folded[feature]
+        cdef const uint32_t* entries = self.sparse.entries + self.sparse.n_entries
+        cdef Column* column = &self.columns[feature]
+        cdef intp_t i
+        column.n_levels = folded.n_levels
+        column.codes = <uint8_t*> malloc(n * sizeof(uint8_t))
+        column.levels = <float32_t*> malloc(column.n_levels * sizeof(float32_t))
+        if column.codes == NULL or column.levels == NULL:
+            return False
+        self.n_coded += 1
+        memcpy(
+            column.levels, self.sparse.read_levels, column.n_levels * sizeof(float32_t)
+        )
+        memset(column.codes, folded.zero, n)
+        for i in range(self.sparse.n_read):
+            column.codes[entries[i] >> 1] = self.sparse.read_codes[i]
+        return True
+
+    cdef void unfold(
+        self, intp_t feature, intp_t start, intp_t end, bint with_values
+    ) noexcept nogil:
+        # Make the node's part of a folded column, as if it had not been folded.
+        cdef SparseColumn* folded = &self.folded[feature]
+        cdef Column* column = &self.unfolded
+        cdef intp_t n = end - start
+        self.unfolded_feature = feature
+        column.n_levels = folded.n_levels
+        column.levels = self.sparse.levels + folded.levels
+        if folded.n_levels > 0:
+            column.codes = self.unfolded_codes
+            column.order = NULL
+            self.sparse.unfold_codes(
+                feature, self.rows + start, n, column.codes + start
             )
-        free(values)
-        free(keys)
-        return done
+            return
+        column.codes = NULL
+        column.order = self.unfolded_order
+        column.values = self.unfolded_values
+        self.sparse.unfold_order(feature, self.rows + start, n, column.order + start)
+        if with_values:
+            self.sparse.unfold_values(
+                feature, self.rows + start, n, self.unfolded_values
+            )
 
     cdef bint _start_node_order(self) noexcept nogil:
         cdef intp_t n = self.n_rows
@@ -442,7 +332,7 @@ cdef class Columns:
         column.levels = <float32_t*> malloc(MAX_LEVELS * sizeof(float32_t))
         if column.codes == NULL or column.levels == NULL:
             return False
-        column.n_levels = _encode(values, n, column.codes, column.levels)
+        column.n_levels = encode(values, n, column.codes, column.levels)
         if column.n_levels > 0:
             self.n_coded += 1
             return True
@@ -454,50 +344,6 @@ cdef class Columns:
         if column.order == NULL:
             return False
         presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order)
-        return True
-
-    cdef bint _add_sparse(
-        self, intp_t feature, const float32_t* x, const int32_t* rows, intp_t n_stored,
-        float32_t* values, void* keys,
-    ) noexcept nogil:
-        # As _add, of a column that is 0 where nothing is stored. Zero is encoded once;
-        # the scratch that sorting needs holds the codes of what is stored.
-        cdef intp_t n = self.n_rows
-        cdef Column* column = &self.columns[feature]
-        cdef uint8_t* codes = <uint8_t*> keys
-        cdef intp_t i
-        if n_stored > 0:
-            memcpy(values, x, n_stored * sizeof(float32_t))
-        if n_stored < n:
-            values[n_stored] = 0.0
-        column.levels = <float32_t*> malloc(MAX_LEVELS * sizeof(float32_t))
-        if column.levels == NULL:
-            return False
-        column.n_levels = _encode(
-            values, min(n_stored + 1, n), codes, column.levels
-        )
-        if column.n_levels > 0:
-            self.n_coded += 1
-            column.codes = <uint8_t*> malloc(n * sizeof(uint8_t))
-            if column.codes == NULL:
-                return False
-            if n_stored < n:
-                memset(column.codes, codes[n_stored], n)
-            for i in range(n_stored):
-                column.codes[rows[i]] = codes[i]
-            return True
-        free(column.levels)
-        column.levels = NULL
-        column.order = <uint32_t*> malloc(n * sizeof(uint32_t))
-        column.own_values = <float32_t*> calloc(n, sizeof(float32_t))
-        if column.order == NULL or column.own_values == NULL:
-            return False
-        column.values = column.own_values
-        for i in range(n_stored):
-            column.own_values[rows[i]] = x[i]
-        presort(
-            column.values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order
-        )
         return True
 
     cdef bint _add_nominal(
@@ -531,11 +377,12 @@ cdef class Columns:
         self, intp_t feature, intp_t start, intp_t end
     ) noexcept nogil:
         # Rows of a node that have a value of a sorted feature: the first entries.
-        cdef const uint32_t* order = self.columns[feature].order
+        cdef Column* column = self.column(feature)
+        cdef const uint32_t* order = column.order
         cdef intp_t low = start
         cdef intp_t high = end
         cdef intp_t middle
-        if not self.columns[feature].has_missing:
+        if not column.has_missing:
             return end - start
         while low < high:
             middle = (low + high) // 2
@@ -554,6 +401,11 @@ cdef class Columns:
         cdef intp_t missing = MAX_LEVELS
         cdef intp_t i
         cut &= missing_left_bit() - 1
+        if self.is_folded(feature):
+            self.sparse.mark(
+                feature, cut, self.rows + start, end - start, self.goes_left
+            )
+            return
         if column.order != NULL:
             present = self.n_present(feature, start, end)
             for i in range(start, start + cut):
@@ -603,7 +455,10 @@ cdef class Columns:
         for j in range(n_features):
             f = features[j]
             column = &self.columns[f]
-            if column.order == NULL:
+            if self.is_folded(f):
+                by_rows = True
+                self.sparse.partition(f, self.goes_left, self.scratch)
+            elif column.order == NULL:
                 by_rows = True
             elif f != feature or column.has_missing:
                 _partition_order(
@@ -615,6 +470,8 @@ cdef class Columns:
             self.sides[i] = self.goes_left[self.rows[start + i]]
         for j in range(n_features):
             column = &self.columns[features[j]]
+            if self.is_folded(features[j]):
+                continue
             if column.codes != NULL:
                 _partition(
                     column.codes + start, n, self.sides, <uint8_t*> self.scratch

@@ -1,7 +1,6 @@
 """From validated arrays and parameters to a grown tree."""
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ._builder import Builder
 from ._column_splitter import ColumnSplitter
@@ -90,8 +89,6 @@ def grow(
             weights = np.concatenate([sample_weight, np.ones(X_pool.shape[0])])
     by_volume = pool_weight == "volume"
     box = column_limits(rows) if by_volume else None
-    if issparse(rows):
-        rows = rows.tocsc()
 
     columns = Columns(rows, labels.astype(np.uint16), weights, n_categories, multiway)
     score = CRITERIA[criterion](n_classes)

@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from skconftree.tree._columns cimport presort
+from skconftree.tree._encoding cimport presort
 from skconftree.tree._scan cimport midpoint
 
 

@@ -2,12 +2,15 @@
 #
 # ROWS keeps them, HISTOGRAM counts them per class and bin, GAUSSIAN keeps moments
 # per class, NOTHING keeps no more than the counts in the tree. A leaf of rows may
-# turn into a histogram, any leaf into NOTHING.
+# turn into a histogram, any leaf into NOTHING. With a window (Policy.window) a
+# histogram still has its latest rows, and its children are leaves of these rows: what
+# such trees hold is always rows, or counts of rows.
 #
 # Two sets of statistics. `held` is everything the leaf knows, what it took over
 # from its parent included: predictions rest on it, and the splits of bounds that
 # count every row. `fresh` counts only rows that came after the leaf was created:
-# the evidence of all other bounds (Policy.separate), and a model of its own. Where
+# the evidence of all other bounds (Policy.separate; with rows handed over, tests and
+# posterior odds count what is held), and a model of its own. Where
 # both are the same, or nobody asks, pointers to the fresh ones are NULL. A leaf whose
 # own rows outweigh by far what it took over forgets the latter.
 #
@@ -33,6 +36,7 @@ cdef struct Policy:
     intp_t n_classes
     Memory first            # memory of a new leaf without a past
     intp_t row_limit        # rows after which ROWS turns into HISTOGRAM; -1 = never
+    intp_t window           # latest rows HISTOGRAM keeps for children, at least; 0 = none
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
     bint fixed_cuts         # a leaf's candidate cuts are set once
@@ -56,7 +60,7 @@ cdef struct Leaf:
     float64_t* held             # [n_classes]
     float64_t* recent           # [n_classes] counts that fade with every row
 
-    intp_t n_rows               # ROWS
+    intp_t n_rows               # ROWS, and HISTOGRAM with a window
     intp_t n_inherited          # of them, the first ones
     intp_t room
     float32_t* x                # [room, n_features]

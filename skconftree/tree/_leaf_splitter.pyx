@@ -6,7 +6,8 @@ from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport Bound
 from skconftree.tree._column_splitter cimport LEFT, NONE, UNLABELLED
-from skconftree.tree._columns cimport missing_left_bit, presort
+from skconftree.tree._columns cimport missing_left_bit
+from skconftree.tree._encoding cimport presort
 from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._histogram cimport bin_of, n_value_bins
 from skconftree.tree._leaf cimport GAUSSIAN, HISTOGRAM, ROWS
@@ -107,7 +108,9 @@ cdef class LeafSplitter(Splitter):
         record.n_features = self.n_features
         self.integral = self.whole and (
             leaf.memory == ROWS
-            or leaf.memory == HISTOGRAM and (separate or leaf.n_held == leaf.n_fresh)
+            or leaf.memory == HISTOGRAM and (
+                separate or self.policy.window > 0 or leaf.n_held == leaf.n_fresh
+            )
         )
         self.filters = True
         self.time = time
@@ -342,7 +345,7 @@ cdef class LeafSplitter(Splitter):
         if self.policy.fixed_cuts:
             n_tests = self._walk_every_cut()
             # every cut has its share of the evidence, whatever it parts
-            self.n_tests[feature] = n_tests
+            self.n_tests[self.slot] = n_tests
             return n_tests
         if self.has_pool:
             return self.walk_profile_with_pool(self.table, self.n_bins, self.edges)
@@ -358,7 +361,7 @@ cdef class LeafSplitter(Splitter):
             return 0
         self.additive = False
         found = self._walk_values(feature)
-        n_tests = self.n_tests[feature]
+        n_tests = self.n_tests[self.slot]
         for c in range(K):
             self.left[c] = self.counts[c] - self.missing_counts[c]
         self.n_left[0] = self.n - self.n_missing
@@ -368,7 +371,7 @@ cdef class LeafSplitter(Splitter):
         self.missing = LEFT
         found += 1 + self._walk_values(feature)
         if self.policy.fixed_cuts:
-            self.n_tests[feature] = 2.0 * n_tests + 1.0
+            self.n_tests[self.slot] = 2.0 * n_tests + 1.0
         return found
 
     cdef inline intp_t _everything(self) noexcept nogil:

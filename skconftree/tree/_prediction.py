@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._explain import explain_rows
 from ._reading import read_rows
-from ._sparse import blocks, in_blocks
+from ._sparse import blocks, find_leaves, in_blocks
 
 
 class LeafPrediction:
@@ -32,7 +32,7 @@ class LeafPrediction:
         ndarray of shape (n_samples,), intp
         """
         rows, finite = self._rows(X)
-        return in_blocks(lambda block: self.tree_.apply(block, finite), rows)
+        return find_leaves(self.tree_, rows, finite)
 
     def decision_path(self, X):
         """Nodes that each row passes.
@@ -65,8 +65,7 @@ class LeafPrediction:
             grower = self._grower
             return in_blocks(lambda block: grower.predict_proba(block, finite), rows)
         value = self.tree_.value
-        leaves = in_blocks(lambda block: self.tree_.apply(block, finite), rows)
-        return value.take(leaves, axis=0)
+        return value.take(find_leaves(self.tree_, rows, finite), axis=0)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.
@@ -101,8 +100,8 @@ class LeafPrediction:
                 lambda block: grower.predict_proba(block, finite).argmax(axis=1), rows
             )
             return self.classes_.take(best)
-        leaves = in_blocks(lambda block: self.tree_.apply(block, finite), rows)
-        return self.classes_.take(self.tree_.value.argmax(axis=1).take(leaves))
+        best = self.tree_.value.argmax(axis=1)
+        return self.classes_.take(best.take(find_leaves(self.tree_, rows, finite)))
 
     def predict_proba_interval(self, X, *, confidence_level=0.95):
         """Credible limits of each class probability in the leaf reached.

@@ -55,6 +55,13 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const float64_t* weight,
     ) noexcept nogil
+    cdef intp_t walk_run_with_gap(
+        self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
+        const float64_t* gap, const label_t* y, const float64_t* weight,
+    ) noexcept nogil
+    cdef void _emit_in_block(
+        self, float64_t n_left, intp_t p, bint by_rows, intp_t* block_end
+    ) noexcept nogil
     cdef intp_t walk_run_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const float64_t* weight, const float32_t* x, intp_t stride,

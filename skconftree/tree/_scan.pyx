@@ -174,6 +174,61 @@ cdef class Scan:
             n_left += weight[row]
         return self._finish()
 
+    cdef intp_t walk_run_with_gap(
+        self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
+        const float64_t* gap, const label_t* y, const float64_t* weight,
+    ) noexcept nogil:
+        # As walk_run, without sums of phi. Behind the first n_below of the n entries
+        # lie n_gap rows of one value that have none; `gap` are their counts. Blocks
+        # end where those of a walk over every row do, as sums depend on that.
+        cdef intp_t K = self.n_classes
+        cdef float64_t* running = self.running
+        cdef bint by_rows = weight == NULL and K == 2
+        cdef float64_t n_left = 0.0
+        cdef float64_t w
+        cdef intp_t p = 0
+        cdef intp_t block_end = BLOCK
+        cdef intp_t q, c, row
+        cdef bint new
+        memset(running, 0, K * sizeof(float64_t))
+        for q in range(n + 1):
+            new = q < n and (entries[q] & 1)
+            if q == n_below and n_gap > 0:
+                if p > 0:
+                    self._emit_in_block(n_left, p, by_rows, &block_end)
+                for c in range(K):
+                    running[c] += gap[c]
+                    n_left += gap[c]
+                p += n_gap
+                new = True
+            if q == n:
+                break
+            if new and p > 0:
+                self._emit_in_block(n_left, p, by_rows, &block_end)
+            row = entries[q] >> 1
+            w = 1.0 if weight == NULL else weight[row]
+            running[y[row]] += w
+            n_left += w
+            p += 1
+        return self._finish()
+
+    cdef inline void _emit_in_block(
+        self, float64_t n_left, intp_t p, bint by_rows, intp_t* block_end
+    ) noexcept nogil:
+        # Emit a test with the running counts, after a block that ends before row p.
+        cdef intp_t size = self.size
+        if by_rows and p > block_end[0]:
+            block_end[0] = (p + BLOCK - 1) // BLOCK * BLOCK
+            if size > 0:
+                self.n_emitted += size
+                self.size = 0
+                self.take(size)
+        memcpy(
+            self.left + self.size * self.n_classes, self.running,
+            self.n_classes * sizeof(float64_t),
+        )
+        self._emit(n_left, p)
+
     cdef intp_t walk_run_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const float64_t* weight, const float32_t* x, intp_t stride,

@@ -52,7 +52,11 @@ cdef class Splitter(NominalScan):
     cdef float64_t min_impurity_decrease
     cdef float64_t total_weight     # of the root, reweighted by class
 
-    # Per feature, of the current node.
+    # Per feature, of the current node; if features are compared as they come, of the
+    # last one only.
+    cdef bint at_once               # they are compared as they come
+    cdef intp_t step                # feature * step is its place in these arrays
+    cdef intp_t slot                # place of the feature being walked
     cdef float64_t* best_score      # infinity if the feature has no test
     cdef float64_t* best_n_left     # weight of the left child of the best binary test
     cdef intp_t* best_cut
@@ -62,6 +66,16 @@ cdef class Splitter(NominalScan):
     cdef float64_t reach            # how far above it evidence still counts
     cdef int32_t* visited           # features walked, ascending once all are
     cdef intp_t n_visited
+    cdef int32_t* sample            # [n_features] the same if it is a random sample
+
+    # The features compared so far.
+    cdef float64_t best             # smallest score
+    cdef float64_t rival            # of another feature
+    cdef intp_t best_feature        # -1 = none
+    cdef intp_t rival_feature
+    cdef intp_t chosen_cut
+    cdef float64_t total_evidence   # log of the sum over features
+    cdef intp_t n_tested            # features with tests
 
     # The walk of one feature.
     cdef Reducer reducer
@@ -84,8 +98,11 @@ cdef class Splitter(NominalScan):
     cdef void _scale_children(self, intp_t i) noexcept nogil
     cdef void _keep_best(self, intp_t size) noexcept nogil
     cdef void _add_evidence(self, intp_t size) noexcept nogil
+    cdef void _forget_choice(self) noexcept nogil
+    cdef void _weigh(self, intp_t feature) noexcept nogil
     cdef void _choose(self, Split* split) noexcept nogil
     cdef void _take_ratios(self) noexcept nogil
+    cdef void _add_feature_evidence(self) noexcept nogil
     cdef void _sum_evidence(self) noexcept nogil
     cdef void _challenge(self, Split* split) noexcept nogil
     cdef void _challenge_with(self, intp_t size) noexcept nogil

@@ -59,19 +59,23 @@ cdef class Splitter(NominalScan):
         self.min_impurity_decrease = options["min_impurity_decrease"]
         self.total_weight = options["total_weight"]
 
+        # what is compared between features only in the end needs room for all
+        cdef bint sampling = self.max_features < d
+        self.at_once = not (sampling or self.kind == INTERVAL or criterion.by_ratio)
+        cdef intp_t room = 1 if self.at_once else d
+        self.step = 0 if self.at_once else 1
         self.out = <float64_t*> malloc(BLOCK * sizeof(float64_t))
-        self.best_score = <float64_t*> malloc(d * sizeof(float64_t))
-        self.best_n_left = <float64_t*> malloc(d * sizeof(float64_t))
-        self.best_cut = <intp_t*> malloc(d * sizeof(intp_t))
-        self.n_tests = <float64_t*> malloc(d * sizeof(float64_t))
-        self.log_evidence = <float64_t*> malloc(d * sizeof(float64_t))
-        self.visited = <int32_t*> malloc(d * sizeof(int32_t))
+        self.best_cut = <intp_t*> malloc(room * sizeof(intp_t))
+        self.best_score = <float64_t*> malloc(4 * room * sizeof(float64_t))
+        self.sample = <int32_t*> malloc((d if sampling else 1) * sizeof(int32_t))
         if (
-            self.out == NULL or self.best_score == NULL or self.best_n_left == NULL
-            or self.best_cut == NULL or self.n_tests == NULL
-            or self.log_evidence == NULL or self.visited == NULL
+            self.out == NULL or self.best_cut == NULL or self.best_score == NULL
+            or self.sample == NULL
         ):
             raise MemoryError()
+        self.n_tests = self.best_score + room
+        self.log_evidence = self.n_tests + room
+        self.best_n_left = self.log_evidence + room
 
         if self.interval is not None or self.evidence is not None:
             self.bound_score = bound.score
@@ -92,11 +96,8 @@ cdef class Splitter(NominalScan):
     def __dealloc__(self):
         free(self.out)
         free(self.best_score)
-        free(self.best_n_left)
         free(self.best_cut)
-        free(self.n_tests)
-        free(self.log_evidence)
-        free(self.visited)
+        free(self.sample)
 
     cdef void find(
         self, NodeRecord* node, const float64_t* counts, Split* split
@@ -104,8 +105,7 @@ cdef class Splitter(NominalScan):
         # The split of the node, or feature = -1. Drops features found to be
         # constant from node.features.
         cdef intp_t K = self.n_classes
-        cdef float64_t n_tests = 0.0
-        cdef intp_t j, z
+        cdef intp_t z
         self.begin(node, counts)
         self.criterion.begin(&self.seen)
         if self.bound_score is not None:
@@ -113,12 +113,9 @@ cdef class Splitter(NominalScan):
         self.tie = TIE * (self.n if self.kind == EVIDENCE else self.seen.n)
         split.feature = -1
         self._visit_features()
-        for j in range(self.n_visited):
-            n_tests += self.n_tests[self.visited[j]]
-        if n_tests == 0.0:
+        if self.facts.n_tests == 0.0:
             return
-        self.facts.n_tests = n_tests
-        split.evidence.n_tests = n_tests
+        split.evidence.n_tests = self.facts.n_tests
         split.evidence.rival_score = INFINITY
         split.evidence.rival_feature = -1
         split.evidence.child_limit = NAN
@@ -180,6 +177,10 @@ cdef class Splitter(NominalScan):
         cdef intp_t j, k
         cdef int32_t feature
         self.n_visited = 0
+        self.visited = self.sample if sampling else features
+        self._forget_choice()
+        self.total_evidence = -INFINITY
+        self.n_tested = 0
         self.by_bound = self.kind == INTERVAL or self.kind == EVIDENCE
         self.reducer = SUM_EVIDENCE if self.kind == EVIDENCE else KEEP_BEST
         self.peak = INFINITY
@@ -200,22 +201,30 @@ cdef class Splitter(NominalScan):
             if self._examine(feature) == 0:
                 continue
             n_varying += 1
-            n_tests += self.n_tests[feature]
-            self.visited[self.n_visited] = feature
-            self.n_visited += 1
+            n_tests += self.n_tests[self.slot]
             features[kept] = feature
             kept += 1
+            self.visited[self.n_visited] = feature
+            self.n_visited += 1
+            if self.at_once:
+                self._add_feature_evidence()
+                self._weigh(feature)
         node.n_features = kept
         if sampling:
             _sort_ascending(self.visited, self.n_visited)
+            n_tests = 0.0
+            for j in range(self.n_visited):
+                n_tests += self.n_tests[self.visited[j]]
+        self.facts.n_tests = n_tests
 
     cdef intp_t _examine(self, int32_t feature) noexcept nogil:
         # Walk one feature afresh; returns 0 if it is constant in the node.
         cdef intp_t walked
-        self.best_score[feature] = INFINITY
-        self.best_cut[feature] = -1
-        self.n_tests[feature] = 0.0
-        self.log_evidence[feature] = -INFINITY
+        self.slot = feature * self.step
+        self.best_score[self.slot] = INFINITY
+        self.best_cut[self.slot] = -1
+        self.n_tests[self.slot] = 0.0
+        self.log_evidence[self.slot] = -INFINITY
         self.phi = self.bound_phi if self.by_bound else self.criterion_phi
         self.additive = (
             self.phi != NULL and self.n < self.phi_size and self.reducer != CHALLENGE
@@ -223,8 +232,8 @@ cdef class Splitter(NominalScan):
         self.nominal = self.n_categories != NULL and self.n_categories[feature] > 0
         self.n_implied = 0.0
         walked = self.walk(feature)
-        if self.n_implied > 0.0 and self.n_tests[feature] > 0.0:
-            self.n_tests[feature] = self.n_implied
+        if self.n_implied > 0.0 and self.n_tests[self.slot] > 0.0:
+            self.n_tests[self.slot] = self.n_implied
         return walked
 
     # -- blocks of tests ----------------------------------------------------------
@@ -247,33 +256,33 @@ cdef class Splitter(NominalScan):
             self._challenge_with(size)
             return
         self._keep_best(size)
-        self.n_tests[self.feature] += size
+        self.n_tests[self.slot] += size
         if self.reducer == SUM_EVIDENCE:
             self._add_evidence(size)
 
     cdef void reduce_multiway(self) noexcept nogil:
         cdef intp_t K = self.n_classes
-        cdef intp_t feature = self.feature
+        cdef intp_t slot = self.slot
         cdef intp_t z
         if self.reducer == CHALLENGE:
             self._offer_multiway()
             return
-        self.n_tests[feature] = 1.0
-        self.best_cut[feature] = 0
+        self.n_tests[slot] = 1.0
+        self.best_cut[slot] = 0
         if self.by_bound:
             # no floor is known for its costs
-            self.best_score[feature] = -INFINITY
+            self.best_score[slot] = -INFINITY
             if self.kind == EVIDENCE:
                 self._scale_outcomes()
-                self.best_score[feature] = self.bound_score.outcomes(
+                self.best_score[slot] = self.bound_score.outcomes(
                     self.scaled, self.n_outcomes
                 )
-                self.log_evidence[feature] = -self.best_score[feature]
-                self.peak = fmin(self.peak, self.best_score[feature])
+                self.log_evidence[slot] = -self.best_score[slot]
+                self.peak = fmin(self.peak, self.best_score[slot])
         else:
             for z in range(self.n_outcomes):
                 self.to_seen(self.children + z * K, self.scaled + z * K)
-            self.best_score[feature] = self.criterion.outcomes(
+            self.best_score[slot] = self.criterion.outcomes(
                 self.scaled, self.n_outcomes
             )
 
@@ -309,7 +318,7 @@ cdef class Splitter(NominalScan):
         # Most blocks hold nothing better: the minimum of four interleaved rows finds
         # that out without a chain of dependent comparisons.
         cdef const float64_t* out = self.out
-        cdef float64_t best = self.best_score[self.feature]
+        cdef float64_t best = self.best_score[self.slot]
         cdef float64_t a = INFINITY
         cdef float64_t b = INFINITY
         cdef float64_t c = INFINITY
@@ -332,9 +341,9 @@ cdef class Splitter(NominalScan):
                 best = self.out[i]
                 found = i
         if found >= 0:
-            self.best_score[self.feature] = best
-            self.best_cut[self.feature] = self.position[found]
-            self.best_n_left[self.feature] = self.n_left[found]
+            self.best_score[self.slot] = best
+            self.best_cut[self.slot] = self.position[found]
+            self.best_n_left[self.slot] = self.n_left[found]
 
     cdef void _add_evidence(self, intp_t size) noexcept nogil:
         # log-sum-exp of the block, then of what came before and the block. A test
@@ -343,42 +352,51 @@ cdef class Splitter(NominalScan):
         cdef float64_t peak
         cdef float64_t total = 0.0
         cdef intp_t i
-        self.peak = fmin(self.peak, self.best_score[self.feature])
+        self.peak = fmin(self.peak, self.best_score[self.slot])
         peak = self.peak
         for i in range(size):
             if self.out[i] - peak < self.reach:
                 total += exp(peak - self.out[i])
         if total > 0.0:
-            self.log_evidence[self.feature] = _log_add(
-                self.log_evidence[self.feature], log(total) - peak
+            self.log_evidence[self.slot] = _log_add(
+                self.log_evidence[self.slot], log(total) - peak
             )
 
     # -- decisions ----------------------------------------------------------------
 
+    cdef void _forget_choice(self) noexcept nogil:
+        self.best = INFINITY
+        self.rival = INFINITY
+        self.best_feature = -1
+        self.rival_feature = -1
+
+    cdef void _weigh(self, intp_t feature) noexcept nogil:
+        # Compare the best test of a feature with those of the features before it.
+        cdef float64_t score = self.best_score[feature * self.step]
+        if score < self.best - self.tie:
+            self.rival = self.best
+            self.rival_feature = self.best_feature
+            self.best = score
+            self.best_feature = feature
+            self.chosen_cut = self.best_cut[feature * self.step]
+        elif score < self.rival - self.tie:
+            self.rival = score
+            self.rival_feature = feature
+
     cdef void _choose(self, Split* split) noexcept nogil:
         # The best test of all features, and the best of any other feature.
-        cdef float64_t best = INFINITY
-        cdef float64_t rival = INFINITY
-        cdef intp_t rival_feature = -1
-        cdef intp_t j, feature
-        if self.criterion.by_ratio and not self.by_bound:
-            self._take_ratios()
-        for j in range(self.n_visited):
-            feature = self.visited[j]
-            if self.best_score[feature] < best - self.tie:
-                rival = best
-                rival_feature = split.feature
-                best = self.best_score[feature]
-                split.feature = feature
-            elif self.best_score[feature] < rival - self.tie:
-                rival = self.best_score[feature]
-                rival_feature = feature
-        if split.feature >= 0:
-            split.cut = self.best_cut[split.feature]
+        cdef intp_t j
+        if not self.at_once:
+            if self.criterion.by_ratio and not self.by_bound:
+                self._take_ratios()
+            for j in range(self.n_visited):
+                self._weigh(self.visited[j])
+        split.feature = self.best_feature
+        split.cut = self.chosen_cut
         if not self.by_bound:
-            split.evidence.score = best / self.seen.n
-            split.evidence.rival_score = rival / self.seen.n
-            split.evidence.rival_feature = rival_feature
+            split.evidence.score = self.best / self.seen.n
+            split.evidence.rival_score = self.rival / self.seen.n
+            split.evidence.rival_feature = self.rival_feature
 
     cdef void _take_ratios(self) noexcept nogil:
         # As in C4.5: of the features whose best gain is at least the average, the
@@ -419,24 +437,33 @@ cdef class Splitter(NominalScan):
             self.scaled[z] = self.to_seen(self.children + z * K, self.children + z * K)
         return outcome_entropy(self.scaled, self.n_outcomes)
 
+    cdef void _add_feature_evidence(self) noexcept nogil:
+        # Average over the tests of the feature at hand, if it has any.
+        cdef float64_t n_tests = self.n_tests[self.slot]
+        if self.reducer == SUM_EVIDENCE and n_tests > 0.0:
+            self.n_tested += 1
+            self.total_evidence = _log_add(
+                self.total_evidence, self.log_evidence[self.slot] - log(n_tests)
+            )
+
     cdef void _sum_evidence(self) noexcept nogil:
-        # Average over features, then over the tests of a feature.
-        cdef float64_t total = -INFINITY
-        cdef intp_t n_features = 0
-        cdef intp_t j, feature
-        for j in range(self.n_visited):
-            feature = self.visited[j]
-            if self.n_tests[feature] > 0.0:
-                n_features += 1
-                total = _log_add(
-                    total, self.log_evidence[feature] - log(self.n_tests[feature])
-                )
-        self.evidence.log_evidence = total - log(<float64_t> n_features)
+        # Average over features.
+        cdef intp_t j
+        if not self.at_once:
+            for j in range(self.n_visited):
+                self.slot = self.visited[j]
+                self._add_feature_evidence()
+        self.evidence.log_evidence = self.total_evidence - log(
+            <float64_t> self.n_tested
+        )
         if not self.evidence.chooses:
             self.by_bound = False
             self.reducer = KEEP_BEST
+            self._forget_choice()
             for j in range(self.n_visited):
                 self._examine(self.visited[j])
+                if self.at_once:
+                    self._weigh(self.visited[j])
 
     cdef void _challenge(self, Split* split) noexcept nogil:
         # The test with the smallest cost below the parent's limit. A feature whose

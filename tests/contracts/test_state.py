@@ -20,6 +20,8 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
 
+pytestmark = pytest.mark.usefixtures("leaves_turn_early")
+
 STREAM = make_stream(
     seed=6,
     n_rows=420,

@@ -1,0 +1,139 @@
+"""Columns of a sparse table, whichever way it is stored."""
+
+import numpy as np
+
+from libc.stdlib cimport calloc, free, malloc
+
+cdef enum:
+    N_BLOCKS = 12           # passes over a CSR table, if no column is large
+    SMALL_BLOCK = 65536     # stored values that are worth a pass
+
+
+cdef class SparseTable:
+    """A CSR or CSC table, to be read by column.
+
+    Parameters
+    ----------
+    X : csr or csc matrix or array of shape (n_rows, n_features), float32
+        Every place stored at most once, and the places of a line in order. Stays
+        alive with this object.
+    """
+
+    def __init__(self, X):
+        cdef const int32_t[::1] starts = None
+        cdef const int64_t[::1] wide_starts = None
+        cdef const int32_t[::1] places
+        cdef const float32_t[::1] values
+        cdef bint ascending
+        self.n_rows, self.n_features = X.shape
+        self.by_column = X.format == "csc"
+        self.n_lines = self.n_features if self.by_column else self.n_rows
+        if X.indptr.dtype == np.int32:
+            starts = X.indptr
+            self.starts = &starts[0]
+        else:
+            wide_starts = X.indptr.astype(np.int64, copy=False)
+            self.wide_starts = &wide_starts[0]
+        places = X.indices.astype(np.int32, copy=False)
+        values = X.data
+        self.n_stored = self.start(self.n_lines)
+        if self.n_stored > 0:
+            self.places = &places[0]
+            self.values = &values[0]
+        self._owners = (starts, wide_starts, places, values)
+        with nogil:
+            ascending = self._is_ascending()
+        if not ascending:
+            raise ValueError(
+                "X stores a place of the table more than once, or not in order, though "
+                "its flags deny it."
+            )
+
+    def __dealloc__(self):
+        self.end_reading()
+
+    cdef bint _is_ascending(self) noexcept nogil:
+        cdef intp_t line, i
+        for line in range(self.n_lines):
+            for i in range(self.start(line) + 1, self.start(line + 1)):
+                if self.places[i] <= self.places[i - 1]:
+                    return False
+        return True
+
+    cdef bint begin_reading(self) noexcept nogil:
+        # Whether there was memory, here and in read().
+        cdef intp_t i
+        self.block_end = 0
+        if self.by_column:
+            return True
+        self.sizes = <intp_t*> calloc(self.n_features, sizeof(intp_t))
+        self.at = <intp_t*> malloc(self.n_features * sizeof(intp_t))
+        if self.sizes == NULL or self.at == NULL:
+            return False
+        for i in range(self.n_stored):
+            self.sizes[self.places[i]] += 1
+        self.block_limit = self.n_stored // N_BLOCKS
+        if self.block_limit < SMALL_BLOCK:
+            self.block_limit = SMALL_BLOCK
+        return True
+
+    cdef bint read(
+        self, intp_t feature, const int32_t** rows, const float32_t** values,
+        intp_t* size,
+    ) noexcept nogil:
+        # The stored values of one column, in the order of their rows; valid until
+        # the next call.
+        cdef intp_t first
+        if self.by_column:
+            first = self.start(feature)
+            size[0] = self.start(feature + 1) - first
+            rows[0] = self.places + first
+            values[0] = self.values + first
+            return True
+        if feature == self.block_end and not self._gather(feature):
+            return False
+        size[0] = self.sizes[feature]
+        rows[0] = self.block_rows + (self.at[feature] - size[0])
+        values[0] = self.block_values + (self.at[feature] - size[0])
+        return True
+
+    cdef bint _gather(self, intp_t first) noexcept nogil:
+        # Transpose the next columns.
+        cdef intp_t n = 0
+        cdef intp_t f = first
+        cdef intp_t row, i, stop, to
+        while f < self.n_features and (
+            f == first or n + self.sizes[f] <= self.block_limit
+        ):
+            self.at[f] = n
+            n += self.sizes[f]
+            f += 1
+        self.block_end = f
+        if n > self.block_room or self.block_rows == NULL:
+            free(self.block_rows)
+            free(self.block_values)
+            self.block_room = max(n, <intp_t> 1)
+            self.block_rows = <int32_t*> malloc(self.block_room * sizeof(int32_t))
+            self.block_values = <float32_t*> malloc(self.block_room * sizeof(float32_t))
+            if self.block_rows == NULL or self.block_values == NULL:
+                return False
+        for row in range(self.n_rows):
+            i = self.find(row, first)
+            stop = self.start(row + 1)
+            while i < stop and self.places[i] < self.block_end:
+                to = self.at[self.places[i]]
+                self.block_rows[to] = <int32_t> row
+                self.block_values[to] = self.values[i]
+                self.at[self.places[i]] = to + 1
+                i += 1
+        return True
+
+    cdef void end_reading(self) noexcept nogil:
+        free(self.sizes)
+        free(self.at)
+        free(self.block_rows)
+        free(self.block_values)
+        self.sizes = NULL
+        self.at = NULL
+        self.block_rows = NULL
+        self.block_values = NULL
