@@ -73,5 +73,6 @@ cdef class LeafSplitter(Splitter):
     cdef intp_t _everything(self) noexcept nogil
     cdef intp_t _walk_every_cut(self) noexcept nogil
     cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil
+    cdef uint64_t _random_key(self, intp_t feature) noexcept nogil
     cdef float64_t _draw(self, intp_t feature) noexcept nogil
     cdef float64_t _drawn_threshold(self) noexcept nogil

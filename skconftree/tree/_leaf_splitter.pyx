@@ -453,14 +453,18 @@ cdef class LeafSplitter(Splitter):
             self._emit(n_left, b)
         return self._finish()
 
+    cdef uint64_t _random_key(self, intp_t feature) noexcept nogil:
+        cdef uint64_t key = mix(self.seed ^ mix(self.leaf.node))
+        return mix(mix(key ^ <uint64_t> self.leaf.attempt) ^ <uint64_t> feature)
+
     cdef float64_t _draw(self, intp_t feature) noexcept nogil:
         # In [0, 1), keyed by node, attempt and feature.
-        cdef uint64_t key = mix(self.seed ^ mix(self.leaf.node))
-        key = mix(mix(key ^ <uint64_t> self.leaf.attempt) ^ <uint64_t> feature)
+        cdef uint64_t key = self._random_key(feature)
         return <float64_t> (key >> 11) / 9007199254740992.0     # 2^53
 
     cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil:
-        # One test: between the extreme values of rows, among the cuts of a table.
+        # One test: between the extreme values of rows, among the cuts of a table, and
+        # a side drawn for the rows without a value.
         cdef intp_t K = self.n_classes
         cdef intp_t cut, c
         self.additive = False
@@ -471,12 +475,18 @@ cdef class LeafSplitter(Splitter):
                     self._drawn_threshold()
                 ):
                     cut += 1
-            if cut == 0 or cut == self.n_seen:
-                return 0
-        else:
-            if self.n_bins < 2:
-                return 0
+            if cut == 0:
+                cut = self.n_seen
+        elif self.n_bins > 1:
             cut = <intp_t> (self._draw(feature) * (self.n_bins - 1))
+        else:
+            cut = self.n_bins - 1
+        if cut == self._everything():
+            # a constant: what is left is whether there is a value
+            if self.n_missing == 0.0 or not self.n > self.n_missing:
+                return 0
+        elif self.n_missing > 0.0 and mix(self._random_key(feature)) & 1:
+            cut |= missing_left_bit()
         self.count_children(feature, cut)
         self.n_left[0] = 0.0
         for c in range(K):

@@ -146,10 +146,18 @@ class DrawingOnlineTree(Draws, OnlineTree):
             return super().numeric_tests(node, feature)
         x = self.X[node.rows, feature].astype(float)
         pool_x = self.X_pool[node.pool_rows, feature].astype(float)
-        seen = np.concatenate([x[~np.isnan(x)], pool_x[~np.isnan(pool_x)]])
-        if not len(seen) or seen.min() == seen.max():
+        labelled = x[~np.isnan(x)]
+        seen = np.concatenate([labelled, pool_x[~np.isnan(pool_x)]])
+        some_miss = len(labelled) < len(x)
+        if not len(seen):
             return []
-        key = mix(mix(self.seed ^ mix(self.leaf.number)) ^ self.leaf.attempt)
-        cut = between(seen.min(), seen.max(), mix(key ^ feature))
-        missing_left = False if np.isnan(x).any() else None
+        cut, missing_left = math.inf, False if some_miss else None
+        if seen.min() < seen.max():
+            key = mix(mix(self.seed ^ mix(self.leaf.number)) ^ self.leaf.attempt)
+            key = mix(key ^ feature)
+            cut = between(seen.min(), seen.max(), key)
+            if some_miss:
+                missing_left = bool(mix(key) & 1)
+        elif not some_miss or not len(labelled):
+            return []
         return [self.numeric_test(node, feature, x, pool_x, cut, missing_left)]
