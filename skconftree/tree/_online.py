@@ -22,11 +22,9 @@ from ._watched_grower import WatchedGrower
 
 MAX_BINS = 32
 ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
-AUTO_VALUES = 32768  # of a leaf with memory "auto" that hands rows over to its children
-AUTO_VALUES_ALONE = 8192  # of one that does not
-SHARE_OF_LEAF = 32  # they take at most this part of `max_bytes`
-FEWEST_ROWS = 128  # but a leaf has at least so many,
-FEWEST_FEATURES = 16  # and at most as many as if a row had so many values
+AUTO_VALUES = 32768  # of a leaf with memory "auto", within these numbers of rows:
+AUTO_ROWS = (128, 2048)
+SHARE_OF_LEAF = 32  # its values take at most this part of `max_bytes`
 FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are fixed
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 TABLES = 4096  # whole counts up to here come from tables
@@ -76,14 +74,6 @@ def _limit(value):
     return float(value) if isinstance(value, Integral) else -float(value)
 
 
-def auto_rows(n_features, hands_over, max_bytes):
-    """Count the rows of a leaf with memory "auto" before it turns into a histogram."""
-    values = AUTO_VALUES if hands_over else AUTO_VALUES_ALONE
-    if max_bytes is not None:
-        values = min(values, max_bytes // SHARE_OF_LEAF // 4)
-    return max(values // max(n_features, FEWEST_FEATURES), FEWEST_ROWS)
-
-
 def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
     """Everything a grower is made from, as plain values.
 
@@ -126,7 +116,10 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         or (bound.counts_rows_handed_over and memory in ("auto", "rows"))
     )
     if memory == "auto":
-        row_limit = auto_rows(n_features, not separate, estimator.max_bytes)
+        values = AUTO_VALUES
+        if estimator.max_bytes is not None:
+            values = min(values, estimator.max_bytes // SHARE_OF_LEAF // 4)
+        row_limit = int(np.clip(values // n_features, *AUTO_ROWS))
     else:
         row_limit = ROW_LIMIT[memory]
     if fixed_cuts and row_limit > 0:

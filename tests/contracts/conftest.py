@@ -12,5 +12,5 @@ def leaves_turn_early():
     So short streams meet histograms, and children that start with their latest rows.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_online, "auto_rows", lambda *_: 24)
+        patch.setattr(_online, "AUTO_ROWS", (24, 24))
         yield

@@ -22,7 +22,7 @@ LIMIT = 24
 @pytest.fixture
 def early(monkeypatch):
     """Leaves turn into histograms at `LIMIT` rows."""
-    monkeypatch.setattr(_online, "auto_rows", lambda *_: LIMIT)
+    monkeypatch.setattr(_online, "AUTO_ROWS", (LIMIT, LIMIT))
 
 
 def latest(rows):
