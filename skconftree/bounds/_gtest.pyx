@@ -45,8 +45,7 @@ class GTestBound(BaseBound):
 
     A leaf that grows row by row is examined again and again. Its j-th look must
     stay below ``2 delta / (j (j + 1))``, so that over its whole life fewer than
-    ``2 delta`` false cuts are expected. Rows that its parent handed over count
-    there, as all rows of a node do in `fit`.
+    ``2 delta`` false cuts are expected.
 
     A `delta` of 0.05 is a strict test. Prediction suffers more from a missed
     split than from a false one, so values around 1 or 2 are sensible as a lax

@@ -2,15 +2,12 @@
 #
 # ROWS keeps them, HISTOGRAM counts them per class and bin, GAUSSIAN keeps moments
 # per class, NOTHING keeps no more than the counts in the tree. A leaf of rows may
-# turn into a histogram, any leaf into NOTHING. With a window (Policy.window) a
-# histogram still has its latest rows, and its children are leaves of these rows: what
-# such trees hold is always rows, or counts of rows.
+# turn into a histogram, any leaf into NOTHING.
 #
 # Two sets of statistics. `held` is everything the leaf knows, what it took over
 # from its parent included: predictions rest on it, and the splits of bounds that
 # count every row. `fresh` counts only rows that came after the leaf was created:
-# the evidence of all other bounds (Policy.separate; with rows handed over, tests and
-# posterior odds count what is held), and a model of its own. Where
+# the evidence of all other bounds (Policy.separate), and a model of its own. Where
 # both are the same, or nobody asks, pointers to the fresh ones are NULL. A leaf whose
 # own rows outweigh by far what it took over forgets the latter.
 #
