@@ -144,8 +144,8 @@ class ConfidenceTreeClassifier(
           are set when the leaf is young,
         - ``"gaussian"``: mean and variance of each feature in each class,
         - ``"auto"``: rows while there are few (up to 32,768 values, but at least 128
-          and at most 2,048 rows, and a 32nd of `max_bytes`), then a histogram, which
-          keeps at least the latest half as many for the children it may have.
+          and at most 2,048 rows), then a histogram, which keeps at least the latest
+          half as many for the children it may have.
     max_bytes : int or None, default=None
         Memory that `partial_fit` may use, by `n_bytes_`, at least 65536. It is
         looked at after every 1,024 rows: leaves with the fewest errors to save then

@@ -24,7 +24,6 @@ MAX_BINS = 32
 ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
 AUTO_VALUES = 32768  # of a leaf with memory "auto", within these numbers of rows:
 AUTO_ROWS = (128, 2048)
-SHARE_OF_LEAF = 32  # its values take at most this part of `max_bytes`
 FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are fixed
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 TABLES = 4096  # whole counts up to here come from tables
@@ -116,10 +115,7 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         or (bound.counts_rows_handed_over and memory in ("auto", "rows"))
     )
     if memory == "auto":
-        values = AUTO_VALUES
-        if estimator.max_bytes is not None:
-            values = min(values, estimator.max_bytes // SHARE_OF_LEAF // 4)
-        row_limit = int(np.clip(values // n_features, *AUTO_ROWS))
+        row_limit = int(np.clip(AUTO_VALUES // n_features, *AUTO_ROWS))
     else:
         row_limit = ROW_LIMIT[memory]
     if fixed_cuts and row_limit > 0:
