@@ -27,11 +27,8 @@ class BaseBound(BaseEstimator):
     uses_pool : bool
         Whether rows without label weigh the children (``X_pool`` of a fit).
     counts_every_row : bool
-        Whether all that a growing leaf took over from its parent is evidence, be it
-        rows or shares of a histogram. Otherwise only what came after its creation is.
-    counts_rows_handed_over : bool
-        Whether rows that a growing leaf took over from its parent are evidence, as
-        all rows of a node are in batch. Shares of a histogram are not.
+        Whether a growing leaf may count the rows it took over from its parent as
+        evidence. Otherwise only those that came after its creation count.
     fixed_cuts : bool
         Whether the candidate cuts of a growing leaf must not move while it lives.
     examines_children : bool
@@ -50,7 +47,6 @@ class BaseBound(BaseEstimator):
     statement = "confidence"
     uses_pool = False
     counts_every_row = False
-    counts_rows_handed_over = False
     fixed_cuts = False
     examines_children = False
     pruning = None

@@ -114,7 +114,6 @@ class BayesFactorBound(BaseBound):
     """
 
     criteria = ("gini", "entropy", "kearns_mansour", "error")
-    counts_rows_handed_over = True
     statement = "probability of no split"
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],

@@ -118,7 +118,6 @@ class Chi2Bound(BaseBound):
     """
 
     criteria = ("entropy", "gini", "kearns_mansour")
-    counts_rows_handed_over = True
     statement = "p-value"
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],

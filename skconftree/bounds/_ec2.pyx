@@ -201,7 +201,6 @@ class EC2Bound(BaseBound):
     """
 
     criteria = ("ec2",)
-    counts_rows_handed_over = True
     delta_parameter = "confidence"
     _parameter_constraints: dict = {
         "confidence": [Interval(Real, 0, 1, closed="both")],

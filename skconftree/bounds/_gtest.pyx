@@ -92,7 +92,6 @@ class GTestBound(BaseBound):
     """
 
     criteria = ("entropy", "gini", "kearns_mansour")
-    counts_rows_handed_over = True
     pruning = "pessimistic"
     pruning_confidence = 0.1
     statement = "expected false cuts"

@@ -143,9 +143,8 @@ class ConfidenceTreeClassifier(
         - ``"histogram"``: class counts in at most 32 bins a feature, whose limits
           are set when the leaf is young,
         - ``"gaussian"``: mean and variance of each feature in each class,
-        - ``"auto"``: rows while there are few (up to 32,768 values, but at least 128
-          and at most 2,048 rows), then a histogram, which keeps at least the latest
-          half as many for the children it may have.
+        - ``"auto"``: rows while there are few (up to 8192 values, but at least 128
+          and at most 512 rows), then a histogram.
     max_bytes : int or None, default=None
         Memory that `partial_fit` may use, by `n_bytes_`, at least 65536. It is
         looked at after every 1,024 rows: leaves with the fewest errors to save then

@@ -56,7 +56,6 @@ cdef class Grower:
             and (box is None or (box.shape[0] == d and box.shape[1] == 2))
             and (box is not None or not options["by_volume"])
             and 2 <= options["max_bins"] <= 65536
-            and options["window"] in (0, options["row_limit"] // 2)
         ):
             raise ValueError("The recipe of this growing tree does not fit the tree.")
         self.tree = tree

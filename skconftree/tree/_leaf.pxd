@@ -33,7 +33,6 @@ cdef struct Policy:
     intp_t n_classes
     Memory first            # memory of a new leaf without a past
     intp_t row_limit        # rows after which ROWS turns into HISTOGRAM; -1 = never
-    intp_t window           # latest rows HISTOGRAM keeps for children, at least; 0 = none
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
     bint fixed_cuts         # a leaf's candidate cuts are set once
@@ -57,7 +56,7 @@ cdef struct Leaf:
     float64_t* held             # [n_classes]
     float64_t* recent           # [n_classes] counts that fade with every row
 
-    intp_t n_rows               # ROWS, and HISTOGRAM with a window
+    intp_t n_rows               # ROWS
     intp_t n_inherited          # of them, the first ones
     intp_t room
     float32_t* x                # [room, n_features]

@@ -1,7 +1,7 @@
 """The memory of a growing leaf."""
 
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy
 
 from skconftree.tree._histogram cimport (
     bins_of_codes, bins_of_rows, bins_with_code, find_bins,
@@ -191,8 +191,6 @@ cdef bint add_row(
             add_to_moments(&leaf.moments, x, d, K, y, weight, missing)
         if leaf.fresh_moments.blocks != NULL:
             add_to_moments(&leaf.fresh_moments, x, d, K, y, weight, missing)
-    elif leaf.n_rows > 0 and not append_row(leaf, policy, x, y, weight):
-        return False
     elif leaf.memory == GAUSSIAN:
         add_to_moments(&leaf.moments, x, d, K, y, weight, missing)
         if leaf.fresh_moments.blocks != NULL:
@@ -215,10 +213,7 @@ cdef bint add_row(
     leaf.n_held += weight
     if leaf.n_fresh >= OUTGROWN * policy.inherited:
         _drop_inheritance(leaf, policy)
-    if leaf.memory == HISTOGRAM:
-        if leaf.n_rows > 0 and leaf.n_rows >= policy.row_limit:
-            _keep_latest(leaf, policy)
-    elif leaf.memory == ROWS:
+    if leaf.memory == ROWS:
         if policy.row_limit >= 0 and leaf.n_rows >= policy.row_limit:
             return _count_rows(leaf, policy)
         if policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows == FIRST_CUTS:
@@ -326,27 +321,11 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
             if leaf.fresh_profile != NULL and i >= leaf.n_inherited:
                 leaf.fresh_profile[places[f] * K + leaf.y[i]] += w
     free(places)
-    _keep_latest(leaf, policy)
+    _forget_rows(leaf)
     release_moments(&leaf.moments, K)
     release_moments(&leaf.fresh_moments, K)
     leaf.memory = HISTOGRAM
     return True
-
-
-cdef void _keep_latest(Leaf* leaf, const Policy* policy) noexcept nogil:
-    # Of the rows of a HISTOGRAM, those its children may start with. The room stays.
-    cdef intp_t d = policy.n_features
-    cdef intp_t n = policy.window
-    cdef intp_t first = leaf.n_rows - n
-    if n == 0:
-        _forget_rows(leaf)
-        return
-    memmove(leaf.x, leaf.x + first * d, n * d * sizeof(float32_t))
-    memmove(leaf.y, leaf.y + first, n * sizeof(label_t))
-    if leaf.weight != NULL:
-        memmove(leaf.weight, leaf.weight + first, n * sizeof(float64_t))
-    leaf.n_rows = n
-    leaf.n_inherited = 0
 
 
 # -- categories --------------------------------------------------------------------

@@ -108,9 +108,7 @@ cdef class LeafSplitter(Splitter):
         record.n_features = self.n_features
         self.integral = self.whole and (
             leaf.memory == ROWS
-            or leaf.memory == HISTOGRAM and (
-                separate or self.policy.window > 0 or leaf.n_held == leaf.n_fresh
-            )
+            or leaf.memory == HISTOGRAM and (separate or leaf.n_held == leaf.n_fresh)
         )
         self.filters = True
         self.time = time

@@ -181,15 +181,10 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
 
     n_rows = integers[2]
     n_bins = integers[5]
-    _require(0 <= integers[3] <= n_rows)
-    _require(n_rows == 0 or leaf.memory == ROWS or (
-        leaf.memory == HISTOGRAM and 0 < policy.window <= n_rows < policy.row_limit
-    ))
+    _require(0 <= integers[3] <= n_rows and (n_rows == 0 or leaf.memory == ROWS))
     _require(n_rows <= reader.data.shape[0] // <intp_t> (d * sizeof(float32_t)))
     _require(0 <= n_bins <= reader.data.shape[0])
-    if n_rows > 0 and not reserve_rows(
-        leaf, policy, n_rows if leaf.memory == ROWS else policy.row_limit
-    ):
+    if n_rows > 0 and not reserve_rows(leaf, policy, n_rows):
         raise MemoryError()
     reader.take(leaf.x, n_rows * d * sizeof(float32_t))
     reader.take(leaf.y, n_rows * sizeof(label_t))
@@ -311,8 +306,6 @@ cdef _check_leaf(const Leaf* leaf, const Policy* policy):
     _require(leaf.attempt < 1000000000000000)
     for i in range(N_MODELS):
         _require(leaf.hits[i] >= 0.0)
-    for i in range(leaf.n_rows):
-        _require(leaf.weight == NULL or leaf.weight[i] > 0.0)
     if leaf.memory == ROWS:
         _check_rows(leaf, K)
     if leaf.bins.first != NULL:
@@ -346,6 +339,7 @@ cdef _check_rows(const Leaf* leaf, intp_t K):
     for i in range(leaf.n_rows):
         if leaf.weight != NULL:
             w = leaf.weight[i]
+        _require(w > 0.0)
         if i >= leaf.n_inherited:
             sums[0, leaf.y[i]] += w
         sums[1, leaf.y[i]] += w

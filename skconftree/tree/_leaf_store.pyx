@@ -35,7 +35,6 @@ cdef class LeafStore:
         self.policy.n_classes = n_classes
         self.policy.first = GAUSSIAN if options["gaussian"] else ROWS
         self.policy.row_limit = options["row_limit"]
-        self.policy.window = options["window"]
         self.policy.max_bins = options["max_bins"]
         self.policy.separate = options["separate"]
         self.policy.fixed_cuts = options["fixed_cuts"]

@@ -22,8 +22,8 @@ from ._watched_grower import WatchedGrower
 
 MAX_BINS = 32
 ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
-AUTO_VALUES = 32768  # of a leaf with memory "auto", within these numbers of rows:
-AUTO_ROWS = (128, 2048)
+AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
+AUTO_ROWS = (128, 512)
 FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are fixed
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 TABLES = 4096  # whole counts up to here come from tables
@@ -108,20 +108,15 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         high = np.fmax.reduce(limits[..., 1], axis=0)
         # a feature without any value has no width
         box = np.nan_to_num(np.column_stack([low, high]).astype(float))
+    separate = bound is not None and not bound.counts_every_row
     fixed_cuts = bound is not None and bound.fixed_cuts
     memory = estimator.leaf_memory
-    separate = bound is not None and not (
-        bound.counts_every_row
-        or (bound.counts_rows_handed_over and memory in ("auto", "rows"))
-    )
     if memory == "auto":
         row_limit = int(np.clip(AUTO_VALUES // n_features, *AUTO_ROWS))
     else:
         row_limit = ROW_LIMIT[memory]
     if fixed_cuts and row_limit > 0:
         row_limit = FIRST_CUTS
-    # half of its rows: a histogram drops the oldest half whenever it has that many
-    window = row_limit // 2 if memory == "auto" and not separate else 0
     prediction = estimator.leaf_prediction
     max_features = resolve_max_features(estimator.max_features, n_features)
     seed = 0  # the state of a tree without randomness does not depend on one
@@ -152,7 +147,6 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         # of the leaves
         "gaussian": memory == "gaussian",
         "row_limit": row_limit,
-        "window": window,
         "max_bins": MAX_BINS,
         "separate": separate,
         "fixed_cuts": fixed_cuts,

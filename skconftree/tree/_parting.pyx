@@ -26,8 +26,8 @@ cdef bint start_child(
     cdef bint done = True
     cdef intp_t c
     forget(child, policy)
-    child.memory = ROWS if parent.n_rows > 0 else parent.memory
-    if child.memory == ROWS:
+    child.memory = parent.memory
+    if parent.memory == ROWS:
         return _take_rows(parent, policy, parting, outcome, share, child)
     _shares(parent, policy, parting, outcome, share)
     for c in range(K):
@@ -113,9 +113,6 @@ cdef bint _take_rows(
     child.n_inherited = n
     if not open_codes(child, policy) or not _count_codes(child, policy):
         return False
-    if parent.memory == HISTOGRAM:      # its rows are but the latest
-        _shares(parent, policy, parting, outcome, share)
-        return True
     for c in range(K):
         share[c] = 1.0 / parting.n_outcomes
         if parent.held[c] > 0.0:

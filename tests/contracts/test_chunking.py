@@ -25,8 +25,6 @@ from reference.streams import (
 
 from skconftree import ConfidenceTreeClassifier
 
-pytestmark = pytest.mark.usefixtures("leaves_turn_early")
-
 few = settings(max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 
 

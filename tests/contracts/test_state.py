@@ -20,8 +20,6 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
 
-pytestmark = pytest.mark.usefixtures("leaves_turn_early")
-
 STREAM = make_stream(
     seed=6,
     n_rows=420,

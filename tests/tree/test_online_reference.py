@@ -20,8 +20,7 @@ from skconftree import ConfidenceTreeClassifier
 # What a bound counts and looks at; all others count the rows of a leaf's own only.
 # Against "no split" Hoeffding's bound stands in for the credible one (A5).
 AT_ONCE = ("credible", "hoeffding-no-split", "hoeffding-interval")
-HANDED_OVER = ("gtest", "chi2", "ec2", "bayes_factor")
-EVERY_ROW = ("none", "possibilistic", *HANDED_OVER, *AT_ONCE)
+EVERY_ROW = ("none", "possibilistic", *AT_ONCE)
 FIXED_CUTS = ("evalue",)
 
 
