@@ -12,6 +12,9 @@ cdef enum:
     FACTORIALS = 1024
     # Enumerating so many tables takes a fraction of a millisecond.
     MAX_TABLES = 100000
+    # Prefixes that are looked at, those that settle all their completions included:
+    # far more than such tables need, and milliseconds.
+    MAX_PREFIXES = 400000
     # So many additions are worth spending to learn that there are more.
     MAX_COUNTING = 400000
 
@@ -176,7 +179,7 @@ cdef class Contingency:
             log_scale + log_observed + EQUALLY_LIKELY + ROUNDING * self.log_fac(self.n)
         )
         self.tail = 0.0
-        self.budget = MAX_TABLES
+        self.budget = MAX_PREFIXES
         for i in range(self.r):
             self.room[i] = self.outcome[i]
         for i in range(self.k - 1, -1, -1):
@@ -251,6 +254,7 @@ cdef class Contingency:
         cdef float64_t together
         cdef intp_t i
         if z == 0:
+            self.budget -= 1
             if log_p - self.log_fac_from[c] > self.log_limit:
                 return
             together = log_p - self.log_fac_from[c] + self.log_fac(self.rows_from[c])
@@ -262,7 +266,6 @@ cdef class Contingency:
             if c == self.k - 1:
                 # The last label has no choice: this was the one table left.
                 return
-            self.budget -= 1
         if z == self.r - 1:
             self.room[z] = room - rows
             log_p -= self.log_fac(rows)

@@ -306,3 +306,12 @@ def test_bad_input_of_functions_is_named():
             function([[1, -1], [3, 4]])
         with pytest.raises(ValueError, match=r"Got shape \(3,\)"):
             function([1, 2, 3])
+
+
+def test_prefixes_that_settle_their_completions_are_limited_too():
+    # One label of 115 rows over five outcomes alone has more than a million ways,
+    # nearly all of which are far beyond the observed table.
+    table = [[8, 0, 0, 8, 1], [29, 8, 1, 31, 2], [7, 46, 2, 32, 24]]
+    table += [[0, 0, 0, 17, 16], [70, 19, 0, 6, 60]]
+    expected = stats.chi2_contingency(table, correction=False).pvalue
+    assert chi2_pvalue(np.array(table, dtype=float)) == pytest.approx(expected)
