@@ -18,9 +18,10 @@ cdef class Contingency:
     cdef float64_t* outcome             # [r] sums
     cdef float64_t* label               # [k] sums
     cdef float64_t* room                # [r] what an enumeration has left of `outcome`
+    cdef float64_t* rows_of             # [k] `label` in the order of an enumeration
     cdef float64_t* rows_from           # [k] rows of this label and those after it
     cdef float64_t* log_fac_from        # [k] their log_fac(label), summed
-    cdef float64_t* memory              # holds the six above
+    cdef float64_t* memory              # holds the seven above
     cdef intp_t capacity
     cdef float64_t* ways                # scratch of too_many_tables()
     cdef intp_t ways_capacity

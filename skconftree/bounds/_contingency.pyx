@@ -36,6 +36,20 @@ cdef bint grow(float64_t** buffer, intp_t* capacity, intp_t size) noexcept nogil
     return True
 
 
+cdef void sort_into(
+    float64_t* out, const float64_t* values, intp_t n
+) noexcept nogil:
+    # Descending. The enumeration meets its limits at the same tables whatever the
+    # order of outcomes and labels was, and large ones settle more at once.
+    cdef intp_t i, j
+    for i in range(n):
+        j = i
+        while j > 0 and out[j - 1] < values[i]:
+            out[j] = out[j - 1]
+            j -= 1
+        out[j] = values[i]
+
+
 cdef class Contingency:
     """A table of counts without its empty rows and columns, and its tests."""
 
@@ -57,13 +71,14 @@ cdef class Contingency:
         cdef intp_t row
         cdef intp_t column
         cdef float64_t total
-        if not grow(&self.memory, &self.capacity, r * k + 2 * r + 3 * k):
+        if not grow(&self.memory, &self.capacity, r * k + 2 * r + 4 * k):
             return False
         self.cells = self.memory
         self.outcome = self.cells + r * k
         self.room = self.outcome + r
         self.label = self.room + r
-        self.rows_from = self.label + k
+        self.rows_of = self.label + k
+        self.rows_from = self.rows_of + k
         self.log_fac_from = self.rows_from + k
         self.n = 0.0
         self.k = 0
@@ -173,6 +188,8 @@ cdef class Contingency:
             log_observed -= self.log_fac(self.cells[i])
         if kind == POINT:
             return fmin(1.0, exp(log_scale + log_observed))
+        sort_into(self.room, self.outcome, self.r)
+        sort_into(self.rows_of, self.label, self.k)
         if self.too_many_tables():
             return NAN
         self.log_limit = (
@@ -180,16 +197,14 @@ cdef class Contingency:
         )
         self.tail = 0.0
         self.budget = MAX_PREFIXES
-        for i in range(self.r):
-            self.room[i] = self.outcome[i]
         for i in range(self.k - 1, -1, -1):
-            self.rows_from[i] = self.label[i]
-            self.log_fac_from[i] = self.log_fac(self.label[i])
+            self.rows_from[i] = self.rows_of[i]
+            self.log_fac_from[i] = self.log_fac(self.rows_of[i])
             if i < self.k - 1:
                 self.rows_from[i] += self.rows_from[i + 1]
                 self.log_fac_from[i] += self.log_fac_from[i + 1]
         self.enumerate_column(
-            0, 0, self.label[0], self.n - self.outcome[0], log_scale
+            0, 0, self.rows_of[0], self.n - self.room[0], log_scale
         )
         return NAN if self.budget < 0 else fmin(1.0, self.tail)
 
@@ -209,8 +224,8 @@ cdef class Contingency:
         cdef float64_t* before
         cdef float64_t* after
         for c in range(self.r):
-            if first + self.outcome[c] <= 0.5 * self.n or first == 0.0:
-                first += self.outcome[c]
+            if first + self.room[c] <= 0.5 * self.n or first == 0.0:
+                first += self.room[c]
         first = fmin(first, self.n - first)
         for c in range(self.k):
             at_most *= fmin(self.label[c], first) + 1.0
@@ -270,7 +285,7 @@ cdef class Contingency:
             self.room[z] = room - rows
             log_p -= self.log_fac(rows)
             self.enumerate_column(
-                c + 1, 0, self.label[c + 1], self.room_beyond_first(), log_p
+                c + 1, 0, self.rows_of[c + 1], self.room_beyond_first(), log_p
             )
             self.room[z] = room
             return
