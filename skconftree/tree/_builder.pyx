@@ -19,6 +19,8 @@ cdef float64_t EPSILON = np.finfo(np.float64).eps
 cdef struct Candidate:
     # A leaf that may still split; `split` is known only in best-first growth.
     NodeRecord record
+    Segment* segments       # of the sparse columns that have some in the node; owned
+    intp_t n_segments
     Split split
 
 
@@ -43,7 +45,7 @@ cdef class Builder:
     cdef intp_t* starts             # where the children of the last split begin
     cdef float64_t* pools           # and their weights W
     cdef intp_t* scratch
-    cdef NodeRecord* made           # children of the last split, not yet open
+    cdef Candidate* made            # children of the last split, not yet open
     cdef intp_t n_made
     cdef Candidate* open            # stack, or heap by improvement
     cdef intp_t n_open
@@ -60,7 +62,7 @@ cdef class Builder:
         self.starts = <intp_t*> malloc((splitter.outcome_room + 1) * sizeof(intp_t))
         self.pools = <float64_t*> malloc(splitter.outcome_room * sizeof(float64_t))
         self.scratch = <intp_t*> malloc(2 * splitter.outcome_room * sizeof(intp_t))
-        self.made = <NodeRecord*> malloc(splitter.outcome_room * sizeof(NodeRecord))
+        self.made = <Candidate*> malloc(splitter.outcome_room * sizeof(Candidate))
         if (
             self.starts == NULL or self.pools == NULL or self.scratch == NULL
             or self.made == NULL
@@ -77,7 +79,7 @@ cdef class Builder:
         free(self.made)
         while self.n_open > 0:
             self.n_open -= 1
-            _release(&self.open[self.n_open].record)
+            _release(&self.open[self.n_open])
         free(self.open)
 
     def build(
@@ -99,9 +101,12 @@ cdef class Builder:
             Limits of the root's box, if W is a volume.
         """
         cdef intp_t d = self.splitter.columns.n_features
-        cdef NodeRecord root
+        cdef Candidate candidate
+        cdef NodeRecord* root = &candidate.record
         cdef intp_t f
         self.tree = tree
+        candidate.segments = NULL
+        candidate.n_segments = 0
         root.id = 0
         root.start = 0
         root.end = self.splitter.columns.n_rows
@@ -110,8 +115,6 @@ cdef class Builder:
         root.n_features = d
         root.features = <int32_t*> malloc(d * sizeof(int32_t))
         root.box = NULL
-        root.segments = NULL
-        root.n_segments = 0
         if root.features == NULL:
             raise MemoryError()
         for f in range(d):
@@ -125,9 +128,9 @@ cdef class Builder:
         tree.add_leaf(-1, &counts[0], n_labelled, self._impurity(&counts[0]))
         with nogil:
             if self._may_split(0):
-                self._add(&root)
+                self._add(&candidate)
             else:
-                _release(&root)
+                _release(&candidate)
             if self.max_leaf_nodes < 0:
                 self._grow_depth_first()
             else:
@@ -135,17 +138,13 @@ cdef class Builder:
 
     cdef int _grow_depth_first(self) except -1 nogil:
         cdef Candidate candidate
-        cdef intp_t K = self.tree.n_classes
         while self.n_open > 0:
             self.n_open -= 1
             candidate = self.open[self.n_open]
-            self.splitter.find(
-                &candidate.record, self.tree.counts + candidate.record.id * K,
-                &candidate.split,
-            )
+            self._examine(&candidate)
             if candidate.split.feature >= 0:
                 self._install(&candidate)
-            _release(&candidate.record)
+            _release(&candidate)
         return 0
 
     cdef int _grow_best_first(self) except -1 nogil:
@@ -158,6 +157,7 @@ cdef class Builder:
             self.n_open -= 1
             self.open[0] = self.open[self.n_open]
             self._sift_down()
+            self._enter(&candidate)
             self.splitter.begin(
                 &candidate.record,
                 self.tree.counts + candidate.record.id * self.tree.n_classes,
@@ -167,8 +167,22 @@ cdef class Builder:
             if n_leaves + self.splitter.n_outcomes - 1 <= self.max_leaf_nodes:
                 n_leaves += self.splitter.n_outcomes - 1
                 self._install(&candidate)
-            _release(&candidate.record)
+            _release(&candidate)
         return 0
+
+    cdef void _enter(self, const Candidate* candidate) noexcept nogil:
+        if self.splitter.columns.folded != NULL:
+            self.splitter.columns.sparse.enter(
+                candidate.record.id, candidate.segments, candidate.n_segments
+            )
+
+    cdef void _examine(self, Candidate* candidate) noexcept nogil:
+        self._enter(candidate)
+        self.splitter.find(
+            &candidate.record,
+            self.tree.counts + candidate.record.id * self.tree.n_classes,
+            &candidate.split,
+        )
 
     cdef float64_t _impurity(self, const float64_t* counts) noexcept nogil:
         cdef float64_t n = self.splitter.to_seen(counts, self.splitter.scaled)
@@ -211,8 +225,8 @@ cdef class Builder:
         if n_open == 0:
             return 0
         self._partition(record, split)
-        free(record.segments)   # the columns know them until they move on
-        record.segments = NULL
+        free(candidate.segments)    # the columns know them until they move on
+        candidate.segments = NULL
         # all are made before one is examined, which moves the columns on; the stack
         # gives back the first child first
         for z in range(r):
@@ -268,7 +282,8 @@ cdef class Builder:
     cdef int _make(
         self, Candidate* parent, intp_t node, intp_t outcome
     ) except -1 nogil:
-        cdef NodeRecord record
+        cdef Candidate child
+        cdef NodeRecord* record = &child.record
         cdef intp_t d = self.splitter.columns.n_features
         record.id = node
         record.start = parent.record.start + self.starts[outcome]
@@ -278,10 +293,10 @@ cdef class Builder:
         record.box = NULL
         if parent.record.box != NULL:
             record.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
-        if not self._pass_features(&parent.record, &record, outcome) or (
+        if not self._pass_features(&parent.record, &child, outcome) or (
             parent.record.box != NULL and record.box == NULL
         ):
-            _release(&record)
+            _release(&child)
             with gil:
                 raise MemoryError()
         if record.box != NULL:
@@ -290,12 +305,12 @@ cdef class Builder:
                 record.box[2 * parent.split.feature + 1 - outcome] = (
                     parent.split.threshold
                 )
-        self.made[self.n_made] = record
+        self.made[self.n_made] = child
         self.n_made += 1
         return 0
 
     cdef bint _pass_features(
-        self, const NodeRecord* parent, NodeRecord* child, intp_t outcome
+        self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
     ) noexcept nogil:
         # The features of a child, and the segments of its sparse columns; whether
         # there was memory. Where all features are visited, a column that is zero in
@@ -306,10 +321,11 @@ cdef class Builder:
         cdef intp_t n_features = 0
         cdef intp_t n_segments = 0
         cdef intp_t j, f
+        cdef NodeRecord* child = &candidate.record
         cdef Segment segment
         cdef bint kept
-        child.segments = NULL
-        child.n_segments = 0
+        candidate.segments = NULL
+        candidate.n_segments = 0
         child.n_features = parent.n_features
         if self.splitter.columns.folded != NULL:
             for j in range(parent.n_features):
@@ -321,10 +337,10 @@ cdef class Builder:
                 else:
                     n_features += 1
             child.n_features = n_features
-            child.segments = <Segment*> malloc((n_segments + 1) * sizeof(Segment))
+            candidate.segments = <Segment*> malloc((n_segments + 1) * sizeof(Segment))
         child.features = <int32_t*> malloc((child.n_features + 1) * sizeof(int32_t))
         if child.features == NULL or (
-            self.splitter.columns.folded != NULL and child.segments == NULL
+            self.splitter.columns.folded != NULL and candidate.segments == NULL
         ):
             return False
         if self.splitter.columns.folded == NULL:
@@ -340,38 +356,32 @@ cdef class Builder:
                 kept = True
             elif self.splitter.columns.sparse.child_segment(f, outcome, &segment):
                 kept = True
-                child.segments[child.n_segments] = segment
-                child.n_segments += 1
+                candidate.segments[candidate.n_segments] = segment
+                candidate.n_segments += 1
             if kept:
                 child.features[n_features] = <int32_t> f
                 n_features += 1
         return True
 
-    cdef int _add(self, NodeRecord* record) except -1 nogil:
+    cdef int _add(self, Candidate* candidate) except -1 nogil:
         # Put an open node on the stack or, with its split, on the heap.
-        cdef Candidate candidate
         cdef Candidate* larger
-        candidate.record = record[0]
         if self.max_leaf_nodes >= 0:
-            self.splitter.find(
-                &candidate.record,
-                self.tree.counts + candidate.record.id * self.tree.n_classes,
-                &candidate.split,
-            )
+            self._examine(candidate)
             if candidate.split.feature < 0:
-                _release(&candidate.record)
+                _release(candidate)
                 return 0
         if self.n_open == self.room:
             larger = <Candidate*> realloc(
                 self.open, (2 * self.room + 16) * sizeof(Candidate)
             )
             if larger == NULL:
-                _release(&candidate.record)
+                _release(candidate)
                 with gil:
                     raise MemoryError()
             self.open = larger
             self.room = 2 * self.room + 16
-        self.open[self.n_open] = candidate
+        self.open[self.n_open] = candidate[0]
         self.n_open += 1
         if self.max_leaf_nodes >= 0:
             self._sift_up()
@@ -410,7 +420,7 @@ cdef void _swap(Candidate* a, Candidate* b) noexcept nogil:
     b[0] = held
 
 
-cdef void _release(NodeRecord* record) noexcept nogil:
-    free(record.features)
-    free(record.box)
-    free(record.segments)
+cdef void _release(Candidate* candidate) noexcept nogil:
+    free(candidate.record.features)
+    free(candidate.record.box)
+    free(candidate.segments)

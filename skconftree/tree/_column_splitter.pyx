@@ -6,9 +6,10 @@ from libc.string cimport memset
 
 from skconftree.tree._columns cimport missing_left_bit
 from skconftree.tree._encoding cimport MAX_LEVELS
-from skconftree.tree._node cimport NodeScan, mix
-from skconftree.tree._scan cimport midpoint
+from skconftree.tree._node cimport NodeScan
 from skconftree.tree._sparse_columns cimport CODED, SparseColumn
+from skconftree.utils._draws cimport mix, unit
+from skconftree.utils._midpoint cimport midpoint
 
 cdef enum:
     RUN_LIMIT = 16384       # longest run sorted on the fly
@@ -117,11 +118,11 @@ cdef class ColumnSplitter(Splitter):
     # -- columns of sparse tables ---------------------------------------------------
 
     cdef void begin(self, NodeRecord* node, const float64_t* counts) noexcept nogil:
+        # Sparse columns have entered the node.
         cdef intp_t i
         NodeScan.begin(self, node, counts)
         if self.columns.folded == NULL:
             return
-        self.columns.sparse.enter(node.id, node.segments, node.n_segments)
         self.columns.unfolded_feature = -1
         self.unlabelled = 0.0
         if self.has_pool:
@@ -481,8 +482,7 @@ cdef class ColumnSplitter(Splitter):
     cdef float64_t _random_threshold(
         self, intp_t feature, float32_t low, float32_t high
     ) noexcept nogil:
-        cdef uint64_t key = self._random_key(feature)
-        cdef float64_t u = <float64_t> (key >> 11) / 9007199254740992.0     # 2^53
+        cdef float64_t u = unit(self._random_key(feature))
         cdef float64_t threshold = low + u * (<float64_t> high - low)
         return low if threshold >= high else threshold
 

@@ -7,10 +7,9 @@ from libc.math cimport isnan
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from skconftree.tree._encoding cimport (
-    MAX_LEVELS, encode, make_nan_canonical, presort,
-)
+from skconftree.tree._encoding cimport MAX_LEVELS, encode
 from skconftree.tree._sparse_table cimport SparseTable
+from skconftree.utils._sorting cimport make_nan_canonical, presort
 from skconftree.utils._typedefs cimport uint64_t
 
 

@@ -4,8 +4,8 @@ from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from skconftree.tree._encoding cimport presort
-from skconftree.tree._scan cimport midpoint
+from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._sorting cimport presort
 
 
 cdef bint allocate_bins(Bins* bins, intp_t n_features, intp_t n_bins) noexcept nogil:

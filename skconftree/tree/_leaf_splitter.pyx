@@ -7,15 +7,16 @@ from libc.string cimport memcpy, memset
 from skconftree.bounds._contract cimport Bound
 from skconftree.tree._column_splitter cimport LEFT, NONE, UNLABELLED
 from skconftree.tree._columns cimport missing_left_bit
-from skconftree.tree._encoding cimport presort
 from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._histogram cimport bin_of, n_value_bins
 from skconftree.tree._leaf cimport GAUSSIAN, HISTOGRAM, ROWS
 from skconftree.tree._moments cimport (
     Moments, normal_share, range_of_moments, weight_known,
 )
-from skconftree.tree._node cimport NodeScan, mix
-from skconftree.tree._scan cimport midpoint
+from skconftree.tree._node cimport NodeScan
+from skconftree.utils._draws cimport mix, unit
+from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._sorting cimport presort
 
 cdef enum:
     NORMAL_CUTS = 10    # of a feature kept as moments
@@ -457,8 +458,7 @@ cdef class LeafSplitter(Splitter):
 
     cdef float64_t _draw(self, intp_t feature) noexcept nogil:
         # In [0, 1), keyed by node, attempt and feature.
-        cdef uint64_t key = self._random_key(feature)
-        return <float64_t> (key >> 11) / 9007199254740992.0     # 2^53
+        return unit(self._random_key(feature))
 
     cdef intp_t _walk_random_cut(self, intp_t feature) noexcept nogil:
         # One test: between the extreme values of rows, among the cuts of a table, and

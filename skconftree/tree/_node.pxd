@@ -9,7 +9,6 @@
 
 from skconftree.bounds._contract cimport NodeFacts
 from skconftree.tree._scan cimport Scan
-from skconftree.tree._sparse_columns cimport Segment
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint64_t
 
 
@@ -23,8 +22,6 @@ cdef struct NodeRecord:
     int32_t* features       # not yet known to be constant; owned
     intp_t n_features
     float64_t* box          # [n_features of X, 2] limits, only if W is a volume; owned
-    Segment* segments       # of the sparse columns that have some in the node; owned
-    intp_t n_segments
 
 
 cdef class NodeScan(Scan):
@@ -81,6 +78,3 @@ cdef class NodeScan(Scan):
     cdef float64_t _seen_weight(
         self, const float64_t* counts, float64_t n
     ) noexcept nogil
-
-
-cdef uint64_t mix(uint64_t x) noexcept nogil

@@ -1,16 +1,6 @@
 """A node whose features are walked one by one, wherever its rows come from."""
 
-cimport cython
 from libc.stdlib cimport calloc, free
-
-
-@cython.overflowcheck(False)     # it wraps by design
-cdef uint64_t mix(uint64_t x) noexcept nogil:
-    # splitmix64: a stateless generator, so that draws depend on their key alone
-    x += <uint64_t> 0x9E3779B97F4A7C15
-    x = (x ^ (x >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-    x = (x ^ (x >> 27)) * <uint64_t> 0x94D049BB133111EB
-    return x ^ (x >> 31)
 
 
 cdef class NodeScan(Scan):

@@ -4,7 +4,7 @@ from libc.math cimport ldexp, sqrt
 from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memset
 
-from skconftree.tree._node cimport mix
+from skconftree.utils._draws cimport mix
 
 cdef enum:
     LARGEST_POWER = 1000    # 2 to a larger one is no float

@@ -72,6 +72,3 @@ cdef class Scan:
     cdef intp_t walk_profile_with_pool(
         self, const float64_t* profile, intp_t n_levels, const float32_t* levels
     ) noexcept nogil
-
-
-cdef float64_t midpoint(float32_t low, float32_t high) noexcept nogil

@@ -1,19 +1,10 @@
 """Walks over one attribute that emit candidate tests in blocks."""
 
-from libc.math cimport isfinite
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._typedefs cimport int32_t
-
-
-cdef float64_t midpoint(float32_t low, float32_t high) noexcept nogil:
-    # As scikit-learn's, overflow included: low < high in float32, so that only a
-    # rounded half can reach high.
-    cdef float64_t cut = <float64_t> low / 2.0 + <float64_t> high / 2.0
-    if cut == high or not isfinite(cut):
-        cut = low
-    return cut
 
 
 cdef class Scan:

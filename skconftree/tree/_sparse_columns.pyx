@@ -4,7 +4,8 @@ cimport cython
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from skconftree.tree._encoding cimport MAX_LEVELS, encode, presort
+from skconftree.tree._encoding cimport MAX_LEVELS, encode
+from skconftree.utils._sorting cimport presort
 
 cdef enum:
     PAIR_BYTES = 4      # of an entry

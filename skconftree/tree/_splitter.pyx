@@ -6,8 +6,8 @@ from libc.math cimport INFINITY, NAN, exp, fmin, log, log1p
 from libc.stdlib cimport free, malloc
 
 from skconftree.tree._criterion cimport outcome_entropy
-from skconftree.tree._node cimport mix
 from skconftree.tree._scan cimport BLOCK
+from skconftree.utils._draws cimport mix
 
 cdef enum:
     PHI_LIMIT = 1048576       # entries of a table of phi

@@ -1,0 +1,20 @@
+# Random numbers without a state: a draw depends on its key alone, so that neither the
+# order of the work nor the number of threads can change it.
+
+cimport cython
+
+from skconftree.utils._typedefs cimport float64_t, uint64_t
+
+
+@cython.overflowcheck(False)     # it wraps by design
+cdef inline uint64_t mix(uint64_t x) noexcept nogil:
+    # splitmix64
+    x += <uint64_t> 0x9E3779B97F4A7C15
+    x = (x ^ (x >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    x = (x ^ (x >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return x ^ (x >> 31)
+
+
+cdef inline float64_t unit(uint64_t key) noexcept nogil:
+    # In [0, 1).
+    return <float64_t> (key >> 11) / 9007199254740992.0     # 2^53

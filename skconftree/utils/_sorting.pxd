@@ -1,0 +1,39 @@
+# Rows in the order of a value. NaN is the largest value, and -0.0 equals 0.0.
+
+from libc.string cimport memcpy
+
+from skconftree.utils._typedefs cimport float32_t, intp_t, uint32_t, uint64_t
+
+
+cdef inline uint32_t ordered_bits(float32_t value) noexcept nogil:
+    # Unsigned integers in the order of the floats; -0.0 equals 0.0, and NaN is last
+    # once canonical.
+    cdef float32_t canonical = value + <float32_t> 0.0
+    cdef uint32_t bits
+    memcpy(&bits, &canonical, 4)
+    if bits >> 31:
+        return ~bits
+    return bits | <uint32_t> 0x80000000
+
+
+cdef inline float32_t value_of_bits(uint32_t ordered) noexcept nogil:
+    cdef uint32_t bits
+    cdef float32_t value
+    if ordered >> 31:
+        bits = ordered & <uint32_t> 0x7FFFFFFF
+    else:
+        bits = ~ordered
+    memcpy(&value, &bits, 4)
+    return value
+
+
+# Give all NaN the same bits, without a sign; whether there is any.
+cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil
+
+
+# Entries of a run, (row << 1) | new, in ascending order of column[row], rows of
+# equal value in their order; canonical NaN is last. keys and other are scratch, [n] each.
+cdef void presort(
+    const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
+    uint32_t* order,
+) noexcept nogil

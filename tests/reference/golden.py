@@ -1,0 +1,232 @@
+"""Hashes of trees, evidence and predictions over the whole range of settings.
+
+A rebuilding of the compiled code must leave every tree as it is. Each case grows one
+tree and hashes what it says; two builds are the same if all their hashes are.
+
+Run as a script to write the hashes of a build, or to compare a build with them:
+
+    python -m reference.golden write hashes.json
+    python -m reference.golden compare hashes.json
+"""
+
+import copy
+import hashlib
+import itertools
+import json
+import pickle
+import sys
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds._registry import BOUNDS
+
+from .cases import CASES, CRITERIA
+
+ARRAYS = (
+    "children_left",
+    "n_children",
+    "parent",
+    "depth",
+    "feature",
+    "threshold",
+    "missing_go_to_left",
+    "missing_seen",
+    "counts",
+    "value",
+    "impurity",
+    "n_node_samples",
+)
+MEMORIES = ("rows", "histogram", "gaussian", "auto")
+PRUNINGS = ("pessimistic", "c45", "possibilistic", "cost_complexity", "chi2", "ec2")
+
+
+def table(name, n=260):
+    """Rows, labels and the arguments that go with a kind of table."""
+    rng = np.random.default_rng(sum(map(ord, name)))
+    k = 4 if "four" in name else 2
+    X = rng.normal(size=(n, 5)).astype(np.float32)
+    X[:, 1] = rng.integers(0, 6, n)  # few values
+    X[:, 2] = np.round(X[:, 2], 1)
+    y = ((X[:, 0] + (X[:, 1] > 2) + 0.7 * rng.normal(size=n)) > 0.5).astype(int)
+    if k == 4:
+        y += 2 * (X[:, 2] + 0.5 * rng.normal(size=n) > 0)
+    given, settings = {}, {}
+    if "nominal" in name or "multiway" in name:
+        X[:, 3] = rng.integers(0, 5, n)
+        X[:, 4] = rng.integers(0, 11, n)
+        y = np.where(X[:, 3] == 2, (y + 1) % k, y)
+        settings["categorical_features"] = [3, 4]
+        settings["nominal_splits"] = "multiway" if "multiway" in name else "binary"
+    if "missing" in name:
+        X[rng.random(n) < 0.2, 0] = np.nan
+        X[rng.random(n) < 0.3, 1] = np.nan
+    if "sparse" in name:
+        X[rng.random(X.shape) < 0.75] = 0.0
+        y = (X[:, 0] + X[:, 1] > 0.3).astype(int)
+        X = sparse.csr_matrix(X)
+    if "whole" in name:
+        given["sample_weight"] = rng.integers(0, 4, n).astype(float)
+    if "fractions" in name:
+        given["sample_weight"] = rng.random(n) + 0.25
+    if "reweighted" in name:
+        settings["class_weight"] = {c: 1.0 + c / 2 for c in range(k)}
+    if "pool" in name:
+        given["X_pool"] = rng.normal(size=(90, 5)).astype(np.float32)
+        if "nominal" in name:
+            given["X_pool"][:, 3:] = X[:90, 3:]
+    return X, y, given, settings
+
+
+TABLES = (
+    "plain",
+    "four",
+    "four missing",
+    "nominal missing",
+    "four nominal",
+    "four multiway missing",
+    "sparse",
+    "whole missing",
+    "four fractions nominal",
+    "four reweighted nominal",
+    "pool",
+    "four pool nominal",
+)
+
+
+def pairs():
+    """Settings of every bound with every criterion that it takes."""
+    for criterion in CRITERIA:
+        yield "none", None, criterion
+    for case, (name, parameters, _) in CASES.items():
+        for criterion in BOUNDS[name].criteria:
+            yield case, BOUNDS[name](**parameters), criterion
+
+
+def cases():
+    """Yield the name of every case and a function that grows its tree."""
+    for (case, bound, criterion), name in itertools.product(pairs(), TABLES):
+        shared = {"bound": bound, "criterion": criterion}
+        yield f"fit {case} {criterion} / {name}", shared, name, "fit"
+        for memory in MEMORIES:
+            settings = shared | {"leaf_memory": memory, "grace_period": 12}
+            yield f"stream {memory} {case} {criterion} / {name}", settings, name, "rows"
+    for name, pruning in itertools.product(TABLES, PRUNINGS):
+        settings = {"bound": None, "pruning": pruning}
+        yield f"pruned {pruning} / {name}", settings, name, "fit"
+    others = {
+        "drawn cuts": {"splitter": "random", "random_state": 3},
+        "drawn features": {"max_features": 2, "random_state": 3},
+        "best first": {"max_leaf_nodes": 9},
+        "limits": {"min_samples_leaf": 7, "min_impurity_decrease": 0.004},
+        "shares": {"min_samples_leaf": 0.02, "min_weight_fraction_leaf": 0.03},
+        "depth": {"max_depth": 3},
+    }
+    streams = {
+        "drift": {"drift": "ddm"},
+        "bytes": {"max_bytes": 65536},
+        "nb": {"leaf_prediction": "nb"},
+        "majority": {"leaf_prediction": "majority"},
+    }
+    for name, bound in itertools.product(TABLES, (None, "gtest", "credible", "evalue")):
+        for what, settings in others.items():
+            yield f"fit {what} {bound} / {name}", {"bound": bound, **settings}, name, "fit"
+        for what, settings in (others | streams).items():
+            grown = {"bound": bound, "grace_period": 9, **settings}
+            yield f"stream {what} {bound} / {name}", grown, name, "rows"
+            yield f"go on {what} {bound} / {name}", grown, name, "fit, rows"
+
+
+def grow(settings, name, how):
+    """Grow the tree of a case, streams through a pickle half-way."""
+    X, y, given, of_table = table(name)
+    model = ConfidenceTreeClassifier(**copy.deepcopy(settings), **of_table)
+    if how == "fit":
+        return model.fit(X, y, **given), X
+    weight, pool = given.get("sample_weight"), given.get("X_pool")
+    half = len(y) // 2
+    first, second = slice(None, half), slice(half, None)
+
+    def part(rows):
+        return {} if weight is None else {"sample_weight": weight[rows]}
+
+    if how == "fit, rows":
+        model.fit(X[first], y[first], **part(first))
+    else:
+        pool = {} if pool is None else {"X_pool": pool}
+        model.partial_fit(X[first], y[first], np.arange(y.max() + 1), **part(first), **pool)
+    model = pickle.loads(pickle.dumps(model))
+    model.partial_fit(X[second], y[second], **part(second))
+    return model, X
+
+
+def digest(model, X, *, decimals=None):
+    """Hash a tree, its evidence and what it predicts.
+
+    Parameters
+    ----------
+    model : ConfidenceTreeClassifier
+    X : array or sparse of shape (n_rows, n_features)
+    decimals : int or None, default=None
+        Significant digits of numbers that a mathematical library computes; None
+        compares every bit.
+    """
+    tree = model.tree_
+    found = hashlib.sha256()
+
+    def add(values):
+        values = np.ascontiguousarray(values)
+        if decimals is not None and values.dtype.kind == "f":
+            values = np.array([f"{v:.{decimals}g}" for v in values.ravel().tolist()])
+        found.update(values.tobytes())
+
+    for name in ARRAYS:
+        add(getattr(tree, name))
+    for name in tree.evidence.dtype.names:
+        add(tree.evidence[name][tree.feature >= 0])
+    for node in np.flatnonzero(tree.is_nominal):
+        branches = tree.branches(node)
+        found.update(np.flatnonzero(branches != node).tobytes())
+        found.update(branches[branches != node].tobytes())
+    add(model.predict_proba(X))
+    found.update(model.apply(X).tobytes())
+    return found.hexdigest()[:16]
+
+
+def hashes(wanted=None):
+    """Hash every case, or those whose names `wanted` takes."""
+    result = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, settings, rows, how in cases():
+            if wanted is not None and not wanted(name):
+                continue
+            try:
+                result[name] = digest(*grow(settings, rows, how))
+            except ValueError as error:
+                result[name] = f"ValueError: {str(error)[:60]}"
+    return result
+
+
+def main(command, path):
+    """Write hashes, or compare with those written."""
+    found = hashes()
+    if command == "write":
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=0)
+        print(f"{len(found)} cases written")
+        return 0
+    with open(path, encoding="utf-8") as file:
+        expected = json.load(file)
+    other = [name for name in expected if found.get(name) != expected[name]]
+    missing = found.keys() ^ expected.keys()
+    print(f"{len(expected)} cases, {len(other)} differ, {len(missing)} not in both")
+    for name in other[:40]:
+        print("  ", name)
+    return 1 if other or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
