@@ -11,17 +11,12 @@
 from skconftree.bounds._contract cimport Bound
 from skconftree.tree._columns cimport Column, Columns
 from skconftree.tree._criterion cimport Criterion
+from skconftree.tree._missing cimport MissingRows
 from skconftree.tree._node cimport NodeRecord, NodeScan
 from skconftree.tree._splitter cimport Splitter
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t, uint64_t,
 )
-
-
-cdef enum MissingRows:
-    NONE            # or on the right, where nothing is to be done
-    LEFT
-    UNLABELLED
 
 
 cdef class ColumnSplitter(Splitter):

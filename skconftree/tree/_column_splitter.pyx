@@ -4,8 +4,8 @@ from libc.math cimport INFINITY
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-from skconftree.tree._columns cimport missing_left_bit
 from skconftree.tree._encoding cimport MAX_LEVELS
+from skconftree.tree._missing cimport LEFT, NONE, UNLABELLED, missing_left_bit
 from skconftree.tree._node cimport NodeScan
 from skconftree.tree._sparse_columns cimport CODED, SparseColumn
 from skconftree.utils._draws cimport mix, unit

@@ -32,10 +32,6 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
 )
 
-cdef inline intp_t missing_left_bit() noexcept nogil:
-    return (<intp_t> 1) << 40
-
-
 cdef struct Column:
     uint8_t* codes          # [n_rows] in node order; NULL if SORTED or wide
     label_t* wide           # [n_rows] the same on two bytes, or NULL

@@ -8,6 +8,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from skconftree.tree._encoding cimport MAX_LEVELS, encode
+from skconftree.tree._missing cimport missing_left_bit
 from skconftree.tree._sparse_table cimport SparseTable
 from skconftree.utils._sorting cimport make_nan_canonical, presort
 from skconftree.utils._typedefs cimport uint64_t

@@ -3,8 +3,8 @@
 from libc.math cimport rint
 from libc.stdlib cimport free, realloc
 
-from skconftree.tree._columns cimport missing_left_bit
 from skconftree.tree._leaf cimport ROWS, new_leaf, release_leaf
+from skconftree.tree._missing cimport missing_left_bit
 from skconftree.tree._parting cimport part_pool, start_child
 from skconftree.utils._typedefs cimport int32_t
 

@@ -9,8 +9,8 @@
 # Only what counts as evidence is scanned: the rows since the leaf's creation, or
 # all it holds (Policy.separate).
 
-from skconftree.tree._column_splitter cimport MissingRows
 from skconftree.tree._leaf cimport Leaf, Policy
+from skconftree.tree._missing cimport MissingRows
 from skconftree.tree._node cimport NodeRecord
 from skconftree.tree._splitter cimport Split, Splitter
 from skconftree.utils._typedefs cimport (

@@ -5,11 +5,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport Bound
-from skconftree.tree._column_splitter cimport LEFT, NONE, UNLABELLED
-from skconftree.tree._columns cimport missing_left_bit
 from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._histogram cimport bin_of, n_value_bins
 from skconftree.tree._leaf cimport GAUSSIAN, HISTOGRAM, ROWS
+from skconftree.tree._missing cimport LEFT, NONE, UNLABELLED, missing_left_bit
 from skconftree.tree._moments cimport (
     Moments, normal_share, range_of_moments, weight_known,
 )

@@ -4,9 +4,10 @@ import numpy as np
 from scipy.special import betaincinv
 from sklearn.utils.validation import check_is_fitted
 
+from ._apply import find_leaves
 from ._explain import explain_rows
 from ._reading import read_rows
-from ._sparse import blocks, find_leaves, in_blocks
+from ._sparse import blocks, in_blocks
 
 
 class LeafPrediction:

@@ -1,11 +1,9 @@
-"""Sparse tables: checked, followed through a tree, and made dense block by block."""
+"""Sparse tables: checked, and made dense block by block."""
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
-
-from ._sparse_apply import apply_sparse
 
 FORMATS = ("csr", "csc")
 BLOCK_ROWS = 8192
@@ -91,23 +89,6 @@ def blocks(X):
     for start in range(0, n_rows, size):
         rows = slice(start, min(start + size, n_rows))
         yield rows, X[rows].toarray(order="C")
-
-
-def find_leaves(tree, X, finite):
-    """Leaf that each row reaches.
-
-    Parameters
-    ----------
-    tree : Tree
-    X : ndarray, or sparse matrix or array, of shape (n_rows, n_features), float32
-    finite : bool
-        Whether there is no NaN.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), intp
-    """
-    return apply_sparse(tree, X.tocsr()) if issparse(X) else tree.apply(X, finite)
 
 
 def in_blocks(function, X):

@@ -1,0 +1,22 @@
+"""Rows of any table through a tree."""
+
+from scipy.sparse import issparse
+
+from ._sparse_apply import apply_sparse
+
+
+def find_leaves(tree, X, finite):
+    """Leaf that each row reaches.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : ndarray, or sparse matrix or array, of shape (n_rows, n_features), float32
+    finite : bool
+        Whether there is no NaN.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), intp
+    """
+    return apply_sparse(tree, X.tocsr()) if issparse(X) else tree.apply(X, finite)
