@@ -15,20 +15,63 @@ import pytest
 PACKAGE = "skconftree"
 SOURCE = Path(__file__).parents[1] / PACKAGE
 
-TREE = {"bounds", "drift", "utils", "_compat"}
+# The rooms inside `tree`; what else lies there is its door, the estimator.
+INNER = {"split", "nodes", "batch", "leaves", "stream", "pruning", "reading"}
+DOOR, SETTINGS = "tree", "tree._settings"
 MAY_IMPORT = {
     "utils": set(),
     "_compat": set(),
     "bounds": {"utils", "_compat"},
     "drift": {"utils"},
     "datasets": {"utils"},
-    "tree": TREE,
-    "ensemble": {"tree", *TREE},
+    "tables": {"utils", "_compat"},
+    SETTINGS: {"utils"},
+    "tree.split": {"bounds", SETTINGS, "utils"},
+    "tree.nodes": {"bounds", SETTINGS, "utils"},
+    "tree.batch": {"tables", "tree.split", "tree.nodes", "bounds", SETTINGS, "utils"},
+    "tree.leaves": {"tree.nodes", SETTINGS, "utils"},
+    "tree.stream": {
+        "tables",
+        "tree.leaves",
+        "tree.split",
+        "tree.nodes",
+        "bounds",
+        SETTINGS,
+        "drift",
+        "utils",
+    },
+    "tree.pruning": {"tree.nodes", "tree.split", "bounds", "utils", "_compat"},
+    "tree.reading": {"tree.nodes", "tree.split", "tables", "_compat"},
+    DOOR: {
+        *(f"tree.{room}" for room in INNER),
+        SETTINGS,
+        "bounds",
+        "drift",
+        "tables",
+        "utils",
+        "_compat",
+    },
     "linear_model": {"bounds", "utils", "_compat"},
-    "active": TREE,
+    "active": {"bounds", "drift", "tables", "utils", "_compat"},
     "evaluation": {"drift", "datasets", "utils"},
 }
+MAY_IMPORT["ensemble"] = MAY_IMPORT[DOOR] | {DOOR}
 PUBLIC_NAMES_OF_ANYTHING = {"inspection", "_cli"}
+# Rooms that see the contract of bounds alone.
+BY_CONTRACT = {"tree.split", "tree.nodes", "tree.batch", "tree.stream"}
+CRITERIA_ALONE = {"tree.pruning", "tree.reading"}  # of tree.split
+COMPILED_OF_ENSEMBLE = {
+    "bounds",
+    "tables",
+    "tree.split",
+    "tree.nodes",
+    "tree.batch",
+    "tree.leaves",
+    "tree.stream",
+    SETTINGS,
+    "utils",
+    "ensemble",
+}
 
 CYTHON_FROM = re.compile(
     r"^[ \t]*from[ \t]+([.\w]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE
@@ -90,10 +133,18 @@ def is_private(*names):
     return any(part.startswith("_") and not part.startswith("__") for part in parts)
 
 
+def room_of(parts):
+    """Room of a module, given the parts of its name behind the package's."""
+    if parts[:1] == ["tree"] and parts[1:2]:
+        if parts[1] in INNER or parts[1] == "_settings":
+            return f"tree.{parts[1]}"
+    return parts[0] if parts else ""
+
+
 def breach(found):
     """Say what is wrong with an import, or return None."""
     top = found.origin.split(".")[0]
-    room = [*found.module.split("."), ""][1]
+    room = room_of(found.module.split(".")[1:])
     if top == "sklearn":
         if found.path.endswith((".pyx", ".pxd")):
             return "compiled code does not build on scikit-learn"
@@ -102,8 +153,8 @@ def breach(found):
         return None
     if top != PACKAGE:
         return None
-    inside = found.origin.split(".")[1:] or [found.name or ""]
-    target = inside[0]
+    inside = [*found.origin.split(".")[1:], *([found.name] if found.name else [])]
+    target = room_of(inside)
     if target == room and room:
         return None
     if target == "_cli":
@@ -119,9 +170,17 @@ def breach(found):
     if target not in MAY_IMPORT[room]:
         return f"{room} may import {sorted(MAY_IMPORT[room]) or 'nothing of ours'}"
     compiled = found.path.endswith((".pyx", ".pxd"))
-    if room == "tree" and target == "bounds" and compiled:
-        if found.origin != f"{PACKAGE}.bounds._contract":
-            return "compiled tree code sees the contract of bounds alone"
+    if target == "bounds":
+        by_contract = room in BY_CONTRACT or (compiled and room in ("tree", "ensemble"))
+        if by_contract and found.origin != f"{PACKAGE}.bounds._contract":
+            return f"{room} sees the contract of bounds alone"
+        if room == "tree.pruning" and is_private(found.origin, found.name):
+            return f"{room} uses public names of bounds"
+    if target == "tree.split" and room in CRITERIA_ALONE:
+        if inside[2:3] != ["_criterion"]:
+            return f"{room} sees the criteria of tree.split alone"
+    if room == "ensemble" and compiled and target not in COMPILED_OF_ENSEMBLE:
+        return f"compiled {room} may import {sorted(COMPILED_OF_ENSEMBLE)}"
     return None
 
 
@@ -171,7 +230,20 @@ def test_the_checker_sees_the_source():
             "from skconftree.bounds._contract cimport (\n    Bound,\n)",
             "nothing of ours",
         ),
-        ("tree/_a.pyx", "from ..bounds._credible cimport X", "contract"),
+        ("tree/split/_a.pyx", "from ...bounds._credible cimport X", "contract"),
+        ("tree/batch/_a.py", "from ...bounds import CredibleBound", "contract"),
+        ("tree/stream/_a.pyx", "from ..batch._b cimport X", "tree.stream may import"),
+        ("tree/batch/_a.pyx", "from ..stream._b cimport X", "tree.batch may import"),
+        ("tree/nodes/_a.pyx", "from ..split._b cimport X", "tree.nodes may import"),
+        ("tree/leaves/_a.pyx", "from ..split._b cimport X", "tree.leaves may import"),
+        ("tree/split/_a.py", "from .._classes import X", "tree.split may import"),
+        ("tree/nodes/_a.py", "from ... import tree", "tree.nodes may import"),
+        ("tree/reading/_a.py", "from ..split._scan import X", "criteria"),
+        ("tree/pruning/_a.py", "from ...bounds._ec2 import X", "public names"),
+        ("tables/_a.py", "from ..tree.nodes._tree import Tree", "tables may import"),
+        ("active/_a.py", "from ..tree import X", "active may import"),
+        ("ensemble/_a.pyx", "from ..tree._classes cimport X", "compiled ensemble"),
+        ("ensemble/_a.pyx", "from ..bounds._gtest cimport X", "contract"),
         ("tree/_a.py", "from sklearn.tree._tree import Tree", "_compat alone"),
         ("tree/_a.py", "from sklearn.base import _fit_context", "_compat alone"),
         ("tree/_a.pyx", "from sklearn.tree._tree cimport Tree", "does not build"),
@@ -188,7 +260,11 @@ def test_the_checker_catches_a_planted_breach(tmp_path, path, text, words):
     harmless = {
         "bounds/_b.py": "import numpy\nfrom ._c import x\nfrom .._compat import y",
         "tree/_a2.py": "from . import _a",
-        "tree/_b.pyx": "from skconftree.bounds._contract cimport Bound  # import a, b",
+        "tree/split/_b.pyx": "from skconftree.bounds._contract cimport Bound  # a, b",
+        "tree/nodes/_b.pyx": "from skconftree.tree._settings cimport GrowthSettings",
+        "tree/reading/_b.py": "from ..split._criterion import CRITERIA",
+        "tree/pruning/_b.py": "from ...bounds import chi2_pvalue",
+        "ensemble/_b.py": "from ..tree import ConfidenceTreeClassifier",
         "inspection/_b.py": "from skconftree import ConfidenceTreeClassifier",
         "__init__.py": "from .tree import x\nfrom .bounds._contract import Bound",
     }
