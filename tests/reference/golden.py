@@ -5,8 +5,8 @@ tree and hashes what it says; two builds are the same if all their hashes are.
 
 Run as a script to write the hashes of a build, or to compare a build with them:
 
-    python -m reference.golden write hashes.json
-    python -m reference.golden compare hashes.json
+    PYTHONPATH=tests python -m reference.golden write hashes.json
+    PYTHONPATH=tests python -m reference.golden compare hashes.json
 """
 
 import copy
@@ -132,7 +132,12 @@ def cases():
     }
     for name, bound in itertools.product(TABLES, (None, "gtest", "credible", "evalue")):
         for what, settings in others.items():
-            yield f"fit {what} {bound} / {name}", {"bound": bound, **settings}, name, "fit"
+            yield (
+                f"fit {what} {bound} / {name}",
+                {"bound": bound, **settings},
+                name,
+                "fit",
+            )
         for what, settings in (others | streams).items():
             grown = {"bound": bound, "grace_period": 9, **settings}
             yield f"stream {what} {bound} / {name}", grown, name, "rows"
@@ -156,7 +161,9 @@ def grow(settings, name, how):
         model.fit(X[first], y[first], **part(first))
     else:
         pool = {} if pool is None else {"X_pool": pool}
-        model.partial_fit(X[first], y[first], np.arange(y.max() + 1), **part(first), **pool)
+        model.partial_fit(
+            X[first], y[first], np.arange(y.max() + 1), **part(first), **pool
+        )
     model = pickle.loads(pickle.dumps(model))
     model.partial_fit(X[second], y[second], **part(second))
     return model, X
