@@ -4,6 +4,7 @@ A detector watches the errors of a model, a stream of 0 and 1. It knows no model
 keeps a handful of numbers.
 """
 
-from ._classes import DDM, DriftState
+from ._base import BaseDetector, DriftState
+from ._ddm import DDM
 
-__all__ = ["DDM", "DriftState"]
+__all__ = ["DDM", "BaseDetector", "DriftState"]

@@ -1,16 +1,21 @@
 """The drift detection method of Gama et al. (2004)."""
 
-import numpy as np
+from skconftree.drift._base import BaseDetector, check_count, check_level
 
 from libc.math cimport INFINITY, sqrt
 
-from skconftree.utils._typedefs cimport int8_t, intp_t, uint8_t
+from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
+from skconftree.utils._typedefs cimport float64_t, int64_t
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
-cdef class DDMKernel:
+cdef class DDMKernel(Detector):
     """A running detector.
+
+    Until there are `min_samples` rows and `min_errors` errors nothing is compared.
+    (p_min, s_min) belong to the smallest p + s among the rows compared so far;
+    infinite before the first one.
 
     Parameters
     ----------
@@ -18,6 +23,14 @@ cdef class DDMKernel:
     warning_level, drift_level : float
         Not checked here: ``DDM.kernel`` does.
     """
+
+    cdef readonly int64_t min_samples
+    cdef readonly int64_t min_errors
+    cdef readonly float64_t warning_level
+    cdef readonly float64_t drift_level
+    cdef readonly int64_t n_errors      # since the last drift
+    cdef readonly float64_t p_min
+    cdef readonly float64_t s_min
 
     def __init__(
         self, int64_t min_samples, int64_t min_errors, float64_t warning_level,
@@ -27,24 +40,18 @@ cdef class DDMKernel:
         self.min_errors = min_errors
         self.warning_level = warning_level
         self.drift_level = drift_level
-        self.n_seen = 0
-        self.n_drifts = 0
-        self.state = STABLE
-        self.restart()
+        self._forget()
 
-    cdef void restart(self) noexcept nogil:
-        self.n = 0
+    cdef void _forget(self) noexcept nogil:
         self.n_errors = 0
         self.p_min = INFINITY
         self.s_min = INFINITY
 
-    cdef int update(self, bint error) noexcept nogil:
+    cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
+        # A row is one outcome, whatever its weight, as published.
         cdef float64_t p
         cdef float64_t s
-        self.n_seen += 1
-        self.n += 1
-        self.n_errors += error
-        self.state = STABLE
+        self.n_errors += loss > 0.5
         if self.n < self.min_samples or self.n_errors < self.min_errors:
             return STABLE
         # From whole counts, not a running mean: no rounding piles up.
@@ -54,34 +61,10 @@ cdef class DDMKernel:
             self.p_min = p
             self.s_min = s
         if p + s > self.p_min + self.drift_level * self.s_min:
-            self.state = DRIFT
-            self.n_drifts += 1
-            self.restart()
-        elif p + s > self.p_min + self.warning_level * self.s_min:
-            self.state = WARNING
-        return self.state
-
-    def update_many(self, const uint8_t[::1] errors not None):
-        """Learn outcomes in order.
-
-        Parameters
-        ----------
-        errors : ndarray of shape (n_rows,), uint8
-            0 or 1.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int8
-            State after each row.
-        """
-        cdef intp_t n = errors.shape[0]
-        cdef intp_t i
-        states = np.empty(n, dtype=np.int8)
-        cdef int8_t[::1] out = states
-        with nogil:
-            for i in range(n):
-                out[i] = <int8_t> self.update(errors[i])
-        return states
+            return DRIFT
+        if p + s > self.p_min + self.warning_level * self.s_min:
+            return WARNING
+        return STABLE
 
     def __reduce__(self):
         arguments = (
@@ -89,13 +72,10 @@ cdef class DDMKernel:
         )
         state = {
             "version": STATE_VERSION,
-            "n": self.n,
+            **self.totals(),
             "n_errors": self.n_errors,
-            "n_seen": self.n_seen,
-            "n_drifts": self.n_drifts,
             "p_min": self.p_min,
             "s_min": self.s_min,
-            "state": self.state,
         }
         return DDMKernel, arguments, state
 
@@ -105,16 +85,140 @@ cdef class DDMKernel:
                 f"The state of this drift detector is not of version {STATE_VERSION}; "
                 "it was written by another release."
             )
-        counts = [state[name] for name in ("n_errors", "n", "n_seen")]
-        if (
-            not 0 <= counts[0] <= counts[1] <= counts[2]
-            or not 0 <= state["n_drifts"] <= state["n_seen"]
-            or not (state["p_min"] >= 0.0 and state["s_min"] >= 0.0)
-            or state["state"] not in (STABLE, WARNING, DRIFT)
+        n_errors, best = state.get("n_errors"), (state.get("p_min"), state.get("s_min"))
+        self.take_totals(state)
+        if not (
+            isinstance(n_errors, int)
+            and 0 <= n_errors <= self.n
+            and all(isinstance(value, float) and value >= 0.0 for value in best)
         ):
             raise ValueError(f"The state of this drift detector is damaged: {state}.")
-        self.n_errors, self.n, self.n_seen = counts
-        self.n_drifts = state["n_drifts"]
-        self.p_min = state["p_min"]
-        self.s_min = state["s_min"]
-        self.state = state["state"]
+        self.n_errors = n_errors
+        self.p_min, self.s_min = best
+
+
+class DDM(BaseDetector):
+    r"""Drift detection method: tell when a model's error rate has risen.
+
+    Feed it, row by row, whether the model was wrong. After `i` rows with a share
+    `p_i` of errors, :math:`s_i = \sqrt{p_i (1 - p_i) / i}`. While the concept holds,
+    `p_i + s_i` falls as the model learns; the detector remembers its smallest value
+    as `p_min`, `s_min` and says
+
+    - warning, if `p_i + s_i > p_min + warning_level * s_min`;
+    - drift, if `p_i + s_i > p_min + drift_level * s_min`. It then forgets all it
+      has counted, and starts anew with the next row.
+
+    Use it to find an abrupt rise of the error; a slow one may raise the memory of
+    the past along with it. A model that hardly errs is its weak spot: 30 right
+    answers put `p_min` and `s_min` at zero, and the first error is called a drift.
+    In 10,000 rows with 1 % of errors and no change at all it finds 5 drifts on
+    average; with ``min_errors=10`` in one run of seven, and finds real ones as soon.
+
+    Parameters
+    ----------
+    min_samples : int, default=30
+        Rows after a drift before anything is compared, at least 1.
+    warning_level : float, default=2.0
+        Standard deviations above the best error rate that make a warning, above 0.
+    drift_level : float, default=3.0
+        Standard deviations that make a drift, at least `warning_level`.
+    min_errors : int, default=0
+        Errors after a drift before anything is compared. 0 is the published method;
+        with 1 the first error of a model cannot be a drift. For models with few
+        errors choose 10 to 30.
+
+    Attributes
+    ----------
+    state_ : DriftState
+        What the last row gave.
+    n_rows_seen_ : int
+        Rows given so far.
+    n_drifts_ : int
+        Drifts found so far.
+    n_rows_ : int
+        Rows since the last drift.
+    error_rate_ : float
+        Share of errors among them; NaN without a row.
+    warning_limit_, drift_limit_ : float
+        What `p_i + s_i` has to exceed; infinite before anything is compared.
+
+    See Also
+    --------
+    DriftState : The states.
+
+    Notes
+    -----
+    Parameters are checked when the first row arrives; a change by ``set_params`` acts
+    after `reset`. A detector keeps a handful of numbers, whatever the stream's length.
+
+    References
+    ----------
+    J. Gama, P. Medas, G. Castillo and P. Rodrigues, "Learning with drift detection",
+    SBIA 2004, section 3.
+
+    Examples
+    --------
+    A model errs in 10 % of the rows, then in half of them:
+
+    >>> import numpy as np
+    >>> from skconftree.drift import DDM, DriftState
+    >>> rng = np.random.default_rng(0)
+    >>> errors = rng.random(2000) < np.repeat([0.1, 0.5], 1000)
+    >>> states = DDM().update_many(errors)
+    >>> np.flatnonzero(states == DriftState.DRIFT)
+    array([1034])
+
+    Row by row:
+
+    >>> detector = DDM()
+    >>> for row, error in enumerate(errors):
+    ...     if detector.update(error) is DriftState.DRIFT:
+    ...         print("drift at row", row)
+    drift at row 1034
+    >>> detector.n_rows_, detector.n_drifts_
+    (965, 1)
+    """
+
+    def __init__(
+        self, min_samples=30, warning_level=2.0, drift_level=3.0, *, min_errors=0
+    ):
+        self.min_samples = min_samples
+        self.warning_level = warning_level
+        self.drift_level = drift_level
+        self.min_errors = min_errors
+
+    def check_parameters(self):
+        """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
+        check_count(self, "min_samples", 1)
+        check_count(self, "min_errors", 0)
+        check_level(self, "warning_level")
+        check_level(self, "drift_level")
+        if not self.drift_level >= self.warning_level:
+            raise ValueError(
+                f"drift_level must be at least warning_level. Got drift_level="
+                f"{self.drift_level} and warning_level={self.warning_level}."
+            )
+
+    def _make_kernel(self):
+        return DDMKernel(
+            self.min_samples, self.min_errors, self.warning_level, self.drift_level
+        )
+
+    @property
+    def error_rate_(self):
+        """Share of errors since the last drift."""
+        running = self._current()
+        return running.n_errors / running.n if running.n else float("nan")
+
+    @property
+    def warning_limit_(self):
+        """Smallest value that is no warning yet."""
+        running = self._current()
+        return running.p_min + running.warning_level * running.s_min
+
+    @property
+    def drift_limit_(self):
+        """Smallest value that is no drift yet."""
+        running = self._current()
+        return running.p_min + running.drift_level * running.s_min

@@ -17,7 +17,8 @@ from .._compat import (
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
-from ..drift import DDM
+from ..drift import BaseDetector
+from ..drift._registry import DETECTORS
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._grow import grow
@@ -155,7 +156,7 @@ class ConfidenceTreeClassifier(
         the class frequencies of their latest ten rows or so, has predicted more of
         their late rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after
         `fit` and ``"nba"`` in `partial_fit`.
-    drift : {"ddm"}, DDM object or None, default=None
+    drift : {"ddm"}, detector object or None, default=None
         What `partial_fit` does when the concept changes. None: a split is never
         removed. A detector watches the errors of the tree; from its warning on a
         second tree learns beside the first and takes its place when the detector
@@ -278,7 +279,7 @@ class ConfidenceTreeClassifier(
         "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
         "max_bytes": [Interval(Integral, MIN_BYTES, None, closed="left"), None],
         "leaf_prediction": [StrOptions({"auto", "majority", "nb", "nba"})],
-        "drift": [StrOptions({"ddm"}), DDM, None],
+        "drift": [StrOptions(set(DETECTORS)), BaseDetector, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from ..drift._ddm import DDMKernel
+from ..drift._detector import Detector
 
 STATE_VERSION = 1
 
@@ -20,7 +20,7 @@ class GrowerState(NamedTuple):
     whole : bool
         Every weight so far is a whole number.
     leaves : bytes
-    detector : DDMKernel or None
+    detector : Detector or None
         Of drifts.
     background : Grower or None
         Learns since a warning.
@@ -81,7 +81,7 @@ def read_state(state):
         and _is_weight(state.weight_seen)
         and _is_weight(state.total_weight)
         and isinstance(state.leaves, bytes)
-        and (state.detector is None or isinstance(state.detector, DDMKernel))
+        and (state.detector is None or isinstance(state.detector, Detector))
     ):
         raise damaged()
     return state

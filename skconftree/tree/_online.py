@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
 from .._compat import InvalidParameterError, check_row_weights
-from ..drift import DDM
+from ..drift._registry import resolve_detector
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._grower import Grower
@@ -171,7 +171,7 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         "class_weight": class_weight,
         "X_pool": X_pool,
         "box": box,
-        "drift": DDM() if estimator.drift == "ddm" else estimator.drift,
+        "drift": resolve_detector(estimator.drift),
         "options": options,
     }
 

@@ -6,8 +6,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._compat import InvalidParameterError
-from ..bounds import binomial_upper, chi2_pvalue, ec2_confidence, possibilistic_entropy
-from ..bounds import EC2Bound
+from ..bounds import (
+    EC2Bound,
+    binomial_upper,
+    chi2_pvalue,
+    ec2_confidence,
+    possibilistic_entropy,
+)
 from ._criterion import CRITERIA
 from ._pruning import SubtreeRaising, cheaper_as_leaf
 

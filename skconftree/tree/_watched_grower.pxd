@@ -4,13 +4,13 @@
 # tree learns the same rows; if a drift follows it takes the place of the first. The
 # two share the memory limit.
 
-from skconftree.drift._ddm cimport DDMKernel
+from skconftree.drift._detector cimport Detector
 from skconftree.tree._grower cimport Grower
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
 
 cdef class WatchedGrower(Grower):
-    cdef DDMKernel detector
+    cdef Detector detector
     cdef Grower background              # learns since a warning, or None
 
     cdef int _watch(

@@ -2,7 +2,7 @@
 
 from skconftree.tree._grower_state import damaged
 
-from skconftree.drift._ddm cimport DRIFT, STABLE
+from skconftree.drift._detector cimport DRIFT, STABLE, WARNING
 from skconftree.tree._tree cimport Tree
 
 
@@ -51,15 +51,20 @@ cdef class WatchedGrower(Grower):
     cdef int _watch(
         self, bint error, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
-        cdef int state = self.detector.update(error)
-        if state == STABLE:
+        cdef int state = self.detector.update(error, weight)
+        cdef bint lasting = self.detector.lasting
+        if state == STABLE and not lasting:
             if self.background is not None:
                 with gil:
                     self.background = None
             return 0
-        if self.background is None:
+        if state != STABLE and (
+            self.background is None or (lasting and state == WARNING)
+        ):
             with gil:
                 self.background = self._sapling()
+        if self.background is None:
+            return 0
         self.background.finite = self.finite
         self.background.learn_row(x, y, weight, NULL)
         if state == DRIFT:

@@ -218,7 +218,7 @@ def test_old_or_damaged_states():
     detector.update_many([0, 1, 0])
     make, arguments, state = detector._running.__reduce__()
     for change in (
-        {"version": 0},
+        {"version": 1},
         {"n_errors": 4},
         {"n_errors": -1},
         {"n_drifts": -1},
@@ -226,9 +226,9 @@ def test_old_or_damaged_states():
         {"p_min": math.nan},
         {"s_min": -0.1},
     ):
-        with pytest.raises(ValueError, match=r"version 1|damaged"):
+        with pytest.raises(ValueError, match=r"version 2|damaged"):
             make(*arguments).__setstate__({**state, **change})
-    with pytest.raises(ValueError, match="version 1"):
+    with pytest.raises(ValueError, match="version 2"):
         make(*arguments).__setstate__(None)
     copy = make(*arguments)
     copy.__setstate__(state)

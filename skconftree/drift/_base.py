@@ -1,0 +1,180 @@
+"""What every detector's public side shares: parameters, checks, names."""
+
+from enum import IntEnum
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_scalar
+
+LARGEST = 2**62  # of the parameters that count rows
+
+
+class DriftState(IntEnum):
+    """What a drift detector says after a row.
+
+    A state is an integer, so that arrays of states compare with it too.
+
+    Attributes
+    ----------
+    STABLE : int
+        0. The error rate is about as low as it ever was.
+    WARNING : int
+        1. It may be rising: time to train a model on the rows that follow.
+    DRIFT : int
+        2. It has risen; the detector starts anew with the next row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree.drift import DriftState
+    >>> DriftState(2)
+    <DriftState.DRIFT: 2>
+    >>> np.array([0, 1, 2, 0]) == DriftState.DRIFT
+    array([False, False,  True, False])
+    """
+
+    STABLE = 0
+    WARNING = 1
+    DRIFT = 2
+
+
+class BaseDetector(BaseEstimator):
+    """Parameters of a change detector, and one that runs with them.
+
+    A detector is one file with one subclass, registered by name in ``_registry.py``.
+    Parameters are only stored; they are checked when a detector is started. A subclass
+    defines ``_make_kernel``, which makes the compiled detector of its parameters.
+
+    See Also
+    --------
+    DDM : The detector to take as a model for another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree.drift import DDM, BaseDetector
+    >>> isinstance(DDM(), BaseDetector)
+    True
+    >>> DDM(min_samples=2).kernel().update_many(np.array([0.0, 0.0, 1.0]))
+    array([0, 0, 2], dtype=int8)
+    """
+
+    def check_parameters(self):
+        """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
+
+    def kernel(self):
+        """Make a running detector for compiled code, independent of this one.
+
+        Returns
+        -------
+        Detector
+        """
+        self.check_parameters()
+        return self._make_kernel()
+
+    def _make_kernel(self):
+        """Make the running detector; parameters have been checked."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no _make_kernel, which makes its detector."
+        )
+
+    def reset(self):
+        """Forget everything, totals included, and take the parameters as they are.
+
+        Returns
+        -------
+        BaseDetector
+            Itself.
+        """
+        self._running = self.kernel()
+        return self
+
+    def update(self, error):
+        """Learn whether the model was wrong on one row.
+
+        Parameters
+        ----------
+        error : bool
+            Or 0 or 1.
+
+        Returns
+        -------
+        DriftState
+        """
+        return DriftState(int(self.update_many([error])[0]))
+
+    def update_many(self, errors):
+        """Learn outcomes in order, as a loop over `update` would.
+
+        Parameters
+        ----------
+        errors : array-like of shape (n_rows,), bool
+            Or of 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int8
+            State after each row: values of `DriftState`.
+        """
+        outcomes = check_errors(errors)
+        if not hasattr(self, "_running"):
+            self.reset()
+        return self._running.update_many(outcomes)
+
+    def _current(self):
+        return getattr(self, "_running", None) or self.kernel()
+
+    @property
+    def state_(self):
+        """What the last row gave."""
+        return DriftState(self._current().state)
+
+    @property
+    def n_rows_seen_(self):
+        """Rows given so far."""
+        return self._current().n_seen
+
+    @property
+    def n_drifts_(self):
+        """Drifts found so far."""
+        return self._current().n_drifts
+
+    @property
+    def n_rows_(self):
+        """Rows since the last drift."""
+        return self._current().n
+
+
+def check_count(detector, name, low):
+    """Raise unless a parameter is a number of rows, at least `low`."""
+    value = getattr(detector, name)
+    check_scalar(value, name, Integral, min_val=low, max_val=LARGEST)
+
+
+def check_level(detector, name):
+    """Raise unless a parameter is finite and above 0."""
+    check_scalar(
+        getattr(detector, name),
+        name,
+        Real,
+        min_val=0,
+        max_val=float("inf"),
+        include_boundaries="neither",
+    )
+
+
+def check_errors(errors):
+    """Return outcomes as a C-contiguous array of 0 and 1, or raise."""
+    given = np.asarray(errors)
+    if given.ndim != 1:
+        raise ValueError(
+            "errors must be one-dimensional, one outcome a row. Got shape "
+            f"{given.shape}."
+        )
+    if given.dtype.kind not in "biuf" and given.size:
+        raise ValueError(f"errors must be booleans or 0 and 1. Got {errors!r}.")
+    wrong = given[(given != 0) & (given != 1)]
+    if wrong.size:
+        raise ValueError(f"errors must be booleans or 0 and 1. Got {wrong[0]}.")
+    return np.ascontiguousarray(given, dtype=np.float64)

@@ -1,0 +1,69 @@
+"""What every running change detector shares."""
+
+import numpy as np
+
+from skconftree.utils._typedefs cimport int8_t, intp_t
+
+
+cdef class Detector:
+    """A running change detector; subclasses say what a row makes of a concept."""
+
+    cdef int update(self, float64_t loss, float64_t weight) noexcept nogil:
+        self.n_seen += 1
+        self.n += 1
+        self.state = self._learn(loss, weight)
+        if self.state == DRIFT:
+            # the row that gave it belongs to the concept that has ended
+            self.n_drifts += 1
+            self.n = 0
+            self._forget()
+        return self.state
+
+    cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
+        return STABLE
+
+    cdef void _forget(self) noexcept nogil:
+        pass
+
+    def update_many(self, const float64_t[::1] losses not None):
+        """Learn losses in order.
+
+        Parameters
+        ----------
+        losses : ndarray of shape (n_rows,), float64
+            In [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int8
+            State after each row.
+        """
+        cdef intp_t n = losses.shape[0]
+        cdef intp_t i
+        states = np.empty(n, dtype=np.int8)
+        cdef int8_t[::1] out = states
+        with nogil:
+            for i in range(n):
+                out[i] = <int8_t> self.update(losses[i], 1.0)
+        return states
+
+    def totals(self):
+        """What the state of every detector holds, as plain values."""
+        return {
+            "n": self.n,
+            "n_seen": self.n_seen,
+            "n_drifts": self.n_drifts,
+            "state": self.state,
+        }
+
+    def take_totals(self, dict state):
+        """Go on from `totals`; raises ``ValueError`` if they cannot be believed."""
+        values = [state.get(name) for name in ("n", "n_seen", "n_drifts", "state")]
+        if not (
+            all(isinstance(value, int) for value in values)
+            and 0 <= values[0] <= values[1] < 2**62
+            and 0 <= values[2] <= values[1]
+            and values[3] in (STABLE, WARNING, DRIFT)
+        ):
+            raise ValueError(f"The state of this drift detector is damaged: {state}.")
+        self.n, self.n_seen, self.n_drifts, self.state = values

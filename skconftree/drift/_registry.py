@@ -1,0 +1,29 @@
+"""Names of change detectors: one row each."""
+
+from sklearn.base import clone
+
+from ._base import BaseDetector
+from ._ddm import DDM
+
+DETECTORS: dict[str, type[BaseDetector]] = {
+    "ddm": DDM,
+}
+
+
+def resolve_detector(drift):
+    """Return a private, checked copy of the detector that the user named or made.
+
+    Parameters
+    ----------
+    drift : str, BaseDetector or None
+        Name in the registry, parameter object, or None for no detector.
+
+    Returns
+    -------
+    BaseDetector or None
+    """
+    if drift is None:
+        return None
+    detector = DETECTORS[drift]() if isinstance(drift, str) else clone(drift)
+    detector.check_parameters()
+    return detector

@@ -1,0 +1,64 @@
+"""The contract between a change detector and what it watches.
+
+A new detector is one file and one row: the tree must take it as it takes the ones of
+this package, and a warning that is a signal of its own must not end with the next row.
+"""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.drift import BaseDetector, DriftState
+from skconftree.drift._registry import DETECTORS, resolve_detector
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_every_detector_keeps_the_contract(name):
+    rng = np.random.default_rng(0)
+    errors = rng.random(3000) < np.repeat([0.1, 0.6, 0.2], 1000)
+    detector = DETECTORS[name]()
+    states = detector.update_many(errors)
+    assert DriftState.DRIFT in states
+    assert detector.n_rows_seen_ == len(errors)
+    assert detector.n_drifts_ == np.count_nonzero(states == DriftState.DRIFT)
+    again = DETECTORS[name]()
+    for part in np.array_split(errors, 7):
+        again = pickle.loads(pickle.dumps(again))
+        again.update_many(part)
+    assert pickle.dumps(again._running) == pickle.dumps(detector._running)
+    kernel = detector.kernel()
+    kernel.update_many(errors.astype(float))
+    assert pickle.dumps(kernel) == pickle.dumps(detector._running)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_tree_takes_every_detector_by_name_and_as_an_object(name):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4000, 2)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    y[2000:] = 1 - y[2000:]
+    by_name = ConfidenceTreeClassifier(drift=name, grace_period=20)
+    by_object = ConfidenceTreeClassifier(drift=DETECTORS[name](), grace_period=20)
+    for model in (by_name, by_object):
+        model.partial_fit(X, y, classes=[0, 1])
+        assert model.n_drifts_ >= 1
+    np.testing.assert_array_equal(by_name.predict_proba(X), by_object.predict_proba(X))
+
+
+def test_a_detector_that_is_not_finished_says_what_it_lacks():
+    class Unfinished(BaseDetector):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Unfinished has no _make_kernel"):
+        Unfinished().kernel()
+
+
+def test_the_users_detector_is_left_alone():
+    detector = DETECTORS["ddm"]()
+    detector.update_many([0, 1, 0])
+    assert resolve_detector(detector) is not detector
+    X = np.zeros((50, 1))
+    ConfidenceTreeClassifier(drift=detector).partial_fit(X, X[:, 0], classes=[0, 1])
+    assert detector.n_rows_seen_ == 3
