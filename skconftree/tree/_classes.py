@@ -31,10 +31,11 @@ from ._inputs import (
 )
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prediction import LeafPrediction
-from ._prune import PRUNINGS, prune, resolve_pruning
 from ._reading import read_rows, read_table
 from ._sparse import take_rows
 from ._to_sklearn import to_sklearn
+from .pruning._base import TrainingRows
+from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
 
 class ConfidenceTreeClassifier(
@@ -437,11 +438,7 @@ class ConfidenceTreeClassifier(
                 tree,
                 pruning,
                 pruning_confidence,
-                X,
-                y,
-                criterion=criterion,
-                bound=bound,
-                sample_weight=weight,
+                TrainingRows(X, y, weight, criterion, bound),
             )
             self.n_rows_seen_ = len(y)
             self._keep_rows(X, y, weight, X_pool)

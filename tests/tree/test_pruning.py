@@ -17,7 +17,8 @@ from sklearn.tree._tree import ccp_pruning_path
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import BayesFactorBound, EC2Bound, binomial_upper
 from skconftree.tree import export_text
-from skconftree.tree._prune import PRUNINGS, resolve_pruning
+from skconftree.tree.pruning._base import Pruning
+from skconftree.tree.pruning._registry import PRUNINGS, resolve_pruning
 
 STRENGTHS = {
     "pessimistic": [0.9, 0.5, 0.25, 0.05, 1e-3, 1e-12, 1e-200],
@@ -399,7 +400,7 @@ def test_single_class_and_stump(pruning, bound):
 
 @pytest.mark.parametrize("pruning", PRUNINGS)
 def test_strength_out_of_range(pruning):
-    strength = PRUNINGS[pruning]
+    strength = PRUNINGS[pruning].strength
     bad = [strength.high * 1.5] if np.isfinite(strength.high) else []
     if strength.closed[0] == "(":
         bad.append(0.0)
@@ -428,3 +429,13 @@ def test_strength_out_of_range(pruning):
 def test_bad_parameters(parameters, words):
     with pytest.raises(ValueError, match=words):
         ConfidenceTreeClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_pruning_that_is_not_finished_says_what_it_lacks():
+    class Unfinished(Pruning):
+        pass
+
+    X, y = load_iris(return_X_y=True)
+    tree = ConfidenceTreeClassifier(bound=None).fit(X, y).tree_
+    with pytest.raises(NotImplementedError, match="Unfinished defines neither cost"):
+        Unfinished(0.1).prune(tree, None)

@@ -1,0 +1,1 @@
+"""Subtrees that are replaced once a tree is grown."""

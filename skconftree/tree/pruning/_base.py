@@ -1,0 +1,96 @@
+"""What every pruning shares."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._pruning import cheaper_as_leaf
+
+
+class Strength(NamedTuple):
+    """What `pruning_confidence` means for a pruning: default and range."""
+
+    default: float
+    low: float
+    high: float
+    closed: str
+
+    def contains(self, value):
+        above = value >= self.low if self.closed[0] == "[" else value > self.low
+        below = value <= self.high if self.closed[1] == "]" else value < self.high
+        return above and below
+
+    def __str__(self):
+        return f"{self.closed[0]}{self.low:g}, {self.high:g}{self.closed[1]}"
+
+
+class TrainingRows(NamedTuple):
+    """What a tree was grown from, for prunings that look at more than the tree."""
+
+    X: object  # ndarray, or sparse matrix or array
+    y: np.ndarray
+    sample_weight: np.ndarray | None
+    criterion: str
+    bound: object  # BaseBound or None
+
+
+class Pruning:
+    """Replaces subtrees of a grown tree.
+
+    A pruning is one file with one subclass, registered by name in ``_registry.py``. It
+    defines either what a node costs as a leaf (`cost`), of which the cheapest tree
+    follows, or which nodes become leaves (`keep_as_leaf`), or all of it (`prune`).
+
+    Parameters
+    ----------
+    confidence : float
+        In the range of `strength`.
+
+    Attributes
+    ----------
+    strength : Strength
+        Meaning of the confidence.
+    """
+
+    strength: Strength
+
+    def __init__(self, confidence):
+        self.confidence = confidence
+
+    def prune(self, tree, rows):
+        """Return the pruned tree.
+
+        Parameters
+        ----------
+        tree : Tree
+            Stays as it is.
+        rows : TrainingRows
+
+        Returns
+        -------
+        Tree
+        """
+        return tree.pruned(self.keep_as_leaf(tree, rows))
+
+    def keep_as_leaf(self, tree, rows):
+        """Whether each node becomes a leaf, for `Tree.pruned`."""
+        return cheaper_as_leaf(tree, self.cost(tree, rows))
+
+    def cost(self, tree, rows):
+        """What each node costs as a leaf; a tree costs the sum over its leaves."""
+        raise NotImplementedError(
+            f"{type(self).__name__} defines neither cost, keep_as_leaf nor prune."
+        )
+
+
+def proportionate_counts(tree):
+    """Class counts as a bound sees them.
+
+    Returns
+    -------
+    ndarray of shape (node_count, n_classes)
+        The proportions with `class_weight`, on the scale of the rows behind them.
+    """
+    if (tree.class_weight == 1.0).all():
+        return tree.counts
+    return tree.value * tree.counts.sum(axis=1, keepdims=True)

@@ -1,0 +1,72 @@
+"""Names of prunings: one row each."""
+
+from ..._compat import InvalidParameterError
+from ._base import Pruning
+from ._c45 import C45Pruning
+from ._chi2 import Chi2Pruning
+from ._cost_complexity import CostComplexityPruning
+from ._ec2 import EC2Pruning
+from ._pessimistic import PessimisticPruning
+from ._possibilistic import PossibilisticPruning
+
+PRUNINGS: dict[str, type[Pruning]] = {
+    "pessimistic": PessimisticPruning,
+    "c45": C45Pruning,
+    "chi2": Chi2Pruning,
+    "ec2": EC2Pruning,
+    "possibilistic": PossibilisticPruning,
+    "cost_complexity": CostComplexityPruning,
+}
+
+
+def resolve_pruning(pruning, confidence, bound):
+    """Name and strength of the pruning that the parameters ask for.
+
+    Parameters
+    ----------
+    pruning : str or None
+        A name, ``"auto"`` or None.
+    confidence : float or None
+    bound : BaseBound or None
+        Recommends a pruning for ``"auto"``.
+
+    Returns
+    -------
+    tuple of (str or None, float or None)
+    """
+    recommended = None
+    if pruning == "auto":
+        pruning = getattr(bound, "pruning", None)
+        recommended = getattr(bound, "pruning_confidence", None)
+    if pruning is None:
+        return None, None
+    strength = PRUNINGS[pruning].strength
+    if confidence is None:
+        confidence = strength.default if recommended is None else recommended
+    if not strength.contains(confidence):
+        raise InvalidParameterError(
+            f"The 'pruning_confidence' parameter with pruning={pruning!r} must be "
+            f"None or a float in {strength}. Got {confidence!r} instead."
+        )
+    return pruning, float(confidence)
+
+
+def prune(tree, pruning, confidence, rows):
+    """Prune a grown tree.
+
+    Parameters
+    ----------
+    tree : Tree
+    pruning : str or None
+        A name of `PRUNINGS`.
+    confidence : float
+        In the range of that pruning.
+    rows : TrainingRows
+
+    Returns
+    -------
+    Tree
+    """
+    if pruning is None or tree.node_count == 1:
+        return tree
+    return PRUNINGS[pruning](confidence).prune(tree, rows)
