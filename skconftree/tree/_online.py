@@ -425,7 +425,7 @@ class OnlineGrowth:
         recipe = make_recipe(self, self.n_features_in_, class_weight, X_pool)
         if first:
             self.tree_ = Tree(self.n_features_in_, self.n_classes_, class_weight)
-            self.tree_.plant()
+            self.tree_.add_root()
             self._rows_before = 0
         else:
             self._rows_before = self.n_rows_seen_

@@ -149,8 +149,10 @@ cdef class Tree:
 
     # -- growth -------------------------------------------------------------------
 
-    def plant(self):
+    def add_root(self):
         """Start with a root that no row has reached."""
+        if self.node_count > 0:
+            raise ValueError("The tree has a root.")
         cdef float64_t[::1] counts = np.zeros(self.n_classes)
         self.add_leaf(-1, &counts[0], 0, 0.0)
 
