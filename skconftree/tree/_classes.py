@@ -22,12 +22,12 @@ from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._grow import grow
 from ._inputs import (
-    MAX_CLASSES,
     resolve_class_weight,
     resolve_max_features,
     rows_with_weight,
     weight_limit,
 )
+from ._model_state import check_model
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prediction import LeafPrediction
 from ._prune import PRUNINGS, prune, resolve_pruning
@@ -533,6 +533,10 @@ class ConfidenceTreeClassifier(
                 "scikit-learn. Use leaf_prediction='majority'."
             )
         return to_sklearn(self)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        check_model(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

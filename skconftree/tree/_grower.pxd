@@ -44,6 +44,10 @@ cdef class Grower:
     cdef intp_t stopped_at              # where the last row's category is not known
     cdef const float64_t* class_weight  # [n_classes] or NULL
 
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
     ) except -1 nogil

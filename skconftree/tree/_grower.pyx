@@ -30,7 +30,7 @@ cdef class Grower:
     criterion : Criterion
     bound : Bound or None
     recipe : dict
-        Plain values from which all this can be made again, for pickles: among them
+        Checked. Plain values from which all this can be made again: among them
         ``class_weight`` (ndarray of shape (n_classes,), float64, or None), ``X_pool``
         (rows without label, ndarray of shape (n_pool, n_features), float32, or None)
         and ``box`` (limits of the features, ndarray of shape (n_features, 2), float64,
@@ -50,14 +50,6 @@ cdef class Grower:
         cdef const float64_t[::1] class_weight = recipe["class_weight"]
         cdef const float32_t[:, ::1] pool = recipe["X_pool"]
         cdef const float64_t[:, ::1] box = recipe["box"]
-        if not (
-            (class_weight is None or class_weight.shape[0] == K)
-            and (pool is None or pool.shape[1] == d)
-            and (box is None or (box.shape[0] == d and box.shape[1] == 2))
-            and (box is not None or not options["by_volume"])
-            and 2 <= options["max_bins"] <= 65536
-        ):
-            raise ValueError("The recipe of this growing tree does not fit the tree.")
         self.tree = tree
         tree.criterion = criterion
         self.recipe = recipe
@@ -137,6 +129,7 @@ cdef class Grower:
         cdef intp_t i
         cdef float64_t w = 1.0
         cdef Leaf* leaf
+        self._check_rows(X, y, weight)
         self.finite = False
         for i in range(X.shape[0]):
             leaf = self.leaves.at[self._route_row(&X[i, 0])]
@@ -182,7 +175,10 @@ cdef class Grower:
         cdef intp_t guess
         cdef intp_t* out = NULL
         cdef float64_t w = 1.0
+        self._check_rows(X, y, weight)
         if foretold is not None:
+            if foretold.shape[0] != n:
+                raise ValueError("Rows do not fit the growing tree.")
             out = &guess
         self.finite = finite
         self.tree.stale = True
@@ -197,6 +193,33 @@ cdef class Grower:
                     with gil:
                         self.limit_memory()
                         PyErr_CheckSignals()
+
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1:
+        # Before the first of them is learnt: labels and codes index arrays.
+        cdef intp_t n = X.shape[0]
+        cdef intp_t i, j
+        cdef bint sound = (
+            X.shape[1] == self.policy.n_features and y.shape[0] == n
+            and (weight is None or weight.shape[0] == n)
+        )
+        if sound:
+            with nogil:
+                for i in range(n):
+                    sound = sound and y[i] < self.policy.n_classes
+                for j in range(self.policy.n_nominal):
+                    for i in range(n):
+                        sound = sound and self.splitter.has_room(
+                            X[i, self.policy.nominal[j]]
+                        )
+        if not sound:
+            raise ValueError(
+                "Rows do not fit the growing tree: the estimator's attributes have "
+                "been changed."
+            )
+        return 0
 
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
@@ -303,6 +326,8 @@ cdef class Grower:
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.policy.n_classes
+        if X.shape[1] != self.policy.n_features:
+            raise ValueError("Rows do not fit the growing tree.")
         proba = np.empty((n, K))
         cdef float64_t[:, ::1] out = proba
         cdef const Leaf* leaf

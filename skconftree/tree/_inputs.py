@@ -9,9 +9,6 @@ from sklearn.utils import compute_class_weight
 from .._compat import _check_sample_weight
 from ._sparse import take_rows
 
-# Labels are 16 bits wide, and one more value marks a row without label.
-MAX_CLASSES = np.iinfo(np.uint16).max - 1
-
 
 def rows_with_weight(X, y, sample_weight):
     """Check the weights and leave out the rows of weight 0.

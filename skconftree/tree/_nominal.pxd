@@ -62,6 +62,9 @@ cdef class NominalScan(NodeScan):
     cdef int16_t* ordinals          # [category_room]
     cdef intp_t stray_child
 
+    cdef inline bint has_room(self, float64_t code) noexcept nogil:
+        return 0.0 <= code < self.category_room
+
     cdef void reserve_categories(self, intp_t room) except *
     cdef void _free_categories(self) noexcept
     cdef intp_t walk_categories(

@@ -14,10 +14,12 @@ from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._grower import Grower
-from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
+from ._inputs import resolve_class_weight, resolve_max_features
+from ._recipe import check_recipe
 from ._reading import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._sparse import blocks, column_limits
 from ._tree import Tree
+from ._tree_state import MAX_CLASSES
 from ._watched_grower import WatchedGrower
 
 MAX_BINS = 32
@@ -28,6 +30,16 @@ FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are 
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 TABLES = 4096  # whole counts up to here come from tables
 MIN_BYTES = 65536  # smallest `max_bytes`
+GROWING = {  # what a splitter is told of a node that is not there yet
+    "integral": True,
+    "weighted": True,
+    "largest_count": 0,
+    "min_weight": 1.0,
+    "min_seen_weight": 0.0,
+    "total_weight": 1.0,
+    "time": 0.0,
+    "n_categories": None,
+}
 
 
 def make_grower(tree, recipe, state=None):
@@ -45,7 +57,13 @@ def make_grower(tree, recipe, state=None):
     -------
     Grower
         Without a state its leaves have no memory yet.
+
+    Raises
+    ------
+    ValueError
+        If tree, recipe and state do not fit each other.
     """
+    check_recipe(recipe, tree)
     bound = recipe["bound"]
     n_classes = tree.n_classes
     criterion = CRITERIA[recipe["criterion"]](n_classes)
@@ -56,11 +74,10 @@ def make_grower(tree, recipe, state=None):
             kernel.score.reserve(TABLES)
         if hasattr(kernel, "tie_threshold"):
             kernel.tie_threshold = recipe["tie_threshold"]
-    options = recipe["options"]
+    options = GROWING | recipe["options"]
     if options["nominal"]:
-        is_nominal = np.zeros(tree.n_features, dtype=np.int32)
-        is_nominal[options["nominal"]] = 1
-        options = {**options, "n_categories": is_nominal}
+        options["n_categories"] = np.zeros(tree.n_features, dtype=np.int32)
+        options["n_categories"][options["nominal"]] = 1
     kind = Grower if recipe["drift"] is None else WatchedGrower
     grower = kind(tree, criterion, kernel, recipe, options, make_grower)
     if state is not None:
@@ -130,19 +147,11 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         # of the splitter
         "has_pool": X_pool is not None,
         "by_volume": by_volume,
-        "integral": True,
-        "weighted": True,
-        "largest_count": 0,
-        "min_weight": 1.0,
-        "min_seen_weight": 0.0,
         "min_impurity_decrease": estimator.min_impurity_decrease,
-        "total_weight": 1.0,
-        "time": 0.0,
         "max_features": max_features,
         "random_cuts": estimator.splitter == "random",
         "seed": seed,
         "nominal": nominal,
-        "n_categories": None,
         "multiway": bool(nominal) and estimator._splits_multiway(bound),
         # of the leaves
         "gaussian": memory == "gaussian",

@@ -5,9 +5,11 @@
 # needs one child index.
 #
 # The arrays belong to NumPy and are replaced when they are full. A view handed
-# out earlier stays valid as a snapshot.
+# out earlier stays valid as a snapshot, and nobody can write to it: routing believes
+# what it finds.
 
 from skconftree.bounds._contract cimport SplitEvidence
+from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._routing cimport Branching, Node
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, intp_t,
@@ -24,9 +26,10 @@ cdef class Tree:
     cdef intp_t n_ordinals              # used; 0 if no test is nominal
     cdef intp_t ordinal_room
     cdef dict _arrays
+    cdef dict _shown                    # views of them for readers
     cdef object _value                  # cache of `value`
-    cdef public bint stale              # counts of leaves have changed
-    cdef public object criterion        # of a tree that grows row by row, else None
+    cdef bint stale                     # counts of leaves have changed
+    cdef Criterion criterion            # of a tree that grows row by row, else None
 
     cdef Node* nodes                    # [capacity]
     cdef int32_t* parent                # -1 at the root

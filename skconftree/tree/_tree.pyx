@@ -4,9 +4,10 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from skconftree.tree._tree_state import (
-    ARRAYS, BRANCHING_DTYPE, EVIDENCE_DTYPE, NODE_DTYPE, STATE_VERSION, read_arrays,
-    row_bytes,
+    ARRAYS, BRANCHING_DTYPE, EVIDENCE_DTYPE, NODE_DTYPE, STATE_VERSION, check_size,
+    read_arrays, row_bytes,
 )
+from skconftree.utils._readonly import read_only
 
 from libc.math cimport INFINITY, NAN
 
@@ -71,20 +72,21 @@ cdef class Tree:
         apply; at a leaf all of them, and ``rival_feature`` is -2.
     """
 
-    def __init__(self, intp_t n_features, intp_t n_classes, class_weight=None):
-        if n_features < 1 or n_classes < 1:
-            raise ValueError("A tree needs at least one feature and one class.")
+    def __cinit__(self, intp_t n_features, intp_t n_classes, class_weight=None):
+        check_size(n_features, n_classes)
         self.n_features = n_features
         self.n_classes = n_classes
         if class_weight is None:
             class_weight = np.ones(n_classes)
-        self.class_weight = np.array(class_weight, dtype=np.float64)
-        if self.class_weight.shape != (n_classes,):
+        class_weight = np.array(class_weight, dtype=np.float64)
+        if class_weight.shape != (n_classes,):
             raise ValueError(
                 f"class_weight must have shape ({n_classes},), "
-                f"got {self.class_weight.shape}."
+                f"got {class_weight.shape}."
             )
-        self.class_weight.flags.writeable = False
+        if not (np.isfinite(class_weight).all() and (class_weight >= 0.0).all()):
+            raise ValueError("class_weight must be finite and not negative.")
+        self.class_weight = read_only(class_weight)
         self._arrays = {}
         self.reserve(8)
 
@@ -126,6 +128,7 @@ cdef class Tree:
         # Own these arrays and point into them.
         cdef Py_ssize_t address
         self._arrays = arrays
+        self._shown = {}
         self.capacity = len(arrays["parent"])
         address = arrays["nodes"].ctypes.data
         self.nodes = <Node*> address
@@ -256,6 +259,7 @@ cdef class Tree:
         Tree
             The nodes left keep their order, and the splits their evidence.
         """
+        self._check_root()
         leaf = np.array(keep_as_leaf, dtype=np.bool_)
         if leaf.shape != (self.node_count,):
             raise ValueError(
@@ -340,7 +344,7 @@ cdef class Tree:
 
     def counts_of_leaves(self):
         """Counts of every node, up to date at the leaves only."""
-        return self._arrays["counts"][: self.node_count]
+        return self._show("counts")
 
     @property
     def n_bytes(self):
@@ -355,9 +359,13 @@ cdef class Tree:
 
     def _view(self, name):
         self.refresh()
-        view = self._arrays[name][: self._size(name)]
-        view.flags.writeable = False
-        return view
+        return self._show(name)
+
+    def _show(self, name):
+        shown = self._shown.get(name)
+        if shown is None:
+            shown = self._shown[name] = read_only(self._arrays[name])
+        return shown[: self._size(name)]
 
     @property
     def feature(self):
@@ -424,6 +432,10 @@ cdef class Tree:
             ordinal < 0, node, self.nodes[node].left + ordinal.astype(np.intp)
         )
 
+    def _check_root(self):
+        if self.node_count == 0:
+            raise ValueError("The tree has no root.")
+
     def _check_node(self, node):
         if not 0 <= node < self.node_count:
             raise IndexError(f"node {node} of a tree with {self.node_count} nodes")
@@ -489,8 +501,7 @@ cdef class Tree:
                 value[node] = value[self.parent[node]] if node > 0 else 1.0
                 total[node] = value[node].sum()
             value /= total
-            value.flags.writeable = False
-            self._value = value
+            self._value = read_only(value)
         return self._value
 
     # -- routing ------------------------------------------------------------------
@@ -517,6 +528,7 @@ cdef class Tree:
             raise ValueError(
                 f"X has {X.shape[1]} features, the tree has {self.n_features}."
             )
+        self._check_root()
         if n == 0:
             return leaves
         cdef bint plain = self.n_ordinals == 0
@@ -600,6 +612,8 @@ cdef class Tree:
         )
 
     def __setstate__(self, state):
+        if self.node_count > 0:
+            raise ValueError("A tree that has grown takes no state.")
         arrays = read_arrays(state, self._arrays, self.n_features)
         self.node_count = len(arrays["parent"])
         self.n_ordinals = len(arrays["ordinals"])

@@ -208,5 +208,5 @@ def test_leaves_of_another_tree():
     for n_features, n_classes, rows in [(3, 3, 40), (2, 3, HALF), (3, 2, HALF)]:
         other = make_stream(1, rows, n_classes, ["continuous"] * n_features)
         tree = grown(MODELS["gtest-rows-majority"], other).tree_
-        with pytest.raises(ValueError, match="state of this growing tree"):
+        with pytest.raises(ValueError, match="of this growing tree"):
             make(tree, recipe, state)
