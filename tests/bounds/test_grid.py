@@ -42,15 +42,15 @@ def test_levels_go_from_strict_to_lax(name, n_classes):
     # from noise in few rows to signal in many
     tables = [
         np.array([rng.multinomial(size, shares), rng.multinomial(size, shares[::-1])])
-        for size in np.unique(np.geomspace(4, 3000, 60).astype(int))
-        for shares in [_shares(n_classes, tilt) for tilt in np.linspace(0.0, 4.0, 9)]
+        for size in np.unique(np.geomspace(4, 3000, 150).astype(int))
+        for shares in [_shares(n_classes, tilt) for tilt in np.linspace(0.0, 4.0, 7)]
     ]
     splits = []
     for level in bound.levels:
         bound.set_params(**{bound.level_parameter: level})
         splits.append(
             [
-                bound.evaluate(t, n_tests=20, depth=i % 40).split
+                bound.evaluate(t, n_tests=20, depth=i % 20).split
                 for i, t in enumerate(tables)
             ]
         )
