@@ -119,6 +119,7 @@ class Chi2Bound(BaseBound):
 
     criteria = ("entropy", "gini", "kearns_mansour")
     statement = "p-value"
+    levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "correction": [StrOptions({"attributes", "tests"}), None],

@@ -202,6 +202,7 @@ class EC2Bound(BaseBound):
 
     criteria = ("ec2",)
     delta_parameter = "confidence"
+    levels = (0.999, 0.95, 0.5, 0.3, 0.1)
     _parameter_constraints: dict = {
         "confidence": [Interval(Real, 0, 1, closed="both")],
         "noise": [Interval(Real, 0, 1, closed="left")],

@@ -95,6 +95,7 @@ class GTestBound(BaseBound):
     pruning = "pessimistic"
     pruning_confidence = 0.1
     statement = "expected false cuts"
+    levels = (0.05, 0.3, 1.0, 3.0, 10.0)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, None, closed="neither")],
     }

@@ -22,10 +22,10 @@ from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._grow import grow
 from ._inputs import (
-    resolve_class_weight,
+    LARGEST,
+    MOST,
     resolve_max_features,
-    rows_with_weight,
-    weight_limit,
+    size_limits,
 )
 from ._model_state import check_model
 from ._online import MIN_BYTES, OnlineGrowth
@@ -34,6 +34,13 @@ from ._prune import PRUNINGS, prune, resolve_pruning
 from ._reading import read_rows, read_table
 from ._sparse import take_rows
 from ._to_sklearn import to_sklearn
+from ._tree_state import MAX_CLASSES
+from ._weights import (
+    KINDS,
+    resolve_class_weight,
+    rows_with_weight,
+    warn_of_no_split,
+)
 
 
 class ConfidenceTreeClassifier(
@@ -64,8 +71,10 @@ class ConfidenceTreeClassifier(
         for (``"gini"`` without a bound). An interval bound measures the
         heterogeneity of this name.
     delta : float or None, default=None
-        Overrides the bound's own confidence parameter, so that one grid over
-        `bound` and `delta` works. Ignored without a bound.
+        Overrides the bound's own confidence parameter. What it means, and its range,
+        differ from bound to bound: :func:`skconftree.bounds.param_grid` makes grids
+        over `bound` and `delta`. Where it has no effect, as without a bound, a
+        warning says so.
     splitter : {"best", "random"}, default="best"
         Examine every cut of a feature, or one cut drawn uniformly between the
         extreme values of the node.
@@ -163,6 +172,18 @@ class ConfidenceTreeClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
+    sample_weight_kind : {"frequency", "relative"}, default="frequency"
+        What the `sample_weight` of `fit` is:
+
+        - ``"frequency"``: weight k equals k copies of a row. All size limits count
+          weight, and so does the evidence of a bound.
+        - ``"relative"``: only the ratios of the weights matter, as in boosting or
+          with importance weights. They are rescaled to the sum
+          ``(sum w)**2 / sum(w**2)``, which is the number of equally weighted rows
+          that are worth as much, and then count as frequencies. The defaults of
+          `min_samples_split` and `min_samples_leaf` exclude nothing then: in
+          scikit-learn they count rows, whatever their weights. Not for
+          `partial_fit`, which does not know the rows to come.
     random_state : int, RandomState instance or None, default=None
         Used by `max_features` and ``splitter="random"`` only.
 
@@ -218,8 +239,10 @@ class ConfidenceTreeClassifier(
     value at all; where no row missed it in training, rows that do go to the
     child with more training rows.
 
-    `sample_weight` is a frequency: weight k equals k copies of a row, and all
-    size limits count weight.
+    `sample_weight` is a frequency unless `sample_weight_kind` says otherwise: weight
+    k equals k copies of a row, and all size limits count weight. Frequencies are 0 or
+    at least 1e-100 and sum to at most 2**53; class weights are 0 or from 1e-50 to
+    1e50.
 
     References
     ----------
@@ -245,41 +268,42 @@ class ConfidenceTreeClassifier(
     _parameter_constraints: dict = {
         "bound": [str, BaseBound, None],
         "criterion": [StrOptions(set(CRITERIA)), None],
-        "delta": [Interval(Real, 0.0, None, closed="neither"), None],
+        "delta": [Interval(Real, 0.0, LARGEST, closed="right"), None],
         "splitter": [StrOptions({"best", "random"})],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "max_depth": [Interval(Integral, 1, MOST, closed="both"), None],
         "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
+            Interval(Integral, 2, MOST, closed="both"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
         ],
         "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, 1, MOST, closed="both"),
             Interval(RealNotInt, 0.0, 1.0, closed="neither"),
         ],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "max_features": [
-            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, 1, MOST, closed="both"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
             StrOptions({"sqrt", "log2"}),
             None,
         ],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, MOST, closed="both"), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, LARGEST, closed="both")],
         "pruning": [StrOptions({"auto", *PRUNINGS}), None],
-        "pruning_confidence": [Interval(Real, 0.0, None, closed="left"), None],
+        "pruning_confidence": [Interval(Real, 0.0, LARGEST, closed="both"), None],
         "categorical_features": [
             "array-like",
             StrOptions({"from_dtype"}),
             None,
         ],
         "nominal_splits": [StrOptions({"auto", "binary", "multiway"})],
-        "grace_period": [Interval(Real, 0.0, None, closed="neither")],
-        "tie_threshold": [Interval(Real, 0.0, None, closed="left")],
+        "grace_period": [Interval(Real, 0.0, LARGEST, closed="right")],
+        "tie_threshold": [Interval(Real, 0.0, LARGEST, closed="both")],
         "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
-        "max_bytes": [Interval(Integral, MIN_BYTES, None, closed="left"), None],
+        "max_bytes": [Interval(Integral, MIN_BYTES, MOST, closed="both"), None],
         "leaf_prediction": [StrOptions({"auto", "majority", "nb", "nba"})],
         "drift": [StrOptions({"ddm"}), DDM, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "sample_weight_kind": [StrOptions(set(KINDS))],
         "random_state": ["random_state"],
     }
 
@@ -308,6 +332,7 @@ class ConfidenceTreeClassifier(
         leaf_prediction="auto",
         drift=None,
         class_weight=None,
+        sample_weight_kind="frequency",
         random_state=None,
     ):
         self.bound = bound
@@ -332,6 +357,7 @@ class ConfidenceTreeClassifier(
         self.leaf_prediction = leaf_prediction
         self.drift = drift
         self.class_weight = class_weight
+        self.sample_weight_kind = sample_weight_kind
         self.random_state = random_state
 
     # -- fitting ------------------------------------------------------------------
@@ -348,7 +374,8 @@ class ConfidenceTreeClassifier(
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Frequencies of the rows. Rows of weight 0 are left out.
+            Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
+            out.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Rows without label. A bound with a `pool_weight` (``"credible"``) weighs
             a child by all rows that fall into it, labelled or not; other bounds
@@ -380,7 +407,10 @@ class ConfidenceTreeClassifier(
             check_classification_targets(y)
             if X_pool is not None:
                 X_pool, _ = read_rows(self, X_pool, features)
-            X, y, weight = rows_with_weight(X, y, sample_weight)
+            X, y, weight = rows_with_weight(
+                X, y, sample_weight, self.sample_weight_kind
+            )
+            relative = weight is not None and self.sample_weight_kind == "relative"
             self.classes_, y = np.unique(y, return_inverse=True)
             self.n_classes_ = len(self.classes_)
             if self.n_classes_ > MAX_CLASSES:
@@ -400,6 +430,9 @@ class ConfidenceTreeClassifier(
                         "class_weight leaves no row with a positive weight."
                     )
             total = float(len(y)) if weight is None else float(weight.sum())
+            min_split, min_leaf = size_limits(
+                self.min_samples_split, self.min_samples_leaf, total, relative
+            )
             self.max_features_ = resolve_max_features(
                 self.max_features, self.n_features_in_
             )
@@ -421,8 +454,8 @@ class ConfidenceTreeClassifier(
                 pool_weight=getattr(bound, "pool_weight", "pool"),
                 splitter=self.splitter,
                 max_depth=self.max_depth,
-                min_samples_split=weight_limit(self.min_samples_split, total),
-                min_samples_leaf=weight_limit(self.min_samples_leaf, total),
+                min_samples_split=min_split,
+                min_samples_leaf=min_leaf,
                 min_weight_fraction_leaf=self.min_weight_fraction_leaf,
                 max_features=self.max_features_,
                 max_leaf_nodes=self.max_leaf_nodes,
@@ -444,6 +477,13 @@ class ConfidenceTreeClassifier(
             )
             self.n_rows_seen_ = len(y)
             self._keep_rows(X, y, weight, X_pool)
+            if (
+                relative
+                and bound is not None
+                and self.tree_.node_count == 1 < self.n_classes_
+                and (weight != weight[0]).any()
+            ):
+                warn_of_no_split(len(y), total, stacklevel=4)
         return self
 
     def _resolve_bound(self):

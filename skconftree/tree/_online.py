@@ -1,6 +1,5 @@
 """Growth with `partial_fit`."""
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -9,18 +8,19 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import unique_labels
 
-from .._compat import InvalidParameterError, check_row_weights
+from .._compat import InvalidParameterError
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
 from ._grower import Grower
-from ._inputs import resolve_class_weight, resolve_max_features
+from ._inputs import resolve_max_features
 from ._recipe import check_recipe
 from ._reading import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._sparse import blocks, column_limits
 from ._tree import Tree
 from ._tree_state import MAX_CLASSES
 from ._watched_grower import WatchedGrower
+from ._weights import resolve_class_weight, stream_weights
 
 MAX_BINS = 32
 ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
@@ -398,16 +398,9 @@ class OnlineGrowth:
             )
         weight = None
         if sample_weight is not None:
-            weight = check_row_weights(sample_weight, X)
-            n_rows = np.count_nonzero(weight)
-            if weight.sum() < 0.1 * n_rows:
-                warnings.warn(
-                    f"The sample weights sum to {weight.sum():g} over {n_rows} rows. "
-                    "Weights are frequencies here: so few observations hardly "
-                    "support a split.",
-                    UserWarning,
-                    stacklevel=4,
-                )
+            weight = stream_weights(
+                sample_weight, X, self.sample_weight_kind, self._weight_seen()
+            )
         if self.class_weight is not None:
             # a class of weight 0 is not learnt
             per_class = self._class_weights()[labels]
@@ -415,6 +408,11 @@ class OnlineGrowth:
                 weight = np.ones(len(labels)) if weight is None else weight
                 weight = np.where(per_class > 0.0, weight, 0.0)
         return weight
+
+    def _weight_seen(self):
+        if hasattr(self, "_grower"):
+            return self._grower.weight_seen
+        return float(self.tree_.counts[0].sum()) if hasattr(self, "tree_") else 0.0
 
     def _class_weights(self):
         if self.class_weight is None:

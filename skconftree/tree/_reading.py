@@ -106,6 +106,10 @@ def _numeric(estimator, X, *y, reset):
             order="C",
             ensure_all_finite=False,
         )
+    except OverflowError as error:
+        raise ValueError(
+            f"Input X contains a value too large for dtype('float32'): {error}."
+        ) from error
     except (TypeError, ValueError):
         library = library_of(X)
         if library is not None:

@@ -159,7 +159,7 @@ def test_labels_of_any_type():
 def test_far_too_small_weights_are_warned_about():
     X, y = make_rows()
     model = make_model()
-    with pytest.warns(UserWarning, match="Weights are frequencies"):
+    with pytest.warns(UserWarning, match="hardly the frequencies"):
         model.partial_fit(X, y, LABELS, np.full(50, 1e-3))
 
 
