@@ -473,9 +473,10 @@ class ConfidenceTreeClassifier(
         if left_out.any():
             names = getattr(self, "feature_names_in_", range(len(left_out)))
             named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))
+            columns = "column" if left_out.sum() == 1 else "columns"
             warnings.warn(
-                f"No test asks for column {named}: more than half of the rows have a "
-                "category of their own there, which no new row has.",
+                f"No test asks for {columns} {named}: more than half of the rows have "
+                "a category of their own there, which no new row has.",
                 UserWarning,
                 stacklevel=4,
             )
