@@ -146,6 +146,7 @@ class BaseBound(BaseEstimator):
         time=None,
         depth=0,
         attributes=1,
+        attribute_tests=None,
         attempt=1,
         n_fresh=None,
         rival=None,
@@ -168,7 +169,10 @@ class BaseBound(BaseEstimator):
         depth : int, default=0
             Depth of the node; the root has 0.
         attributes : int, default=1
-            Attributes of the training data.
+            Attributes of the training data, which all have tests at the node.
+        attribute_tests : float or None, default=None
+            Candidate tests of the attribute of this test; `n_tests` divided by
+            `attributes` if None.
         attempt : int, default=1
             How often the leaf has been examined, this time included.
         n_fresh : float or None, default=None
@@ -202,6 +206,7 @@ class BaseBound(BaseEstimator):
             time=time,
             depth=depth,
             attributes=attributes,
+            attribute_tests=attribute_tests,
             attempt=attempt,
             n_fresh=n_fresh,
             rival=rival,

@@ -48,11 +48,21 @@ cdef class Contingency:
     ) noexcept nogil
 
 
+# Logarithm of the chance that chi-squared exceeds x, right where the chance itself is
+# below the smallest float.
+cdef float64_t log_chi2_tail(float64_t df, float64_t x) noexcept nogil
+
 cdef float64_t g_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k
+) noexcept nogil
+cdef float64_t g_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil
 
 # Which test is made depends on the smallest expected count, see chi2_pvalue().
 cdef float64_t chi2_rule_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
+) noexcept nogil
+cdef float64_t chi2_rule_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
 ) noexcept nogil

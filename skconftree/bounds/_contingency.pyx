@@ -1,6 +1,8 @@
 """Tests of independence in r x k tables of counts."""
 
-from libc.math cimport INFINITY, NAN, exp, fabs, floor, fmax, fmin, log1p
+from libc.math cimport (
+    INFINITY, NAN, erfc, exp, fabs, floor, fmax, fmin, log, log1p, sqrt,
+)
 from libc.stdlib cimport free, realloc
 from scipy.special.cython_special cimport chdtrc, gammaln
 
@@ -17,11 +19,15 @@ cdef enum:
     MAX_PREFIXES = 400000
     # So many additions are worth spending to learn that there are more.
     MAX_COUNTING = 400000
+    # Of a continued fraction; a few dozen are enough.
+    MAX_TERMS = 100000
 
 # Logarithms of tables that are equally likely on paper differ by rounding, which
 # grows with the logarithm of n!.
 cdef float64_t EQUALLY_LIKELY = 1e-7
 cdef float64_t ROUNDING = 1e-15
+# Below it SciPy's tail loses digits, then everything.
+cdef float64_t SMALL_TAIL = 1e-280
 
 
 cdef bint grow(float64_t** buffer, intp_t* capacity, intp_t size) noexcept nogil:
@@ -308,19 +314,86 @@ cdef class Contingency:
         return out
 
 
+cdef float64_t log_chi2_tail(float64_t df, float64_t x) noexcept nogil:
+    cdef float64_t p
+    if not x > 0.0:
+        return 0.0
+    if df == 2.0:
+        return -0.5 * x
+    # two classes and two outcomes: many times faster where x is small
+    p = erfc(sqrt(0.5 * x)) if df == 1.0 else chdtrc(df, x)
+    return log(p) if p > SMALL_TAIL else log_far_tail(0.5 * df, 0.5 * x)
+
+
+cdef float64_t log_far_tail(float64_t a, float64_t x) noexcept nogil:
+    # Of the regularised upper incomplete gamma function, x well above a: Legendre's
+    # continued fraction by Lentz' method.
+    cdef float64_t b = x + 1.0 - a
+    cdef float64_t c = INFINITY
+    cdef float64_t d = 1.0 / b
+    cdef float64_t fraction = d
+    cdef float64_t step = 0.0
+    cdef float64_t term
+    cdef intp_t i = 0
+    while fabs(step - 1.0) > ROUNDING and i < MAX_TERMS:
+        i += 1
+        term = -i * (i - a)
+        b += 2.0
+        d = 1.0 / (term * d + b)
+        c = b + term / c
+        step = c * d
+        fraction *= step
+    return a * log(x) - x - gammaln(a) + log(fraction)
+
+
+def log_chi2_tails(df, x):
+    """Logarithm of the chance that chi-squared exceeds x, also in the far tail.
+
+    Parameters
+    ----------
+    df : float
+        Degrees of freedom.
+    x : array-like of float
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    cdef const float64_t[::1] values = np.ascontiguousarray(x, dtype=np.float64)
+    cdef float64_t[::1] out = np.empty(values.shape[0])
+    cdef intp_t i
+    for i in range(values.shape[0]):
+        out[i] = log_chi2_tail(df, values[i])
+    return np.asarray(out)
+
+
 cdef float64_t g_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil:
+    return exp(g_log_pvalue(work, table, r, k))
+
+
+cdef float64_t g_log_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k
+) noexcept nogil:
+    # NaN if there is no memory for the table.
     cdef float64_t df
     if not work.load(table, r, k):
         return NAN
     df = work.degrees_of_freedom()
-    return chdtrc(df, work.g_statistic()) if df > 0.0 else 1.0
+    return log_chi2_tail(df, work.g_statistic()) if df > 0.0 else 0.0
 
 
 cdef float64_t chi2_rule_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
 ) noexcept nogil:
+    return exp(chi2_rule_log_pvalue(work, table, r, k, kind))
+
+
+cdef float64_t chi2_rule_log_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
+) noexcept nogil:
+    # NaN if there is no memory for the table.
     cdef float64_t df
     cdef float64_t p
     cdef float64_t least
@@ -328,10 +401,10 @@ cdef float64_t chi2_rule_pvalue(
         return NAN
     df = work.degrees_of_freedom()
     if df <= 0.0:
-        return 1.0
+        return 0.0
     least = work.least_expected()
     if least < 5.0 and work.is_integral():
         p = work.fisher(kind)
         if p == p:
-            return p
-    return chdtrc(df, work.pearson(5.0 <= least <= 10.0 and df == 1.0))
+            return log(p)
+    return log_chi2_tail(df, work.pearson(5.0 <= least <= 10.0 and df == 1.0))

@@ -1,5 +1,6 @@
 """The confidence tree estimator."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import DDM
 from ..utils import unchanged_on_error
 from ._criterion import CRITERIA
+from ._features import identifying
 from ._grow import grow
 from ._inputs import (
     LARGEST,
@@ -442,6 +444,7 @@ class ConfidenceTreeClassifier(
             self.criterion_ = criterion
             self.pruning_ = pruning
             self.pruning_confidence_ = pruning_confidence
+            left_out = self._left_out(X, features, weight)
             tree = grow(
                 X,
                 y,
@@ -464,6 +467,7 @@ class ConfidenceTreeClassifier(
                 seed=check_random_state(self.random_state).randint(2**31 - 1),
                 n_categories=None if features is None else features.n_categories,
                 multiway=features is not None and self._splits_multiway(bound),
+                left_out=left_out,
             )
             self.tree_ = prune(
                 tree,
@@ -500,6 +504,23 @@ class ConfidenceTreeClassifier(
                 f"{list(bound.criteria)}. Got {self.criterion!r} instead."
             )
         return bound, criterion
+
+    def _left_out(self, X, features, weight):
+        # Columns that would tell the training rows apart and say nothing of others.
+        if features is None:
+            return None
+        left_out = identifying(X, features.n_categories, weight)
+        if left_out.any():
+            names = getattr(self, "feature_names_in_", range(len(left_out)))
+            named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))
+            columns = "column" if left_out.sum() == 1 else "columns"
+            warnings.warn(
+                f"No test asks for {columns} {named}: more than half of the rows have "
+                "a category of their own there, which no new row has.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return left_out
 
     def _splits_multiway(self, bound):
         splits = self.nominal_splits

@@ -12,6 +12,7 @@ import numpy as np
 from ._frames import kind_of, library_of, mixture
 
 MAX_CATEGORIES = 4096
+FEW_CATEGORIES = 10  # of which no column is left out
 UNKNOWN = -1.0
 MISSING = None  # as a category
 
@@ -84,6 +85,36 @@ def nominal_columns(X, categorical_features):
     else:
         return None
     return chosen.tolist() if chosen.any() else None
+
+
+def identifying(X, n_categories, weight=None):
+    """Which nominal columns tell rows apart rather than describe them.
+
+    More than half of the rows have a category of their own, and there are more than
+    ten categories. No new row has such a category, so that a test of the column says
+    nothing about it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32
+        Rows with a label, categories as codes.
+    n_categories : ndarray of shape (n_features,), int32
+        0 for a numeric column.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        Frequencies of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,), bool
+    """
+    weight = np.ones(len(X)) if weight is None else weight
+    out = np.zeros(X.shape[1], dtype=bool)
+    for j in np.flatnonzero(n_categories > FEW_CATEGORIES):
+        codes = X[:, j].astype(np.intp)
+        rows, weights = np.bincount(codes), np.bincount(codes, weight)
+        alone = weights[(rows == 1) & (weights <= 1.0)].sum()  # weight 2 is two rows
+        out[j] = np.count_nonzero(rows) > FEW_CATEGORIES and 2 * alone > weight.sum()
+    return out
 
 
 # -- codes of categories ----------------------------------------------------------

@@ -33,6 +33,7 @@ def grow(
     seed=0,
     n_categories=None,
     multiway=False,
+    left_out=None,
 ):
     """Grow a tree in batch.
 
@@ -66,6 +67,8 @@ def grow(
         codes below this number, or -1 in rows without label. None: all are numeric.
     multiway : bool
         Whether nominal tests have a branch for every category.
+    left_out : ndarray of shape (n_features,), bool, or None
+        Features that are not searched.
 
     Returns
     -------
@@ -124,5 +127,8 @@ def grow(
     )
     tree = Tree(n_features, n_classes, class_weight)
     root_pool = 1.0 if by_volume else root_weight + len(labels) - n_rows
-    builder.build(tree, counts, n_rows, root_pool, box)
+    searched = np.arange(n_features, dtype=np.int32)
+    if left_out is not None:
+        searched = searched[~left_out]
+    builder.build(tree, counts, n_rows, root_pool, box, searched)
     return tree

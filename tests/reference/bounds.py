@@ -9,7 +9,8 @@ with (split, evidence), evidence being a dictionary with fields of
 
 Each class has a ``kind``:
 
-race      decide(facts, children, evidence)
+race      decide(facts, children, evidence); where `ranks_attributes`, attributes
+          compete by rank(facts, children, number of tests of the attribute)
 interval  limit(facts), cost(facts, counts, n, pool, r): it chooses the test;
           `per` is the fact by which both are divided in the evidence
 evidence  log_evidence(facts, children), decide(facts, log_mean) -> (split,
@@ -22,7 +23,7 @@ import math
 
 from scipy import optimize, special, stats
 
-from .contingency import chi2_pvalue
+from .contingency import chi2_log_pvalue, chi2_pvalue, log_chi2_tail
 from .criteria import edges, phi
 
 
@@ -376,12 +377,18 @@ class Chi2:
 
     def __init__(self, criterion, n_classes, delta, correction=None):
         self.delta, self.correction = delta, correction
+        self.ranks_attributes = correction is not None
+
+    def rank(self, facts, children, attribute_tests):
+        number = attribute_tests if self.correction == "tests" else 1
+        return chi2_log_pvalue(children) + math.log(number)
 
     def decide(self, facts, children, evidence):
         p = chi2_pvalue(children)
-        p *= {None: 1, "attributes": facts["n_attributes"], "tests": facts["n_tests"]}[
-            self.correction
-        ]
+        if self.correction is not None:
+            p *= facts["n_varying"]
+        if self.correction == "tests":
+            p *= facts["attribute_tests"]
         return p <= self.delta, {**evidence, "confidence": min(p, 1.0)}
 
 
@@ -443,15 +450,19 @@ class EC2:
 
 
 class GTest:
-    """Splits iff fewer than delta tests of the node look as good by chance."""
+    """Splits iff fewer than delta tests look as good by chance.
+
+    Each attribute has an equal share of them, whatever the number of its tests.
+    """
 
     kind = "race"
+    ranks_attributes = True
 
     def __init__(self, criterion, n_classes, delta):
         self.delta = delta
 
-    def decide(self, facts, children, evidence):
-        n = facts["n"]
+    def rank(self, facts, children, attribute_tests):
+        n = sum(map(sum, children))
         parent = [sum(column) for column in zip(*children, strict=True)]
         G = 0.0
         for child in children:
@@ -461,9 +472,13 @@ class GTest:
                     G += 2.0 * observed * math.log(observed / expected)
         present = sum(c > 0 for c in parent)
         freedom = (present - 1) * (len(children) - 1)
-        p = float(stats.chi2(freedom).sf(G))
+        return math.log(attribute_tests) + log_chi2_tail(freedom, G)
+
+    def decide(self, facts, children, evidence):
         j = facts["attempt"]
-        expected = facts["n_tests"] * p * j * (j + 1) / 2
+        log_number = self.rank(facts, children, facts["attribute_tests"])
+        share = facts["n_varying"] * j * (j + 1) / 2
+        expected = math.exp(min(math.log(share) + log_number, 700))
         return expected < self.delta, {**evidence, "confidence": expected}
 
 
