@@ -6,7 +6,6 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
@@ -19,7 +18,7 @@ from .._compat import (
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import DDM
-from ..utils import unchanged_on_error
+from ..utils import check_labels, exact_labels, unchanged_on_error, warn_of_floats
 from ._criterion import CRITERIA
 from ._features import identifying
 from ._grow import grow
@@ -399,14 +398,15 @@ class ConfidenceTreeClassifier(
             pruning, pruning_confidence = resolve_pruning(
                 self.pruning, self.pruning_confidence, bound
             )
+            given = y
             X, y, features = read_table(
                 self,
                 X,
-                y,
+                exact_labels(y),
                 categorical_features=self.categorical_features,
                 in_order=False,
             )
-            check_classification_targets(y)
+            check_labels(y, given)
             if X_pool is not None:
                 X_pool, _ = read_rows(self, X_pool, features)
             X, y, weight = rows_with_weight(
@@ -414,6 +414,7 @@ class ConfidenceTreeClassifier(
             )
             relative = weight is not None and self.sample_weight_kind == "relative"
             self.classes_, y = np.unique(y, return_inverse=True)
+            warn_of_floats(self.classes_, stacklevel=3)
             self.n_classes_ = len(self.classes_)
             if self.n_classes_ > MAX_CLASSES:
                 raise ValueError(

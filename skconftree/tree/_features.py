@@ -148,7 +148,13 @@ class _Dictionary:
             else:
                 order = {keys[place] for place in used}
                 missing = [MISSING] if MISSING in order else []
-                order = sorted(order.difference(missing)) + missing
+                try:
+                    order = sorted(order.difference(missing)) + missing
+                except TypeError as error:
+                    raise ValueError(
+                        f"Column {name} holds values that are no categories, as they "
+                        f"have no order ({error})."
+                    ) from error
             codes = dict(self.codes)
             for value in order:
                 codes.setdefault(value, len(codes))
@@ -199,17 +205,16 @@ class Features:
 
     def __reduce__(self):
         # As text, so that equal features give equal pickles whatever objects their
-        # categories once were; other than text, numbers and truth values cannot.
+        # categories once were; other than text, numbers, truth values and tuples of
+        # them cannot.
+        columns = [
+            None if one is None else [one.kind, [*map(_plain, one.codes)]]
+            for one in self.dictionaries
+        ]
         try:
-            text = json.dumps(
-                [
-                    None if one is None else [one.kind, [*map(_plain, one.codes)]]
-                    for one in self.dictionaries
-                ]
-            )
-        except TypeError:
+            return _restore_features, (json.dumps(columns),)
+        except (TypeError, ValueError):  # the latter for numbers of thousands of digits
             return Features, (self.dictionaries,)
-        return _restore_features, (text,)
 
     @property
     def n_categories(self):
@@ -262,10 +267,19 @@ class Features:
 
 
 def _plain(value):
-    # A value as json knows it.
-    if value is MISSING:
-        return None
+    # A value as json knows it; lists stand for tuples, as no category is a list.
+    if isinstance(value, tuple):
+        # a named tuple would come back as another type
+        return [*map(_plain, value)] if type(value) is tuple else _Unknown
     return value.item() if isinstance(value, np.generic) else value
+
+
+class _Unknown:
+    """What json does not know."""
+
+
+def _from_plain(value):
+    return tuple(map(_from_plain, value)) if isinstance(value, list) else value
 
 
 def _restore_features(text):
@@ -275,8 +289,8 @@ def _restore_features(text):
             dictionaries.append(None)
             continue
         kind, values = column
-        keys = [MISSING if value is None else value for value in values]
-        dictionaries.append(_Dictionary(kind, {key: i for i, key in enumerate(keys)}))
+        codes = {_from_plain(value): code for code, value in enumerate(values)}
+        dictionaries.append(_Dictionary(kind, codes))
     return Features(dictionaries)
 
 

@@ -6,11 +6,16 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import unique_labels
 
 from .._compat import InvalidParameterError
 from ..drift import DDM
-from ..utils import unchanged_on_error
+from ..utils import (
+    exact_labels,
+    find_labels,
+    unchanged_on_error,
+    unique_classes,
+    warn_of_floats,
+)
 from ._criterion import CRITERIA
 from ._grower import Grower
 from ._inputs import resolve_max_features
@@ -298,13 +303,13 @@ class OnlineGrowth:
                     "classes that may occur in the stream."
                 )
             given, known = X, getattr(self, "_features", None)
-            X, y, finite = self._read(X, y, first)
+            X, y, finite = self._read(X, exact_labels(y), first)
             if first:
                 self._set_classes(classes)
             elif (
                 classes is not None
                 and not np.array_equal(self.classes_, classes)
-                and not np.array_equal(self.classes_, unique_labels(classes))
+                and not np.array_equal(self.classes_, unique_classes(classes))
             ):
                 raise ValueError(
                     f"classes={classes!r} differs from the classes of the first call, "
@@ -363,7 +368,8 @@ class OnlineGrowth:
         return X, y, finite
 
     def _set_classes(self, classes):
-        self.classes_ = unique_labels(classes)
+        self.classes_ = unique_classes(classes)
+        warn_of_floats(self.classes_, stacklevel=4)
         self.n_classes_ = len(self.classes_)
         if not 1 <= self.n_classes_ <= MAX_CLASSES:
             raise ValueError(
@@ -374,18 +380,16 @@ class OnlineGrowth:
     def _encode(self, y):
         # Class indices of labels, all of which must be known.
         try:
-            index = self.classes_.searchsorted(y)
+            index, known = find_labels(self.classes_, y)
         except TypeError as error:
             raise ValueError(
                 f"y must contain nothing but labels out of {self.classes_!r}, got "
                 f"values that cannot be compared with them: {error}."
             ) from error
-        index[index == self.n_classes_] = 0
-        unknown = self.classes_[index] != y
-        if np.count_nonzero(unknown):
+        if not known.all():
             raise ValueError(
                 f"y contains labels that were not among the classes of the first "
-                f"call: {np.unique(np.asarray(y)[unknown])!r}. The classes are "
+                f"call: {np.unique(y[~known])!r}. The classes are "
                 f"{self.classes_!r}."
             )
         return index.astype(np.uint16)
