@@ -19,6 +19,7 @@ from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import DDM
 from ..utils import unchanged_on_error
+from ..utils._lock import Lockable, learns, reads
 from ._criterion import CRITERIA
 from ._grow import grow
 from ._inputs import (
@@ -37,7 +38,7 @@ from ._to_sklearn import to_sklearn
 
 
 class ConfidenceTreeClassifier(
-    LeafPrediction, OnlineGrowth, ClassifierMixin, BaseEstimator
+    LeafPrediction, OnlineGrowth, Lockable, ClassifierMixin, BaseEstimator
 ):
     """A decision tree that splits only where a confidence statement allows it.
 
@@ -337,6 +338,7 @@ class ConfidenceTreeClassifier(
     # -- fitting ------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @learns
     def fit(self, X, y, sample_weight=None, *, X_pool=None):
         """Grow the tree from a table.
 
@@ -469,6 +471,7 @@ class ConfidenceTreeClassifier(
 
     # -- the tree -----------------------------------------------------------------
 
+    @reads
     def get_depth(self):
         """Return the depth of the deepest leaf.
 
@@ -479,6 +482,7 @@ class ConfidenceTreeClassifier(
         check_is_fitted(self)
         return self.tree_.max_depth
 
+    @reads
     def get_n_leaves(self):
         """Return the number of leaves.
 
@@ -490,6 +494,7 @@ class ConfidenceTreeClassifier(
         return self.tree_.n_leaves
 
     @property
+    @reads
     def categories_(self):
         """Categories of the nominal columns."""
         check_is_fitted(self)
@@ -497,11 +502,13 @@ class ConfidenceTreeClassifier(
         return None if features is None else features.categories
 
     @property
+    @reads
     def feature_importances_(self):
         """Share of each feature in the decrease of impurity."""
         check_is_fitted(self)
         return self.tree_.feature_importances()
 
+    @reads
     def to_sklearn(self):
         """Copy the tree into a genuine scikit-learn classifier.
 

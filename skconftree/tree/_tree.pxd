@@ -4,11 +4,13 @@
 # and its children get the next ids, left first. So right = left + 1, and a node
 # needs one child index.
 #
-# The arrays belong to NumPy and are replaced when they are full. A view handed
-# out earlier stays valid as a snapshot.
+# The arrays belong to NumPy and are replaced when they are full. Those of a tree that
+# is finished are handed out as they are; of a tree that grows copies are, so that
+# nobody sees them change. Only who holds the lock to learn writes to them.
 
 from skconftree.bounds._contract cimport SplitEvidence
 from skconftree.tree._routing cimport Branching, Node
+from skconftree.utils._lock cimport ModelLock
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, intp_t,
 )
@@ -25,8 +27,14 @@ cdef class Tree:
     cdef intp_t ordinal_room
     cdef dict _arrays
     cdef object _value                  # cache of `value`
-    cdef public bint stale              # counts of leaves have changed
-    cdef public object criterion        # of a tree that grows row by row, else None
+    cdef intp_t n_admitted              # categories that came after the split
+
+    # Of a tree that grows row by row.
+    cdef ModelLock lock                 # None if it is finished
+    cdef object criterion
+    cdef bint stale                     # it has learnt since somebody looked
+    cdef dict _snapshot                    # what they saw
+    cdef tuple _snapshot_size
 
     cdef Node* nodes                    # [capacity]
     cdef int32_t* parent                # -1 at the root
@@ -37,6 +45,19 @@ cdef class Tree:
     cdef SplitEvidence* evidence
     cdef Branching* branching
     cdef int16_t* ordinals              # [ordinal_room]
+
+    cdef void grows(self, object criterion, ModelLock lock) except *
+    cdef int _read(self) except -1
+    cdef void _leave(self) noexcept
+    cdef dict _still(self)
+    cdef dict _read_only(self, dict arrays)
+    cdef void _take_snapshot(self) except *
+    cdef object counts_of_leaves(self)
+    cdef intp_t bytes_of_nodes(self) except -1
+    cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil
+    cdef bint _is_last(self, intp_t node) noexcept nogil
+    cdef object _binary(self, dict shown, object child)
+    cdef object _proportions(self, dict shown)
 
     cdef void reserve(self, intp_t capacity) except *
     cdef void reserve_ordinals(self, intp_t room) except *

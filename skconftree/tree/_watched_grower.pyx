@@ -1,5 +1,7 @@
 """Growth of a tree that drifts replace."""
 
+from copy import copy
+
 from skconftree.tree._grower_state import damaged
 
 from skconftree.drift._ddm cimport DRIFT, STABLE
@@ -82,6 +84,7 @@ cdef class WatchedGrower(Grower):
     cdef int _become(self, Grower other) except -1:
         # Trade trees; the other one, which is given up, gets ours.
         self.tree, other.tree = other.tree, self.tree
+        self.tree.lock = self.lock
         self.leaves.trade(other.leaves)
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
@@ -92,7 +95,7 @@ cdef class WatchedGrower(Grower):
 
     def _state(self):
         return Grower._state(self)._replace(
-            detector=self.detector, background=self.background
+            detector=copy(self.detector), background=copy(self.background)
         )
 
     def _take(self, state):
