@@ -19,6 +19,7 @@ from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import DDM
 from ..utils import check_labels, exact_labels, unchanged_on_error, warn_of_floats
+from ..utils._lock import Lockable, learns, reads
 from ._criterion import CRITERIA
 from ._features import identifying
 from ._grow import grow
@@ -45,7 +46,7 @@ from ._weights import (
 
 
 class ConfidenceTreeClassifier(
-    LeafPrediction, OnlineGrowth, ClassifierMixin, BaseEstimator
+    LeafPrediction, OnlineGrowth, Lockable, ClassifierMixin, BaseEstimator
 ):
     """A decision tree that splits only where a confidence statement allows it.
 
@@ -364,6 +365,7 @@ class ConfidenceTreeClassifier(
     # -- fitting ------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @learns
     def fit(self, X, y, sample_weight=None, *, X_pool=None):
         """Grow the tree from a table.
 
@@ -531,6 +533,7 @@ class ConfidenceTreeClassifier(
 
     # -- the tree -----------------------------------------------------------------
 
+    @reads
     def get_depth(self):
         """Return the depth of the deepest leaf.
 
@@ -541,6 +544,7 @@ class ConfidenceTreeClassifier(
         check_is_fitted(self)
         return self.tree_.max_depth
 
+    @reads
     def get_n_leaves(self):
         """Return the number of leaves.
 
@@ -552,6 +556,7 @@ class ConfidenceTreeClassifier(
         return self.tree_.n_leaves
 
     @property
+    @reads
     def categories_(self):
         """Categories of the nominal columns."""
         check_is_fitted(self)
@@ -559,11 +564,13 @@ class ConfidenceTreeClassifier(
         return None if features is None else features.categories
 
     @property
+    @reads
     def feature_importances_(self):
         """Share of each feature in the decrease of impurity."""
         check_is_fitted(self)
         return self.tree_.feature_importances()
 
+    @reads
     def to_sklearn(self):
         """Copy the tree into a genuine scikit-learn classifier.
 

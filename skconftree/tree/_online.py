@@ -1,5 +1,6 @@
 """Growth with `partial_fit`."""
 
+import copy
 from numbers import Integral
 
 import numpy as np
@@ -16,6 +17,8 @@ from ..utils import (
     unique_classes,
     warn_of_floats,
 )
+from ..utils._lock import learns, reads
+from ..utils._state import Frozen
 from ._criterion import CRITERIA
 from ._grower import Grower
 from ._inputs import resolve_max_features
@@ -283,6 +286,7 @@ class OnlineGrowth:
         self._learn(X, y, classes, sample_weight, X_pool, foretold)
         return self.classes_.take(foretold[0])
 
+    @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, foretold):
         # Every check comes before the first row; what is learnt stays learnt if
         # the rest of the rows cannot be. scikit-learn's _fit_context costs as much as
@@ -439,9 +443,11 @@ class OnlineGrowth:
             self.tree_.add_root()
             self._rows_before = 0
         else:
+            self.tree_ = copy.copy(self.tree_)  # who looks at it sees it as it was
             self._rows_before = self.n_rows_seen_
         self._grower = make_grower(self.tree_, recipe)
         self._grower.open_leaves()
+        self._grower.share_lock(self)
 
     def _keep_rows(self, X, y, weight, X_pool):
         # After `fit`: nothing, unless the parameters ask for it.
@@ -459,6 +465,7 @@ class OnlineGrowth:
                 part = None if weight is None else weight[rows]
                 self._grower.remember(block, labels[rows], part)
             self._grower.settle()
+            self._grower.share_lock(self)
 
     def _predicts_by_bayes(self):
         # "auto" has nothing to choose by before a row has been foretold
@@ -469,13 +476,33 @@ class OnlineGrowth:
         )
 
     @property
+    @reads
     def n_drifts_(self):
         """Drifts found, each of which replaced the tree."""
         return self._grower.n_drifts if hasattr(self, "_grower") else 0
 
     @property
+    @reads
     def n_bytes_(self):
         """Bytes that the tree and the memories of its leaves take."""
         if hasattr(self, "_grower"):
             return self._grower.n_bytes
         return self.tree_.n_bytes
+
+    # -- state --------------------------------------------------------------------
+
+    @reads
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if "_grower" in state:
+            reduced = self._grower.__reduce__()
+            state["_grower"], state["tree_"] = Frozen(reduced), reduced[1][0]
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "_grower" in state:
+            if isinstance(self._grower, Frozen):  # copy.copy does not share what grows
+                self._grower = self._grower.thaw()
+                self.tree_ = self._grower.tree
+            self._grower.share_lock(self)

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import betaincinv
 from sklearn.utils.validation import check_is_fitted
 
+from ..utils._lock import reads
 from ._explain import explain_rows
 from ._reading import read_rows
 from ._sparse import blocks, find_leaves, in_blocks
@@ -18,6 +19,7 @@ class LeafPrediction:
             check_is_fitted(self)  # raises; it takes longer than routing a row
         return read_rows(self, X, getattr(self, "_features", None))
 
+    @reads
     def apply(self, X):
         """Index of the leaf that each row reaches.
 
@@ -34,6 +36,7 @@ class LeafPrediction:
         rows, finite = self._rows(X)
         return find_leaves(self.tree_, rows, finite)
 
+    @reads
     def decision_path(self, X):
         """Nodes that each row passes.
 
@@ -49,6 +52,7 @@ class LeafPrediction:
         leaves = self.apply(X)
         return self.tree_.path(leaves)
 
+    @reads
     def predict_proba(self, X):
         """Class proportions of the leaf that each row reaches.
 
@@ -81,6 +85,7 @@ class LeafPrediction:
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    @reads
     def predict(self, X):
         """Most frequent class of the leaf that each row reaches.
 
@@ -103,6 +108,7 @@ class LeafPrediction:
         best = self.tree_.value.argmax(axis=1)
         return self.classes_.take(best.take(find_leaves(self.tree_, rows, finite)))
 
+    @reads
     def predict_proba_interval(self, X, *, confidence_level=0.95):
         """Credible limits of each class probability in the leaf reached.
 
@@ -152,6 +158,7 @@ class LeafPrediction:
         limits[..., 1][counts == n] = 1.0
         return limits[row]
 
+    @reads
     def explain(self, X):
         """Evidence of every split on the path of each row.
 

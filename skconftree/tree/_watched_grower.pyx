@@ -1,5 +1,7 @@
 """Growth of a tree that drifts replace."""
 
+from copy import copy
+
 from skconftree.tree._grower_state import damaged
 
 from skconftree.drift._ddm cimport DRIFT, STABLE
@@ -94,6 +96,7 @@ cdef class WatchedGrower(Grower):
     cdef int _become(self, Grower other) except -1:
         # Trade trees; the other one, which is given up, gets ours.
         self.tree, other.tree = other.tree, self.tree
+        self.tree.lock = self.lock
         self.leaves.trade(other.leaves)
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
@@ -105,9 +108,9 @@ cdef class WatchedGrower(Grower):
     def _state(self):
         background = None
         if self.background is not None:
-            background = (self.background.tree, self.background.__getstate__())
+            background = (copy(self.background.tree), self.background.__getstate__())
         return Grower._state(self)._replace(
-            detector=self.detector, background=background
+            detector=copy(self.detector), background=background
         )
 
     def _take(self, state):
