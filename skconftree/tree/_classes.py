@@ -34,6 +34,7 @@ from ._prune import PRUNINGS, prune, resolve_pruning
 from ._reading import read_rows, read_table
 from ._sparse import take_rows
 from ._to_sklearn import to_sklearn
+from ._tree_state import MAX_CLASSES
 
 
 class ConfidenceTreeClassifier(

@@ -55,7 +55,7 @@ cdef class Grower:
     cdef intp_t _route_row(self, const float32_t* x) noexcept nogil
     cdef int _admit(self, const float32_t* x) except -1
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
-    cdef void _add_below(self, intp_t node, float64_t* counts) noexcept nogil
+    cdef void _add_below(self, intp_t top, float64_t* counts) noexcept nogil
     cdef intp_t _majority_below(self, intp_t node) noexcept nogil
     cdef bint _due(self, const Leaf* leaf) noexcept nogil
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil

@@ -355,16 +355,16 @@ cdef class Grower:
         for c in range(self.policy.n_classes):
             out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
 
-    cdef void _add_below(self, intp_t node, float64_t* counts) noexcept nogil:
+    cdef void _add_below(self, intp_t top, float64_t* counts) noexcept nogil:
         # Add up the counts of the leaves below: those of internal nodes are derived
         # only when somebody asks for them.
-        cdef intp_t z, c
-        if self.tree.nodes[node].feature < 0:
-            for c in range(self.policy.n_classes):
-                counts[c] += self.tree.counts[node * self.policy.n_classes + c]
-            return
-        for z in range(self.tree.branching[node].n_children):
-            self._add_below(self.tree.nodes[node].left + z, counts)
+        cdef intp_t node = top
+        cdef intp_t c
+        while node >= 0:
+            if self.tree.nodes[node].feature < 0:
+                for c in range(self.policy.n_classes):
+                    counts[c] += self.tree.counts[node * self.policy.n_classes + c]
+            node = self.tree.next_below(top, node)
 
     cdef intp_t _majority_below(self, intp_t node) noexcept nogil:
         cdef intp_t best = 0
@@ -401,20 +401,21 @@ cdef class Grower:
         )
 
     cdef int _grow(self, Leaf* leaf) except -1 nogil:
-        # Examine a leaf and, if the bound wants it, its children, left one first.
+        # Examine a leaf and, if the bound wants it, what becomes of it, the first child
+        # of each node first.
+        cdef intp_t top = leaf.node
+        cdef intp_t node = top
         cdef Split split
-        cdef intp_t left
-        self._examine(leaf, &split)
-        if split.feature < 0:
-            return 0
-        left = self.tree.node_count
-        self.installer.install(self.tree, leaf, &split)
-        self.limit.look(self.tree, self.leaves)
-        if self.recurses:
-            if self._may_split(self.leaves.at[left]):
-                self._grow(self.leaves.at[left])
-            if self._may_split(self.leaves.at[left + 1]):
-                self._grow(self.leaves.at[left + 1])
+        while node >= 0:
+            leaf = self.leaves.at[node]
+            if node == top or self._may_split(leaf):
+                self._examine(leaf, &split)
+                if split.feature >= 0:
+                    self.installer.install(self.tree, leaf, &split)
+                    self.limit.look(self.tree, self.leaves)
+            if not self.recurses:
+                break
+            node = self.tree.next_below(top, node)
         return 0
 
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:

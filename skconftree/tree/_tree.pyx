@@ -215,7 +215,7 @@ cdef class Tree:
         self.branching[node].missing_seen = seen
 
     cdef void admit(self, intp_t node, intp_t code) except *:
-        # From now on a category belongs to the child of those not known.
+        # As `lead`, of a category that may have no ordinal yet.
         cdef intp_t first = self.branching[node].first
         cdef intp_t n_codes = self.branching[node].n_codes
         cdef intp_t room = n_codes
@@ -231,7 +231,7 @@ cdef class Tree:
             self.n_ordinals += room
             self.branching[node].first = <int32_t> first
             self.branching[node].n_codes = <int32_t> room
-        self.ordinals[first + code] = self.branching[node].missing_left
+        self.lead(node, code)
 
     cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil:
         self.branching[node].missing_left = <int16_t> child
