@@ -308,7 +308,7 @@ cdef class SubtreeRaising:
         # Errors expected of a branch that gets the other rows of its parent too.
         cdef float64_t total = self.errors[branch]
         cdef intp_t n_reached = 0
-        cdef intp_t i, row, node, child, c
+        cdef intp_t i, row, node, c
         i = self.start[parent]
         while i < self.end[parent]:
             if i == self.start[branch]:

@@ -214,17 +214,6 @@ def test_prunes_as_defined(pruning, data):
     assert len(pruned.explain(X[:3])) == min(3, len(X))
 
 
-def test_rows_whose_category_a_raised_branch_does_not_know():
-    # category 2 goes on with the larger child, the last one of two equal ones
-    X, y = [[0], [1], [2]], [0, 1, 2]
-    tree = ConfidenceTreeClassifier(bound=None, categorical_features=[0])
-    assert tree.fit(X, y).get_n_leaves() == 3
-    tree.set_params(pruning="c45", pruning_confidence=0.5).fit(X, y)
-    assert_array_equal(tree.tree_.branches(0), [1, 2, 2])
-    assert_array_equal(tree.tree_.counts, [[1, 1, 1], [1, 0, 0], [0, 1, 1]])
-    assert_array_equal(tree.predict(X), [0, 1, 1])
-
-
 @pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])
 def test_leaves_of_raised_branches_hold_all_rows(nominal_splits):
     changed = 0
