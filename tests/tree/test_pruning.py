@@ -220,8 +220,8 @@ def test_leaves_of_raised_branches_hold_all_rows(nominal_splits):
     for seed in range(80):
         rng = np.random.default_rng(seed)
         X = rng.integers(0, [8, 6], (150, 2))
-        y = X[:, 0] % 3 == 0
-        y = y + (X[:, 1] == 2) + (rng.random(150) < 0.2)
+        said = [X[:, 0] % 3 == 0, X[:, 1] == 2, rng.random(150) < 0.2]
+        y = np.sum(said, axis=0)
         tree = ConfidenceTreeClassifier(
             bound=None,
             categorical_features=[0, 1],
