@@ -411,20 +411,21 @@ cdef class Grower:
         )
 
     cdef int _grow(self, Leaf* leaf) except -1 nogil:
-        # Examine a leaf and, if the bound wants it, its children, left one first.
+        # Examine a leaf and, if the bound wants it, what becomes of it, the first child
+        # of each node first.
+        cdef intp_t top = leaf.node
+        cdef intp_t node = top
         cdef Split split
-        cdef intp_t left
-        self._examine(leaf, &split)
-        if split.feature < 0:
-            return 0
-        left = self.tree.node_count
-        self.installer.install(self.tree, leaf, &split)
-        self.limit.look(self.tree, self.leaves)
-        if self.recurses:
-            if self._may_split(self.leaves.at[left]):
-                self._grow(self.leaves.at[left])
-            if self._may_split(self.leaves.at[left + 1]):
-                self._grow(self.leaves.at[left + 1])
+        while node >= 0:
+            leaf = self.leaves.at[node]
+            if node == top or self._may_split(leaf):
+                self._examine(leaf, &split)
+                if split.feature >= 0:
+                    self.installer.install(self.tree, leaf, &split)
+                    self.limit.look(self.tree, self.leaves)
+            if not self.recurses:
+                break
+            node = self.tree.next_below(top, node)
         return 0
 
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:

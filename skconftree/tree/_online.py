@@ -22,8 +22,8 @@ from ..utils._state import Frozen
 from ._criterion import CRITERIA
 from ._grower import Grower
 from ._inputs import resolve_max_features
-from ._recipe import check_recipe
 from ._reading import is_finite, read_more, read_rows, read_table, read_with_pool
+from ._recipe import check_recipe
 from ._sparse import blocks, column_limits
 from ._tree import Tree
 from ._tree_state import MAX_CLASSES

@@ -58,7 +58,6 @@ cdef class Tree:
     cdef object counts_of_leaves(self)
     cdef intp_t bytes_of_nodes(self) except -1
     cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil
-    cdef bint _is_last(self, intp_t node) noexcept nogil
     cdef object _binary(self, dict shown, object child)
     cdef object _proportions(self, dict shown)
 
@@ -77,7 +76,27 @@ cdef class Tree:
     ) noexcept nogil
     cdef void _clear_branching(self, intp_t node) noexcept nogil
     cdef void admit(self, intp_t node, intp_t code) except *
+    cdef inline void lead(self, intp_t node, intp_t code) noexcept nogil:
+        # From now on a category that has an ordinal belongs to the child of those not
+        # known.
+        self.ordinals[self.branching[node].first + code] = (
+            self.branching[node].missing_left
+        )
+
     cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil
     cdef void send_missing(self, intp_t node, bint left, bint seen) noexcept nogil
+    cdef inline intp_t next_below(self, intp_t top, intp_t node) noexcept nogil:
+        # The node after this one below `top`, parents before their children and the
+        # first child first; -1 after the last one. Trees may be too deep to recurse.
+        cdef intp_t above
+        if self.nodes[node].feature >= 0:
+            return self.nodes[node].left
+        while node != top:
+            above = self.parent[node]
+            if node + 1 < self.nodes[above].left + self.branching[above].n_children:
+                return node + 1
+            node = above
+        return -1
+
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil
     cdef _hold(self, dict arrays)

@@ -219,7 +219,7 @@ cdef class Tree:
         self.branching[node].missing_seen = seen
 
     cdef void admit(self, intp_t node, intp_t code) except *:
-        # From now on a category belongs to the child of those not known.
+        # As `lead`, of a category that may have no ordinal yet.
         cdef intp_t first = self.branching[node].first
         cdef intp_t n_codes = self.branching[node].n_codes
         cdef intp_t room = n_codes
@@ -235,7 +235,7 @@ cdef class Tree:
             self.n_ordinals += room
             self.branching[node].first = <int32_t> first
             self.branching[node].n_codes = <int32_t> room
-        self.ordinals[first + code] = self.branching[node].missing_left
+        self.lead(node, code)
         self.n_admitted += 1
 
     cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil:
@@ -400,21 +400,11 @@ cdef class Tree:
         # Add the counts of a node, which are those of the leaves below.
         cdef intp_t node = top
         cdef intp_t c
-        while True:
-            while self.nodes[node].feature >= 0:
-                node = self.nodes[node].left
-            for c in range(self.n_classes):
-                counts[c] += self.counts[node * self.n_classes + c]
-            while node != top and self._is_last(node):
-                node = self.parent[node]
-            if node == top:
-                return
-            node += 1
-
-    cdef bint _is_last(self, intp_t node) noexcept nogil:
-        # Of the children of its parent.
-        cdef intp_t above = self.parent[node]
-        return node + 1 == self.nodes[above].left + self.branching[above].n_children
+        while node >= 0:
+            if self.nodes[node].feature < 0:
+                for c in range(self.n_classes):
+                    counts[c] += self.counts[node * self.n_classes + c]
+            node = self.next_below(top, node)
 
     @property
     def n_bytes(self):

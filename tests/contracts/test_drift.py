@@ -71,7 +71,7 @@ def test_tree_of_the_rows_since_the_warning(options):
 
 @pytest.mark.parametrize("options", list(models()), ids=str)
 def test_chunks_and_copies(options):
-    """Categories come later, by calls and by pickles, also between warning and drift."""
+    """Categories come later, by calls and by pickles, also after a warning."""
     X, y = drifting_stream(seed=2, n_categories=12)
     model = make(options).set_params(drift="ddm")
     whole = copy.deepcopy(model).partial_fit(X, y, CLASSES)
