@@ -111,13 +111,14 @@ class GTestBound(BaseBound):
     because a single row of a rare class makes it explode.
 
     The stored evidence has ``n_tests = A * N`` and ``confidence = n_tests * p``, the
-    expected number of false cuts; the split happened because it was below `delta`. A
-    node all of whose tests pass with their own chance has fewer than `delta` that do,
-    whatever the mixture of columns. p may be too small for a float: attributes are
-    compared by its logarithm.
+    expected number of false cuts; the split happened because it was below `delta`. In
+    pure noise each of the N tests of an attribute passes with the chance
+    ``delta / (A * N)``, so that `delta` tests of the node are expected to pass, whatever
+    the mixture of columns. p may be too small for a float; attributes are compared by
+    its logarithm.
 
-    A column of categories most of whose rows have a category of their own is left
-    out at the node: any labels can be told apart by such a column.
+    Where more than half of the rows of a node have a category of a column to themselves,
+    the column has no tests: its sets of categories could tell any labels apart.
 
     References
     ----------

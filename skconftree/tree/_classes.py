@@ -135,7 +135,9 @@ class ConfidenceTreeClassifier(
         values may then be strings or numbers; or none. A nominal column may have up
         to 4,096 categories; a missing value is one more. At prediction a row whose
         category did not occur at a node in training stays there, and that node's
-        class proportions are its prediction.
+        class proportions are its prediction. `fit` leaves a column that identifies
+        rows out of the search, with a warning: more than ten categories, and more
+        than half of the rows with a category of their own.
     nominal_splits : {"auto", "binary", "multiway"}, default="auto"
         Whether a test of a nominal column divides its categories into two sets, or
         has a branch for every category that occurs at the node. ``"auto"`` is

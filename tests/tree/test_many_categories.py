@@ -178,6 +178,24 @@ def test_best_of_attributes_whose_chances_are_no_floats(name, criterion):
     assert evidence["confidence"] == 0.0
 
 
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+def test_more_gain_does_not_make_up_for_far_more_tests(criterion):
+    # No chance here is a float; the sets of categories have less gain than it takes.
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 900, 20_000)
+    y = code % 2 != (rng.random(20_000) < 0.009)
+    X = np.column_stack([y != (rng.random(20_000) < 0.01), code])
+    tree = ConfidenceTreeClassifier(
+        criterion=criterion, max_depth=1, categorical_features=[1]
+    )
+    evidence = tree.fit(X, y).tree_.evidence[0]
+    assert tree.tree_.feature[0] == 0
+    assert evidence["rival_feature"] == 1
+    assert evidence["rival_score"] < evidence["score"]
+    assert evidence["n_tests"] == 2.0
+    assert evidence["confidence"] == 0.0
+
+
 # -- columns that identify rows --------------------------------------------------------
 
 
