@@ -397,7 +397,8 @@ class ConfidenceTreeClassifier(
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        with unchanged_on_error(self):
+        with unchanged_on_error(self) as unchanged:
+            self._lock.undo = unchanged.restore
             bound, criterion = self._resolve_bound()
             pruning, pruning_confidence = resolve_pruning(
                 self.pruning, self.pruning_confidence, bound

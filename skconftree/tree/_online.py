@@ -445,9 +445,10 @@ class OnlineGrowth:
         else:
             self.tree_ = copy.copy(self.tree_)  # who looks at it sees it as it was
             self._rows_before = self.n_rows_seen_
-        self._grower = make_grower(self.tree_, recipe)
-        self._grower.open_leaves()
-        self._grower.share_lock(self)
+        grower = make_grower(self.tree_, recipe)
+        grower.open_leaves()
+        grower.share_lock(self)
+        self._grower = grower
 
     def _keep_rows(self, X, y, weight, X_pool):
         # After `fit`: nothing, unless the parameters ask for it.
@@ -458,14 +459,15 @@ class OnlineGrowth:
                 self, self.n_features_in_, self.tree_.class_weight, X_pool, X
             )
             self._rows_before = self.n_rows_seen_
-            self._grower = make_grower(self.tree_, recipe)
-            self._grower.open_leaves()
+            grower = make_grower(self.tree_, recipe)
+            grower.open_leaves()
             labels = y.astype(np.uint16)
             for rows, block in blocks(X):
                 part = None if weight is None else weight[rows]
-                self._grower.remember(block, labels[rows], part)
-            self._grower.settle()
-            self._grower.share_lock(self)
+                grower.remember(block, labels[rows], part)
+            grower.settle()
+            grower.share_lock(self)
+            self._grower = grower
 
     def _predicts_by_bayes(self):
         # "auto" has nothing to choose by before a row has been foretold

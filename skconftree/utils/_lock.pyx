@@ -22,6 +22,8 @@ cdef class Ticket:
 cdef class ModelLock:
     """A lock that many threads hold to read, or one to learn.
 
+    In a `with` statement it is held to read.
+
     It is no part of the state of what it guards: pickled or copied it is another
     lock, which is free.
     """
@@ -35,6 +37,12 @@ cdef class ModelLock:
 
     def __reduce__(self):
         return ModelLock, ()
+
+    def __enter__(self):
+        self.read()
+
+    def __exit__(self, kind, error, traceback):
+        self.leave()
 
     cdef int read(self) except -1:
         # Hold the lock beside others that read.
@@ -77,6 +85,7 @@ cdef class ModelLock:
         if self.n_forks != n_forks:
             self._leave_behind()
         if self.learner == me:
+            self.undo = None
             self.learner = 0
         else:
             for i in range(self.n_readers):
@@ -167,6 +176,9 @@ cdef class ModelLock:
         self.n_forks = n_forks
         if self.learner != survivor:
             self.learner = 0
+            if self.undo is not None:
+                self.undo()
+                self.undo = None
         for i in range(self.n_readers):
             if self.readers[i].thread == survivor:
                 self.readers[kept] = self.readers[i]

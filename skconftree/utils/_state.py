@@ -42,8 +42,12 @@ class unchanged_on_error:
 
     def __exit__(self, kind, error, traceback):
         if kind is not None:
-            vars(self.estimator).clear()
-            vars(self.estimator).update(self.before)
+            self.restore()
+
+    def restore(self):
+        """Make the estimator what it was."""
+        vars(self.estimator).clear()
+        vars(self.estimator).update(self.before)
 
 
 class Frozen:
