@@ -350,6 +350,7 @@ ACTIONS = {
     "threads": together.learn_and_read,
     "models": together.learn_apart,
     "signals": together.look_from_a_signal,
+    "memory": together.learn_with_little_memory,
     "deep": together.grow_deep,
 }
 OFTEN = {
@@ -357,6 +358,7 @@ OFTEN = {
     **{"read tree": 1.2, "write": 0.3, "copy": 1.2, "damage": 0.3, "chunks": 1},
     **{"again": 0.4, "sparse": 0.0, "wrong": 1, "functions": 0.1, "bound": 0.1},
     **{"wrong functions": 0.05, "threads": 0, "models": 0, "signals": 0, "deep": 0},
+    "memory": 0.0,
 }
 BY_THEME = {
     "batch": {"fit": 5, "learn": 2, "again": 1, "read as sklearn": 3},
@@ -365,6 +367,7 @@ BY_THEME = {
     "drift": {"fit": 0.2, "learn": 9},
     "threads": {"threads": 1.2, "models": 0.5},
     "signals": {"signals": 1},
+    "memory": {"memory": 0.7},
     "damage": {"damage": 4, "fit": 0.3},
     "c45": {"fit": 6, "learn": 0.5},
     "wrong": {"wrong": 6},

@@ -187,6 +187,9 @@ def draw_parameters(draw, table, theme, *, batch):
     if theme == "drift":
         parameters["drift"] = draw.one(OTHERS["drift"])
     parameters["grace_period"] = draw.one(GRACE)
+    if theme == "memory":
+        parameters |= {"bound": None, "criterion": None, "grace_period": 5}
+        parameters |= {"leaf_memory": draw.one(["rows", "auto", "histogram"])}
     parameters["random_state"] = draw.whole(0, 2**31)
     if draw.chance(0.15):
         parameters["class_weight"] = draw_class_weight(draw, table, batch=batch)
