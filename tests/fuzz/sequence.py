@@ -172,7 +172,9 @@ class Sequence:
         """Make a call that must be refused and leave the model as it was."""
         before = invariants.state_of(self.model)
         try:
-            self.call(f"{name} (wrong)", function, *arguments, **options)
+            self.call(
+                f"{name.split(' with')[0]} (wrong)", function, *arguments, **options
+            )
         except errors as error:
             if not str(error):
                 raise Finding("an error without a message", name) from error
