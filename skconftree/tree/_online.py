@@ -455,6 +455,8 @@ class OnlineGrowth:
         vars(self).pop("_grower", None)
         by_bayes = self.leaf_prediction in ("nb", "nba")
         if self.leaf_memory == "rows" or by_bayes:
+            if issparse(X_pool):
+                X_pool = X_pool.toarray(order="C")  # leaves look rows up
             recipe = make_recipe(
                 self, self.n_features_in_, self.tree_.class_weight, X_pool, X
             )

@@ -95,17 +95,19 @@ def read_more(estimator, X, y, features):
 
 
 def _numeric(estimator, X, *y, reset):
-    # Without nominal columns scikit-learn's reading will do.
+    # Without nominal columns scikit-learn's reading will do. What is too large for
+    # float32 becomes infinity, which is an error where it is looked for.
     try:
-        return validate_data(
-            estimator,
-            X,
-            *y,
-            reset=reset,
-            dtype=np.float32,
-            order="C",
-            ensure_all_finite=False,
-        )
+        with np.errstate(over="ignore"):
+            return validate_data(
+                estimator,
+                X,
+                *y,
+                reset=reset,
+                dtype=np.float32,
+                order="C",
+                ensure_all_finite=False,
+            )
     except OverflowError as error:
         raise ValueError(
             f"Input X contains a value too large for dtype('float32'): {error}."
@@ -130,7 +132,10 @@ def _plain_rows(estimator, X):
         and X.shape[1] == estimator.n_features_in_
         and not hasattr(estimator, "feature_names_in_")
     ):
-        rows = np.ascontiguousarray(X, dtype=np.float32)
+        try:
+            rows = np.ascontiguousarray(X, dtype=np.float32)
+        except RuntimeWarning:  # too large for float32, where warnings are errors
+            return None, None
         found = finiteness(rows)
         if found != INFINITE:
             return rows, found == FINITE

@@ -13,9 +13,19 @@ from .damage import damaged_pickle
 from .findings import require
 from .parameters import FIT_ALONE, OTHERS
 
-SIZES = (1, 1, 2, 5, 20, 50, 100, 200)
+# Rows of a call. Compiled code has limits of its own: 24, 64, 128, 256, 512, 1,024 and
+# 1,500 rows or values.
+SIZES = (1, 1, 2, 5, 20, 50, 100, 200, 300, 600)
+RARE = (1100, 1600)
 
 # -- learning ----------------------------------------------------------------------
+
+
+def draw_size(draw, fewest=1):
+    """Number of rows, small as a rule."""
+    if draw.chance(0.03):
+        return draw.one(RARE)
+    return max(fewest, draw.one(SIZES))
 
 
 def fit(sequence):
@@ -23,10 +33,10 @@ def fit(sequence):
     if not sequence.batch or sequence.started:
         sequence.new_model(batch=True)
     table = sequence.table
-    rows = table.rows(draw, draw.one(SIZES[2:]))
+    rows = table.rows(draw, draw_size(draw, 2))
     X_pool = None
     if draw.chance(0.2):
-        X_pool = table.rows(draw, draw.one(SIZES)).X
+        X_pool = table.rows(draw, draw_size(draw)).X
     as_dense = table.family == "sparse" and draw.chance(0.2)
     if not sequence.attempt(
         "fit",
@@ -66,12 +76,12 @@ def learn(sequence):
         table.met = min(1.0, table.met + 0.3)
     if draw.chance(0.2):
         table.shift += 1
-    rows = sequence.rows(draw.one(SIZES))
+    rows = sequence.rows(draw_size(draw))
     options = {}
     if first:
         options["classes"] = draw.one([list, np.asarray])(table.classes)
         if draw.chance(0.3) or (sequence.by_volume and draw.chance(0.9)):
-            sequence.pool = table.rows(draw, draw.one(SIZES)).X
+            sequence.pool = table.rows(draw, draw_size(draw)).X
             options["X_pool"] = table.give(draw, sequence.pool)
     elif draw.chance(0.1):
         options["classes"] = table.classes[sequence.known]
@@ -340,6 +350,7 @@ ACTIONS = {
     "threads": together.learn_and_read,
     "models": together.learn_apart,
     "signals": together.look_from_a_signal,
+    "memory": together.learn_with_little_memory,
     "deep": together.grow_deep,
 }
 OFTEN = {
@@ -347,6 +358,7 @@ OFTEN = {
     **{"read tree": 1.2, "write": 0.3, "copy": 1.2, "damage": 0.3, "chunks": 1},
     **{"again": 0.4, "sparse": 0.0, "wrong": 1, "functions": 0.1, "bound": 0.1},
     **{"wrong functions": 0.05, "threads": 0, "models": 0, "signals": 0, "deep": 0},
+    "memory": 0.0,
 }
 BY_THEME = {
     "batch": {"fit": 5, "learn": 2, "again": 1, "read as sklearn": 3},
@@ -355,6 +367,7 @@ BY_THEME = {
     "drift": {"fit": 0.2, "learn": 9},
     "threads": {"threads": 1.2, "models": 0.5},
     "signals": {"signals": 1},
+    "memory": {"memory": 0.7},
     "damage": {"damage": 4, "fit": 0.3},
     "c45": {"fit": 6, "learn": 0.5},
     "wrong": {"wrong": 6},

@@ -66,7 +66,9 @@ def call_functions(sequence):
             1.0 + 1e-9,
         ),
         "possibilistic_quality": (
-            lambda: bounds.possibilistic_quality(counts.reshape(-1, counts.shape[-1])),
+            lambda: bounds.possibilistic_quality(
+                counts.reshape(-1, counts.shape[-1]) + 0.5
+            ),
             0.0,
             np.inf,
         ),

@@ -112,7 +112,7 @@ GRACE = [1, 2, 5, 20, 100, 0.5, 1e-9, 1e300]
 ILLEGAL = {
     "bound": ["nothing", 3, GTestBound, CredibleBound(delta=0.5), EC2Bound(noise=1)],
     "criterion": ["", "GINI", 1],
-    "delta": [0.0, -1, np.nan, np.inf, "0.1", 2**70],
+    "delta": [0.0, -1, np.nan, np.inf, "0.1"],
     "splitter": ["worst", None],
     "max_depth": [0, -1, 1.5, "3", np.nan],
     "min_samples_split": [1, 0.0, 1.5, np.nan, None],
@@ -187,6 +187,9 @@ def draw_parameters(draw, table, theme, *, batch):
     if theme == "drift":
         parameters["drift"] = draw.one(OTHERS["drift"])
     parameters["grace_period"] = draw.one(GRACE)
+    if theme == "memory":
+        parameters |= {"bound": None, "criterion": None, "grace_period": 5}
+        parameters |= {"leaf_memory": draw.one(["rows", "auto", "histogram"])}
     parameters["random_state"] = draw.whole(0, 2**31)
     if draw.chance(0.15):
         parameters["class_weight"] = draw_class_weight(draw, table, batch=batch)

@@ -20,7 +20,10 @@ from .tables import Rows, draw_table
 THEMES = {
     **{"batch": 14, "stream": 16, "sparse": 15, "drift": 15, "threads": 13},
     **{"signals": 5, "damage": 12, "c45": 4, "wrong": 6, "deep": 1, "functions": 3},
+    "memory": 2,
 }
+# Share of models that begin with `fit`, if it is another than usual.
+BATCHES = {"stream": 0.1, "drift": 0.15, "memory": 0.1, "signals": 0.2}
 FEWEST, MOST = 20, 34  # calls
 
 # What a legal call may say no to, in the words that are documented for it.
@@ -82,7 +85,11 @@ class Sequence:
     def new_model(self, batch=None):
         draw = self.draw
         if batch is None:
-            batch = draw.chance({"stream": 0.1, "drift": 0.15}.get(self.theme, 0.6))
+            batch = draw.chance(
+                {"stream": 0.1, "drift": 0.15, "memory": 0.1, "signals": 0.2}.get(
+                    self.theme, 0.6
+                )
+            )
         self.batch = batch or self.theme == "c45"
         self.parameters = draw_parameters(
             draw, self.table, self.theme, batch=self.batch
@@ -165,7 +172,9 @@ class Sequence:
         """Make a call that must be refused and leave the model as it was."""
         before = invariants.state_of(self.model)
         try:
-            self.call(f"{name} (wrong)", function, *arguments, **options)
+            self.call(
+                f"{name.split(' with')[0]} (wrong)", function, *arguments, **options
+            )
         except errors as error:
             if not str(error):
                 raise Finding("an error without a message", name) from error

@@ -136,7 +136,7 @@ class Table:
         if kind == "binary":
             return (noise + told > 0.5).astype(float)
         if kind == "skewed":
-            return np.exp(3.0 * noise + told)
+            return np.exp(np.minimum(3.0 * noise + told, 80.0))
         if kind == "extreme":
             return rng.choice([3e38, -3e38, 1e-40, -1e-45, 0.0, -0.0, 1.0], n)
         if kind == "holes" and missing and self.family != "sparse":

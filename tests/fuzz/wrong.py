@@ -29,10 +29,11 @@ def parameter(sequence):
     kept, sequence.model = sequence.model, model
     try:
         if batch:
-            call = ("fit", model.fit, X, y)
+            call, arguments = model.fit, (X, y)
         else:
-            call = ("partial_fit", model.partial_fit, X, y, table.classes)
-        sequence.refused(*call, errors=(ValueError, TypeError))
+            call, arguments = model.partial_fit, (X, y, table.classes)
+        told = f"{call.__name__} with {name}={value!r}"
+        sequence.refused(told, call, *arguments, errors=(ValueError, TypeError))
     finally:
         sequence.model = kept
 

@@ -135,7 +135,6 @@ def test_bad_parameter(name):
     assert state(estimator) == before
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 @pytest.mark.parametrize("name", BAD_DATA)
 def test_bad_data(name):
     args, kwargs, message = BAD_DATA[name]
