@@ -13,6 +13,7 @@ from .._compat import (
     RealNotInt,
     StrOptions,
     _fit_context,
+    validate_parameter_constraints,
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
@@ -22,6 +23,7 @@ from ._criterion import CRITERIA
 from ._grow import grow
 from ._inputs import (
     MAX_CLASSES,
+    count_limit,
     resolve_class_weight,
     resolve_max_features,
     rows_with_weight,
@@ -335,6 +337,13 @@ class ConfidenceTreeClassifier(
 
     # -- fitting ------------------------------------------------------------------
 
+    def _validate_params(self):
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            self.get_params(deep=False),
+            type(self).__name__,
+        )
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, *, X_pool=None):
         """Grow the tree from a table.
@@ -421,12 +430,12 @@ class ConfidenceTreeClassifier(
                 X_pool=X_pool if bound is not None and bound.uses_pool else None,
                 pool_weight=getattr(bound, "pool_weight", "pool"),
                 splitter=self.splitter,
-                max_depth=self.max_depth,
+                max_depth=count_limit(self.max_depth),
                 min_samples_split=weight_limit(self.min_samples_split, total),
                 min_samples_leaf=weight_limit(self.min_samples_leaf, total),
                 min_weight_fraction_leaf=self.min_weight_fraction_leaf,
                 max_features=self.max_features_,
-                max_leaf_nodes=self.max_leaf_nodes,
+                max_leaf_nodes=count_limit(self.max_leaf_nodes),
                 min_impurity_decrease=self.min_impurity_decrease,
                 tie_threshold=self.tie_threshold,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),

@@ -62,6 +62,10 @@ class Table:
                 if column.dtype.kind == "c":
                     raise TypeError("complex numbers are not supported")
                 return column.astype(np.float32, copy=False)
+        except OverflowError as error:
+            raise ValueError(
+                f"Column {self.name(j)} holds a number that is too large for float32."
+            ) from error
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"Column {self.name(j)} is not numeric ({error}). A column of "

@@ -10,6 +10,7 @@ from .._compat import _check_sample_weight
 from ._sparse import take_rows
 
 # Labels are 16 bits wide, and one more value marks a row without label.
+MOST = np.iinfo(np.int32).max  # nodes of a tree
 MAX_CLASSES = np.iinfo(np.uint16).max - 1
 
 
@@ -62,7 +63,12 @@ def resolve_class_weight(class_weight, classes, y, weight):
     if class_weight is None:
         return None
     if isinstance(class_weight, dict):
-        weights = compute_class_weight(class_weight, classes=classes, y=classes[y])
+        try:
+            weights = compute_class_weight(class_weight, classes=classes, y=classes[y])
+        except OverflowError as error:
+            raise ValueError(
+                "class_weight holds a number that is too large for float64."
+            ) from error
         if (weights < 0.0).any() or not np.isfinite(weights).all():
             raise ValueError(
                 f"class_weight must be finite and not negative, got {class_weight!r}."
@@ -83,6 +89,21 @@ def resolve_max_features(max_features, n_features):
     if isinstance(max_features, Integral):
         return min(int(max_features), n_features)
     return max(1, int(max_features * n_features))
+
+
+def count_limit(limit, most=MOST):
+    """Give a largest number of something, which may be larger than there can be.
+
+    Parameters
+    ----------
+    limit : int or None
+    most : int
+
+    Returns
+    -------
+    int or None
+    """
+    return None if limit is None else min(int(limit), most)
 
 
 def weight_limit(limit, total):

@@ -106,12 +106,16 @@ def _numeric(estimator, X, *y, reset):
             order="C",
             ensure_all_finite=False,
         )
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError) as error:
         library = library_of(X)
         if library is not None:
             table = library(X)
             for j in range(table.shape[1]):
                 table.numbers(j)  # an error of its own, with the name of the column
+        if isinstance(error, OverflowError):
+            raise ValueError(
+                "X holds a number that is too large for float32."
+            ) from error
         raise
 
 

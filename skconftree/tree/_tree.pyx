@@ -382,7 +382,7 @@ cdef class Tree:
         child[n_children == 0] = NO_CHILD
         return child
 
-    def children(self, intp_t node):
+    def children(self, node):
         """Children of one node, the first one first.
 
         Parameters
@@ -393,11 +393,11 @@ cdef class Tree:
         -------
         ndarray of shape (n_children,), intp
         """
-        self._check_node(node)
-        cdef intp_t left = self.nodes[node].left
-        return np.arange(left, left + self.branching[node].n_children, dtype=np.intp)
+        cdef intp_t place = self._checked_node(node)
+        cdef intp_t left = self.nodes[place].left
+        return np.arange(left, left + self.branching[place].n_children, dtype=np.intp)
 
-    def branches(self, intp_t node):
+    def branches(self, node):
         """Child that each category of a nominal test leads to.
 
         Parameters
@@ -411,20 +411,21 @@ cdef class Tree:
             node had the category: then, and with a code that is not in the array, a
             row stays there. None if the test is not nominal.
         """
-        self._check_node(node)
-        cdef Branching* branching = &self.branching[node]
+        cdef intp_t place = self._checked_node(node)
+        cdef Branching* branching = &self.branching[place]
         if branching.first < 0:
             return None
         ordinal = self._arrays["ordinals"][
             branching.first : branching.first + branching.n_codes
         ]
         return np.where(
-            ordinal < 0, node, self.nodes[node].left + ordinal.astype(np.intp)
+            ordinal < 0, place, self.nodes[place].left + ordinal.astype(np.intp)
         )
 
-    def _check_node(self, node):
+    def _checked_node(self, node):
         if not 0 <= node < self.node_count:
             raise IndexError(f"node {node} of a tree with {self.node_count} nodes")
+        return node
 
     @property
     def n_children(self):
