@@ -385,6 +385,7 @@ class ConfidenceTreeClassifier(
                 exact_labels(y),
                 categorical_features=self.categorical_features,
                 in_order=False,
+                stacklevel=3,
             )
             check_labels(y, given)
             if X_pool is not None:

@@ -354,6 +354,7 @@ class OnlineGrowth:
                 y,
                 categorical_features=self.categorical_features,
                 in_order=True,
+                stacklevel=4,
             )
             self.is_categorical_ = None
             if self._features is not None:

@@ -9,6 +9,7 @@ from ..utils._finite import finiteness
 from ._features import Features, nominal_columns
 from ._frames import Table, library_of
 from ._sparse import read_sparse
+from ._strays import warn_of_strays
 
 FINITE, _, INFINITE = range(3)
 
@@ -27,6 +28,8 @@ def read_table(estimator, X, y, *, reset=True, **options):
     categorical_features : None, "from_dtype" or array-like
     in_order : bool
         Give categories their codes in the order of the rows, not sorted.
+    stacklevel : int
+        Of warnings, from the caller's place.
 
     Returns
     -------
@@ -53,6 +56,8 @@ def read_table(estimator, X, y, *, reset=True, **options):
         table, in_order=options["in_order"]
     )
     is_finite(matrix, estimator)
+    if isinstance(options["categorical_features"], str):
+        warn_of_strays(table, matrix, features, options["stacklevel"] + 1)
     matrix, y = check_X_y(
         matrix, y, dtype=np.float32, order="C", ensure_all_finite=False
     )
