@@ -1,5 +1,6 @@
 """The public side of the drift detectors: parameters, checks, names."""
 
+import sys
 from enum import IntEnum
 from numbers import Integral, Real
 
@@ -144,8 +145,8 @@ class DDM(BaseEstimator):
                 name,
                 Real,
                 min_val=0,
-                max_val=float("inf"),
-                include_boundaries="neither",
+                max_val=sys.float_info.max,
+                include_boundaries="right",
             )
         if not self.drift_level >= self.warning_level:
             raise ValueError(

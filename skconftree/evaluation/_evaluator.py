@@ -229,7 +229,12 @@ def checked_rows(X, y, weight):
     """Check that labels and weights belong to the rows, and make arrays of them."""
     y = column_or_1d(exact_labels(y), warn=True)
     if weight is not None:
-        weight = column_or_1d(weight, dtype=np.float64)
+        try:
+            weight = column_or_1d(weight, dtype=np.float64)
+        except OverflowError as error:
+            raise ValueError(
+                "sample_weight holds a number that is too large for float64."
+            ) from error
         if not np.isfinite(weight).all() or (weight < 0.0).any():
             raise ValueError("sample_weight must be finite and not negative.")
     check_consistent_length(X, y, weight)

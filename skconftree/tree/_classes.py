@@ -14,6 +14,7 @@ from .._compat import (
     RealNotInt,
     StrOptions,
     _fit_context,
+    validate_parameter_constraints,
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
@@ -25,7 +26,7 @@ from ._features import identifying
 from ._grow import grow
 from ._inputs import (
     LARGEST,
-    MOST,
+    count_limit,
     resolve_max_features,
     size_limits,
 )
@@ -274,23 +275,23 @@ class ConfidenceTreeClassifier(
         "criterion": [StrOptions(set(CRITERIA)), None],
         "delta": [Interval(Real, 0.0, LARGEST, closed="right"), None],
         "splitter": [StrOptions({"best", "random"})],
-        "max_depth": [Interval(Integral, 1, MOST, closed="both"), None],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_split": [
-            Interval(Integral, 2, MOST, closed="both"),
+            Interval(Integral, 2, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
         ],
         "min_samples_leaf": [
-            Interval(Integral, 1, MOST, closed="both"),
+            Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="neither"),
         ],
         "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "max_features": [
-            Interval(Integral, 1, MOST, closed="both"),
+            Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
             StrOptions({"sqrt", "log2"}),
             None,
         ],
-        "max_leaf_nodes": [Interval(Integral, 2, MOST, closed="both"), None],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_impurity_decrease": [Interval(Real, 0.0, LARGEST, closed="both")],
         "pruning": [StrOptions({"auto", *PRUNINGS}), None],
         "pruning_confidence": [Interval(Real, 0.0, LARGEST, closed="both"), None],
@@ -303,7 +304,7 @@ class ConfidenceTreeClassifier(
         "grace_period": [Interval(Real, 0.0, LARGEST, closed="right")],
         "tie_threshold": [Interval(Real, 0.0, LARGEST, closed="both")],
         "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
-        "max_bytes": [Interval(Integral, MIN_BYTES, MOST, closed="both"), None],
+        "max_bytes": [Interval(Integral, MIN_BYTES, None, closed="left"), None],
         "leaf_prediction": [StrOptions({"auto", "majority", "nb", "nba"})],
         "drift": [StrOptions({"ddm"}), DDM, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -366,6 +367,13 @@ class ConfidenceTreeClassifier(
 
     # -- fitting ------------------------------------------------------------------
 
+    def _validate_params(self):
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            self.get_params(deep=False),
+            type(self).__name__,
+        )
+
     @_fit_context(prefer_skip_nested_validation=True)
     @learns
     def fit(self, X, y, sample_weight=None, *, X_pool=None):
@@ -410,6 +418,7 @@ class ConfidenceTreeClassifier(
                 exact_labels(y),
                 categorical_features=self.categorical_features,
                 in_order=False,
+                stacklevel=3,
             )
             check_labels(y, given)
             if X_pool is not None:
@@ -462,12 +471,12 @@ class ConfidenceTreeClassifier(
                 X_pool=X_pool if bound is not None and bound.uses_pool else None,
                 pool_weight=getattr(bound, "pool_weight", "pool"),
                 splitter=self.splitter,
-                max_depth=self.max_depth,
+                max_depth=count_limit(self.max_depth),
                 min_samples_split=min_split,
                 min_samples_leaf=min_leaf,
                 min_weight_fraction_leaf=self.min_weight_fraction_leaf,
                 max_features=self.max_features_,
-                max_leaf_nodes=self.max_leaf_nodes,
+                max_leaf_nodes=count_limit(self.max_leaf_nodes),
                 min_impurity_decrease=self.min_impurity_decrease,
                 tie_threshold=self.tie_threshold,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),

@@ -10,6 +10,7 @@ import json
 import numpy as np
 
 from ._frames import kind_of, library_of, mixture
+from ._strays import MOST_STRAYS, is_number
 
 MAX_CATEGORIES = 4096
 FEW_CATEGORIES = 10  # of which no column is left out
@@ -70,7 +71,8 @@ def nominal_columns(X, categorical_features):
                 "categorical_features holds names, so X must be a frame whose columns "
                 f"have names, got {type(X).__name__}."
             )
-        unknown = [str(one) for one in given if one not in names]
+        known = set(names)
+        unknown = [str(one) for one in given if one not in known]
         if unknown:
             raise ValueError(
                 f"categorical_features names {unknown[0]!r}, which X does not have; "
@@ -161,7 +163,7 @@ class _Dictionary:
             if len(codes) > MAX_CATEGORIES:
                 raise ValueError(
                     f"Column {name} has {len(codes)} categories; at most "
-                    f"{MAX_CATEGORIES} are supported."
+                    f"{MAX_CATEGORIES} are supported.{_hint(codes, kind)}"
                 )
             dictionary = _Dictionary(kind, codes)
         table = [dictionary.codes.get(value, UNKNOWN) for value in keys]
@@ -224,6 +226,10 @@ class Features:
             dtype=np.int32,
         )
 
+    def kind(self, j):
+        """Kind of the values of a nominal column; None before the first."""
+        return self.dictionaries[j].kind
+
     @property
     def is_categorical(self):
         """Which columns are nominal, as a mask."""
@@ -264,6 +270,21 @@ class Features:
                     *table.categories(j), table.name(j), **options
                 )
         return matrix, dictionaries
+
+
+def _hint(codes, kind):
+    # Why a column may have that many.
+    if kind != "text":
+        return ""
+    strays = [one for one in codes if one is not MISSING and not is_number(one)]
+    if len(strays) > MOST_STRAYS * len(codes):
+        return ""
+    return (
+        f" Most of them are numbers: if others, such as {strays[0]!r}, stand for "
+        "missing values, make numbers of the column before fit."
+        if strays
+        else " All of them are numbers: make numbers of the column before fit."
+    )
 
 
 def _plain(value):

@@ -9,6 +9,8 @@ from ._criterion import CRITERIA
 from ._sparse import column_limits, stack_rows
 from ._tree import Tree
 
+LARGEST = 2**62  # weight for which tables are asked; they end long before it
+
 
 def grow(
     X,
@@ -99,9 +101,10 @@ def grow(
     if hasattr(kernel, "tie_threshold"):
         kernel.tie_threshold = tie_threshold
     if whole and class_weight is None:
-        score.reserve(int(root_weight))
+        largest = int(min(root_weight, LARGEST))
+        score.reserve(largest)
         if kernel is not None and kernel.score is not None:
-            kernel.score.reserve(int(root_weight))
+            kernel.score.reserve(largest)
     options = {
         "max_features": n_features if max_features is None else max_features,
         "random_cuts": splitter == "random",

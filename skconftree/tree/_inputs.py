@@ -6,9 +6,8 @@ import numpy as np
 
 from ._weights import NEGLIGIBLE
 
-# Larger parameters do not fit into the types of the compiled code.
-MOST = int(np.iinfo(np.intp).max)
-LARGEST = float(np.finfo(np.float64).max)
+MOST = np.iinfo(np.int32).max  # nodes of a tree
+LARGEST = float(np.finfo(np.float64).max)  # of a parameter
 
 
 def resolve_max_features(max_features, n_features):
@@ -22,6 +21,21 @@ def resolve_max_features(max_features, n_features):
     if isinstance(max_features, Integral):
         return min(int(max_features), n_features)
     return max(1, int(max_features * n_features))
+
+
+def count_limit(limit, most=MOST):
+    """Give a largest number of something, which may be larger than there can be.
+
+    Parameters
+    ----------
+    limit : int or None
+    most : int
+
+    Returns
+    -------
+    int or None
+    """
+    return None if limit is None else min(int(limit), most)
 
 
 def weight_limit(limit, total):

@@ -1,6 +1,7 @@
 """Growth with `partial_fit`."""
 
 import copy
+import sys
 from numbers import Integral
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..utils._lock import learns, reads
 from ..utils._state import Frozen
 from ._criterion import CRITERIA
 from ._grower import Grower
-from ._inputs import resolve_max_features
+from ._inputs import count_limit, resolve_max_features
 from ._reading import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._recipe import check_recipe
 from ._sparse import blocks, column_limits
@@ -172,14 +173,12 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         # of the growth
         "grace_period": float(estimator.grace_period),
         "recurses": bound is not None and bound.examines_children,
-        "max_depth": no_limit if estimator.max_depth is None else estimator.max_depth,
-        "max_leaves": (
-            no_limit if estimator.max_leaf_nodes is None else estimator.max_leaf_nodes
-        ),
+        "max_depth": count_limit(estimator.max_depth) or no_limit,
+        "max_leaves": count_limit(estimator.max_leaf_nodes) or no_limit,
         "min_samples_split": _limit(estimator.min_samples_split),
         "min_samples_leaf": _limit(estimator.min_samples_leaf),
         "min_weight_fraction_leaf": estimator.min_weight_fraction_leaf,
-        "max_bytes": -1 if estimator.max_bytes is None else estimator.max_bytes,
+        "max_bytes": count_limit(estimator.max_bytes, sys.maxsize) or -1,
     }
     return {
         "criterion": estimator.criterion_,
@@ -363,6 +362,7 @@ class OnlineGrowth:
                 y,
                 categorical_features=self.categorical_features,
                 in_order=True,
+                stacklevel=4,
             )
             self.is_categorical_ = None
             if self._features is not None:

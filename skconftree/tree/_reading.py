@@ -9,6 +9,7 @@ from ..utils._finite import finiteness
 from ._features import Features, nominal_columns
 from ._frames import Table, library_of
 from ._sparse import read_sparse
+from ._strays import warn_of_strays
 
 FINITE, _, INFINITE = range(3)
 
@@ -27,6 +28,8 @@ def read_table(estimator, X, y, *, reset=True, **options):
     categorical_features : None, "from_dtype" or array-like
     in_order : bool
         Give categories their codes in the order of the rows, not sorted.
+    stacklevel : int
+        Of warnings, from the caller's place.
 
     Returns
     -------
@@ -53,6 +56,8 @@ def read_table(estimator, X, y, *, reset=True, **options):
         table, in_order=options["in_order"]
     )
     is_finite(matrix, estimator)
+    if isinstance(options["categorical_features"], str):
+        warn_of_strays(table, matrix, features, options["stacklevel"] + 1)
     matrix, y = check_X_y(
         matrix, y, dtype=np.float32, order="C", ensure_all_finite=False
     )
@@ -108,16 +113,16 @@ def _numeric(estimator, X, *y, reset):
                 order="C",
                 ensure_all_finite=False,
             )
-    except OverflowError as error:
-        raise ValueError(
-            f"Input X contains a value too large for dtype('float32'): {error}."
-        ) from error
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError) as error:
         library = library_of(X)
         if library is not None:
             table = library(X)
             for j in range(table.shape[1]):
                 table.numbers(j)  # an error of its own, with the name of the column
+        if isinstance(error, OverflowError):
+            raise ValueError(
+                "X holds a number that is too large for float32."
+            ) from error
         raise
 
 

@@ -59,7 +59,7 @@ class _Kind(NamedTuple):
 NOTHING = type(None)
 FLAG = _Choice((False, True))
 ARRAY = _Kind((np.ndarray, NOTHING))
-LIMIT = _Number(Real, -1.0, LARGEST)  # a weight, or minus a fraction of all weight
+LIMIT = _Number(Real, -1.0, math.inf)  # a weight, or minus a fraction of all weight
 
 RECIPE = {
     "criterion": _Choice(tuple(CRITERIA)),

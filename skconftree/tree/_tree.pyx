@@ -457,7 +457,7 @@ cdef class Tree:
         child[n_children == 0] = NO_CHILD
         return child
 
-    def children(self, intp_t node):
+    def children(self, node):
         """Children of one node, the first one first.
 
         Parameters
@@ -468,17 +468,17 @@ cdef class Tree:
         -------
         ndarray of shape (n_children,), intp
         """
-        cdef intp_t left, n
+        cdef intp_t place, left, n
         self._read()
         try:
-            self._check_node(node)
-            left = self.nodes[node].left
-            n = self.branching[node].n_children
+            place = self._checked_node(node)
+            left = self.nodes[place].left
+            n = self.branching[place].n_children
         finally:
             self._leave()
         return np.arange(left, left + n, dtype=np.intp)
 
-    def branches(self, intp_t node):
+    def branches(self, node):
         """Child that each category of a nominal test leads to.
 
         Parameters
@@ -492,28 +492,29 @@ cdef class Tree:
             node had the category: then, and with a code that is not in the array, a
             row stays there. None if the test is not nominal.
         """
-        cdef intp_t first, left
+        cdef intp_t place, first, left
         self._read()
         try:
-            self._check_node(node)
-            first = self.branching[node].first
+            place = self._checked_node(node)
+            first = self.branching[place].first
             if first < 0:
                 return None
-            left = self.nodes[node].left
+            left = self.nodes[place].left
             ordinal = self._arrays["ordinals"][
-                first : first + self.branching[node].n_codes
+                first : first + self.branching[place].n_codes
             ].astype(np.intp)
         finally:
             self._leave()
-        return np.where(ordinal < 0, node, left + ordinal)
+        return np.where(ordinal < 0, place, left + ordinal)
 
     def _check_root(self):
         if self.node_count == 0:
             raise ValueError("The tree has no root.")
 
-    def _check_node(self, node):
+    def _checked_node(self, node):
         if not 0 <= node < self.node_count:
             raise IndexError(f"node {node} of a tree with {self.node_count} nodes")
+        return node
 
     @property
     def n_children(self):
