@@ -112,21 +112,18 @@ def rival_of(node, criterion):
     return node["rival"]
 
 
-some = settings(
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)
-@some
+@settings(max_examples=60, suppress_health_check=SLOW)
 @given(node=nodes(st.just(2)))
 def test_same_answer(case, criterion, node):
     compare_answers(case, criterion, node)
 
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)
-@some
+@settings(max_examples=25, suppress_health_check=SLOW)
 @given(node=nodes(st.integers(3, 6)))
 def test_same_answer_about_many_outcomes(case, criterion, node):
     if case.startswith("chi2"):
