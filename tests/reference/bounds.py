@@ -216,7 +216,7 @@ class Race:
     factor = 1.0
     against = "runner_up"
 
-    def radius(self, facts):
+    def radius(self, facts, r=2):
         raise NotImplementedError
 
     def confidence(self, facts):
@@ -228,7 +228,7 @@ class Race:
         if self.against == "no_split" or evidence["rival_score"] >= no_split:
             evidence["rival_score"] = no_split
             evidence["rival_feature"] = -1
-        evidence["radius"] = self.radius(facts)
+        evidence["radius"] = self.radius(facts, len(children))
         evidence["confidence"] = self.confidence(facts)
         if evidence["score"] >= no_split - 1e-12:
             return False, evidence
@@ -258,7 +258,7 @@ class Hoeffding(Race):
             else hoeffding_range(criterion, n_classes)
         )
 
-    def radius(self, facts):
+    def radius(self, facts, r=2):
         m = facts["n"] if self.against == "no_split" else facts["n_fresh"]
         return self.range * math.sqrt(math.log(1.0 / self.delta) / (2.0 * m))
 
@@ -297,7 +297,7 @@ class McDiarmid(Race):
     def __init__(self, criterion, n_classes, delta):
         self.criterion, self.delta, self.n_classes = criterion, delta, n_classes
 
-    def radius(self, facts):
+    def radius(self, facts, r=2):
         m, K = facts["n_fresh"], self.n_classes
         if self.criterion == "gini":
             constant = 8.0
@@ -350,7 +350,7 @@ class DeRosa(Race):
             return self.delta / ((h + 1) * (h + 2) * j * (j + 1) * N)
         return self.delta / ((h + 1) * (h + 2) * t * d * m)
 
-    def radius(self, facts):
+    def radius(self, facts, r=2):
         m = facts["n_fresh"]
         if self.form == "practical":
             h = facts["depth"] + 1
@@ -358,7 +358,7 @@ class DeRosa(Race):
             eps = self.c * math.sqrt(math.log(inside) / m)
             return eps * math.log(m) if self.criterion == "entropy" else eps
         return EPS[self.criterion](
-            m, self.node_delta(facts), self.n_classes, tight=self.form != "paper"
+            m, self.node_delta(facts), self.n_classes, r, tight=self.form != "paper"
         )
 
     def confidence(self, facts):
