@@ -5,6 +5,7 @@ value is checked by the table below, and then that they fit each other and the t
 """
 
 import math
+import sys
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -97,7 +98,7 @@ OPTIONS = {
     "min_samples_split": LIMIT,
     "min_samples_leaf": LIMIT,
     "min_weight_fraction_leaf": _Number(Real, 0.0, 0.5),
-    "max_bytes": _Number(Integral, -1, LARGEST),
+    "max_bytes": _Number(Integral, -1, sys.maxsize),
 }
 
 

@@ -21,17 +21,18 @@ CLASS_LIMITS = (1e-50, 1e50)
 NEGLIGIBLE = (
     1e-12  # share of all relative weights: less is lost in the rounding of sums
 )
-DOUBTFUL = 0.5  # mean of frequencies that surely are none, as each is at least 1
+# Means of weights that hardly are frequencies; a chunk of a stream may be a light row.
+DOUBTFUL = {"table": 0.5, "stream": 0.1}
 
 
 @contextmanager
-def _named(name, value):
-    # Numbers that are no floats: the message of NumPy does not say where they are.
+def _named(name):
+    # Whole numbers that no float holds: the message of NumPy does not say where.
     try:
         yield
     except OverflowError as error:
         raise ValueError(
-            f"{name} must be of floats, got {value!r}: {error}."
+            f"{name} holds a number that is too large for float64."
         ) from error
 
 
@@ -54,7 +55,7 @@ def rows_with_weight(X, y, sample_weight, kind):
     """
     if sample_weight is None:
         return X, y, None
-    with _named("sample_weight", sample_weight):
+    with _named("sample_weight"):
         weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
@@ -63,7 +64,7 @@ def rows_with_weight(X, y, sample_weight, kind):
     if kind == "relative":
         weight = _to_frequencies(weight)
     else:
-        _check_frequencies(weight, 0.0, stacklevel=5)
+        _check_frequencies(weight, 0.0, DOUBTFUL["table"], stacklevel=5)
     if not weight.all():
         kept = weight > 0.0
         X, y, weight = take_rows(X, kept), y[kept], weight[kept]
@@ -91,13 +92,13 @@ def stream_weights(sample_weight, X, kind, weight_seen):
             "with sample_weight: the scale of relative weights is known once all rows "
             "are. Got 'relative' instead."
         )
-    with _named("sample_weight", sample_weight):
+    with _named("sample_weight"):
         weight = check_row_weights(sample_weight, X)
-    _check_frequencies(weight, weight_seen, stacklevel=6)
+    _check_frequencies(weight, weight_seen, DOUBTFUL["stream"], stacklevel=6)
     return weight
 
 
-def _check_frequencies(weight, weight_seen, stacklevel):
+def _check_frequencies(weight, weight_seen, doubtful, stacklevel):
     if not weight.any():
         return
     positive = weight[weight > 0.0]
@@ -117,7 +118,7 @@ def _check_frequencies(weight, weight_seen, stacklevel):
             "only the ratios of the weights matter, sample_weight_kind='relative' "
             "has no such limit."
         )
-    if total < DOUBTFUL * len(positive):
+    if total < doubtful * len(positive):
         warnings.warn(
             f"The sample weights sum to {total:g} over {len(positive)} rows, so they "
             "are hardly the frequencies for which they are taken: so few observations "
@@ -180,7 +181,7 @@ def resolve_class_weight(class_weight, classes, y, weight):
     if class_weight is None:
         return None
     if isinstance(class_weight, dict):
-        with _named("class_weight", class_weight):
+        with _named("class_weight"):
             weights = compute_class_weight(class_weight, classes=classes, y=classes[y])
             weights = weights.astype(np.float64)
     else:

@@ -101,12 +101,13 @@ def test_parameters_of_bounds_are_named_too(bound):
 @pytest.mark.parametrize("frame", [False, True])
 @pytest.mark.parametrize("nominal", [None, [0]])
 def test_values_that_no_float_holds_are_named(frame, nominal):
-    rows = X.astype(object)
+    rows = np.round(X).astype(object)  # few categories
     rows[3, 1] = TOO_LARGE
     column = "'b'|Column 1|X" if nominal or frame else "X"
     if frame:
         rows = pd.DataFrame(rows, columns=["a", "b", "c"])
-    good = pd.DataFrame(X, columns=["a", "b", "c"]) if frame else X
+    good = np.round(X)
+    good = pd.DataFrame(good, columns=["a", "b", "c"]) if frame else good
     make = lambda: ConfidenceTreeClassifier(categorical_features=nominal)  # noqa: E731
     tree = make().fit(good, Y)
     for call in (

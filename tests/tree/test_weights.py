@@ -322,11 +322,17 @@ def test_extreme_priors_give_finite_evidence(bound, a):
 
 def test_weights_beyond_every_float_are_errors():
     tree = ConfidenceTreeClassifier()
-    with pytest.raises(ValueError, match="sample_weight must be of floats"):
+    with pytest.raises(
+        ValueError, match="sample_weight holds a number that is too large for float64"
+    ):
         tree.fit(X, Y, [HUGE] * 150)
-    with pytest.raises(ValueError, match="sample_weight must be of floats"):
+    with pytest.raises(
+        ValueError, match="sample_weight holds a number that is too large for float64"
+    ):
         tree.partial_fit(X, Y, [0, 1, 2], [HUGE] * 150)
-    with pytest.raises(ValueError, match="class_weight must be of floats"):
+    with pytest.raises(
+        ValueError, match="class_weight holds a number that is too large for float64"
+    ):
         tree.set_params(class_weight={0: HUGE}).fit(X, Y)
 
 
