@@ -462,6 +462,8 @@ class OnlineGrowth:
             )
             self._rows_before = self.n_rows_seen_
             grower = make_grower(self.tree_, recipe)
+            if self._features is not None:
+                grower.reserve_codes(int(self._features.n_categories.max()))
             grower.open_leaves()
             labels = y.astype(np.uint16)
             for rows, block in blocks(X):

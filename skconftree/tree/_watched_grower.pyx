@@ -70,6 +70,7 @@ cdef class WatchedGrower(Grower):
             with gil:
                 self.background = self._sapling()
         self.background.finite = self.finite
+        self.background.tree.stale = True
         self.background.learn_row(x, y, weight, NULL)
         if state == DRIFT:
             with gil:

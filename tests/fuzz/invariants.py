@@ -29,8 +29,8 @@ def _growth(tree, grower):
 
 
 def _plain(value):
-    if hasattr(value, "tree"):  # a grower in the background
-        return _growth(value.tree, value)
+    if isinstance(value, tuple):  # of a tree in the background
+        return tuple(map(_plain, value))
     if hasattr(value, "__getstate__") and type(value).__module__ != "builtins":
         return repr(value.__reduce__()[1:])
     return value

@@ -35,9 +35,11 @@ REFUSALS = re.compile(
             r"class_weight",
             r"must be 'auto' or None in partial_fit",
             r"Sample weights must contain at least one non-zero",
+            r"sample_weight must (sum to at most|be 0 or at least)",
             r"max_bytes=\d+ is too small",
             r"X_pool can be given to the first call",
             r"leaves predict by naive Bayes has no counterpart",
+            r"categories that scikit-learn's OrdinalEncoder cannot encode",
         ]
     )
 )

@@ -287,9 +287,9 @@ NUMERIC = [
 @pytest.mark.parametrize("name", NUMERIC)
 def test_a_parameter_beyond_every_type_is_an_error(name):
     tree = ConfidenceTreeClassifier(**{name: HUGE})
-    with pytest.raises(ValueError, match=f"'{name}'.*Got 1000"):
+    with pytest.raises(ValueError, match=f"'{name}'.*size of floats"):
         tree.fit(X, Y)
-    with pytest.raises(ValueError, match=f"'{name}'.*Got 1000"):
+    with pytest.raises(ValueError, match=f"'{name}'.*size of floats"):
         tree.partial_fit(X, Y, [0, 1, 2])
 
 
@@ -305,7 +305,7 @@ def test_the_largest_whole_number_is_no_limit(name):
 
 def test_bounds_refuse_numbers_that_are_no_floats():
     for bound in (GTestBound(delta=HUGE), EC2Bound(margin=HUGE)):
-        with pytest.raises(ValueError, match=r"must fit into a float"):
+        with pytest.raises(ValueError, match="size of floats"):
             ConfidenceTreeClassifier(bound=bound).fit(X, Y)
 
 
@@ -342,9 +342,9 @@ def test_values_beyond_every_float_are_errors():
     nominal = ConfidenceTreeClassifier(categorical_features=[3]).fit(X, Y)
     table[7, 1] = HUGE
     for model in (tree, nominal):
-        with pytest.raises(ValueError, match="too large for dtype"):
+        with pytest.raises(ValueError, match="too large for float32"):
             model.fit(table, Y)
-        with pytest.raises(ValueError, match="too large for dtype"):
+        with pytest.raises(ValueError, match="too large for float32"):
             model.predict(table)
-        with pytest.raises(ValueError, match="too large for dtype"):
+        with pytest.raises(ValueError, match="too large for float32"):
             model.partial_fit(table, Y)
