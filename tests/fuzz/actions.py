@@ -157,7 +157,7 @@ def read(sequence):
         if draw.chance(0.5):
             sequence.call("explain", invariants.explanations, model, X, leaves)
     elif which == "interval":
-        level = draw.one([0.95, 0.5, 1e-6, 1 - 1e-12])
+        level = draw.one([0.95, 0.5, 1e-3, 1 - 1e-12])
         sequence.call(
             "predict_proba_interval", invariants.intervals, model, X, n, level
         )

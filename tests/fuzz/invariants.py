@@ -86,7 +86,7 @@ def intervals(model, X, n, level):
     require(np.isfinite(limits).all(), "intervals that are not finite")
     require(
         ((limits >= 0.0) & (limits <= 1.0)).all()
-        and (limits[..., 0] <= limits[..., 1]).all(),
+        and (limits[..., 0] <= limits[..., 1] + 1e-12).all(),
         "limits of intervals",
     )
 
@@ -107,7 +107,8 @@ def explanations(model, X, leaves):
 
 def same_in_sklearn(model, X, proba):
     """The copy made of scikit-learn's parts predicts the same, bit for bit."""
-    other = model.to_sklearn().predict_proba(X)
+    with np.errstate(invalid="ignore"):  # of sums that scikit-learn tries
+        other = model.to_sklearn().predict_proba(X)
     require(
         np.array_equal(other, proba),
         "to_sklearn predicts otherwise",
