@@ -48,20 +48,23 @@ cdef class Chi2Kernel(Bound):
         self.ranks_attributes = self.correction != NO_CORRECTION
 
     cdef float64_t rank(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        float64_t most,
     ) noexcept nogil:
-        cdef float64_t log_p = chi2_rule_log_pvalue(
-            self.work, child_counts, r, facts.n_classes, self.fisher
-        )
+        cdef float64_t factor = 0.0
+        cdef float64_t log_p
         if self.correction == TESTS:
-            log_p += facts.log_attribute_tests
-        return log_p if log_p == log_p else INFINITY
+            factor = facts.log_attribute_tests
+        log_p = chi2_rule_log_pvalue(
+            self.work, child_counts, r, facts.n_classes, self.fisher, most - factor
+        )
+        return factor + log_p if log_p == log_p else INFINITY
 
     cdef bint decide(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        cdef float64_t p = exp(self.rank(facts, child_counts, r))
+        cdef float64_t p = exp(self.rank(facts, child_counts, r, INFINITY))
         if self.correction != NO_CORRECTION:
             p *= facts.n_varying
         evidence.confidence = 1.0 if p > 1.0 else p

@@ -180,9 +180,10 @@ cdef class Contingency:
             return self.log_factorial[<intp_t> count]
         return gammaln(count + 1.0)
 
-    cdef float64_t fisher(self, Fisher kind) noexcept nogil:
+    cdef float64_t fisher(self, Fisher kind, float64_t log_most) noexcept nogil:
         # P-value of a table of whole numbers given its margins; NaN if the tables
-        # with these margins are too many to enumerate.
+        # with these margins are too many to enumerate. Part of it will do if its
+        # logarithm is above log_most.
         cdef intp_t i
         cdef float64_t log_scale = -self.log_fac(self.n)
         cdef float64_t log_observed = 0.0
@@ -192,7 +193,7 @@ cdef class Contingency:
             log_scale += self.log_fac(self.label[i])
         for i in range(self.r * self.k):
             log_observed -= self.log_fac(self.cells[i])
-        if kind == POINT:
+        if kind == POINT or log_scale + log_observed > log_most:
             return fmin(1.0, exp(log_scale + log_observed))
         sort_into(self.room, self.outcome, self.r)
         sort_into(self.rows_of, self.label, self.k)
@@ -202,6 +203,7 @@ cdef class Contingency:
             log_scale + log_observed + EQUALLY_LIKELY + ROUNDING * self.log_fac(self.n)
         )
         self.tail = 0.0
+        self.enough = exp(log_most) if log_most < 0.0 else INFINITY
         self.budget = MAX_PREFIXES
         for i in range(self.k - 1, -1, -1):
             self.rows_from[i] = self.rows_of[i]
@@ -212,7 +214,9 @@ cdef class Contingency:
         self.enumerate_column(
             0, 0, self.rows_of[0], self.n - self.room[0], log_scale
         )
-        return NAN if self.budget < 0 else fmin(1.0, self.tail)
+        if self.budget < 0 and not self.tail > self.enough:
+            return NAN
+        return fmin(1.0, self.tail)
 
     cdef bint too_many_tables(self) noexcept nogil:
         # Counts the tables that remain when the outcomes are merged into two of
@@ -283,6 +287,8 @@ cdef class Contingency:
                 together -= self.log_fac(self.room[i])
             if together <= self.log_limit:
                 self.tail += exp(together)
+                if self.tail > self.enough:
+                    self.budget = -1
                 return
             if c == self.k - 1:
                 # The last label has no choice: this was the one table left.
@@ -387,11 +393,12 @@ cdef float64_t g_log_pvalue(
 cdef float64_t chi2_rule_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
 ) noexcept nogil:
-    return exp(chi2_rule_log_pvalue(work, table, r, k, kind))
+    return exp(chi2_rule_log_pvalue(work, table, r, k, kind, INFINITY))
 
 
 cdef float64_t chi2_rule_log_pvalue(
-    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
+    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind,
+    float64_t log_most,
 ) noexcept nogil:
     # NaN if there is no memory for the table.
     cdef float64_t df
@@ -404,7 +411,7 @@ cdef float64_t chi2_rule_log_pvalue(
         return 0.0
     least = work.least_expected()
     if least < 5.0 and work.is_integral():
-        p = work.fisher(kind)
+        p = work.fisher(kind, log_most)
         if p == p:
             return log(p)
     return log_chi2_tail(df, work.pearson(5.0 <= least <= 10.0 and df == 1.0))

@@ -80,7 +80,7 @@ cdef class Bound:
     # tests, the smallest first. For rank() and decide() NodeFacts holds the number of
     # candidate tests of the test's own attribute (sets of categories can be more than
     # a float holds: then the logarithm is right and the number too small); n_varying
-    # is known to decide() alone.
+    # is known to decide() alone. Ranks above `most` need not be right, only above it.
     cdef public bint ranks_attributes
     # Whether rank() of a test with two outcomes falls as the criterion's gain (impurity
     # of the node minus score, a total) grows, all else being equal, and rank_of_gain()
@@ -88,7 +88,8 @@ cdef class Bound:
     cdef public bint ranks_by_gain
 
     cdef float64_t rank(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        float64_t most,
     ) noexcept nogil
     cdef float64_t rank_of_gain(
         self, const NodeFacts* facts, float64_t gain

@@ -138,7 +138,8 @@ cdef class Bound:
     """Decides whether the best test of a node becomes a split."""
 
     cdef float64_t rank(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        float64_t most,
     ) noexcept nogil:
         # child_counts is [r, n_classes], the best test of an attribute. Must not be
         # NaN. What all attributes of the node share may be left out.

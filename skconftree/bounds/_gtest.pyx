@@ -38,7 +38,8 @@ cdef class GTestKernel(Bound):
         self.ranks_by_gain = by_entropy
 
     cdef float64_t rank(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        float64_t most,
     ) noexcept nogil:
         # Logarithm of the expected false cuts of the attribute, but for the number
         # of attributes.
@@ -63,7 +64,7 @@ cdef class GTestKernel(Bound):
         # Look j may err 2 / (j (j + 1)) as often as the first; that sums to 2.
         cdef float64_t looks = 0.5 * facts.attempt * (facts.attempt + 1.0)
         evidence.confidence = exp(
-            log(looks * facts.n_varying) + self.rank(facts, child_counts, r)
+            log(looks * facts.n_varying) + self.rank(facts, child_counts, r, INFINITY)
         )
         return evidence.confidence < self.delta
 

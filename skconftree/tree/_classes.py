@@ -524,7 +524,7 @@ class ConfidenceTreeClassifier(
         # Columns that would tell the training rows apart and say nothing of others.
         if features is None:
             return None
-        left_out = identifying(X, features.n_categories, weight)
+        left_out = identifying(X, features, weight)
         if left_out.any():
             names = getattr(self, "feature_names_in_", range(len(left_out)))
             named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))

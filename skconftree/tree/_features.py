@@ -89,7 +89,7 @@ def nominal_columns(X, categorical_features):
     return chosen.tolist() if chosen.any() else None
 
 
-def identifying(X, n_categories, weight=None):
+def identifying(X, features, weight=None):
     """Which nominal columns tell rows apart rather than describe them.
 
     More than half of the rows have a category of their own, and there are more than
@@ -100,8 +100,8 @@ def identifying(X, n_categories, weight=None):
     ----------
     X : ndarray of shape (n_rows, n_features), float32
         Rows with a label, categories as codes.
-    n_categories : ndarray of shape (n_features,), int32
-        0 for a numeric column.
+    features : Features
+        What the rows were learnt with.
     weight : ndarray of shape (n_rows,) or None, default=None
         Frequencies of the rows.
 
@@ -110,8 +110,8 @@ def identifying(X, n_categories, weight=None):
     ndarray of shape (n_features,), bool
     """
     weight = np.ones(len(X)) if weight is None else weight
-    out = np.zeros(X.shape[1], dtype=bool)
-    for j in np.flatnonzero(n_categories > FEW_CATEGORIES):
+    out = np.array([one is not None and one.given_up for one in features.dictionaries])
+    for j in np.flatnonzero(features.n_categories > FEW_CATEGORIES):
         codes = X[:, j].astype(np.intp)
         rows, weights = np.bincount(codes), np.bincount(codes, weight)
         alone = weights[(rows == 1) & (weights <= 1.0)].sum()  # weight 2 is two rows
@@ -123,11 +123,16 @@ def identifying(X, n_categories, weight=None):
 
 
 class _Dictionary:
-    """Categories of one column and their codes."""
+    """Categories of one column and their codes.
 
-    def __init__(self, kind=None, codes=None):
+    `given_up` says that there are too many and that most rows have one of their own;
+    then every value counts as missing.
+    """
+
+    def __init__(self, kind=None, codes=None, given_up=False):
         self.kind = kind  # of its values; None before the first
         self.codes = {} if codes is None else codes
+        self.given_up = given_up
 
     def encode(self, found, values, name, *, learn=False, in_order=True):
         """Codes of a column given as indices into `values`, -1 = missing.
@@ -161,6 +166,10 @@ class _Dictionary:
             for value in order:
                 codes.setdefault(value, len(codes))
             if len(codes) > MAX_CATEGORIES:
+                rows = np.bincount(found)
+                if not in_order and 2 * np.count_nonzero(rows == 1) > len(found):
+                    missing = _Dictionary(kind, {MISSING: 0}, given_up=True)
+                    return np.zeros(len(found), dtype=np.float32), missing
                 raise ValueError(
                     f"Column {name} has {len(codes)} categories; at most "
                     f"{MAX_CATEGORIES} are supported.{_hint(codes, kind)}"

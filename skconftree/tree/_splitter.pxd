@@ -115,7 +115,7 @@ cdef class Splitter(NominalScan):
     cdef bint _wins(self, Contender* later, Contender* earlier) noexcept nogil
     cdef bint _knows_by_gain(self, const Contender* one) noexcept nogil
     cdef void _tell_tests(self, Contender* one) noexcept nogil
-    cdef void _ask_rank(self, Contender* one) noexcept nogil
+    cdef void _ask_rank(self, Contender* one, float64_t most) noexcept nogil
     cdef void _choose(self, Split* split) noexcept nogil
     cdef void _take_ratios(self) noexcept nogil
     cdef void _add_feature_evidence(self) noexcept nogil

@@ -396,6 +396,7 @@ cdef class Splitter(NominalScan):
             self.rival = new
 
     cdef bint _wins(self, Contender* later, Contender* earlier) noexcept nogil:
+        cdef float64_t most = INFINITY
         if not self.ranks:
             return later.score < earlier.score - self.tie
         if earlier.feature < 0 or later.score == INFINITY:
@@ -414,9 +415,13 @@ cdef class Splitter(NominalScan):
                 and later.log_tests <= earlier.log_tests
             ):
                 return True
-        self._ask_rank(later)
-        self._ask_rank(earlier)
-        # a score that is better by `tie` makes a rank better by no more than this
+        # a score that is better by `tie` makes a rank better by no more than twice that;
+        # what is above the rival's rank need not be known
+        if self.rival.feature >= 0:
+            self._ask_rank(&self.rival, INFINITY)
+            most = self.rival.rank + 2.0 * self.tie
+        self._ask_rank(earlier, INFINITY)
+        self._ask_rank(later, most)
         if later.rank < earlier.rank - 2.0 * self.tie:
             return True
         return later.rank <= earlier.rank + 2.0 * self.tie and (
@@ -436,7 +441,7 @@ cdef class Splitter(NominalScan):
         self.facts.n_attribute_tests = one.n_tests
         self.facts.log_attribute_tests = one.log_tests
 
-    cdef void _ask_rank(self, Contender* one) noexcept nogil:
+    cdef void _ask_rank(self, Contender* one, float64_t most) noexcept nogil:
         if one.rank == one.rank:
             return
         self._tell_tests(one)
@@ -445,7 +450,7 @@ cdef class Splitter(NominalScan):
             return
         self.count_children(one.feature, one.cut)
         self._scale_outcomes()
-        one.rank = self.bound.rank(&self.facts, self.scaled, self.n_outcomes)
+        one.rank = self.bound.rank(&self.facts, self.scaled, self.n_outcomes, most)
 
     cdef void _choose(self, Split* split) noexcept nogil:
         # The best test of all features, and the best of any other feature.

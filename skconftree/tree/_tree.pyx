@@ -76,7 +76,7 @@ cdef class Tree:
         apply; at a leaf all of them, and ``rival_feature`` is -2.
     """
 
-    def __cinit__(self, intp_t n_features, intp_t n_classes, class_weight=None):
+    def __cinit__(self, n_features, n_classes, class_weight=None):
         check_size(n_features, n_classes)
         self.n_features = n_features
         self.n_classes = n_classes

@@ -5,6 +5,7 @@ tests of a node together pays for them at every split on any other column; one t
 not correct splits on noise.
 """
 
+import pickle
 import warnings
 
 import numpy as np
@@ -211,6 +212,25 @@ def test_identifying_column_is_left_out_and_named(bound):
     if bound in ("gtest", None):
         np.testing.assert_array_equal(beside.tree_.threshold, alone.tree_.threshold)
         np.testing.assert_array_equal(beside.predict(Z), alone.predict(X))
+
+
+@pytest.mark.parametrize("bound", ["gtest", None])
+def test_identifying_column_of_more_categories_than_there_are_codes(bound):
+    X, y = credit(6000)
+    tree = ConfidenceTreeClassifier(bound, max_depth=4, leaf_memory="rows")
+    alone = clone(tree).fit(X, y)
+    Z = X.assign(name=pd.Categorical([f"r{i}" for i in range(6000)]))
+    with pytest.warns(UserWarning, match="No test asks for column 'name': more"):
+        beside = clone(tree).fit(Z, y)
+    np.testing.assert_array_equal(beside.predict(Z), alone.predict(X))
+    np.testing.assert_array_equal(beside.to_sklearn().predict(Z), alone.predict(X))
+    again = pickle.loads(pickle.dumps(beside))
+    np.testing.assert_array_equal(again.predict(Z[::-1]), alone.predict(X[::-1]))
+    assert beside.categories_[4] == [None]
+    beside.partial_fit(Z[:500], y[:500])
+    assert beside.n_rows_seen_ == 6500
+    with pytest.raises(ValueError, match="'name' has .* categories; at most"):
+        clone(tree).partial_fit(Z, y, classes=[0, 1])
 
 
 def test_columns_without_names_are_left_out_by_number():
