@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameter_constraints
+from ..utils import canonical
 
 
 class BaseBound(BaseEstimator):
@@ -53,6 +54,9 @@ class BaseBound(BaseEstimator):
     pruning_confidence = None
     nominal_splits = "binary"
     _parameter_constraints: dict = {}
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
 
     def check_parameters(self):
         """Raise ``InvalidParameterError`` unless every parameter is valid."""

@@ -18,7 +18,13 @@ from .._compat import (
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import DDM
-from ..utils import check_labels, exact_labels, unchanged_on_error, warn_of_floats
+from ..utils import (
+    canonical,
+    check_labels,
+    exact_labels,
+    unchanged_on_error,
+    warn_of_floats,
+)
 from ._criterion import CRITERIA
 from ._grow import grow
 from ._inputs import (
@@ -544,6 +550,9 @@ class ConfidenceTreeClassifier(
                 "scikit-learn. Use leaf_prediction='majority'."
             )
         return to_sklearn(self)
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from .._compat import InvalidParameterError, check_row_weights
 from ..drift import DDM
 from ..utils import (
+    canonical,
     exact_labels,
     find_labels,
     unchanged_on_error,
@@ -57,6 +58,7 @@ def make_grower(tree, recipe, state=None):
     Grower
         Without a state its leaves have no memory yet.
     """
+    recipe = canonical(recipe)
     bound = recipe["bound"]
     n_classes = tree.n_classes
     criterion = CRITERIA[recipe["criterion"]](n_classes)
@@ -444,6 +446,7 @@ class OnlineGrowth:
     def _keep_rows(self, X, y, weight, X_pool):
         # After `fit`: nothing, unless the parameters ask for it.
         vars(self).pop("_grower", None)
+        vars(self).pop("_rows_before", None)
         by_bayes = self.leaf_prediction in ("nb", "nba")
         if self.leaf_memory == "rows" or by_bayes:
             recipe = make_recipe(
