@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameter_constraints
+from ..utils import canonical
 
 LARGEST = int(np.finfo(np.float64).max)
 
@@ -72,6 +73,9 @@ class BaseBound(BaseEstimator):
     def level_parameter(self):
         """Name of the parameter that `levels` are of."""
         return self.delta_parameter
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
 
     def check_parameters(self):
         """Raise ``InvalidParameterError`` unless every parameter is valid."""

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..utils import exact_labels, find_labels
+from ..utils import canonical, exact_labels, find_labels
 from ._record import PrequentialRecord
 from ._tally import Baselines, Tally
 
@@ -89,7 +89,7 @@ class PrequentialEvaluator:
         self.estimator = estimator
         self.classes_ = _resolve_classes(estimator, classes)
         if pos_label is None and len(self.classes_) == 2:
-            pos_label = self.classes_[1]
+            pos_label = self.classes_.tolist()[1]
         self.pos_label_ = pos_label
         self._positive = self._resolve_positive(pos_label)
         self.n_rows_ = 0
@@ -98,6 +98,9 @@ class PrequentialEvaluator:
         self._total = Tally(len(self.classes_))
         self._window = Tally(len(self.classes_))
         self._baselines = Baselines(len(self.classes_))
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
 
     def update(self, X, y, sample_weight=None):
         """Predict rows and learn them.

@@ -19,7 +19,13 @@ from .._compat import (
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import DDM
-from ..utils import check_labels, exact_labels, unchanged_on_error, warn_of_floats
+from ..utils import (
+    canonical,
+    check_labels,
+    exact_labels,
+    unchanged_on_error,
+    warn_of_floats,
+)
 from ..utils._lock import Lockable, learns, reads
 from ._criterion import CRITERIA
 from ._features import identifying
@@ -614,6 +620,9 @@ class ConfidenceTreeClassifier(
                 "scikit-learn. Use leaf_prediction='majority'."
             )
         return to_sklearn(self)
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
 
     def __setstate__(self, state):
         super().__setstate__(state)

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from .._compat import InvalidParameterError
 from ..drift import DDM
 from ..utils import (
+    canonical,
     exact_labels,
     find_labels,
     unchanged_on_error,
@@ -73,6 +74,7 @@ def make_grower(tree, recipe, state=None):
         If tree, recipe and state do not fit each other.
     """
     check_recipe(recipe, tree)
+    recipe = canonical(recipe)
     bound = recipe["bound"]
     n_classes = tree.n_classes
     criterion = CRITERIA[recipe["criterion"]](n_classes)
@@ -453,6 +455,7 @@ class OnlineGrowth:
     def _keep_rows(self, X, y, weight, X_pool):
         # After `fit`: nothing, unless the parameters ask for it.
         vars(self).pop("_grower", None)
+        vars(self).pop("_rows_before", None)
         by_bayes = self.leaf_prediction in ("nb", "nba")
         if self.leaf_memory == "rows" or by_bayes:
             if issparse(X_pool):

@@ -1,5 +1,6 @@
 """Helpers that know nothing of the other rooms."""
 
+from ._canonical import canonical
 from ._labels import (
     check_labels,
     exact_labels,
@@ -10,6 +11,7 @@ from ._labels import (
 from ._state import unchanged_on_error
 
 __all__ = [
+    "canonical",
     "check_labels",
     "exact_labels",
     "find_labels",
