@@ -21,7 +21,8 @@ CLASS_LIMITS = (1e-50, 1e50)
 NEGLIGIBLE = (
     1e-12  # share of all relative weights: less is lost in the rounding of sums
 )
-DOUBTFUL = 0.5  # mean of frequencies that surely are none, as each is at least 1
+# Means of weights that hardly are frequencies; a chunk of a stream may be a light row.
+DOUBTFUL = {"table": 0.5, "stream": 0.1}
 
 
 @contextmanager
@@ -63,7 +64,7 @@ def rows_with_weight(X, y, sample_weight, kind):
     if kind == "relative":
         weight = _to_frequencies(weight)
     else:
-        _check_frequencies(weight, 0.0, stacklevel=5)
+        _check_frequencies(weight, 0.0, DOUBTFUL["table"], stacklevel=5)
     if not weight.all():
         kept = weight > 0.0
         X, y, weight = take_rows(X, kept), y[kept], weight[kept]
@@ -93,11 +94,11 @@ def stream_weights(sample_weight, X, kind, weight_seen):
         )
     with _named("sample_weight", sample_weight):
         weight = check_row_weights(sample_weight, X)
-    _check_frequencies(weight, weight_seen, stacklevel=6)
+    _check_frequencies(weight, weight_seen, DOUBTFUL["stream"], stacklevel=6)
     return weight
 
 
-def _check_frequencies(weight, weight_seen, stacklevel):
+def _check_frequencies(weight, weight_seen, doubtful, stacklevel):
     if not weight.any():
         return
     positive = weight[weight > 0.0]
@@ -117,7 +118,7 @@ def _check_frequencies(weight, weight_seen, stacklevel):
             "only the ratios of the weights matter, sample_weight_kind='relative' "
             "has no such limit."
         )
-    if total < DOUBTFUL * len(positive):
+    if total < doubtful * len(positive):
         warnings.warn(
             f"The sample weights sum to {total:g} over {len(positive)} rows, so they "
             "are hardly the frequencies for which they are taken: so few observations "
