@@ -12,6 +12,7 @@ included, on float32 rows, in one thread: CPU seconds, medians, runs taking turn
 import argparse
 
 import numpy as np
+from _results import Results
 from _timing import (
     environment,
     interleaved,
@@ -119,8 +120,9 @@ def same_size(X, y, criterion, leaves):
 class Report:
     """Rows of the table and what goes into the JSON."""
 
-    def __init__(self):
+    def __init__(self, quick):
         self.rows, self.memory_rows, self.records = [], [], []
+        self.results = Results("fit", quick)
 
     def compare(self, work, seconds, name, other, target, *, leaves="", upper=False):
         """Record the ratio of two medians.
@@ -130,6 +132,9 @@ class Report:
         """
         mine, theirs = median(seconds[name]), median(seconds[other])
         ratio = mine / theirs if upper else theirs / mine
+        peer = other.split(" (")[0]  # a number of leaves may change
+        better = "smaller" if upper else "larger"
+        self.results.add(f"{work}, beside {peer}", ratio, better)
         if target is None:
             verdict, shown = "", "reported"
         else:
@@ -341,6 +346,7 @@ def main(argv=None):
         choices=["fit", "bounds", "predict", "memory"],
     )
     parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--keep", metavar="FOLDER", help="add the ratios to fit.csv")
     options = parser.parse_args(argv)
     shrink, repeats = (40, 1) if options.quick else (1, options.repeats)
 
@@ -353,7 +359,7 @@ def main(argv=None):
     }
     facts = environment()
     print_environment(facts)
-    report = Report()
+    report = Report(options.quick)
     if "fit" in options.only:
         plain_fits(report, tables, repeats)
     if "bounds" in options.only:
@@ -387,6 +393,7 @@ def main(argv=None):
     ):
         if rows:
             print("\n" + rst_table(header, rows))
+    report.results.keep(options.keep, facts)
     write_json(
         options.json,
         {"environment": facts, "repeats": repeats, "records": report.records},

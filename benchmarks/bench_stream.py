@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 from _data import folder_if_any
 from _peers import DEFAULTS, LOOSENED, Run, moa_tree, river_tree
+from _results import Results
 from _streams import GENERATED, REAL, make_covertype_like, make_stream, our_tree
 from _timing import (
     environment,
@@ -85,13 +86,18 @@ class Cache:
 class Report:
     """Tables by part, and what goes into the JSON."""
 
-    def __init__(self):
+    def __init__(self, quick):
         self.tables, self.records = {}, []
+        self.results = Results("stream", quick)
 
     def add(self, part, header, cells, **facts):
         """Add one row to the table of a part, and tell it at once."""
         self.tables.setdefault(part, (header, []))[1].append(cells)
         self.records.append({"part": part, **facts})
+        if "ratio" in facts and "stream" in facts:
+            work = [part, facts["stream"], *filter(None, [facts.get("setting")])]
+            better = "smaller" if part == "one-row" else "larger"
+            self.results.add(", ".join(work), facts["ratio"], better)
         print(part, *cells, sep=" | ", flush=True)
 
 
@@ -359,6 +365,7 @@ def main(argv=None):
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--streams", nargs="+", help="leave out other streams")
     parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--keep", metavar="FOLDER", help="add ratios to stream.csv")
     options = parser.parse_args(argv)
     folder = folder_if_any(options.data, "generated streams")
     options.named = options.streams
@@ -379,7 +386,7 @@ def main(argv=None):
 
     facts = environment()
     print_environment(facts)
-    report, cache = Report(), Cache(options.cache)
+    report, cache = Report(quick), Cache(options.cache)
     run = dict(
         zip(
             PARTS,
@@ -393,6 +400,7 @@ def main(argv=None):
     print(f"\n.. {told}; medians of {options.repeats} runs")
     for part, (header, rows) in report.tables.items():
         print(f"\n.. {part}\n\n{rst_table(header, rows)}")
+    report.results.keep(options.keep, facts)
     write_json(options.json, {"environment": facts, "records": report.records})
 
 

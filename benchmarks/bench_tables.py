@@ -18,6 +18,7 @@ import time
 
 import numpy as np
 import scipy.sparse as sp
+from _results import Results
 from _timing import (
     environment,
     interleaved,
@@ -89,7 +90,7 @@ def model(source):
     return names["make"]()
 
 
-def sparse_rows(X, y, repeats):
+def sparse_rows(table, X, y, repeats, results):
     """Fit a sparse table with each model; rows of a table."""
     models = {name: model(source) for name, source in MODELS.items()}
     fits = {name: lambda one=one: one.fit(X, y) for name, one in models.items()}
@@ -101,6 +102,10 @@ def sparse_rows(X, y, repeats):
         seconds = median(fits[name])
         memory = peak_memory(MODELS[name], X, y)
         same = "-"
+        if name != RIVAL:
+            for work, all_seconds in (("fit", fits), ("predict", predictions)):
+                ratio = median(all_seconds[RIVAL]) / median(all_seconds[name])
+                results.add(f"{work}, {name}, {table}", ratio)
         if name != RIVAL and dense is not None:
             again = model(MODELS[name]).fit(dense, y)
             same = (again.predict_proba(dense) == one.predict_proba(X)).all()
@@ -155,16 +160,19 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--only", choices=("sparse", "size"))
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--keep", metavar="FOLDER", help="add ratios to tables.csv")
     options = parser.parse_args()
-    print_environment(environment())
+    facts, results = environment(), Results("tables", options.quick)
+    print_environment(facts)
     repeats = 1 if options.quick else options.repeats
     if options.only != "size":
-        print_sparse(options, repeats)
+        print_sparse(options, repeats, results)
     if options.only != "sparse":
         print_sizes(options, repeats)
+    results.keep(options.keep, facts)
 
 
-def print_sparse(options, repeats):
+def print_sparse(options, repeats, results):
     """Print a table for each sparse matrix."""
     tables = {}
     if options.data:
@@ -182,7 +190,9 @@ def print_sparse(options, repeats):
         share = X.nnz / n_rows / n_features
         shape = f"{n_rows:,} x {n_features:,}"
         print(f"\n{name}, {X.format}: {shape}, {share:.2%} stored, {size:.1f} MB\n")
-        print(rst_table([*header, "as dense"], sparse_rows(X, y, repeats)))
+        print(
+            rst_table([*header, "as dense"], sparse_rows(name, X, y, repeats, results))
+        )
 
 
 def print_sizes(options, repeats):

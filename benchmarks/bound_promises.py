@@ -6,6 +6,9 @@ Simulated leaves with 10 attributes of 10 fixed cuts each; class counts only, no
   everything, examined once with all rows, and after every row. Beside it what the
   bound promises; a rate that breaks a promise beyond chance ends the script with an
   error.
+- Mixed columns: nodes of pure noise with three columns of numbers and six of 2 to 1,000
+  categories, grown by the tree. A bound that corrects for the tests gives each column
+  its share of `delta`: how many columns alone pass theirs, and how many nodes split.
 - Planted splits: one cut separates class probabilities p and 1 - p. Median rows until
   the first split, and from which on the planted attribute is chosen at every look: a
   rule that splits noise is quick to split anything. "never" means more than the largest
@@ -16,10 +19,12 @@ Run ``python benchmarks/bound_promises.py`` (some minutes), or with ``--quick``.
 
 import argparse
 import sys
+import warnings
 
 import numpy as np
 from scipy.stats import beta
 
+from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import (
     BayesFactorBound,
     Chi2Bound,
@@ -37,6 +42,8 @@ from skconftree.bounds import (
 ATTRIBUTES, CUTS = 10, 10
 GRACE = 100  # rows between two examinations of a leaf with a planted split
 PLANTED = (1.0, 0.9, 0.8, 0.7, 0.6)
+MIXED = (0, 0, 0, 2, 5, 20, 100, 400, 1000)  # categories of columns; 0 = numbers
+MIXED_ROWS = (50, 250, 2000)
 NOISE = {"balanced": [0.5, 0.5], "10/90": [0.1, 0.9], "5 classes": [0.2] * 5}
 
 # Bound, criterion, and what is promised: "always" holds at all times together,
@@ -66,6 +73,13 @@ BOUNDS = {
     "derosa, anytime": (DeRosaBound(form="anytime"), "gini", "always"),
     "derosa, anytime, entropy": (DeRosaBound(form="anytime"), "entropy", "always"),
     "derosa, anytime, km": (DeRosaBound(form="anytime"), "kearns_mansour", "always"),
+}
+# Each attribute with its own tests; `delta` false cuts a node, or nodes.
+MIXED_BOUNDS = {
+    "gtest, t = 1": GTestBound(),
+    "gtest, t = .2": GTestBound(0.2),
+    "gtest, t = .05": GTestBound(0.05),
+    "chi2, tests": Chi2Bound(correction="tests"),
 }
 
 
@@ -144,6 +158,9 @@ def choices(bound, criterion, looks, tables, grace, *, first_only=False):
         facts = {
             "criterion": criterion,
             "n_tests": int(candidates[i].sum()),
+            "attribute_tests": int(
+                candidates[i].reshape(-1, CUTS)[best[i] // CUTS].sum()
+            ),
             "attributes": ATTRIBUTES,
             "attempt": max(1, int(looks[i]) // grace),
             "rival": rivals[i] if np.isfinite(rivals[i]) else None,
@@ -213,9 +230,55 @@ def rows_needed(options):
     return out
 
 
-def broken_promises(false, leaves):
+def mixed_noise(rng, n, classes):
+    """Columns of numbers and of categories, and a label that depends on none."""
+    X = [rng.integers(0, m, n) if m else rng.random(n) for m in MIXED]
+    return np.column_stack(X), rng.choice(len(classes), n, p=classes)
+
+
+def mixed_columns(options):
+    """Count columns that pass with their share of delta, and nodes that split.
+
+    Returns
+    -------
+    dict
+        name -> rows -> (columns, nodes), over all kinds of noise.
+    """
+    nominal = np.array(MIXED) > 0
+    out = {name: {n: [0, 0] for n in MIXED_ROWS} for name in MIXED_BOUNDS}
+
+    def splits(bound, delta, X, y, nominal):
+        stump = ConfidenceTreeClassifier(
+            bound, delta=delta, pruning=None, max_depth=1, categorical_features=nominal
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "No test asks for column")
+            return stump.fit(X, y).get_n_leaves() > 1
+
+    for n in MIXED_ROWS:
+        rng = np.random.default_rng([options.seed, n])
+        for i in range(options.mixed_nodes):
+            X, y = mixed_noise(rng, n, list(NOISE.values())[i % len(NOISE)])
+            for name, bound in MIXED_BOUNDS.items():
+                found = out[name][n]
+                share = bound.delta / len(MIXED)
+                found[0] += sum(
+                    splits(bound, share, X[:, [j]], y, nominal[[j]])
+                    for j in range(len(MIXED))
+                )
+                found[1] += splits(bound, None, X, y, nominal)
+    return out
+
+
+def broken_promises(false, mixed, options):
     """Rates above the promise by more than chance allows."""
+    leaves, nodes = options.noise_leaves, options.mixed_nodes
     out = []
+    for name, found in mixed.items():
+        expected = MIXED_BOUNDS[name].delta * nodes
+        for n, counts in found.items():
+            if max(counts) > expected + 3.1 * np.sqrt(expected):
+                out.append(f"{name} (mixed columns, {n} rows): {counts} of {nodes}")
     for name, (bound, _, promise) in BOUNDS.items():
         for when in {"always": ("once", "always"), "once": ("once",)}.get(promise, ()):
             for kind, count in false[name][when].items():
@@ -230,6 +293,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--noise-leaves", type=int, default=100)
     parser.add_argument("--noise-rows", type=int, default=1000)
+    parser.add_argument("--mixed-nodes", type=int, default=300)
     parser.add_argument("--planted-leaves", type=int, default=30)
     parser.add_argument("--largest", type=float, default=1e9)
     parser.add_argument("--seed", type=int, default=0)
@@ -237,6 +301,7 @@ def main():
     options = parser.parse_args()
     if options.quick:
         options.noise_leaves, options.noise_rows = 20, 300
+        options.mixed_nodes = 30
         options.planted_leaves, options.largest = 5, 1e6
 
     false, rows = false_splits(options), rows_needed(options)
@@ -263,7 +328,19 @@ def main():
             ]
             cells.append(" / ".join(dict.fromkeys(medians)))
         print("| " + " | ".join(cells) + " |")
-    broken = broken_promises(false, options.noise_leaves)
+    mixed = mixed_columns(options)
+    print(f"\n{options.mixed_nodes} nodes of noise, columns of {MIXED} categories.")
+    print("Expected: columns alone that pass their share, a node / nodes that split.\n")
+    header = ["bound", "promise", *(f"{n:,} rows" for n in MIXED_ROWS)]
+    print("| " + " | ".join(header) + " |")
+    print("|" + "---|" * len(header))
+    for name, found in mixed.items():
+        cells = [name, f"{MIXED_BOUNDS[name].delta:g}"]
+        for counts in found.values():
+            rates = [f"{count / options.mixed_nodes:.2g}" for count in counts]
+            cells.append(" / ".join(rates))
+        print("| " + " | ".join(cells) + " |")
+    broken = broken_promises(false, mixed, options)
     if broken:
         sys.exit("Broken promises: " + "; ".join(broken))
 

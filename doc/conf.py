@@ -110,9 +110,17 @@ def write_api_pages(app, config):
         (folder / f"{name}.rst").write_text("\n".join(lines), encoding="utf-8")
 
 
-def skip_routing_methods(app, what, name, obj, skip, options):
-    """Leave out the methods that metadata routing adds to every estimator."""
-    return True if re.fullmatch(r"set_\w+_request", name) else None
+def skip_foreign_members(app, what, name, obj, skip, options):
+    """Leave out what Python and scikit-learn give to every class of a kind.
+
+    Two methods of scikit-learn that are used by hand stay.
+    """
+    if name in ("get_params", "set_params"):
+        return None
+    maker = getattr(obj, "fget", obj)
+    maker = getattr(maker, "__objclass__", maker)
+    foreign = not (getattr(maker, "__module__", "") or "").startswith("skconftree")
+    return True if foreign or re.fullmatch(r"set_\w+_request", name) else None
 
 
 def visit_inline_math(translator, node):
@@ -140,7 +148,7 @@ def inner_mathml(node):
 def setup(app):
     """Connect the above."""
     app.connect("config-inited", write_api_pages)
-    app.connect("autodoc-skip-member", skip_routing_methods)
+    app.connect("autodoc-skip-member", skip_foreign_members)
     app.add_html_math_renderer(
         "mathml", (visit_inline_math, None), (visit_block_math, None)
     )

@@ -1,6 +1,8 @@
 """The only file that touches private parts of scikit-learn."""
 
+import sys
 from inspect import signature
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -13,9 +15,13 @@ from sklearn.utils._param_validation import (
     InvalidParameterError,
     RealNotInt,
     StrOptions,
-    validate_parameter_constraints,
 )
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils._param_validation import (
+    validate_parameter_constraints as _validate_constraints,
+)
+from sklearn.utils.validation import (
+    _check_sample_weight as _check_weights,
+)
 
 __all__ = [
     "HasMethods",
@@ -31,11 +37,42 @@ __all__ = [
     "validate_parameter_constraints",
 ]
 
+MOST_BITS = sys.float_info.max_exp - 1  # of a number that a float can hold
 # Where zero weights are not allowed by default, this parameter allows them.
 _ZEROS = "allow_all_zero_weights"
-_ALLOW_ZEROS = (
-    {_ZEROS: True} if _ZEROS in signature(_check_sample_weight).parameters else {}
-)
+_ALLOW_ZEROS = {_ZEROS: True} if _ZEROS in signature(_check_weights).parameters else {}
+
+
+def validate_parameter_constraints(parameter_constraints, params, caller_name):
+    """Check parameters as scikit-learn does, and that a float can hold the numbers.
+
+    Parameters
+    ----------
+    parameter_constraints : dict
+    params : dict
+    caller_name : str
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    for name, value in params.items():
+        if isinstance(value, Integral) and int(value).bit_length() > MOST_BITS:
+            raise InvalidParameterError(
+                f"The {name!r} parameter of {caller_name} must be a number of the size "
+                f"of floats. Got one of {int(value).bit_length()} bits instead."
+            )
+    _validate_constraints(parameter_constraints, params, caller_name)
+
+
+def _check_sample_weight(sample_weight, X, **options):
+    """Check weights as scikit-learn does, integers that no float holds included."""
+    try:
+        return _check_weights(sample_weight, X, **options)
+    except OverflowError as error:
+        raise ValueError(
+            "sample_weight holds a number that is too large for float64."
+        ) from error
 
 
 def check_row_weights(sample_weight, X):

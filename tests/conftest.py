@@ -6,11 +6,22 @@ and Cesa-Bianchi (2017), D Rupprechter (2012), G rules of our own.
 """
 
 import os
+from pathlib import Path
 
 from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# The same examples on every run, and no clock: a busy machine is not a bug.
+# The same examples on every run, and no clock: a busy machine is not a bug. With
+# SKCONFTREE_HYPOTHESIS=nightly every run draws others, and a failure says how to repeat
+# it.
 settings.register_profile("skconftree", derandomize=True, deadline=None)
-settings.load_profile("skconftree")
+settings.register_profile("nightly", derandomize=False, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("SKCONFTREE_HYPOTHESIS", "skconftree"))
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def pytest_collection_modifyitems(items):
+    """Run the corpus of failures first."""
+    items.sort(key=lambda item: CORPUS not in item.path.parents)

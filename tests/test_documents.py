@@ -5,6 +5,7 @@ import doctest
 import importlib.metadata
 import io
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,17 @@ def test_readme_has_two_commands_of_one_line():
     assert [command.count("\n") for command in commands] == [1, 1]
     assert commands[0].strip().endswith("skconftree")
     assert commands[1].strip().endswith("pytest")
+
+
+def test_the_second_command_installs_what_the_extra_lists_and_does_not_compile():
+    """After the first: pip compiles a folder it is given each time anew."""
+    assert "-r tests/requirements.txt" in blocks("sh")[1]
+    listed = (ROOT / "tests/requirements.txt").read_text("utf-8").splitlines()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert listed[1:] == project["optional-dependencies"]["test"]
+    before = blocks("sh")[1].index("pip install .;")
+    assert blocks("sh")[1].startswith("[ -x .venv/bin/skconftree ] ||")
+    assert "pip install ." not in blocks("sh")[1][before + len("pip install .;") :]
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_EXAMPLES, ids=lambda page: page.stem)

@@ -7,7 +7,7 @@ import sys
 from skconftree import __version__
 
 from . import _fit, _stream
-from ._common import UserError, make_progress
+from ._common import UserError, make_progress, printable
 
 
 class _Parser(argparse.ArgumentParser):
@@ -38,7 +38,8 @@ def main(argv=None):
         sys.stdout.flush()
     except (UserError, ValueError) as error:
         make_progress()("", last=True)
-        print(f"skconftree: error: {' '.join(str(error).split())}", file=sys.stderr)
+        message = printable(" ".join(str(error).split()))
+        print(f"skconftree: error: {message}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

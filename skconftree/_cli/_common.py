@@ -4,10 +4,10 @@ import argparse
 import json
 import math
 import sys
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
 MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
@@ -17,22 +17,43 @@ class UserError(Exception):
     """Something the user can mend; its message is the whole output."""
 
 
+def as_decimal(text):
+    """Finite number that a text is, to the last digit; None if it is none."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
+
+
+def whole_number(text):
+    """Whole number of 64 bits that a text is, however it is written, or None.
+
+    Floats would make one of numbers above 2**53 that differ.
+    """
+    value = as_decimal(text)
+    if value is None or value.adjusted() > 18 or value % 1:
+        return None
+    value = int(value)
+    return value if -(2**63) <= value < 2**63 else None
+
+
 def typed_labels(texts, target):
-    """Make whole numbers of labels that all are, and refuse measurements."""
-    labels = np.array(texts)
-    try:
-        numbers = labels.astype(np.float64)
-    except ValueError:
-        return labels
-    if (numbers == np.rint(numbers)).all():
-        return numbers.astype(np.int64)
-    try:
-        check_classification_targets(np.tile(numbers, 2))
-    except ValueError as error:
-        raise UserError(
-            f"target column {target!r} holds measurements, not classes"
-        ) from error
-    return labels
+    """Make whole numbers of labels that all are, and refuse measurements.
+
+    What is too long for whole numbers of 64 bits remains text.
+    """
+    if any("\0" in text for text in texts):  # NumPy would cut it off at an end
+        raise UserError(f"target column {target!r} has a label with a zero byte")
+    whole = {text: whole_number(text) for text in set(texts)}
+    if None not in whole.values():
+        return np.array([whole[text] for text in texts], dtype=np.int64)
+    values = list(map(as_decimal, whole))
+    if None not in values and any(
+        value.adjusted() <= 18 and value % 1 for value in values
+    ):
+        raise UserError(f"target column {target!r} holds measurements, not classes")
+    return np.array(texts)
 
 
 def add_tree_options(command):
@@ -70,6 +91,18 @@ def tree_settings(options):
     return given
 
 
+def printable(text):
+    """Write out control characters, which a terminal would obey."""
+    return "".join(
+        one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text
+    )
+
+
+def say(text):
+    """Print what may hold texts of a file."""
+    print(printable(text))
+
+
 def aligned(rows):
     """Lay out rows of cells: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -100,6 +133,7 @@ def make_progress():
     shown = sys.stderr.isatty()
 
     def tell(message, last=False):
+        message = printable(message)
         if shown:
             end = "\n" if last and message else ""
             print(f"\r\x1b[K{message}", end=end, file=sys.stderr, flush=True)
@@ -116,7 +150,7 @@ def at_least(least):
         value = int(text)
         if value < least:
             raise argparse.ArgumentTypeError(f"must be at least {least}")
-        return value
+        return min(value, sys.maxsize)  # which is more than there is of anything
 
     return number
 

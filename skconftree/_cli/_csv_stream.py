@@ -2,18 +2,14 @@
 
 import csv
 import gzip
-import math
 import zlib
 from itertools import chain, islice
 
 import numpy as np
 
-from ._common import MISSING, MISSING_CATEGORY, UserError
-from ._reading import NotNumericError, Piece, as_matrix, check_header
-
-# Rows that settle which columns are nominal. It is not the size of a piece, which must
-# not change the result.
-HEAD = 1000
+from ._columns import HEAD, POINT, guess, read_numbers
+from ._common import MISSING_CATEGORY, UserError
+from ._reading import Piece, as_matrix, check_header
 
 
 class CsvStream:
@@ -28,7 +24,6 @@ class CsvStream:
 
     def __init__(self, path, target):
         self.path = path
-        self.nominal = []
         self.n_rows = 0
         self.fingerprint = 0
         self._lines_fingerprint = 0
@@ -59,6 +54,8 @@ class CsvStream:
         with self._named_errors():
             self.header = [name.strip() for name in next(self._csv, [])]
         self.features = check_header(self.path, self.header, target)
+        self.readings = [POINT] * len(self.features)
+        self._comma_first = delimiter == ";"
         self._label = self.header.index(target)
 
     def _lines(self, first):
@@ -84,12 +81,12 @@ class CsvStream:
                 yield row, self._lines_fingerprint
 
     def look_ahead(self):
-        """Find the columns that are not all numbers in the first 1,000 rows.
+        """Tell what the columns are by the first 1,000 rows.
 
         Returns
         -------
-        list of int
-            Their places among `features`.
+        list of Guess
+            One for each of `features`.
         """
         ahead, rest = [], self._source
         try:
@@ -97,15 +94,11 @@ class CsvStream:
         except UserError as error:
             rest = _raising(error)
         self._source = chain(ahead, rest)
-        if not ahead:
-            return []
         columns = list(zip(*(row for row, _ in ahead), strict=True))
+        if not columns:
+            columns = [()] * len(self.header)
         del columns[self._label]
-        return [
-            place
-            for place, texts in enumerate(columns)
-            if len(_numbers(texts)) < len(texts)
-        ]
+        return [guess(texts, self._comma_first) for texts in columns]
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; tell whether there are so many.
@@ -160,63 +153,41 @@ class CsvStream:
             if not rows and problem is None:
                 return
             labels = [row.pop(self._label) for row in rows]
-            X, wrong = self._matrix(rows)
+            X, strays, wrong = self._matrix(rows)
             n, first = len(X), self.n_rows + 1
             self.n_rows += n
             problem = wrong or problem
-            yield Piece(first, X, labels[:n], fingerprints[:n], problem)
+            yield Piece(first, X, labels[:n], fingerprints[:n], strays, problem)
 
     def _matrix(self, rows):
         """Turn fields into numbers and categories, up to a row with a wrong one."""
         n_rows, problem = len(rows), None
-        columns = []
+        columns, strays = [], []
         texts_of = zip(*rows, strict=True) if rows else [()] * len(self.features)
-        for place, texts in enumerate(texts_of):
-            if place in self.nominal:
+        for place, (texts, reading) in enumerate(
+            zip(texts_of, self.readings, strict=True)
+        ):
+            if reading is None:
                 columns.append(_categories(texts))
                 continue
-            column = _numbers(texts[:n_rows])
-            infinite = np.flatnonzero(np.isinf(column))
-            n_right = infinite[0] if len(infinite) else len(column)
-            if n_right < n_rows:
-                n_rows = n_right
-                problem = self._wrong(texts[n_rows], place, self.n_rows + n_rows + 1)
+            column, missed = read_numbers(texts, reading)
+            strays += [(row, place, texts[row].strip()) for row in missed]
+            infinite = np.flatnonzero(np.isinf(column[:n_rows]))
+            if len(infinite):
+                n_rows = infinite[0]
+                problem = UserError(
+                    f"{self.path}, row {self.n_rows + n_rows + 1}, column "
+                    f"{self.features[place]!r}: {texts[n_rows]!r} is infinite or too "
+                    "large for float32"
+                )
             columns.append(column)
-        return as_matrix(columns, n_rows, self.nominal), problem
-
-    def _wrong(self, text, place, row):
-        name = self.features[place]
-        where = f"{self.path}, row {row}, column {name!r}: {text!r}"
-        try:
-            float(text)
-        except ValueError:
-            return NotNumericError(
-                f"{where} is not a number, as all are in the rows by which the column "
-                f"was taken for numeric; --nominal {name} makes categories of them",
-                place,
-            )
-        return UserError(f"{where} is infinite or too large for float32")
+        strays = sorted(one for one in strays if one[0] < n_rows)
+        return as_matrix(columns, n_rows, self.readings), strays, problem
 
 
 def _raising(error):
     raise error
     yield
-
-
-def _numbers(texts):
-    """Numbers, NaN where one is missing, up to a text that is none."""
-    try:
-        found = np.array(texts, dtype=np.float64)
-    except ValueError:
-        found = []
-        try:
-            for text in texts:
-                missing = text.strip().lower() in MISSING
-                found.append(math.nan if missing else float(text))
-        except ValueError:
-            pass
-    with np.errstate(over="ignore"):
-        return np.array(found, dtype=np.float32)
 
 
 def _categories(texts):

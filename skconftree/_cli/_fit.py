@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.tree import export_text
 
+from ._columns import MOST_STRAYS
 from ._common import (
     MISSING,
     UserError,
@@ -25,11 +26,12 @@ from ._common import (
     at_least,
     duration,
     make_progress,
+    say,
     tree_settings,
     typed_labels,
     write_json,
 )
-from ._reading import NotNumericError, check_categories, places_of
+from ._reading import Strays, check_categories, nominal_places, settle_columns
 from ._streams import open_stream
 
 ROWS_AT_A_TIME = 10_000
@@ -56,6 +58,7 @@ class Table(NamedTuple):
     feature_names: list[str]
     class_names: list[str]
     nominal: list[int]  # places of the columns of text
+    notes: list[str]  # what a user may want to know about columns
 
 
 # --- reading -----------------------------------------------------------------
@@ -71,38 +74,48 @@ def bundled_table():
         [str(name) for name in data.feature_names],
         sorted(map(str, data.target_names)),
         [],
+        [],
     )
 
 
 def read_table(path, target, named, progress):
-    """Read a table of which a column that holds a text is nominal."""
-    nominal = None
+    """Read a table of which a column that holds texts is nominal."""
+    named = list(named)
     while True:
         with open_stream(path, target) as stream:
-            if nominal is None:
-                nominal = {*stream.look_ahead(), *places_of(named, stream)}
-            stream.nominal = sorted(nominal)
-            pieces = []
+            notes = settle_columns(stream, named)
+            pieces, strays = [], Strays()
             for piece in stream.pieces(ROWS_AT_A_TIME):
                 pieces.append(piece)
+                for _, place, text in piece.strays:
+                    strays.add(place, text)
                 if stream.n_rows % ROWS_A_NOTE == 0:
                     progress(f"{stream.n_rows} rows read")
-        problem = pieces[-1].problem if pieces else None
-        if not isinstance(problem, NotNumericError):
+        if not pieces:
+            raise UserError(f"{path} has no rows below its header")
+        X = np.concatenate([piece.X for piece in pieces])
+        late = [place for place in strays if _share(strays, X, place) > MOST_STRAYS]
+        if not late:
             break
-        # A text so late that the look at the first rows has missed it: once more.
-        nominal.add(problem.place)
+        # So many texts behind the first rows: categories after all, so once more.
+        named += [stream.features[place] for place in late]
+    problem = pieces[-1].problem
     if problem is not None:
         raise problem
-    if not pieces:
-        raise UserError(f"{path} has no rows below its header")
     y = _labels([label for piece in pieces for label in piece.labels], target)
-    X = np.concatenate([piece.X for piece in pieces])
+    nominal = nominal_places(stream.readings)
     _, problem = check_categories(None, X, 1, stream)
     if problem is not None:
         raise problem
     classes = [str(one) for one in np.unique(y)]
-    return Table(str(path), X, y, stream.features, classes, stream.nominal)
+    notes += strays.notes(stream)
+    return Table(str(path), X, y, stream.features, classes, nominal, notes)
+
+
+def _share(strays, X, place):
+    """How many of the values of a column are strays."""
+    n_numbers = len(X) - np.count_nonzero(np.isnan(X[:, place].astype(np.float32)))
+    return strays.count(place) / (strays.count(place) + n_numbers)
 
 
 def _labels(values, target):
@@ -237,6 +250,8 @@ def run_fit(options):
     """Do the command; return the exit code."""
     progress = make_progress()
     table = asked_table(options, progress)
+    for note in table.notes:
+        progress(f"note: {note}", last=True)
     counts = np.unique(table.y, return_counts=True)[1]
     if len(counts) < 2:
         raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
@@ -265,7 +280,7 @@ def run_fit(options):
     if options.json is not None:
         settings = {**given, "folds": options.folds, "seed": options.seed}
         write_report(options.json, table, settings, found, tree, names)
-    print(
+    say(
         f"{summary(table, rivals, options.rivals is not None)}\n\n"
         f"{results_table(found)}\n\n"
         f"{options.folds}-fold cross-validation: mean accuracy, its standard deviation "
@@ -273,14 +288,14 @@ def run_fit(options):
         f"{' (for pruned CART the search included)' * (rivals == 'all')}.\n\n{tree!r}"
     )
     if tree.get_n_leaves() <= MOST_LEAVES:
-        print("grown on all rows, with the evidence of each split:\n")
-        print(export_text(tree, **names).rstrip())
+        say("grown on all rows, with the evidence of each split:\n")
+        say(export_text(tree, **names).rstrip())
     else:
-        print(
+        say(
             f"grown on all rows, {tree.get_n_leaves()} leaves; the upper {TOP} levels "
             "(--json writes all), with the evidence of each split:\n"
         )
-        print(export_text(tree, **names, max_depth=TOP).rstrip())
+        say(export_text(tree, **names, max_depth=TOP).rstrip())
     return 0
 
 
@@ -324,6 +339,7 @@ def write_report(path, table, settings, found, tree, names):
             "rows": len(table.y),
             "features": table.feature_names,
             "classes": table.class_names,
+            "notes": table.notes,
         },
         "settings": settings,
         "cross_validation": found,
@@ -349,9 +365,9 @@ def add_command(commands):
         "data",
         nargs="?",
         metavar="DATA",
-        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); a column "
-        "that is not all numbers is nominal, and an empty field, ? or NaN is a missing "
-        "value",
+        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); a column of "
+        "texts is nominal, dates and numbers such as $1,234 become numbers, and an "
+        "empty field, ?, NaN or a stray word among numbers is a missing value",
     )
     fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
     add_nominal_option(fit)

@@ -4,6 +4,7 @@ import zlib
 
 import numpy as np
 
+from ._columns import DATE, HEAD, POINT, Guess, guess, read_numbers
 from ._common import UserError
 from ._reading import Piece, as_matrix, check_header
 
@@ -31,7 +32,6 @@ class ParquetStream:
             ) from None
         self.path = path
         self.target = target
-        self.nominal = []
         self.n_rows = 0
         self.fingerprint = 0
         try:
@@ -44,16 +44,19 @@ class ParquetStream:
             schema = self._file.schema_arrow
             self.header = list(schema.names)
             self.features = check_header(path, self.header, target)
-            self._texts = [
-                place
-                for place, name in enumerate(self.features)
-                if self._holds_texts(name, schema.field(name).type)
+            kinds = [schema.field(place).type for place in range(len(self.header))]
+            self._label = self.header.index(target)
+            del kinds[self._label]
+            self._holds = [
+                self._held(name, kind)
+                for name, kind in zip(self.features, kinds, strict=True)
             ]
+            self.readings = [POINT] * len(self.features)
         except BaseException:
             self._file.close()
             raise
         self._batches = self._read()
-        self._ahead = None, [], []
+        self._ahead = None, [], [], []
 
     def __enter__(self):
         return self
@@ -61,33 +64,63 @@ class ParquetStream:
     def __exit__(self, *error):
         self._file.close()
 
-    def _holds_texts(self, name, kind):
+    def _held(self, name, kind):
+        """What a column holds: "categories", "texts", "dates" or "numbers"."""
         import pyarrow as pa
 
-        if pa.types.is_dictionary(kind) or str(kind) in STRINGS:
-            return True
-        if not (
+        if pa.types.is_dictionary(kind):
+            return "categories"
+        if str(kind) in STRINGS:
+            return "texts"
+        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            return "dates"
+        if (
             pa.types.is_integer(kind)
             or pa.types.is_floating(kind)
             or pa.types.is_decimal(kind)
             or pa.types.is_boolean(kind)
             or pa.types.is_null(kind)
         ):
-            raise UserError(
-                f"{self.path}, column {name!r} holds {kind}, neither numbers nor "
-                "texts; drop or convert it"
-            )
-        return False
+            return "numbers"
+        raise UserError(
+            f"{self.path}, column {name!r} holds {kind}, neither numbers nor texts nor "
+            "dates; drop or convert it"
+        )
 
     def look_ahead(self):
-        """Find the columns of texts, of which the file itself tells.
+        """Tell what the columns are by their types and the first 1,000 rows.
 
         Returns
         -------
-        list of int
-            Their places among `features`.
+        list of Guess
+            One for each of `features`.
         """
-        return self._texts
+        heads = [[] for _ in self.features]
+        n_rows = 0
+        for batch in self._batches_of(None):
+            batch = batch.slice(0, HEAD - n_rows)
+            n_rows += len(batch)
+            for head, place in zip(heads, self._places(), strict=True):
+                head += ["" if one is None else one for one in _texts(batch[place])]
+            if n_rows == HEAD:
+                break
+        return list(map(self._guess, self._holds, heads))
+
+    def _guess(self, held, texts):
+        if held == "dates":
+            return Guess(DATE, ["dates are read as days since 1970-01-01"])
+        found = guess(texts)
+        if held == "numbers":
+            return Guess(POINT, found.notes if found.reading is POINT else [])
+        if held == "categories":
+            return Guess(None, [] if found.reading else found.notes)
+        if found.reading is None or not any(texts):
+            return Guess(None, found.notes)
+        return Guess(found.reading, ["texts are read as numbers", *found.notes])
+
+    def _places(self):
+        """Places of the features among all columns."""
+        return (place for place in range(len(self.header)) if place != self._label)
 
     def _batches_of(self, columns):
         import pyarrow as pa
@@ -98,23 +131,34 @@ class ParquetStream:
             raise UserError(f"cannot read {self.path}: {error}") from error
 
     def _read(self):
-        # Rows, labels, and what tells each row from others.
+        # Rows, labels, what tells each row from others, and texts where numbers should
+        # be. The first row of what is left is in front of all of these.
         for batch in self._batches_of(None):
-            columns = []
-            labels = [text or "" for text in _texts(batch.column(self.target))]
+            columns, strays = [], [[] for _ in range(len(batch))]
+            labels = [text or "" for text in _texts(batch[self._label])]
             marks = [zlib.crc32(label.encode()) for label in labels]
-            for place, name in enumerate(self.features):
-                if place in self.nominal:
-                    column = np.empty(len(batch), dtype=object)
-                    column[:] = _texts(batch.column(name))
-                    told = ["-" if one is None else f"+{one}" for one in column]
+            kinds = zip(self._places(), self._holds, self.readings, strict=True)
+            for feature, (place, held, reading) in enumerate(kinds):
+                column = batch.column(place)
+                if held in ("texts", "categories") or reading is None:
+                    texts = _texts(column)
+                    told = ["-" if one is None else f"+{one}" for one in texts]
                     parts = [one.encode() for one in told]
+                if reading is None:
+                    column = np.empty(len(batch), dtype=object)
+                    column[:] = texts
+                elif held in ("texts", "categories"):
+                    texts = ["" if one is None else one for one in texts]
+                    column, missed = read_numbers(texts, reading)
+                    for row in missed:
+                        strays[row].append((feature, texts[row].strip()))
                 else:
-                    column = _numbers(batch.column(name))
+                    column = (_days if held == "dates" else _numbers)(column)
                     parts = [one.tobytes() for one in column]
                 marks = list(map(zlib.crc32, parts, marks))
                 columns.append(column)
-            yield as_matrix(columns, len(batch), self.nominal), labels, marks
+            X = as_matrix(columns, len(batch), self.readings)
+            yield X, labels, marks, strays
 
     def _take(self, size):
         """Up to `size` rows, none at the end."""
@@ -127,12 +171,13 @@ class ParquetStream:
             tuple(part if part is None else part[cut] for part in self._ahead)
             for cut in (slice(size), slice(size, None))
         )
-        X, labels, marks = taken
+        X, labels, marks, strays = taken
         fingerprints = []
         for mark in marks:
             self.fingerprint = zlib.crc32(mark.to_bytes(4), self.fingerprint)
             fingerprints.append(self.fingerprint)
-        return X, labels, fingerprints
+        strays = [(row, *one) for row, found in enumerate(strays) for one in found]
+        return X, labels, fingerprints, strays
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; tell whether there are so many.
@@ -175,18 +220,19 @@ class ParquetStream:
         Piece
         """
         while True:
-            X, labels, fingerprints = self._take(size)
+            X, labels, fingerprints, strays = self._take(size)
             if not labels:
                 return
             X, problem = self._checked(X)
             n, first = len(X), self.n_rows + 1
             self.n_rows += n
-            yield Piece(first, X, labels[:n], fingerprints[:n], problem)
+            strays = [one for one in strays if one[0] < n]
+            yield Piece(first, X, labels[:n], fingerprints[:n], strays, problem)
             if problem is not None:
                 return
 
     def _checked(self, X):
-        numeric = [j for j in range(X.shape[1]) if j not in self.nominal]
+        numeric = [j for j, one in enumerate(self.readings) if one is not None]
         infinite = np.isinf(X[:, numeric].astype(np.float32, copy=False))
         if not infinite.any():
             return X, None
@@ -204,6 +250,15 @@ def _numbers(column):
         column = column.cast(pa.float64())
     with np.errstate(over="ignore"):
         return column.to_numpy(zero_copy_only=False).astype(np.float32)
+
+
+def _days(column):
+    import pyarrow as pa
+
+    # whole microseconds, which float64 holds for as many years as there are dates
+    column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    days = column.to_numpy(zero_copy_only=False).astype(np.float64) / 86_400e6
+    return days.astype(np.float32)
 
 
 def _texts(column):

@@ -3,32 +3,21 @@
 A reader goes through a table once, from the first row to the last, and never holds all
 of it. It has `header` (names of all columns), `features` (those besides the target),
 `n_rows` (rows read so far), `fingerprint` (a checksum of them), and the methods of
-`CsvStream`. Which columns are nominal has to be settled, in `nominal`, before rows are
-read; `look_ahead` tells what the table itself says about that.
+`CsvStream`. What the columns are has to be settled, in `readings` (None for a nominal
+one), before rows are read; `look_ahead` tells what the table itself says about that.
 """
 
+from collections import Counter
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
+from ._columns import MOST_STRAYS, STRAYS_ALLOWED, Guess, stray_note
 from ._common import UserError
 
 MOST_CATEGORIES = 4096  # as many as a nominal column of a tree may have
-
-
-class NotNumericError(UserError):
-    """A numeric column holds a text.
-
-    Parameters
-    ----------
-    message : str
-    place : int
-        Of the column among the features.
-    """
-
-    def __init__(self, message, place):
-        super().__init__(message)
-        self.place = place
 
 
 class Piece(NamedTuple):
@@ -38,12 +27,13 @@ class Piece(NamedTuple):
     X: np.ndarray  # (n_rows, n_features): float32, or objects if a column is nominal
     labels: list[str]
     fingerprints: list[int]  # of the table up to and with each row
+    strays: list[tuple[int, int, str]]  # row of the piece, place, text; by rows
     problem: UserError | None
 
 
 def check_header(path, header, target):
     """Check the names of the columns, and give those of the features."""
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted(name for name, times in Counter(header).items() if times > 1)
     if twice:
         raise UserError(f"{path} has more than one column named {twice[0]!r}")
     if target not in header:
@@ -58,18 +48,49 @@ def check_header(path, header, target):
 
 def places_of(names, stream):
     """Find the columns that the user calls nominal among the features."""
-    unknown = [name for name in names if name not in stream.features]
+    places = {name: place for place, name in enumerate(stream.features)}
+    unknown = [name for name in names if name not in places]
     if unknown:
         raise UserError(
             f"--nominal {unknown[0]!r} is not one of the columns besides the target: "
             + ", ".join(stream.features)
         )
-    return [stream.features.index(name) for name in names]
+    return [places[name] for name in names]
 
 
-def as_matrix(columns, n_rows, nominal):
+def settle_columns(stream, named):
+    """Settle what the columns are, by the first rows and what the user calls nominal.
+
+    Parameters
+    ----------
+    stream : reader
+        At its first row.
+    named : list of str
+
+    Returns
+    -------
+    list of str
+        What a user may want to know about columns.
+    """
+    found = dict(enumerate(stream.look_ahead()))
+    for place in places_of(named, stream):
+        found[place] = Guess(None, [])
+    stream.readings = [one.reading for one in found.values()]
+    return [
+        f"column {stream.features[place]!r}: {note}"
+        for place, one in found.items()
+        for note in one.notes
+    ]
+
+
+def nominal_places(readings):
+    """Places of the columns that are not read as numbers."""
+    return [place for place, reading in enumerate(readings) if reading is None]
+
+
+def as_matrix(columns, n_rows, readings):
     """Put columns of numbers, or of texts and None, side by side."""
-    kind = object if nominal else np.float32
+    kind = object if None in readings else np.float32
     X = np.empty((n_rows, len(columns)), dtype=kind)
     for place, column in enumerate(columns):
         X[:, place] = column[:n_rows]
@@ -95,7 +116,7 @@ def check_categories(known, X, first_row, stream):
     problem : UserError or None
     """
     n_rows, problem = len(X), None
-    for place in stream.nominal:
+    for place in nominal_places(stream.readings):
         old = known[place] if known else []
         column = X[:n_rows, place]
         if len(set(old).union(column)) <= MOST_CATEGORIES:
@@ -111,3 +132,81 @@ def check_categories(known, X, first_row, stream):
             f"than {MOST_CATEGORIES} categories; drop it, or group them"
         )
     return n_rows, problem
+
+
+class Strays:
+    """Values of number columns that are no numbers, in the rows so far.
+
+    Parameters
+    ----------
+    found : list of (int, int, list of str), default=()
+        Place of a column, the number of its strays, and some of them.
+    """
+
+    SHOWN = 4
+
+    def __init__(self, found=()):
+        self._found = {place: [n, list(texts)] for place, n, texts in found}
+
+    def as_list(self):
+        """What makes an equal object."""
+        return [[place, n, texts] for place, (n, texts) in self._found.items()]
+
+    def __iter__(self):
+        """Places of the columns that have any."""
+        return iter(self._found)
+
+    def count(self, place):
+        """How many there are in a column."""
+        return self._found[place][0] if place in self._found else 0
+
+    def add(self, place, text):
+        """Count one more."""
+        entry = self._found.setdefault(place, [0, []])
+        entry[0] += 1
+        if len(entry[1]) < self.SHOWN and text not in entry[1]:
+            entry[1].append(text)
+
+    def check(self, strays, first_row, n_rows, stream):
+        """Count strays, up to a row that shows a column not to be of numbers.
+
+        Parameters
+        ----------
+        strays : list of (int, int, str)
+            Of a piece.
+        first_row, n_rows : int
+            Number of the piece's first row, and rows of it that are learnt.
+        stream : reader
+
+        Returns
+        -------
+        n_rows : int
+            Rows before that one.
+        problem : UserError or None
+        """
+        for row, of_row in groupby(strays, key=itemgetter(0)):
+            if row >= n_rows:
+                break
+            of_row = list(of_row)
+            limit = max(STRAYS_ALLOWED, MOST_STRAYS * (first_row + row))
+            for _, place, text in of_row:
+                if self.count(place) + 1 > limit:
+                    return row, self._too_many(stream, first_row + row, place, text)
+            for _, place, text in of_row:
+                self.add(place, text)
+        return n_rows, None
+
+    def _too_many(self, stream, row, place, text):
+        name = stream.features[place]
+        return UserError(
+            f"{stream.path}, row {row}, column {name!r}: {text!r} is not a number, nor "
+            f"are {self._found[place][0]} values before, though by the first rows it "
+            f"was taken for a column of numbers; start afresh with --nominal {name}"
+        )
+
+    def notes(self, stream):
+        """Say what was taken as missing."""
+        return [
+            stray_note(stream.features[place], texts, n)
+            for place, (n, texts) in sorted(self._found.items())
+        ]

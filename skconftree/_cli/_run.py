@@ -2,16 +2,15 @@
 
 import ast
 import copy
-import os
 
 import numpy as np
 
 from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.evaluation import PrequentialEvaluator
 
-from . import _checkpoint
-from ._common import MISSING, UserError, tree_settings, typed_labels
-from ._reading import check_categories, places_of
+from ._columns import READINGS
+from ._common import MISSING, UserError, tree_settings, typed_labels, whole_number
+from ._reading import Strays, check_categories, nominal_places, settle_columns
 from ._streams import open_stream
 
 MOST_LABELS = 65_534  # as many classes as a tree may have
@@ -44,13 +43,10 @@ class Labels:
         if text in self._value or self.classes.dtype.kind != "i":
             return self._value[text]
         # Where all labels are whole numbers 1, 1.0 and 01 are the same.
-        try:
-            value = float(text)
-        except ValueError:
-            value = None
+        value = whole_number(text)
         if value not in self._value.values():
             raise KeyError(text)
-        return int(value)
+        return value
 
     def values(self, texts, first_row):
         """Labels of consecutive rows, up to one that is not known.
@@ -102,15 +98,25 @@ class Run:
         The command line.
     stream : reader of `_streams`
         At its first row.
+    file : ModelFile or None
+        Where the tree is saved.
+
+    Attributes
+    ----------
+    notes : list of str
+        What a user may want to know about columns.
     """
 
-    def __init__(self, options, stream):
+    def __init__(self, options, stream, file=None):
         self.options = options
         self.stream = stream
+        self.file = file
         self.settings = stream_settings(options)
         self.fingerprint = stream.fingerprint
-        if options.resume and os.path.exists(options.output):
-            self._resume(options.output)
+        self.notes = []
+        self.strays = Strays()
+        if options.resume and file.exists():
+            self._resume()
         else:
             self._begin()
         self.resumed_at = self.n_rows
@@ -134,10 +140,10 @@ class Run:
             raise UserError(
                 f"there is one class only: {self.labels.classes.tolist()[0]!r}"
             )
-        named = places_of(options.nominal, self.stream)
-        self.stream.nominal = sorted({*self.stream.look_ahead(), *named})
+        self.notes = settle_columns(self.stream, options.nominal)
+        nominal = nominal_places(self.stream.readings)
         self.tree = ConfidenceTreeClassifier(
-            **self.settings, categorical_features=self.stream.nominal or None
+            **self.settings, categorical_features=nominal or None
         )
         self.evaluator = PrequentialEvaluator(
             self.tree, classes=self.labels.classes, pos_label=self._positive()
@@ -159,36 +165,39 @@ class Run:
         return {
             "columns": self.stream.header,
             "target": self.options.target,
-            "settings": self.settings,
+            "settings": {name: repr(one) for name, one in self.settings.items()},
             "--nominal": sorted(self.options.nominal),
         }
 
-    def _resume(self, path):
-        self.tree, progress = _checkpoint.load(path)
-        try:
-            self.labels = Labels(progress["labels"], self.options.target)
-            self.evaluator = progress["run"]
-            done, fingerprint = progress["rows"], progress["fingerprint"]
-            self.stream.nominal = progress["nominal"]
-            was = {name: progress[name] for name in self._identity()}
-        except KeyError as error:
-            raise UserError(f"{path} is damaged: it has no {error}") from None
-        is_now = self._identity()
-        if self.options.classes is not None:
-            was["classes"] = self.labels.classes.tolist()
-            given = Labels(self.options.classes, self.options.target)
-            is_now["classes"] = given.classes.tolist()
+    def _resume(self):
+        self.tree, progress = self.file.load(self._check)
+        self.evaluator = progress["run"]
         if self.options.pos_label is not None:
-            was["--pos-label"] = self.evaluator.pos_label_
-            is_now["--pos-label"] = self._positive()
-        for name, now in is_now.items():
-            if was[name] != now:
-                raise UserError(
-                    f"{path} cannot be resumed, as its {name} differ from this "
-                    f"command's: {was[name]!r}, now {now!r}"
-                )
+            was, now = self.evaluator.pos_label_, self._positive()
+            self._check_same("--pos-label", was, now)
         self.evaluator.estimator = self.tree
         vars(self.tree).pop("feature_names_in_", None)
+
+    def _check(self, facts):
+        """Find out whether a run can be resumed, and read the rows it has learnt."""
+        path = self.file.path
+        try:
+            self.labels = Labels(facts["labels"], self.options.target)
+            self.stream.readings = [
+                None if name is None else READINGS[name] for name in facts["readings"]
+            ]
+            self.strays = Strays(facts["strays"])
+            done, fingerprint = facts["rows"], facts["fingerprint"]
+            was = {name: facts[name] for name in self._identity()}
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{path} is damaged: {error!r}") from None
+        for name, now in self._identity().items():
+            self._check_same(name, was[name], now)
+        if self.options.classes is not None:
+            given = Labels(self.options.classes, self.options.target)
+            self._check_same(
+                "classes", self.labels.classes.tolist(), given.classes.tolist()
+            )
         if not self.stream.skip(done):
             raise UserError(
                 f"{path} has learnt {done} rows, but {self.options.data} has "
@@ -201,6 +210,13 @@ class Run:
             )
         self.fingerprint = fingerprint
 
+    def _check_same(self, name, was, now):
+        if was != now:
+            raise UserError(
+                f"{self.file.path} cannot be resumed, as its {name} differ from this "
+                f"command's: {was!r}, now {now!r}"
+            )
+
     def learn(self, piece):
         """Test the tree on rows, then let it learn them, up to one at fault."""
         y, problem = self.labels.values(piece.labels, piece.first)
@@ -210,16 +226,17 @@ class Run:
             piece.first,
             self.stream,
         )
+        n, wordy = self.strays.check(piece.strays, piece.first, n, self.stream)
         if n:
             self.evaluator.update(piece.X[:n], y[:n])
             self.fingerprint = piece.fingerprints[n - 1]
-        problem = crowded or problem or piece.problem
+        problem = wordy or crowded or problem or piece.problem
         if problem is not None:
             raise problem
 
     def save(self):
         """Write the tree, with what a resumption needs, if it is asked for."""
-        if self.options.output is None or not self.n_rows:
+        if self.file is None or not self.n_rows:
             return
         self.evaluator.report()  # when a window began is no property of the stream
         evaluator = copy.copy(self.evaluator)
@@ -229,7 +246,8 @@ class Run:
             "version": __version__,
             **self._identity(),
             "labels": self.labels.texts,
-            "nominal": self.stream.nominal,
+            "readings": [one and one.name for one in self.stream.readings],
+            "strays": self.strays.as_list(),
             "rows": self.n_rows,
             "fingerprint": self.fingerprint,
             "run": evaluator,
@@ -237,7 +255,7 @@ class Run:
         # The tree is given arrays, which have no names; who loads it wants them.
         self.tree.feature_names_in_ = np.array(self.stream.features, dtype=object)
         try:
-            _checkpoint.save(self.options.output, self.tree, progress)
+            self.file.save(self.tree, progress)
         finally:
             del self.tree.feature_names_in_
 

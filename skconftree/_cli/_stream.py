@@ -1,7 +1,6 @@
 """``skconftree stream``: test a tree on every row of a table, then let it learn it."""
 
 import dataclasses
-import os
 import signal
 import sys
 import threading
@@ -11,7 +10,7 @@ import numpy as np
 
 from skconftree import __version__
 
-from . import _checkpoint
+from ._checkpoint import ModelFile
 from ._common import (
     UserError,
     add_nominal_option,
@@ -22,8 +21,10 @@ from ._common import (
     duration,
     make_progress,
     names,
+    say,
     write_json,
 )
+from ._reading import nominal_places
 from ._run import Run
 from ._streams import open_stream
 
@@ -77,20 +78,31 @@ class Ticker:
             last=last,
         )
 
+    def note(self, notes):
+        """Tell what a user may want to know."""
+        for one in notes:
+            self._tell(f"note: {one}", last=True)
+
 
 def run_stream(options):
     """Do the command; return the exit code."""
-    if options.output is not None:
-        _checkpoint.check_writable(options.output)
-        if os.path.exists(options.output) and not options.resume:
+    if options.output is None:
+        if options.resume:
+            raise UserError("--resume needs --output, the model to go on with")
+        return _run_stream(options, None)
+    with ModelFile(options.output) as file:
+        if file.exists() and not options.resume:
             raise UserError(
                 f"{options.output} exists: go on with it by --resume, or remove it"
             )
-    elif options.resume:
-        raise UserError("--resume needs --output, the model to go on with")
+        return _run_stream(options, file)
+
+
+def _run_stream(options, file):
     with open_stream(options.data, options.target) as stream:
-        run = Run(options, stream)
+        run = Run(options, stream, file)
         ticker = Ticker(run)
+        ticker.note(run.notes)
         with Stop() as stop:
             try:
                 _learn(run, stop, ticker)
@@ -99,10 +111,11 @@ def run_stream(options):
                 raise UserError(_told(error, run)) from error
             run.save()
     ticker.tick(last=True)
+    ticker.note(run.strays.notes(stream))
     record = run.evaluator.report()
     if options.json is not None:
         _write_json(run, record)
-    print(_summary(run, record))
+    say(_summary(run, record))
     if stop.signal is None:
         return 0
     print(
@@ -116,13 +129,27 @@ def run_stream(options):
 def _learn(run, stop, ticker):
     every = run.options.checkpoint_every
     for piece in run.stream.pieces(run.options.chunk_size):
-        before = run.n_rows
+        before, known = run.n_rows, set(run.strays)
         run.learn(piece)
+        ticker.note(_first_strays(run, piece, known))
         if run.n_rows // every > before // every:
             run.save()
         ticker.tick()
         if stop.signal is not None:
             return
+
+
+def _first_strays(run, piece, known):
+    """Say of each column where its first stray is."""
+    notes = []
+    for row, place, text in piece.strays:
+        if place not in known:
+            known.add(place)
+            notes.append(
+                f"row {piece.first + row}, column {run.stream.features[place]!r}: "
+                f"{text!r} is not a number and taken as missing"
+            )
+    return notes
 
 
 def _told(error, run):
@@ -151,7 +178,7 @@ def _summary(run, record):
         ("the label before", percent(record.no_change_accuracy), ""),
         ("the most frequent label", percent(record.majority_accuracy), ""),
     ]
-    nominal = run.stream.nominal
+    nominal = nominal_places(run.stream.readings)
     lines = [
         f"{run.options.data}: {record.n_rows} rows, "
         f"{len(run.stream.features)} columns, {len(run.labels.classes)} classes",
@@ -185,7 +212,11 @@ def _write_json(run, record):
         "data": {
             "name": run.options.data,
             "features": run.stream.features,
-            "nominal": [run.stream.features[place] for place in run.stream.nominal],
+            "nominal": [
+                run.stream.features[place]
+                for place in nominal_places(run.stream.readings)
+            ],
+            "notes": [*run.notes, *run.strays.notes(run.stream)],
             "classes": run.labels.classes.tolist(),
         },
         "settings": run.settings,
@@ -217,8 +248,9 @@ def add_command(commands):
         "data",
         metavar="DATA",
         help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); a column of "
-        "texts is nominal, for CSV one that is not all numbers in the first 1000 rows; "
-        "an empty field, ? or NaN is a missing value",
+        "texts is nominal, dates and numbers such as $1,234 become numbers, which the "
+        "first 1000 rows settle; an empty field, ?, NaN or a stray word among numbers "
+        "is a missing value",
     )
     stream.add_argument(
         "--target", metavar="COLUMN", required=True, help="the column to predict"
@@ -257,7 +289,10 @@ def add_command(commands):
         "their origin",
     )
     stream.add_argument(
-        "--resume", action="store_true", help="go on with MODEL if it exists"
+        "--resume",
+        action="store_true",
+        help="go on with MODEL if it exists; it is a pickle, so go on with your own "
+        "or with what you trust only",
     )
     stream.add_argument(
         "--checkpoint-every",

@@ -16,6 +16,7 @@ from ._derosa import (
 )
 from ._ec2 import EC2Bound, ec2_confidence, ec2_score, noise_beta
 from ._evalue import EValueBound, log_evalue
+from ._grid import param_grid
 from ._gtest import GTestBound, gtest_pvalue
 from ._hoeffding import HoeffdingBound, hoeffding_radius
 from ._mcdiarmid import McDiarmidBound, mcdiarmid_radius
@@ -52,6 +53,7 @@ __all__ = [
     "log_evalue",
     "mcdiarmid_radius",
     "noise_beta",
+    "param_grid",
     "possibilistic_entropy",
     "possibilistic_quality",
 ]

@@ -1,9 +1,14 @@
 """What every bound's parameter object shares."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameter_constraints
+from ..utils import canonical
+
+LARGEST = int(np.finfo(np.float64).max)
 
 
 class BaseBound(BaseEstimator):
@@ -19,6 +24,14 @@ class BaseBound(BaseEstimator):
         Criteria the bound is defined for; the first is its default.
     delta_parameter : str
         Name of the parameter that a tree's ``delta`` overrides.
+    uses_delta : bool
+        Whether that parameter has an effect with the others as they are.
+    levels : tuple of float
+        Five sensible values of `level_parameter`, from strict to lax, for
+        ``param_grid``.
+    level_parameter : str
+        The parameter that makes the bound strict or lax: `delta_parameter`, or what
+        takes its place.
     cautious : bool
         Whether the bound, at its default, needs more rows for a first split
         than a small table has.
@@ -43,6 +56,8 @@ class BaseBound(BaseEstimator):
 
     criteria = ()
     delta_parameter = "delta"
+    uses_delta = True
+    levels = ()
     cautious = False
     statement = "confidence"
     uses_pool = False
@@ -54,6 +69,14 @@ class BaseBound(BaseEstimator):
     nominal_splits = "binary"
     _parameter_constraints: dict = {}
 
+    @property
+    def level_parameter(self):
+        """Name of the parameter that `levels` are of."""
+        return self.delta_parameter
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
+
     def check_parameters(self):
         """Raise ``InvalidParameterError`` unless every parameter is valid."""
         validate_parameter_constraints(
@@ -61,6 +84,12 @@ class BaseBound(BaseEstimator):
             self.get_params(deep=False),
             caller_name=type(self).__name__,
         )
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Integral) and abs(value) > LARGEST:
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {type(self).__name__} must fit into a "
+                    f"float. Got {value!r} instead."
+                )
 
     def kernel(self, criterion, n_classes):
         """Make the compiled decision for one fit, scratch memory included.
@@ -121,6 +150,7 @@ class BaseBound(BaseEstimator):
         time=None,
         depth=0,
         attributes=1,
+        attribute_tests=None,
         attempt=1,
         n_fresh=None,
         rival=None,
@@ -143,7 +173,10 @@ class BaseBound(BaseEstimator):
         depth : int, default=0
             Depth of the node; the root has 0.
         attributes : int, default=1
-            Attributes of the training data.
+            Attributes of the training data, which all have tests at the node.
+        attribute_tests : float or None, default=None
+            Candidate tests of the attribute of this test; `n_tests` divided by
+            `attributes` if None.
         attempt : int, default=1
             How often the leaf has been examined, this time included.
         n_fresh : float or None, default=None
@@ -177,6 +210,7 @@ class BaseBound(BaseEstimator):
             time=time,
             depth=depth,
             attributes=attributes,
+            attribute_tests=attribute_tests,
             attempt=attempt,
             n_fresh=n_fresh,
             rival=rival,

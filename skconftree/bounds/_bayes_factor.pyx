@@ -115,9 +115,10 @@ class BayesFactorBound(BaseBound):
 
     criteria = ("gini", "entropy", "kearns_mansour", "error")
     statement = "probability of no split"
+    levels = (0.01, 0.1, 0.5, 0.8, 0.95)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
-        "a": [Interval(Real, 0, None, closed="neither"), None],
+        "a": [Interval(Real, 1e-100, 1e6, closed="both"), None],
         "prior_odds": [Interval(Real, 0, None, closed="neither")],
         "choose": [StrOptions({"evidence", "criterion"})],
     }

@@ -17,7 +17,13 @@ def check_choice(name, value, choices):
 
 def check_counts(counts, name="counts"):
     """Return class counts as floats of shape (..., n_classes)."""
-    counts = np.asarray(counts, dtype=np.float64)
+    try:
+        counts = np.asarray(counts, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{name} must be an array of counts of shape (..., n_classes). "
+            f"Got {counts!r} instead."
+        ) from error
     if counts.ndim == 0 or counts.shape[-1] < 2:
         raise ValueError(
             f"{name} must have shape (..., n_classes) with at least two classes. "
@@ -44,7 +50,7 @@ def check_tables(tables, name="tables"):
     """
     try:
         out = np.ascontiguousarray(tables, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"{name} must be an array of counts of shape (..., n_outcomes, "
             f"n_classes). Got {tables!r} instead."
@@ -82,7 +88,7 @@ def check_range(name, value, low, high, *, closed="neither"):
     """
     try:
         out = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"{name} must be a number or an array of numbers. Got {value!r} instead."
         ) from error

@@ -4,6 +4,8 @@ from numbers import Real
 
 import numpy as np
 
+from libc.math cimport INFINITY, exp
+
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
 from skconftree.bounds._checks import check_tables
@@ -13,6 +15,7 @@ from skconftree.bounds._contingency cimport (
     POINT,
     Contingency,
     Fisher,
+    chi2_rule_log_pvalue,
     chi2_rule_pvalue,
 )
 from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
@@ -42,18 +45,28 @@ cdef class Chi2Kernel(Bound):
         )
         self.fisher = POINT if fisher == "point" else FREEMAN_HALTON
         self.work = Contingency()
+        self.ranks_attributes = self.correction != NO_CORRECTION
+
+    cdef float64_t rank(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        float64_t most,
+    ) noexcept nogil:
+        cdef float64_t factor = 0.0
+        cdef float64_t log_p
+        if self.correction == TESTS:
+            factor = facts.log_attribute_tests
+        log_p = chi2_rule_log_pvalue(
+            self.work, child_counts, r, facts.n_classes, self.fisher, most - factor
+        )
+        return factor + log_p if log_p == log_p else INFINITY
 
     cdef bint decide(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        cdef float64_t p = chi2_rule_pvalue(
-            self.work, child_counts, r, facts.n_classes, self.fisher
-        )
-        if self.correction == ATTRIBUTES:
-            p *= facts.n_attributes
-        elif self.correction == TESTS:
-            p *= facts.n_tests
+        cdef float64_t p = exp(self.rank(facts, child_counts, r, INFINITY))
+        if self.correction != NO_CORRECTION:
+            p *= facts.n_varying
         evidence.confidence = 1.0 if p > 1.0 else p
         return evidence.confidence <= self.delta
 
@@ -68,15 +81,17 @@ class Chi2Bound(BaseBound):
 
     The p-value is that of one test fixed in advance, but the best of many is
     tested: on pure noise far more than `delta` of the nodes split. `correction`
-    multiplies it; `GTestBound` and `EValueBound` answer the question better.
+    multiplies it, and then attributes compete by the corrected p-values of their best
+    tests; `GTestBound` and `EValueBound` answer the question better.
 
     Parameters
     ----------
     delta : float, default=0.05
         Largest p-value that splits, in (0, 1).
     correction : {"attributes", "tests"} or None, default=None
-        What the p-value is multiplied by (Bonferroni): the number of attributes,
-        the number of candidate tests compared at the node, or nothing.
+        What the p-value is multiplied by (Bonferroni): the number of attributes
+        that have tests at the node, that number times the tests of the attribute,
+        or nothing, as published.
     fisher : {"freeman_halton", "point"}, default="freeman_halton"
         P-value of small tables: all tables with the same margins that are as
         unlikely as the observed one or more so, or the probability of the
@@ -119,6 +134,7 @@ class Chi2Bound(BaseBound):
 
     criteria = ("entropy", "gini", "kearns_mansour")
     statement = "p-value"
+    levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "correction": [StrOptions({"attributes", "tests"}), None],

@@ -30,7 +30,8 @@ cdef class Contingency:
     # State of an enumeration.
     cdef float64_t log_limit            # tables above it are more likely than observed
     cdef float64_t tail
-    cdef intp_t budget
+    cdef float64_t enough               # a tail above it need not be known
+    cdef intp_t budget                  # negative ends it
 
     cdef bint load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil
     cdef float64_t degrees_of_freedom(self) noexcept nogil
@@ -38,7 +39,7 @@ cdef class Contingency:
     cdef float64_t pearson(self, bint yates) noexcept nogil
     cdef float64_t least_expected(self) noexcept nogil
     cdef bint is_integral(self) noexcept nogil
-    cdef float64_t fisher(self, Fisher kind) noexcept nogil
+    cdef float64_t fisher(self, Fisher kind, float64_t log_most) noexcept nogil
 
     cdef float64_t log_fac(self, float64_t count) noexcept nogil
     cdef float64_t room_beyond_first(self) noexcept nogil
@@ -48,11 +49,23 @@ cdef class Contingency:
     ) noexcept nogil
 
 
+# Logarithm of the chance that chi-squared exceeds x, right where the chance itself is
+# below the smallest float.
+cdef float64_t log_chi2_tail(float64_t df, float64_t x) noexcept nogil
+
 cdef float64_t g_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k
+) noexcept nogil
+cdef float64_t g_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil
 
 # Which test is made depends on the smallest expected count, see chi2_pvalue().
 cdef float64_t chi2_rule_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
+) noexcept nogil
+# If it is above log_most it need not be right, only above it.
+cdef float64_t chi2_rule_log_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind,
+    float64_t log_most,
 ) noexcept nogil

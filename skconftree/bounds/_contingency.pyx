@@ -1,6 +1,8 @@
 """Tests of independence in r x k tables of counts."""
 
-from libc.math cimport INFINITY, NAN, exp, fabs, floor, fmax, fmin, log1p
+from libc.math cimport (
+    INFINITY, NAN, erfc, exp, fabs, floor, fmax, fmin, log, log1p, sqrt,
+)
 from libc.stdlib cimport free, realloc
 from scipy.special.cython_special cimport chdtrc, gammaln
 
@@ -17,11 +19,15 @@ cdef enum:
     MAX_PREFIXES = 400000
     # So many additions are worth spending to learn that there are more.
     MAX_COUNTING = 400000
+    # Of a continued fraction; a few dozen are enough.
+    MAX_TERMS = 100000
 
 # Logarithms of tables that are equally likely on paper differ by rounding, which
 # grows with the logarithm of n!.
 cdef float64_t EQUALLY_LIKELY = 1e-7
 cdef float64_t ROUNDING = 1e-15
+# Below it SciPy's tail loses digits, then everything.
+cdef float64_t SMALL_TAIL = 1e-280
 
 
 cdef bint grow(float64_t** buffer, intp_t* capacity, intp_t size) noexcept nogil:
@@ -174,9 +180,10 @@ cdef class Contingency:
             return self.log_factorial[<intp_t> count]
         return gammaln(count + 1.0)
 
-    cdef float64_t fisher(self, Fisher kind) noexcept nogil:
+    cdef float64_t fisher(self, Fisher kind, float64_t log_most) noexcept nogil:
         # P-value of a table of whole numbers given its margins; NaN if the tables
-        # with these margins are too many to enumerate.
+        # with these margins are too many to enumerate. Part of it will do if its
+        # logarithm is above log_most.
         cdef intp_t i
         cdef float64_t log_scale = -self.log_fac(self.n)
         cdef float64_t log_observed = 0.0
@@ -186,7 +193,7 @@ cdef class Contingency:
             log_scale += self.log_fac(self.label[i])
         for i in range(self.r * self.k):
             log_observed -= self.log_fac(self.cells[i])
-        if kind == POINT:
+        if kind == POINT or log_scale + log_observed > log_most:
             return fmin(1.0, exp(log_scale + log_observed))
         sort_into(self.room, self.outcome, self.r)
         sort_into(self.rows_of, self.label, self.k)
@@ -196,6 +203,7 @@ cdef class Contingency:
             log_scale + log_observed + EQUALLY_LIKELY + ROUNDING * self.log_fac(self.n)
         )
         self.tail = 0.0
+        self.enough = exp(log_most) if log_most < 0.0 else INFINITY
         self.budget = MAX_PREFIXES
         for i in range(self.k - 1, -1, -1):
             self.rows_from[i] = self.rows_of[i]
@@ -206,7 +214,9 @@ cdef class Contingency:
         self.enumerate_column(
             0, 0, self.rows_of[0], self.n - self.room[0], log_scale
         )
-        return NAN if self.budget < 0 else fmin(1.0, self.tail)
+        if self.budget < 0 and not self.tail > self.enough:
+            return NAN
+        return fmin(1.0, self.tail)
 
     cdef bint too_many_tables(self) noexcept nogil:
         # Counts the tables that remain when the outcomes are merged into two of
@@ -277,6 +287,8 @@ cdef class Contingency:
                 together -= self.log_fac(self.room[i])
             if together <= self.log_limit:
                 self.tail += exp(together)
+                if self.tail > self.enough:
+                    self.budget = -1
                 return
             if c == self.k - 1:
                 # The last label has no choice: this was the one table left.
@@ -308,19 +320,87 @@ cdef class Contingency:
         return out
 
 
+cdef float64_t log_chi2_tail(float64_t df, float64_t x) noexcept nogil:
+    cdef float64_t p
+    if not x > 0.0:
+        return 0.0
+    if df == 2.0:
+        return -0.5 * x
+    # two classes and two outcomes: many times faster where x is small
+    p = erfc(sqrt(0.5 * x)) if df == 1.0 else chdtrc(df, x)
+    return log(p) if p > SMALL_TAIL else log_far_tail(0.5 * df, 0.5 * x)
+
+
+cdef float64_t log_far_tail(float64_t a, float64_t x) noexcept nogil:
+    # Of the regularised upper incomplete gamma function, x well above a: Legendre's
+    # continued fraction by Lentz' method.
+    cdef float64_t b = x + 1.0 - a
+    cdef float64_t c = INFINITY
+    cdef float64_t d = 1.0 / b
+    cdef float64_t fraction = d
+    cdef float64_t step = 0.0
+    cdef float64_t term
+    cdef intp_t i = 0
+    while fabs(step - 1.0) > ROUNDING and i < MAX_TERMS:
+        i += 1
+        term = -i * (i - a)
+        b += 2.0
+        d = 1.0 / (term * d + b)
+        c = b + term / c
+        step = c * d
+        fraction *= step
+    return a * log(x) - x - gammaln(a) + log(fraction)
+
+
+def log_chi2_tails(df, x):
+    """Logarithm of the chance that chi-squared exceeds x, also in the far tail.
+
+    Parameters
+    ----------
+    df : float
+        Degrees of freedom.
+    x : array-like of float
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    cdef const float64_t[::1] values = np.ascontiguousarray(x, dtype=np.float64)
+    cdef float64_t[::1] out = np.empty(values.shape[0])
+    cdef intp_t i
+    for i in range(values.shape[0]):
+        out[i] = log_chi2_tail(df, values[i])
+    return np.asarray(out)
+
+
 cdef float64_t g_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil:
+    return exp(g_log_pvalue(work, table, r, k))
+
+
+cdef float64_t g_log_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k
+) noexcept nogil:
+    # NaN if there is no memory for the table.
     cdef float64_t df
     if not work.load(table, r, k):
         return NAN
     df = work.degrees_of_freedom()
-    return chdtrc(df, work.g_statistic()) if df > 0.0 else 1.0
+    return log_chi2_tail(df, work.g_statistic()) if df > 0.0 else 0.0
 
 
 cdef float64_t chi2_rule_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind
 ) noexcept nogil:
+    return exp(chi2_rule_log_pvalue(work, table, r, k, kind, INFINITY))
+
+
+cdef float64_t chi2_rule_log_pvalue(
+    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind,
+    float64_t log_most,
+) noexcept nogil:
+    # NaN if there is no memory for the table.
     cdef float64_t df
     cdef float64_t p
     cdef float64_t least
@@ -328,10 +408,10 @@ cdef float64_t chi2_rule_pvalue(
         return NAN
     df = work.degrees_of_freedom()
     if df <= 0.0:
-        return 1.0
+        return 0.0
     least = work.least_expected()
     if least < 5.0 and work.is_integral():
-        p = work.fisher(kind)
+        p = work.fisher(kind, log_most)
         if p == p:
-            return p
-    return chdtrc(df, work.pearson(5.0 <= least <= 10.0 and df == 1.0))
+            return log(p)
+    return log_chi2_tail(df, work.pearson(5.0 <= least <= 10.0 and df == 1.0))

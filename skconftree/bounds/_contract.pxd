@@ -23,6 +23,9 @@ cdef struct NodeFacts:
     float64_t pool              # weight W of the node: n plus unlabelled rows, or a volume
     float64_t n_fresh           # rows that came after the node was created; n in batch
     float64_t n_tests           # candidate tests compared at this node
+    intp_t n_varying            # attributes that have one, among those examined
+    float64_t n_attribute_tests     # candidate tests of one attribute and their
+    float64_t log_attribute_tests   # logarithm, see Bound.ranks_attributes
     float64_t time              # rows the tree has seen; in batch, rows given to fit
     intp_t n_attributes         # features of the training data
     intp_t attempt              # 1, 2, ...: how often this leaf has been examined
@@ -52,7 +55,8 @@ cdef struct SplitEvidence:
     float64_t child_limit       # the children's limit
     float64_t radius            # confidence radius (race bounds)
     float64_t confidence        # the statement that allowed the split, see the bound's page
-    float64_t n_tests           # candidate tests compared
+    float64_t n_tests           # candidate tests compared; if the bound ranks attributes,
+                                # those of the attribute times the attributes
 
 
 cdef class Score:
@@ -71,6 +75,25 @@ cdef class Bound:
     # bound has one, else the tree's criterion.
     cdef public Score score
 
+    # Within an attribute the scan keeps the best test by the score. Attributes compete
+    # by those scores too, unless the bound ranks them: then by rank() of their best
+    # tests, the smallest first. For rank() and decide() NodeFacts holds the number of
+    # candidate tests of the test's own attribute (sets of categories can be more than
+    # a float holds: then the logarithm is right and the number too small); n_varying
+    # is known to decide() alone. Ranks above `most` need not be right, only above it.
+    cdef public bint ranks_attributes
+    # Whether rank() of a test with two outcomes falls as the criterion's gain (impurity
+    # of the node minus score, a total) grows, all else being equal, and rank_of_gain()
+    # knows it from that. So most attributes need not be asked about.
+    cdef public bint ranks_by_gain
+
+    cdef float64_t rank(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        float64_t most,
+    ) noexcept nogil
+    cdef float64_t rank_of_gain(
+        self, const NodeFacts* facts, float64_t gain
+    ) noexcept nogil
     cdef void node_begin(self, const NodeFacts* facts) noexcept nogil
     cdef bint decide(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,

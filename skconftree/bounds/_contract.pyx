@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN
+from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memset
 
 from skconftree.bounds._impurity cimport Impurity, impurity, impurity_code
@@ -101,6 +101,9 @@ cdef class Score:
         facts.pool = facts.n if pool is None else pool
         facts.n_fresh = facts.n
         facts.n_tests = size
+        facts.n_varying = 1
+        facts.n_attribute_tests = size
+        facts.log_attribute_tests = log(size)
         facts.time = facts.n
         facts.n_attributes = 1
         facts.attempt = 1
@@ -133,6 +136,19 @@ def is_integral(counts):
 
 cdef class Bound:
     """Decides whether the best test of a node becomes a split."""
+
+    cdef float64_t rank(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        float64_t most,
+    ) noexcept nogil:
+        # child_counts is [r, n_classes], the best test of an attribute. Must not be
+        # NaN. What all attributes of the node share may be left out.
+        return 0.0
+
+    cdef float64_t rank_of_gain(
+        self, const NodeFacts* facts, float64_t gain
+    ) noexcept nogil:
+        return 0.0
 
     cdef void node_begin(self, const NodeFacts* facts) noexcept nogil:
         # Called once a node, after its tests have been counted.
@@ -189,7 +205,8 @@ cdef class Bound:
 
     def evaluate(
         self, children_counts, *, criterion=None, pool=None, n_tests=1, time=None,
-        depth=0, attributes=1, attempt=1, n_fresh=None, rival=None,
+        depth=0, attributes=1, attribute_tests=None, attempt=1, n_fresh=None,
+        rival=None,
     ):
         """Answer about one test of a node; see `BaseBound.evaluate`."""
         children = np.ascontiguousarray(children_counts, dtype=np.float64)
@@ -228,6 +245,11 @@ cdef class Bound:
             raise ValueError("children_counts and pool must have positive sums.")
         facts.n_fresh = facts.n if n_fresh is None else n_fresh
         facts.n_tests = n_tests
+        facts.n_varying = attributes
+        facts.n_attribute_tests = (
+            n_tests / attributes if attribute_tests is None else attribute_tests
+        )
+        facts.log_attribute_tests = log(facts.n_attribute_tests)
         facts.time = facts.n if time is None else time
         facts.n_attributes = attributes
         facts.attempt = attempt

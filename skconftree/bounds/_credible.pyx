@@ -315,6 +315,7 @@ class CredibleBound(BaseBound):
     uses_pool = True
     counts_every_row = True
     examines_children = True
+    levels = (0.001, 0.01, 0.05, 0.2, 0.4)
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 0.5, closed="neither")],
         "prior": [StrOptions(set(PRIORS))],

@@ -232,6 +232,23 @@ class DeRosaBound(BaseBound):
         self.c = c
         self.against = against
 
+    @property
+    def uses_delta(self):
+        """Whether `delta` has a part in the radius."""
+        return self.form != "practical"
+
+    @property
+    def level_parameter(self):
+        """Name of the parameter that `levels` are of."""
+        return "delta" if self.uses_delta else "c"
+
+    @property
+    def levels(self):
+        """Values of `level_parameter`, from strict to lax."""
+        if self.uses_delta:
+            return (0.001, 0.01, 0.05, 0.2, 0.5)
+        return (1.0, 0.3, 0.1, 0.03, 0.01)
+
     def _make_kernel(self, criterion, n_classes):
         return DeRosaKernel(
             criterion,

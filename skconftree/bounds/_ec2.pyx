@@ -61,38 +61,61 @@ cdef float64_t prior_beta(
 ) noexcept nogil:
     # The same when a wrong outcome is drawn by the frequencies p of the others (the
     # sums over k of `table`), averaged over pairs of different outcomes y, z with
-    # weights p_y p_z. With w = p / (1 - p) the double sums fall apart.
+    # weights p_y p_z. With w = p / (1 - p) the double sums fall apart. The most
+    # frequent outcome stands apart: where nearly all rows have it, 1 - p is not to be
+    # had by subtraction, nor is what remains of a sum without it.
     cdef intp_t c
     cdef intp_t z
+    cdef intp_t most = 0
     cdef float64_t n = 0.0
+    cdef float64_t rows
+    cdef float64_t largest = -1.0
+    cdef float64_t rest = 0.0       # rows of the other outcomes
     cdef float64_t p
     cdef float64_t w
-    cdef float64_t p2 = 0.0
+    cdef float64_t p2 = 0.0         # sums over the other outcomes
     cdef float64_t w1 = 0.0
     cdef float64_t w2 = 0.0
     cdef float64_t wp2 = 0.0
     cdef float64_t w2p2 = 0.0
-    for z in range(r * k):
-        n += table[z]
-    if n <= 0.0:
+    cdef float64_t one_wrong
+    cdef float64_t both_wrong
+    for z in range(r):
+        rows = 0.0
+        for c in range(k):
+            rows += table[z * k + c]
+        n += rows
+        if rows > largest:
+            rest += largest if largest > 0.0 else 0.0
+            largest = rows
+            most = z
+        else:
+            rest += rows
+    if rest <= 0.0:
         return 0.0
     for z in range(r):
+        if z == most:
+            continue
         p = 0.0
         for c in range(k):
             p += table[z * k + c]
         p /= n
-        if not p < 1.0:
-            return 0.0
         w = p / (1.0 - p)
         p2 += p * p
         w1 += w
         w2 += w * w
         wp2 += w * p * p
         w2p2 += w * w * p * p
-    return (
-        alpha * alpha * (p2 * (w1 * w1 - w2) - 2.0 * (w1 * wp2 - w2p2))
-        + 2.0 * alpha * (1.0 - alpha) * (p2 * w1 - wp2)
-    ) / (1.0 - p2)
+    p = largest / n
+    w = largest / rest
+    one_wrong = w * p2 + p * p * w1 + (p2 * w1 - wp2)
+    both_wrong = (
+        2.0 * w * (p2 * w1 - wp2)
+        + (p * p + p2) * (w1 * w1 - w2) - 2.0 * (w1 * wp2 - w2p2)
+    )
+    return (alpha * alpha * both_wrong + 2.0 * alpha * (1.0 - alpha) * one_wrong) / (
+        rest / n * (1.0 + p) - p2
+    )
 
 
 cdef float64_t stopping_confidence(
@@ -202,6 +225,7 @@ class EC2Bound(BaseBound):
 
     criteria = ("ec2",)
     delta_parameter = "confidence"
+    levels = (0.999, 0.95, 0.5, 0.3, 0.1)
     _parameter_constraints: dict = {
         "confidence": [Interval(Real, 0, 1, closed="both")],
         "noise": [Interval(Real, 0, 1, closed="left")],

@@ -119,9 +119,10 @@ class EValueBound(BaseBound):
     criteria = ("gini", "entropy", "kearns_mansour", "error")
     statement = "e-value's p"
     fixed_cuts = True
+    levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
-        "a": [Interval(Real, 0, None, closed="neither")],
+        "a": [Interval(Real, 1e-100, 1e6, closed="both")],
         "per_path": ["boolean"],
         "choose": [StrOptions({"evidence", "criterion"})],
     }

@@ -4,24 +4,58 @@ from numbers import Real
 
 import numpy as np
 
+from libc.math cimport INFINITY, exp, log
+
 from skconftree._compat import Interval
 from skconftree.bounds._base import BaseBound
 from skconftree.bounds._checks import check_tables
 
-from skconftree.bounds._contingency cimport Contingency, g_pvalue
+from skconftree.bounds._contingency cimport (
+    Contingency,
+    g_log_pvalue,
+    g_pvalue,
+    log_chi2_tail,
+)
 from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
+# G of the gain of a criterion that gives two balanced classes 1/2: 2 ln 2 a bit, and
+# the criterion counts half bits.
+cdef float64_t G_OF_GAIN = 4.0 * log(2.0)
+
+
 cdef class GTestKernel(Bound):
-    """Splits iff the number of tests times the p-value is below this look's share."""
+    """Attributes compete by their expected false cuts; fewer than delta split."""
 
     cdef float64_t delta
     cdef Contingency work
 
-    def __cinit__(self, float64_t delta):
+    def __cinit__(self, float64_t delta, bint by_entropy):
         self.delta = delta
         self.work = Contingency()
+        self.ranks_attributes = True
+        self.ranks_by_gain = by_entropy
+
+    cdef float64_t rank(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        float64_t most,
+    ) noexcept nogil:
+        # Logarithm of the expected false cuts of the attribute, but for the number
+        # of attributes.
+        cdef float64_t log_p = g_log_pvalue(
+            self.work, child_counts, r, facts.n_classes
+        )
+        return facts.log_attribute_tests + log_p if log_p == log_p else INFINITY
+
+    cdef float64_t rank_of_gain(
+        self, const NodeFacts* facts, float64_t gain
+    ) noexcept nogil:
+        cdef float64_t df = -1.0
+        cdef intp_t c
+        for c in range(facts.n_classes):
+            df += facts.counts[c] > 0.0
+        return facts.log_attribute_tests + log_chi2_tail(df, G_OF_GAIN * gain)
 
     cdef bint decide(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
@@ -29,8 +63,8 @@ cdef class GTestKernel(Bound):
     ) noexcept nogil:
         # Look j may err 2 / (j (j + 1)) as often as the first; that sums to 2.
         cdef float64_t looks = 0.5 * facts.attempt * (facts.attempt + 1.0)
-        evidence.confidence = looks * facts.n_tests * g_pvalue(
-            self.work, child_counts, r, facts.n_classes
+        evidence.confidence = exp(
+            log(looks * facts.n_varying) + self.rank(facts, child_counts, r, INFINITY)
         )
         return evidence.confidence < self.delta
 
@@ -38,10 +72,13 @@ cdef class GTestKernel(Bound):
 class GTestBound(BaseBound):
     """Split while few cuts as good as this one are expected by chance.
 
-    The likelihood-ratio statistic of the best test gives the chance that one
-    given test looks as good without any dependence. Times the number of tests
-    compared it is the expected number of such tests at the node, and the bound
-    splits iff that is below `delta`.
+    The likelihood-ratio statistic of a test gives the chance p that one given test
+    looks as good without any dependence. With A attributes at the node, of which the
+    test's own has N tests, ``A * N * p`` tests as good as this one are expected in
+    pure noise if each attribute has an equal share of them. The attribute whose best
+    test has the smallest such number wins the node, and the bound splits iff that
+    is below `delta`. So an attribute of many tests, such as a column of many
+    categories, pays for them alone.
 
     A leaf that grows row by row is examined again and again. Its j-th look must
     stay below ``2 delta / (j (j + 1))``, so that over its whole life fewer than
@@ -74,8 +111,15 @@ class GTestBound(BaseBound):
     classes and outcomes without rows left out. Pearson's statistic is not used
     because a single row of a rare class makes it explode.
 
-    The stored evidence has ``confidence = n_tests * p``, the expected number of
-    false cuts; the split happened because it was below `delta`.
+    The stored evidence has ``n_tests = A * N`` and ``confidence = n_tests * p``, the
+    expected number of false cuts; the split happened because it was below `delta`. In
+    pure noise each of the N tests of an attribute passes with the chance
+    ``delta / (A * N)``, so that `delta` tests of the node are expected to pass, whatever
+    the mixture of columns. p may be too small for a float; attributes are compared by
+    its logarithm.
+
+    Where more than half of the rows of a node have a category of a column to themselves,
+    the column has no tests: its sets of categories could tell any labels apart.
 
     References
     ----------
@@ -95,6 +139,7 @@ class GTestBound(BaseBound):
     pruning = "pessimistic"
     pruning_confidence = 0.1
     statement = "expected false cuts"
+    levels = (0.05, 0.3, 1.0, 3.0, 10.0)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, None, closed="neither")],
     }
@@ -103,7 +148,7 @@ class GTestBound(BaseBound):
         self.delta = delta
 
     def _make_kernel(self, criterion, n_classes):
-        return GTestKernel(self.delta)
+        return GTestKernel(self.delta, criterion == "entropy")
 
 
 def gtest_pvalue(tables):
@@ -122,7 +167,7 @@ def gtest_pvalue(tables):
 
     See Also
     --------
-    GTestBound : Multiplies it by the number of tests compared.
+    GTestBound : Multiplies it by the number of tests.
 
     Notes
     -----

@@ -258,6 +258,7 @@ class HoeffdingBound(BaseBound):
 
     criteria = ("entropy", "gini", "kearns_mansour", "error")
     cautious = True
+    levels = (1e-7, 1e-5, 0.001, 0.01, 0.1)
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 1, closed="neither")],
         "against": [StrOptions({"runner_up", "no_split"})],

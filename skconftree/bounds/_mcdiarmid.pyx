@@ -89,6 +89,7 @@ class McDiarmidBound(BaseBound):
 
     criteria = ("gini", "entropy")
     cautious = True
+    levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "against": [StrOptions({"runner_up", "no_split"})],

@@ -303,6 +303,7 @@ class PossibilisticBound(BaseBound):
     nominal_splits = "multiway"
     criteria = ("entropy",)
     counts_every_row = True
+    levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 1, closed="neither")],
         "correction": [StrOptions({"branches", "all_tests"})],

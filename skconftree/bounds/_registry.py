@@ -1,5 +1,7 @@
 """Names of bounds: one row each."""
 
+import warnings
+
 from sklearn.base import clone
 
 from .._compat import InvalidParameterError
@@ -44,6 +46,8 @@ def resolve_bound(bound, delta=None):
     BaseBound or None
     """
     if bound is None:
+        if delta is not None:
+            _warn_of_delta(delta, "without a bound")
         return None
     if isinstance(bound, str):
         if bound not in BOUNDS:
@@ -62,4 +66,15 @@ def resolve_bound(bound, delta=None):
     if delta is not None:
         bound.set_params(**{bound.delta_parameter: delta})
     bound.check_parameters()
+    if delta is not None and not bound.uses_delta:
+        _warn_of_delta(delta, f"with {bound!r}")
     return bound
+
+
+def _warn_of_delta(delta, where):
+    warnings.warn(
+        f"delta={delta!r} has no effect {where}. skconftree.bounds.param_grid gives "
+        "what goes together.",
+        UserWarning,
+        stacklevel=6,
+    )

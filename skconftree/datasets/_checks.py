@@ -1,14 +1,15 @@
 """Checks that the generators share."""
 
+import sys
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_scalar
 
 
-def check_count(name, value, low=1):
-    """Raise unless the value is a whole number of at least `low`."""
-    check_scalar(value, name, Integral, min_val=low)
+def check_count(name, value, low=1, high=2**31 - 1):
+    """Raise unless the value is a whole number from `low` to `high`."""
+    check_scalar(value, name, Integral, min_val=low, max_val=high)
 
 
 def check_share(name, value):
@@ -21,5 +22,7 @@ def check_share(name, value):
 def check_size(name, value):
     """Raise unless the value is a finite number of at least 0."""
     check_scalar(value, name, Real, min_val=0)
+    if value > sys.float_info.max and value != np.inf:
+        raise ValueError(f"{name} must be a number of the size of floats.")
     if not np.isfinite(value):
         raise ValueError(f"{name} must be finite. Got {value} instead.")

@@ -56,7 +56,7 @@ def make_grid_concept(n_samples=1000, *, depth=6, box=None, random_state=None):
     True
     """
     check_count("n_samples", n_samples)
-    check_count("depth", depth, 0)
+    check_count("depth", depth, 0, 100)
     low, high = check_box(box)
     rng = check_random_state(random_state)
     X = rng.uniform(low, high, size=(n_samples, 2)).astype(np.float32)
@@ -86,7 +86,7 @@ def grid_concept_proba(X, *, depth=6):
     >>> grid_concept_proba([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]).round(3)
     array([0.011, 0.281, 0.969])
     """
-    check_count("depth", depth, 0)
+    check_count("depth", depth, 0, 100)
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2 or not np.all((X >= 0) & (X <= 1)):
         raise ValueError(
@@ -128,7 +128,7 @@ def grid_concept_risk(predict, *, depth=6, resolution=1):
     >>> round(grid_concept_risk(lambda X: np.zeros(len(X))), 5)
     0.36917
     """
-    check_count("depth", depth, 0)
+    check_count("depth", depth, 0, 100)
     check_count("resolution", resolution)
     sides = grid_sides(depth) * resolution
     axes = [(np.arange(side) + 0.5) / side for side in sides]
@@ -154,7 +154,7 @@ def check_box(box):
         return np.zeros(2), np.ones(2)
     try:
         ends = np.asarray(box, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         ends = np.empty(0)
     if ends.shape != (2, 2) or not np.all(
         (ends[:, 0] >= 0) & (ends[:, 0] < ends[:, 1]) & (ends[:, 1] <= 1)

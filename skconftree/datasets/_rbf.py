@@ -108,7 +108,7 @@ class Balls:
 
     def __init__(self, n_features, n_classes, n_centroids, speed, seed):
         rng = np.random.RandomState(seed)
-        self.speed = speed
+        self.speed = float(speed)
         self.centre = rng.random_sample((n_centroids, n_features))
         self.heading = unit(rng.standard_normal((n_centroids, n_features)))
         self.label = rng.permutation(n_centroids) % n_classes

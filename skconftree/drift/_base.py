@@ -1,5 +1,6 @@
 """What every detector's public side shares: parameters, checks, names."""
 
+import sys
 from enum import IntEnum
 from numbers import Integral, Real
 
@@ -159,8 +160,8 @@ def check_level(detector, name):
         name,
         Real,
         min_val=0,
-        max_val=float("inf"),
-        include_boundaries="neither",
+        max_val=sys.float_info.max,
+        include_boundaries="right",
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..utils import canonical, exact_labels, find_labels
 from ._record import PrequentialRecord
 from ._tally import Baselines, Tally
 
@@ -88,7 +89,7 @@ class PrequentialEvaluator:
         self.estimator = estimator
         self.classes_ = _resolve_classes(estimator, classes)
         if pos_label is None and len(self.classes_) == 2:
-            pos_label = self.classes_[1]
+            pos_label = self.classes_.tolist()[1]
         self.pos_label_ = pos_label
         self._positive = self._resolve_positive(pos_label)
         self.n_rows_ = 0
@@ -97,6 +98,9 @@ class PrequentialEvaluator:
         self._total = Tally(len(self.classes_))
         self._window = Tally(len(self.classes_))
         self._baselines = Baselines(len(self.classes_))
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
 
     def update(self, X, y, sample_weight=None):
         """Predict rows and learn them.
@@ -195,9 +199,7 @@ class PrequentialEvaluator:
         """Turn labels into class indices."""
         classes = self.classes_
         if classes.dtype.kind in "biuf" and y.dtype.kind in "biuf":
-            place = np.searchsorted(classes, y)
-            place[place == len(classes)] = 0
-            known = classes[place] == y
+            place, known = find_labels(classes, y)
         else:
             index = {label: i for i, label in enumerate(classes.tolist())}
             place = np.array([index.get(label, -1) for label in y.tolist()], np.intp)
@@ -228,9 +230,14 @@ class PrequentialEvaluator:
 
 def checked_rows(X, y, weight):
     """Check that labels and weights belong to the rows, and make arrays of them."""
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(exact_labels(y), warn=True)
     if weight is not None:
-        weight = column_or_1d(weight, dtype=np.float64)
+        try:
+            weight = column_or_1d(weight, dtype=np.float64)
+        except OverflowError as error:
+            raise ValueError(
+                "sample_weight holds a number that is too large for float64."
+            ) from error
         if not np.isfinite(weight).all() or (weight < 0.0).any():
             raise ValueError("sample_weight must be finite and not negative.")
     check_consistent_length(X, y, weight)
@@ -246,7 +253,7 @@ def _resolve_classes(estimator, classes):
                 "fitted yet."
             )
         return np.unique(known)
-    classes = np.unique(column_or_1d(classes))
+    classes = np.unique(column_or_1d(exact_labels(classes)))
     # Twice, as many labels that come once each are warned about.
     check_classification_targets(np.tile(classes, 2))
     if known is not None and not np.array_equal(classes, np.unique(known)):

@@ -2,6 +2,7 @@
 
 import math
 import textwrap
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -163,7 +164,7 @@ class ConfidenceTreeDisplay:
             if len(given) != size:
                 raise ValueError(f"{name} must have {size} entries. Got {len(given)}.")
         display = cls(
-            estimator.tree_,
+            copy(estimator.tree_),  # it may grow on
             feature_names=[str(name) for name in feature_names],
             class_names=[str(name) for name in class_names],
             confidence_name=getattr(estimator.bound_, "statement", "confidence"),

@@ -10,23 +10,33 @@ from skconftree.tree._moments cimport Moments
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t
 
 
+cdef struct Scratch:            # of one caller
+    int32_t* places             # [n_features] bins of the row
+    float64_t* scores           # [n_classes]
+    float64_t* products         # [n_classes]
+    float64_t* inverse          # [n_classes]
+    float64_t* precision        # [n_features]
+
+
+cdef bint make_scratch(
+    Scratch* scratch, intp_t n_features, intp_t n_classes
+) noexcept nogil
+cdef void free_scratch(Scratch* scratch) noexcept nogil
+
+
 cdef class NaiveBayes:
     cdef intp_t n_features
     cdef intp_t n_classes
     cdef const int32_t* n_codes   # [n_features] -1 if numeric; NULL if all are
-    cdef float64_t* products    # [n_classes]
-    cdef float64_t* inverse     # [n_classes]
-    cdef float64_t* precision   # [n_features]
 
     cdef bint score(
-        self, const Leaf* leaf, bint own, const float32_t* x, const int32_t* bins,
-        float64_t* scores,
+        self, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch
     ) noexcept nogil
     cdef void _score_bins(
         self, const Bins* bins, const float64_t* profile, const float64_t* n,
-        const int32_t* places, float64_t* scores,
+        Scratch* scratch,
     ) noexcept nogil
     cdef void _score_moments(
         self, const Moments* moments, const float64_t* weights, bint alone,
-        const float32_t* x, float64_t* scores,
+        const float32_t* x, Scratch* scratch,
     ) noexcept nogil

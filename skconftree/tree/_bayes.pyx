@@ -1,7 +1,7 @@
 """Naive Bayes predictions of a leaf."""
 
 from libc.math cimport INFINITY, fabs, log
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free, malloc
 
 from skconftree.tree._leaf cimport HISTOGRAM
 from skconftree.tree._moments cimport (
@@ -11,6 +11,28 @@ from skconftree.tree._moments cimport (
 cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
     BINS_OF_A_LOG = 20
     VARIANCES_OF_A_LOG = 14
+
+
+cdef bint make_scratch(
+    Scratch* scratch, intp_t n_features, intp_t n_classes
+) noexcept nogil:
+    # In one piece. False if there is no memory.
+    cdef intp_t n = n_features + 3 * n_classes
+    cdef float64_t* values = <float64_t*> malloc(
+        n * sizeof(float64_t) + n_features * sizeof(int32_t)
+    )
+    scratch.precision = values
+    if values == NULL:
+        return False
+    scratch.scores = values + n_features
+    scratch.products = scratch.scores + n_classes
+    scratch.inverse = scratch.products + n_classes
+    scratch.places = <int32_t*> (values + n)
+    return True
+
+
+cdef void free_scratch(Scratch* scratch) noexcept nogil:
+    free(scratch.precision)
 
 
 cdef class NaiveBayes:
@@ -31,20 +53,9 @@ cdef class NaiveBayes:
     def __cinit__(self, intp_t n_features, intp_t n_classes):
         self.n_features = n_features
         self.n_classes = n_classes
-        self.products = <float64_t*> calloc(n_classes, sizeof(float64_t))
-        self.inverse = <float64_t*> calloc(n_classes, sizeof(float64_t))
-        self.precision = <float64_t*> calloc(n_features, sizeof(float64_t))
-        if self.products == NULL or self.inverse == NULL or self.precision == NULL:
-            raise MemoryError()
-
-    def __dealloc__(self):
-        free(self.products)
-        free(self.inverse)
-        free(self.precision)
 
     cdef bint score(
-        self, const Leaf* leaf, bint own, const float32_t* x, const int32_t* bins,
-        float64_t* scores,
+        self, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch
     ) noexcept nogil:
         # Scores of all classes from all a leaf holds or from its own rows alone,
         # -infinity for classes it has not met. False if there is no such model.
@@ -59,20 +70,22 @@ cdef class NaiveBayes:
         if profile == NULL and (leaf.memory == HISTOGRAM or moments.blocks == NULL):
             return False
         for c in range(self.n_classes):
-            scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
+            scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
         if profile != NULL:
-            self._score_bins(&leaf.bins, profile, n, bins, scores)
+            self._score_bins(&leaf.bins, profile, n, scratch)
         if moments.blocks != NULL:
-            self._score_moments(moments, n, profile == NULL, x, scores)
+            self._score_moments(moments, n, profile == NULL, x, scratch)
         return True
 
     cdef void _score_bins(
         self, const Bins* bins, const float64_t* profile, const float64_t* n,
-        const int32_t* places, float64_t* scores,
+        Scratch* scratch,
     ) noexcept nogil:
         cdef intp_t K = self.n_classes
-        cdef float64_t* products = self.products
-        cdef float64_t* inverse = self.inverse
+        cdef const int32_t* places = scratch.places
+        cdef float64_t* scores = scratch.scores
+        cdef float64_t* products = scratch.products
+        cdef float64_t* inverse = scratch.inverse
         cdef const float64_t* counts
         cdef float64_t spread
         cdef intp_t f, c, n_bins
@@ -99,11 +112,12 @@ cdef class NaiveBayes:
 
     cdef void _score_moments(
         self, const Moments* moments, const float64_t* weights, bint alone,
-        const float32_t* x, float64_t* scores,
+        const float32_t* x, Scratch* scratch,
     ) noexcept nogil:
         # Variances are taken relative to those over all classes, which cancel. A
         # precision below 0 is that of a feature of two values: minus its range.
         cdef intp_t d = self.n_features
+        cdef float64_t* precision = scratch.precision
         cdef const float64_t* mean
         cdef const float64_t* squares
         cdef const float64_t* low
@@ -118,17 +132,17 @@ cdef class NaiveBayes:
         n = moments.n[self.n_classes]
         centre = moments.blocks[self.n_classes] + MEAN * d
         for f in range(d):
-            self.precision[f] = 0.0
+            precision[f] = 0.0
             if moments.known != NULL:
                 n = weight_known(moments, self.n_classes, f)
             if self.n_codes != NULL and self.n_codes[f] >= 0:
                 continue
             if squares[f] > 0.0 and x[f] == x[f]:
-                self.precision[f] = n / squares[f]
+                precision[f] = n / squares[f]
                 if (x[f] == low[f] or x[f] == high[f]) and takes_two_values(
                     moments.blocks[self.n_classes], n, d, f
                 ):
-                    self.precision[f] = low[f] - high[f]
+                    precision[f] = low[f] - high[f]
         for c in range(self.n_classes):
             if moments.blocks[c] == NULL or not weights[c] > 0.0:
                 continue
@@ -144,7 +158,7 @@ cdef class NaiveBayes:
             total = 0.0
             in_group = 0
             for f in range(d):
-                if self.precision[f] == 0.0:
+                if precision[f] == 0.0:
                     continue
                 gap = x[f] - mean[f]
                 if holes:
@@ -152,11 +166,11 @@ cdef class NaiveBayes:
                     inverse = 1.0 / (n + 1.0)
                     if not n > 0.0:
                         gap = x[f] - centre[f]      # the pseudo-row alone
-                if self.precision[f] > 0.0:
-                    ratio = (squares[f] * self.precision[f] + 1.0) * inverse
-                    distance += gap * gap * self.precision[f] / ratio
+                if precision[f] > 0.0:
+                    ratio = (squares[f] * precision[f] + 1.0) * inverse
+                    distance += gap * gap * precision[f] / ratio
                 else:   # share of the other value, then of this one
-                    ratio = (n * fabs(gap / self.precision[f]) + 0.5) * inverse
+                    ratio = (n * fabs(gap / precision[f]) + 0.5) * inverse
                     ratio = 1.0 / ((1.0 - ratio) * (1.0 - ratio))
                 product *= ratio
                 in_group += 1
@@ -164,4 +178,4 @@ cdef class NaiveBayes:
                     in_group = 0
                     total += log(product)
                     product = 1.0
-            scores[c] -= 0.5 * (distance + total + log(product))
+            scratch.scores[c] -= 0.5 * (distance + total + log(product))

@@ -84,7 +84,7 @@ cdef class Builder:
 
     def build(
         self, Tree tree, const float64_t[::1] counts, intp_t n_labelled,
-        float64_t pool, const float64_t[:, ::1] box,
+        float64_t pool, const float64_t[:, ::1] box, const int32_t[::1] features,
     ):
         """Grow `tree`, which has no node yet.
 
@@ -99,6 +99,8 @@ cdef class Builder:
             Weight W of the root.
         box : ndarray of shape (n_features, 2), float64, or None
             Limits of the root's box, if W is a volume.
+        features : ndarray of int32
+            The features that are searched, ascending.
         """
         cdef intp_t d = self.splitter.columns.n_features
         cdef Candidate candidate
@@ -112,13 +114,13 @@ cdef class Builder:
         root.end = self.splitter.columns.n_rows
         root.depth = 0
         root.pool = pool
-        root.n_features = d
+        root.n_features = features.shape[0]
         root.features = <int32_t*> malloc(d * sizeof(int32_t))
         root.box = NULL
         if root.features == NULL:
             raise MemoryError()
-        for f in range(d):
-            root.features[f] = <int32_t> f
+        for f in range(root.n_features):
+            root.features[f] = features[f]
         if box is not None:
             root.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
             if root.box == NULL:

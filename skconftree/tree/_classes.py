@@ -1,11 +1,11 @@
 """The confidence tree estimator."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
@@ -14,32 +14,48 @@ from .._compat import (
     RealNotInt,
     StrOptions,
     _fit_context,
+    validate_parameter_constraints,
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import BaseDetector
 from ..drift._registry import DETECTORS
-from ..utils import unchanged_on_error
+from ..utils import (
+    canonical,
+    check_labels,
+    exact_labels,
+    unchanged_on_error,
+    warn_of_floats,
+)
+from ..utils._lock import Lockable, learns, reads
 from ._criterion import CRITERIA
+from ._features import identifying
 from ._grow import grow
 from ._inputs import (
-    MAX_CLASSES,
-    resolve_class_weight,
+    LARGEST,
+    count_limit,
     resolve_max_features,
-    rows_with_weight,
-    weight_limit,
+    size_limits,
 )
+from ._model_state import check_model
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prediction import LeafPrediction
 from ._reading import read_rows, read_table
 from ._sparse import take_rows
 from ._to_sklearn import to_sklearn
+from ._tree_state import MAX_CLASSES
+from ._weights import (
+    KINDS,
+    resolve_class_weight,
+    rows_with_weight,
+    warn_of_no_split,
+)
 from .pruning._base import TrainingRows
 from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
 
 class ConfidenceTreeClassifier(
-    LeafPrediction, OnlineGrowth, ClassifierMixin, BaseEstimator
+    LeafPrediction, OnlineGrowth, Lockable, ClassifierMixin, BaseEstimator
 ):
     """A decision tree that splits only where a confidence statement allows it.
 
@@ -66,8 +82,10 @@ class ConfidenceTreeClassifier(
         for (``"gini"`` without a bound). An interval bound measures the
         heterogeneity of this name.
     delta : float or None, default=None
-        Overrides the bound's own confidence parameter, so that one grid over
-        `bound` and `delta` works. Ignored without a bound.
+        Overrides the bound's own confidence parameter. What it means, and its range,
+        differ from bound to bound: :func:`skconftree.bounds.param_grid` makes grids
+        over `bound` and `delta`. Where it has no effect, as without a bound, a
+        warning says so.
     splitter : {"best", "random"}, default="best"
         Examine every cut of a feature, or one cut drawn uniformly between the
         extreme values of the node.
@@ -126,7 +144,9 @@ class ConfidenceTreeClassifier(
         values may then be strings or numbers; or none. A nominal column may have up
         to 4,096 categories; a missing value is one more. At prediction a row whose
         category did not occur at a node in training stays there, and that node's
-        class proportions are its prediction.
+        class proportions are its prediction. `fit` leaves a column that identifies
+        rows out of the search, with a warning: more than ten categories, and more
+        than half of the rows with a category of their own.
     nominal_splits : {"auto", "binary", "multiway"}, default="auto"
         Whether a test of a nominal column divides its categories into two sets, or
         has a branch for every category that occurs at the node. ``"auto"`` is
@@ -165,6 +185,18 @@ class ConfidenceTreeClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
+    sample_weight_kind : {"frequency", "relative"}, default="frequency"
+        What the `sample_weight` of `fit` is:
+
+        - ``"frequency"``: weight k equals k copies of a row. All size limits count
+          weight, and so does the evidence of a bound.
+        - ``"relative"``: only the ratios of the weights matter, as in boosting or
+          with importance weights. They are rescaled to the sum
+          ``(sum w)**2 / sum(w**2)``, which is the number of equally weighted rows
+          that are worth as much, and then count as frequencies. The defaults of
+          `min_samples_split` and `min_samples_leaf` exclude nothing then: in
+          scikit-learn they count rows, whatever their weights. Not for
+          `partial_fit`, which does not know the rows to come.
     random_state : int, RandomState instance or None, default=None
         Used by `max_features` and ``splitter="random"`` only.
 
@@ -220,8 +252,10 @@ class ConfidenceTreeClassifier(
     value at all; where no row missed it in training, rows that do go to the
     child with more training rows.
 
-    `sample_weight` is a frequency: weight k equals k copies of a row, and all
-    size limits count weight.
+    `sample_weight` is a frequency unless `sample_weight_kind` says otherwise: weight
+    k equals k copies of a row, and all size limits count weight. Frequencies are 0 or
+    at least 1e-100 and sum to at most 2**53; class weights are 0 or from 1e-50 to
+    1e50.
 
     References
     ----------
@@ -247,7 +281,7 @@ class ConfidenceTreeClassifier(
     _parameter_constraints: dict = {
         "bound": [str, BaseBound, None],
         "criterion": [StrOptions(set(CRITERIA)), None],
-        "delta": [Interval(Real, 0.0, None, closed="neither"), None],
+        "delta": [Interval(Real, 0.0, LARGEST, closed="right"), None],
         "splitter": [StrOptions({"best", "random"})],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_split": [
@@ -266,22 +300,23 @@ class ConfidenceTreeClassifier(
             None,
         ],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "min_impurity_decrease": [Interval(Real, 0.0, LARGEST, closed="both")],
         "pruning": [StrOptions({"auto", *PRUNINGS}), None],
-        "pruning_confidence": [Interval(Real, 0.0, None, closed="left"), None],
+        "pruning_confidence": [Interval(Real, 0.0, LARGEST, closed="both"), None],
         "categorical_features": [
             "array-like",
             StrOptions({"from_dtype"}),
             None,
         ],
         "nominal_splits": [StrOptions({"auto", "binary", "multiway"})],
-        "grace_period": [Interval(Real, 0.0, None, closed="neither")],
-        "tie_threshold": [Interval(Real, 0.0, None, closed="left")],
+        "grace_period": [Interval(Real, 0.0, LARGEST, closed="right")],
+        "tie_threshold": [Interval(Real, 0.0, LARGEST, closed="both")],
         "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
         "max_bytes": [Interval(Integral, MIN_BYTES, None, closed="left"), None],
         "leaf_prediction": [StrOptions({"auto", "majority", "nb", "nba"})],
         "drift": [StrOptions(set(DETECTORS)), BaseDetector, None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "sample_weight_kind": [StrOptions(set(KINDS))],
         "random_state": ["random_state"],
     }
 
@@ -310,6 +345,7 @@ class ConfidenceTreeClassifier(
         leaf_prediction="auto",
         drift=None,
         class_weight=None,
+        sample_weight_kind="frequency",
         random_state=None,
     ):
         self.bound = bound
@@ -334,11 +370,20 @@ class ConfidenceTreeClassifier(
         self.leaf_prediction = leaf_prediction
         self.drift = drift
         self.class_weight = class_weight
+        self.sample_weight_kind = sample_weight_kind
         self.random_state = random_state
 
     # -- fitting ------------------------------------------------------------------
 
+    def _validate_params(self):
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            self.get_params(deep=False),
+            type(self).__name__,
+        )
+
     @_fit_context(prefer_skip_nested_validation=True)
+    @learns
     def fit(self, X, y, sample_weight=None, *, X_pool=None):
         """Grow the tree from a table.
 
@@ -350,7 +395,8 @@ class ConfidenceTreeClassifier(
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Frequencies of the rows. Rows of weight 0 are left out.
+            Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
+            out.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Rows without label. A bound with a `pool_weight` (``"credible"``) weighs
             a child by all rows that fall into it, labelled or not; other bounds
@@ -367,23 +413,30 @@ class ConfidenceTreeClassifier(
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        with unchanged_on_error(self):
+        with unchanged_on_error(self) as unchanged:
+            self._lock.undo = unchanged.restore
             bound, criterion = self._resolve_bound()
             pruning, pruning_confidence = resolve_pruning(
                 self.pruning, self.pruning_confidence, bound
             )
+            given = y
             X, y, features = read_table(
                 self,
                 X,
-                y,
+                exact_labels(y),
                 categorical_features=self.categorical_features,
                 in_order=False,
+                stacklevel=3,
             )
-            check_classification_targets(y)
+            check_labels(y, given)
             if X_pool is not None:
                 X_pool, _ = read_rows(self, X_pool, features)
-            X, y, weight = rows_with_weight(X, y, sample_weight)
+            X, y, weight = rows_with_weight(
+                X, y, sample_weight, self.sample_weight_kind
+            )
+            relative = weight is not None and self.sample_weight_kind == "relative"
             self.classes_, y = np.unique(y, return_inverse=True)
+            warn_of_floats(self.classes_, stacklevel=3)
             self.n_classes_ = len(self.classes_)
             if self.n_classes_ > MAX_CLASSES:
                 raise ValueError(
@@ -402,6 +455,9 @@ class ConfidenceTreeClassifier(
                         "class_weight leaves no row with a positive weight."
                     )
             total = float(len(y)) if weight is None else float(weight.sum())
+            min_split, min_leaf = size_limits(
+                self.min_samples_split, self.min_samples_leaf, total, relative
+            )
             self.max_features_ = resolve_max_features(
                 self.max_features, self.n_features_in_
             )
@@ -411,6 +467,7 @@ class ConfidenceTreeClassifier(
             self.criterion_ = criterion
             self.pruning_ = pruning
             self.pruning_confidence_ = pruning_confidence
+            left_out = self._left_out(X, features, weight)
             tree = grow(
                 X,
                 y,
@@ -422,17 +479,18 @@ class ConfidenceTreeClassifier(
                 X_pool=X_pool if bound is not None and bound.uses_pool else None,
                 pool_weight=getattr(bound, "pool_weight", "pool"),
                 splitter=self.splitter,
-                max_depth=self.max_depth,
-                min_samples_split=weight_limit(self.min_samples_split, total),
-                min_samples_leaf=weight_limit(self.min_samples_leaf, total),
+                max_depth=count_limit(self.max_depth),
+                min_samples_split=min_split,
+                min_samples_leaf=min_leaf,
                 min_weight_fraction_leaf=self.min_weight_fraction_leaf,
                 max_features=self.max_features_,
-                max_leaf_nodes=self.max_leaf_nodes,
+                max_leaf_nodes=count_limit(self.max_leaf_nodes),
                 min_impurity_decrease=self.min_impurity_decrease,
                 tie_threshold=self.tie_threshold,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),
                 n_categories=None if features is None else features.n_categories,
                 multiway=features is not None and self._splits_multiway(bound),
+                left_out=left_out,
             )
             self.tree_ = prune(
                 tree,
@@ -442,6 +500,13 @@ class ConfidenceTreeClassifier(
             )
             self.n_rows_seen_ = len(y)
             self._keep_rows(X, y, weight, X_pool)
+            if (
+                relative
+                and bound is not None
+                and self.tree_.node_count == 1 < self.n_classes_
+                and (weight != weight[0]).any()
+            ):
+                warn_of_no_split(len(y), total, stacklevel=4)
         return self
 
     def _resolve_bound(self):
@@ -459,6 +524,23 @@ class ConfidenceTreeClassifier(
             )
         return bound, criterion
 
+    def _left_out(self, X, features, weight):
+        # Columns that would tell the training rows apart and say nothing of others.
+        if features is None:
+            return None
+        left_out = identifying(X, features, weight)
+        if left_out.any():
+            names = getattr(self, "feature_names_in_", range(len(left_out)))
+            named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))
+            columns = "column" if left_out.sum() == 1 else "columns"
+            warnings.warn(
+                f"No test asks for {columns} {named}: more than half of the rows have "
+                "a category of their own there, which no new row has.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return left_out
+
     def _splits_multiway(self, bound):
         splits = self.nominal_splits
         if splits == "auto":
@@ -467,6 +549,7 @@ class ConfidenceTreeClassifier(
 
     # -- the tree -----------------------------------------------------------------
 
+    @reads
     def get_depth(self):
         """Return the depth of the deepest leaf.
 
@@ -477,6 +560,7 @@ class ConfidenceTreeClassifier(
         check_is_fitted(self)
         return self.tree_.max_depth
 
+    @reads
     def get_n_leaves(self):
         """Return the number of leaves.
 
@@ -488,6 +572,7 @@ class ConfidenceTreeClassifier(
         return self.tree_.n_leaves
 
     @property
+    @reads
     def categories_(self):
         """Categories of the nominal columns."""
         check_is_fitted(self)
@@ -495,11 +580,13 @@ class ConfidenceTreeClassifier(
         return None if features is None else features.categories
 
     @property
+    @reads
     def feature_importances_(self):
         """Share of each feature in the decrease of impurity."""
         check_is_fitted(self)
         return self.tree_.feature_importances()
 
+    @reads
     def to_sklearn(self):
         """Copy the tree into a genuine scikit-learn classifier.
 
@@ -531,6 +618,13 @@ class ConfidenceTreeClassifier(
                 "scikit-learn. Use leaf_prediction='majority'."
             )
         return to_sklearn(self)
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        check_model(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -29,6 +29,7 @@ def branch_categories(tree, categories, node, child):
     categories : list or None
         The estimator's `categories_`.
     node, child : int
+        The same if the categories are asked for with which rows stay.
 
     Returns
     -------
@@ -39,7 +40,11 @@ def branch_categories(tree, categories, node, child):
     if branches is None:
         return None
     known = categories[tree.feature[node]]
-    return [known[code] for code in np.flatnonzero(branches == child)]
+    # The array may be longer than what is known, to have room for later categories, or
+    # shorter, where they have come: with them rows stay.
+    leads = np.full(len(known), node)
+    leads[: len(branches)] = branches[: len(known)]
+    return [known[code] for code in np.flatnonzero(leads == child)]
 
 
 def category_label(category):

@@ -55,6 +55,14 @@ def export_text(
     |   |--- class: 1 (0.500 of 100)
     """
     check_is_fitted(estimator)
+    with estimator._lock:
+        lines = _lines(
+            estimator, feature_names, class_names, max_depth, decimals, show_evidence
+        )
+    return "\n".join(lines)
+
+
+def _lines(estimator, feature_names, class_names, max_depth, decimals, show_evidence):
     tree = estimator.tree_
     features = feature_labels(estimator, feature_names)
     classes = (
@@ -98,7 +106,7 @@ def export_text(
             for child in tree.children(node)[::-1]:
                 lead = branch_label(tree, categories, node, child, name, decimals)
                 stack.append((child, depth + 1, lead))
-    return "\n".join(lines)
+    return lines
 
 
 def describe_evidence(evidence, features, digits=4, statement="confidence"):

@@ -10,8 +10,10 @@ import json
 import numpy as np
 
 from ._frames import kind_of, library_of, mixture
+from ._strays import MOST_STRAYS, is_number
 
 MAX_CATEGORIES = 4096
+FEW_CATEGORIES = 10  # of which no column is left out
 UNKNOWN = -1.0
 MISSING = None  # as a category
 
@@ -69,7 +71,8 @@ def nominal_columns(X, categorical_features):
                 "categorical_features holds names, so X must be a frame whose columns "
                 f"have names, got {type(X).__name__}."
             )
-        unknown = [str(one) for one in given if one not in names]
+        known = set(names)
+        unknown = [str(one) for one in given if one not in known]
         if unknown:
             raise ValueError(
                 f"categorical_features names {unknown[0]!r}, which X does not have; "
@@ -86,15 +89,50 @@ def nominal_columns(X, categorical_features):
     return chosen.tolist() if chosen.any() else None
 
 
+def identifying(X, features, weight=None):
+    """Which nominal columns tell rows apart rather than describe them.
+
+    More than half of the rows have a category of their own, and there are more than
+    ten categories. No new row has such a category, so that a test of the column says
+    nothing about it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32
+        Rows with a label, categories as codes.
+    features : Features
+        What the rows were learnt with.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        Frequencies of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,), bool
+    """
+    weight = np.ones(len(X)) if weight is None else weight
+    out = np.array([one is not None and one.given_up for one in features.dictionaries])
+    for j in np.flatnonzero(features.n_categories > FEW_CATEGORIES):
+        codes = X[:, j].astype(np.intp)
+        rows, weights = np.bincount(codes), np.bincount(codes, weight)
+        alone = weights[(rows == 1) & (weights <= 1.0)].sum()  # weight 2 is two rows
+        out[j] = np.count_nonzero(rows) > FEW_CATEGORIES and 2 * alone > weight.sum()
+    return out
+
+
 # -- codes of categories ----------------------------------------------------------
 
 
 class _Dictionary:
-    """Categories of one column and their codes."""
+    """Categories of one column and their codes.
 
-    def __init__(self, kind=None, codes=None):
+    `given_up` says that there are too many and that most rows have one of their own;
+    then every value counts as missing.
+    """
+
+    def __init__(self, kind=None, codes=None, given_up=False):
         self.kind = kind  # of its values; None before the first
         self.codes = {} if codes is None else codes
+        self.given_up = given_up
 
     def encode(self, found, values, name, *, learn=False, in_order=True):
         """Codes of a column given as indices into `values`, -1 = missing.
@@ -117,14 +155,24 @@ class _Dictionary:
             else:
                 order = {keys[place] for place in used}
                 missing = [MISSING] if MISSING in order else []
-                order = sorted(order.difference(missing)) + missing
+                try:
+                    order = sorted(order.difference(missing)) + missing
+                except TypeError as error:
+                    raise ValueError(
+                        f"Column {name} holds values that are no categories, as they "
+                        f"have no order ({error})."
+                    ) from error
             codes = dict(self.codes)
             for value in order:
                 codes.setdefault(value, len(codes))
             if len(codes) > MAX_CATEGORIES:
+                rows = np.bincount(found)
+                if not in_order and 2 * np.count_nonzero(rows == 1) > len(found):
+                    missing = _Dictionary(kind, {MISSING: 0}, given_up=True)
+                    return np.zeros(len(found), dtype=np.float32), missing
                 raise ValueError(
                     f"Column {name} has {len(codes)} categories; at most "
-                    f"{MAX_CATEGORIES} are supported."
+                    f"{MAX_CATEGORIES} are supported.{_hint(codes, kind)}"
                 )
             dictionary = _Dictionary(kind, codes)
         table = [dictionary.codes.get(value, UNKNOWN) for value in keys]
@@ -168,17 +216,16 @@ class Features:
 
     def __reduce__(self):
         # As text, so that equal features give equal pickles whatever objects their
-        # categories once were; other than text, numbers and truth values cannot.
+        # categories once were; other than text, numbers, truth values and tuples of
+        # them cannot.
+        columns = [
+            None if one is None else [one.kind, [*map(_plain, one.codes)]]
+            for one in self.dictionaries
+        ]
         try:
-            text = json.dumps(
-                [
-                    None if one is None else [one.kind, [*map(_plain, one.codes)]]
-                    for one in self.dictionaries
-                ]
-            )
-        except TypeError:
+            return _restore_features, (json.dumps(columns),)
+        except (TypeError, ValueError):  # the latter for numbers of thousands of digits
             return Features, (self.dictionaries,)
-        return _restore_features, (text,)
 
     @property
     def n_categories(self):
@@ -187,6 +234,10 @@ class Features:
             [0 if one is None else max(len(one.codes), 1) for one in self.dictionaries],
             dtype=np.int32,
         )
+
+    def kind(self, j):
+        """Kind of the values of a nominal column; None before the first."""
+        return self.dictionaries[j].kind
 
     @property
     def is_categorical(self):
@@ -230,11 +281,35 @@ class Features:
         return matrix, dictionaries
 
 
+def _hint(codes, kind):
+    # Why a column may have that many.
+    if kind != "text":
+        return ""
+    strays = [one for one in codes if one is not MISSING and not is_number(one)]
+    if len(strays) > MOST_STRAYS * len(codes):
+        return ""
+    return (
+        f" Most of them are numbers: if others, such as {strays[0]!r}, stand for "
+        "missing values, make numbers of the column before fit."
+        if strays
+        else " All of them are numbers: make numbers of the column before fit."
+    )
+
+
 def _plain(value):
-    # A value as json knows it.
-    if value is MISSING:
-        return None
+    # A value as json knows it; lists stand for tuples, as no category is a list.
+    if isinstance(value, tuple):
+        # a named tuple would come back as another type
+        return [*map(_plain, value)] if type(value) is tuple else _Unknown
     return value.item() if isinstance(value, np.generic) else value
+
+
+class _Unknown:
+    """What json does not know."""
+
+
+def _from_plain(value):
+    return tuple(map(_from_plain, value)) if isinstance(value, list) else value
 
 
 def _restore_features(text):
@@ -244,8 +319,8 @@ def _restore_features(text):
             dictionaries.append(None)
             continue
         kind, values = column
-        keys = [MISSING if value is None else value for value in values]
-        dictionaries.append(_Dictionary(kind, {key: i for i, key in enumerate(keys)}))
+        codes = {_from_plain(value): code for code, value in enumerate(values)}
+        dictionaries.append(_Dictionary(kind, codes))
     return Features(dictionaries)
 
 

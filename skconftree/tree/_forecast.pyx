@@ -2,7 +2,9 @@
 
 from libc.math cimport INFINITY, exp, log
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
+from skconftree.tree._bayes cimport free_scratch, make_scratch
 from skconftree.tree._histogram cimport find_bins
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
@@ -32,10 +34,10 @@ cdef class Forecaster:
         self.prediction = PREDICTIONS[prediction]
         self.judging = self.prediction != BY_MAJORITY
         self.bayes = NaiveBayes(n_features, n_classes)
-        self.places = <int32_t*> calloc(n_features, sizeof(int32_t))
-        self.scores = <float64_t*> calloc(n_classes, sizeof(float64_t))
         self.log_weight = <float64_t*> calloc(n_classes, sizeof(float64_t))
-        if self.places == NULL or self.scores == NULL or self.log_weight == NULL:
+        if self.log_weight == NULL or not make_scratch(
+            &self.scratch, n_features, n_classes
+        ):
             raise MemoryError()
         self._class_weight = class_weight
         if class_weight is not None:
@@ -46,34 +48,35 @@ cdef class Forecaster:
                 )
 
     def __dealloc__(self):
-        free(self.places)
-        free(self.scores)
+        free_scratch(&self.scratch)
         free(self.log_weight)
 
-    cdef void locate(self, const Leaf* leaf, const float32_t* x) noexcept nogil:
+    cdef void locate(
+        self, const Leaf* leaf, const float32_t* x, Scratch* scratch
+    ) noexcept nogil:
         # Find the bins of a row; the first thing to do with it.
         cdef intp_t i, f
         if leaf.profile != NULL:
-            find_bins(&leaf.bins, x, self.policy.n_features, self.places)
+            find_bins(&leaf.bins, x, self.policy.n_features, scratch.places)
             for i in range(self.policy.n_nominal):
                 f = self.policy.nominal[i]
                 if x[f] >= self.policy.n_codes[f]:
-                    self.places[f] = -1     # there may be room, but it was never met
+                    scratch.places[f] = -1  # there may be room, but it was never met
 
     cdef intp_t foretell(
         self, Tree tree, const Leaf* leaf, const float32_t* x
     ) noexcept nogil:
-        # The class predicted for a row that has been located.
+        # The class predicted for a row to be learnt, which has been located.
         cdef intp_t trusted
         self.guess[<intp_t> MAJORITY] = self._majority(tree, leaf.node)
         self.guess[<intp_t> HELD] = -1
         self.guess[<intp_t> OWN] = -1
         if not self.judging:
             return self.guess[<intp_t> MAJORITY]
-        if self._score(leaf, HELD, x):
-            self.guess[<intp_t> HELD] = self._best_score()
-        if self._score(leaf, OWN, x):
-            self.guess[<intp_t> OWN] = self._best_score()
+        if self._score(leaf, HELD, x, &self.scratch):
+            self.guess[<intp_t> HELD] = self._best_score(&self.scratch)
+        if self._score(leaf, OWN, x, &self.scratch):
+            self.guess[<intp_t> OWN] = self._best_score(&self.scratch)
         self.guess[<intp_t> RECENT] = self._most_recent(leaf)
         trusted = self._trusted(leaf)
         if self.guess[trusted] >= 0:
@@ -135,13 +138,12 @@ cdef class Forecaster:
     cdef intp_t _majority(self, Tree tree, intp_t node) noexcept nogil:
         # Most frequent class of a leaf, or of the nearest ancestor that has rows.
         cdef intp_t K = self.policy.n_classes
-        cdef const float64_t* counts
+        cdef const float64_t* counts = tree.counts + node * K
         cdef float64_t most = 0.0
         cdef float64_t seen
         cdef intp_t best = 0
         cdef intp_t c
         while True:
-            counts = tree.counts + node * K
             for c in range(K):
                 seen = counts[c]
                 if self.class_weight != NULL:
@@ -152,34 +154,45 @@ cdef class Forecaster:
             if most > 0.0 or node == 0:
                 return best
             node = tree.parent[node]
+            counts = self._counts(tree, node, &self.scratch)
+
+    cdef const float64_t* _counts(
+        self, Tree tree, intp_t node, Scratch* scratch
+    ) noexcept nogil:
+        # Of an internal node: those that the tree keeps date from its split.
+        memset(scratch.products, 0, self.policy.n_classes * sizeof(float64_t))
+        tree.add_counts(node, scratch.products)
+        return scratch.products
 
     cdef bint _score(
-        self, const Leaf* leaf, Model model, const float32_t* x
+        self, const Leaf* leaf, Model model, const float32_t* x, Scratch* scratch
     ) noexcept nogil:
+        cdef float64_t* scores = scratch.scores
         cdef float64_t peak
         cdef intp_t c
-        if not self.bayes.score(leaf, model == OWN, x, self.places, self.scores):
+        if not self.bayes.score(leaf, model == OWN, x, scratch):
             return False
         if self.class_weight != NULL:
             for c in range(self.policy.n_classes):
-                self.scores[c] += self.log_weight[c]
+                scores[c] += self.log_weight[c]
         # a rounding decides nothing, here or in the exponentials taken later
-        peak = self.scores[self._best_score()]
+        peak = scores[self._best_score(scratch)]
         for c in range(self.policy.n_classes):
-            if self.scores[c] > peak - SAME:
-                self.scores[c] = peak
+            if scores[c] > peak - SAME:
+                scores[c] = peak
         return True
 
-    cdef intp_t _best_score(self) noexcept nogil:
+    cdef intp_t _best_score(self, const Scratch* scratch) noexcept nogil:
         cdef intp_t best = 0
         cdef intp_t c
         for c in range(1, self.policy.n_classes):
-            if self.scores[c] > self.scores[best]:
+            if scratch.scores[c] > scratch.scores[best]:
                 best = c
         return best
 
     cdef void fill_proba(
-        self, Tree tree, const Leaf* leaf, const float32_t* x, float64_t* out
+        self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
+        float64_t* out,
     ) noexcept nogil:
         # Class probabilities of a row.
         cdef intp_t K = self.policy.n_classes
@@ -189,11 +202,13 @@ cdef class Forecaster:
         cdef float64_t total = 0.0
         cdef float64_t peak
         cdef intp_t c
-        self.locate(leaf, x)
-        if (trusted == HELD or trusted == OWN) and self._score(leaf, trusted, x):
-            peak = self.scores[self._best_score()]
+        self.locate(leaf, x, scratch)
+        if (trusted == HELD or trusted == OWN) and self._score(
+            leaf, trusted, x, scratch
+        ):
+            peak = scratch.scores[self._best_score(scratch)]
             for c in range(K):
-                out[c] = exp(self.scores[c] - peak)
+                out[c] = exp(scratch.scores[c] - peak)
                 total += out[c]
             for c in range(K):
                 out[c] /= total
@@ -210,6 +225,6 @@ cdef class Forecaster:
             if total > 0.0 or node == 0:
                 break
             node = tree.parent[node]
-            counts = tree.counts + node * K
+            counts = self._counts(tree, node, scratch)
         for c in range(K):
             out[c] = out[c] / total if total > 0.0 else 1.0 / K

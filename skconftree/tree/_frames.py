@@ -25,6 +25,7 @@ class Table:
     def __init__(self, X):
         self.X = X
         self.shape = X.shape
+        self._names = self.names(X)  # making a list of them takes time at each column
 
     @staticmethod
     def of(estimator, X, reset):
@@ -46,8 +47,7 @@ class Table:
 
     def name(self, j):
         """Name of a column for messages."""
-        names = self.names(self.X)
-        return repr(names[j]) if names is not None else str(j)
+        return repr(self._names[j]) if self._names is not None else str(j)
 
     @staticmethod
     def names(X):
@@ -62,6 +62,10 @@ class Table:
                 if column.dtype.kind == "c":
                     raise TypeError("complex numbers are not supported")
                 return column.astype(np.float32, copy=False)
+        except OverflowError as error:
+            raise ValueError(
+                f"Column {self.name(j)} holds a number that is too large for float32."
+            ) from error
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"Column {self.name(j)} is not numeric ({error}). A column of "
@@ -103,6 +107,14 @@ def _factorize(column, name):
 
 class _PandasTable(Table):
     @staticmethod
+    def to_numbers(name):
+        return f'pandas.to_numeric(X[{name}], errors="coerce")'
+
+    @staticmethod
+    def is_category(dtype):
+        return dtype.name == "category" or dtype.name.startswith("dictionary")
+
+    @staticmethod
     def names(X):
         return list(X.columns)
 
@@ -133,6 +145,14 @@ class _PandasTable(Table):
 
 
 class _PolarsTable(Table):
+    @staticmethod
+    def to_numbers(name):
+        return f"X[{name}].cast(polars.Float64, strict=False)"
+
+    @staticmethod
+    def is_category(dtype):
+        return str(dtype.base_type()) in {"Categorical", "Enum"}
+
     @staticmethod
     def names(X):
         return X.columns
@@ -167,6 +187,14 @@ class _PolarsTable(Table):
 
 
 class _ArrowTable(Table):
+    @staticmethod
+    def to_numbers(name):
+        return f'pandas.to_numeric(X[{name}].to_pandas(), errors="coerce")'
+
+    @staticmethod
+    def is_category(dtype):
+        return str(dtype).startswith("dictionary")
+
     @staticmethod
     def names(X):
         return X.column_names

@@ -9,6 +9,8 @@ from ._criterion import CRITERIA
 from ._sparse import column_limits, stack_rows
 from ._tree import Tree
 
+LARGEST = 2**62  # weight for which tables are asked; they end long before it
+
 
 def grow(
     X,
@@ -33,6 +35,7 @@ def grow(
     seed=0,
     n_categories=None,
     multiway=False,
+    left_out=None,
 ):
     """Grow a tree in batch.
 
@@ -66,6 +69,8 @@ def grow(
         codes below this number, or -1 in rows without label. None: all are numeric.
     multiway : bool
         Whether nominal tests have a branch for every category.
+    left_out : ndarray of shape (n_features,), bool, or None
+        Features that are not searched.
 
     Returns
     -------
@@ -96,9 +101,10 @@ def grow(
     if hasattr(kernel, "tie_threshold"):
         kernel.tie_threshold = tie_threshold
     if whole and class_weight is None:
-        score.reserve(int(root_weight))
+        largest = int(min(root_weight, LARGEST))
+        score.reserve(largest)
         if kernel is not None and kernel.score is not None:
-            kernel.score.reserve(int(root_weight))
+            kernel.score.reserve(largest)
     options = {
         "max_features": n_features if max_features is None else max_features,
         "random_cuts": splitter == "random",
@@ -124,5 +130,8 @@ def grow(
     )
     tree = Tree(n_features, n_classes, class_weight)
     root_pool = 1.0 if by_volume else root_weight + len(labels) - n_rows
-    builder.build(tree, counts, n_rows, root_pool, box)
+    searched = np.arange(n_features, dtype=np.int32)
+    if left_out is not None:
+        searched = searched[~left_out]
+    builder.build(tree, counts, n_rows, root_pool, box, searched)
     return tree

@@ -14,11 +14,13 @@ from skconftree.tree._leaf_store cimport LeafStore
 from skconftree.tree._memory_limit cimport MemoryLimit
 from skconftree.tree._splitter cimport Split
 from skconftree.tree._tree cimport Tree
+from skconftree.utils._lock cimport Lockable, ModelLock
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
 
 cdef class Grower:
     cdef readonly Tree tree
+    cdef ModelLock lock                 # of the tree and all that grows it
     cdef readonly dict recipe           # what it was made from
     cdef object make
     cdef readonly intp_t n_rows_seen
@@ -40,18 +42,22 @@ cdef class Grower:
     cdef float64_t min_seen_fraction
 
     cdef float64_t* below               # [n_classes]
-    cdef bint finite                    # no value of the rows at hand is missing
-    cdef intp_t stopped_at              # where the last row's category is not known
+    cdef bint finite                    # no value of the rows learnt is missing
     cdef const float64_t* class_weight  # [n_classes] or NULL
 
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
     ) except -1 nogil
     cdef int limit_memory(self) except -1
-    cdef intp_t _route_row(self, const float32_t* x) noexcept nogil
+    cdef intp_t _route_row(
+        self, const float32_t* x, bint finite, intp_t* stopped_at
+    ) noexcept nogil
     cdef int _admit(self, const float32_t* x) except -1
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
-    cdef void _add_below(self, intp_t node, float64_t* counts) noexcept nogil
     cdef intp_t _majority_below(self, intp_t node) noexcept nogil
     cdef bint _due(self, const Leaf* leaf) noexcept nogil
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil

@@ -1,20 +1,23 @@
 """Growth of a tree row by row."""
 
+from copy import copy
+
 import numpy as np
 
 from skconftree.tree._grower_state import (
     STATE_VERSION, GrowerState, damaged, read_state,
 )
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport rint
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from skconftree.bounds._contract cimport Bound
+from skconftree.tree._bayes cimport Scratch, free_scratch, make_scratch
 from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._leaf cimport NOTHING, add_row, make_room
 from skconftree.tree._memory_limit cimport bytes_of
+from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
 
 cdef enum:
     BOUNDARY = 1024     # rows
@@ -30,7 +33,7 @@ cdef class Grower:
     criterion : Criterion
     bound : Bound or None
     recipe : dict
-        Plain values from which all this can be made again, for pickles: among them
+        Checked. Plain values from which all this can be made again: among them
         ``class_weight`` (ndarray of shape (n_classes,), float64, or None), ``X_pool``
         (rows without label, ndarray of shape (n_pool, n_features), float32, or None)
         and ``box`` (limits of the features, ndarray of shape (n_features, 2), float64,
@@ -50,16 +53,9 @@ cdef class Grower:
         cdef const float64_t[::1] class_weight = recipe["class_weight"]
         cdef const float32_t[:, ::1] pool = recipe["X_pool"]
         cdef const float64_t[:, ::1] box = recipe["box"]
-        if not (
-            (class_weight is None or class_weight.shape[0] == K)
-            and (pool is None or pool.shape[1] == d)
-            and (box is None or (box.shape[0] == d and box.shape[1] == 2))
-            and (box is not None or not options["by_volume"])
-            and 2 <= options["max_bins"] <= 65536
-        ):
-            raise ValueError("The recipe of this growing tree does not fit the tree.")
         self.tree = tree
-        tree.criterion = criterion
+        self.lock = ModelLock()
+        tree.grows(criterion, self.lock)
         self.recipe = recipe
         self.make = make
         self.splitter = LeafSplitter(
@@ -92,11 +88,16 @@ cdef class Grower:
     def __dealloc__(self):
         free(self.below)
 
+    def share_lock(self, Lockable owner):
+        """Take the lock of the model whose part this is, before others see it."""
+        self.lock = owner._lock
+        self.tree.lock = owner._lock
+
     def open_leaves(self):
         """Give every leaf of the tree an empty memory, and the pool's rows to theirs."""
         cdef const float32_t[:, ::1] pool = self.splitter.pool
         cdef intp_t[::1] home
-        cdef intp_t i
+        cdef intp_t i, stopped_at
         self.leaves.open(self.tree)
         self.total_weight = float(
             (self.tree.counts_of_leaves() @ self.tree.class_weight)[
@@ -109,7 +110,7 @@ cdef class Grower:
         if pool is not None:
             home = np.empty(pool.shape[0], dtype=np.intp)
             for i in range(pool.shape[0]):
-                home[i] = self._route_row(&pool[i, 0])
+                home[i] = self._route_row(&pool[i, 0], False, &stopped_at)
             self.leaves.open_pool(home)
         if self.splitter.by_volume:
             self.leaves.open_boxes(self.tree, self.splitter.root_box)
@@ -134,12 +135,12 @@ cdef class Grower:
         X, y, weight
             As in `learn`.
         """
-        cdef intp_t i
+        cdef intp_t i, stopped_at
         cdef float64_t w = 1.0
         cdef Leaf* leaf
-        self.finite = False
+        self._check_rows(X, y, weight)
         for i in range(X.shape[0]):
-            leaf = self.leaves.at[self._route_row(&X[i, 0])]
+            leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
             self.leaves.meet(&X[i, 0], False)
             if not make_room(leaf, self.policy, &X[i, 0]):
                 raise MemoryError("No memory to keep the rows of the leaves.")
@@ -147,9 +148,9 @@ cdef class Grower:
                 w = weight[i]
             if w != rint(w):
                 self.splitter.whole = False
-            self.forecaster.locate(leaf, &X[i, 0])
+            self.forecaster.locate(leaf, &X[i, 0], &self.forecaster.scratch)
             if not add_row(
-                leaf, self.policy, &X[i, 0], y[i], w, self.forecaster.places
+                leaf, self.policy, &X[i, 0], y[i], w, self.forecaster.scratch.places
             ):
                 raise MemoryError("No memory to keep the rows of the leaves.")
 
@@ -163,7 +164,7 @@ cdef class Grower:
         self, const float32_t[:, ::1] X, const label_t[::1] y,
         const float64_t[::1] weight, intp_t[::1] foretold, bint finite,
     ):
-        """Learn rows in their order.
+        """Learn rows in their order, for whoever holds the lock to learn.
 
         Parameters
         ----------
@@ -182,51 +183,87 @@ cdef class Grower:
         cdef intp_t guess
         cdef intp_t* out = NULL
         cdef float64_t w = 1.0
+        self._check_rows(X, y, weight)
         if foretold is not None:
+            if foretold.shape[0] != n:
+                raise ValueError("Rows do not fit the growing tree.")
             out = &guess
         self.finite = finite
         self.tree.stale = True
-        with nogil:
-            for i in range(n):
-                if weight is not None:
-                    w = weight[i]
-                self.learn_row(&X[i, 0], y[i], w, out)
-                if foretold is not None:
-                    foretold[i] = guess
-                if self.n_rows_seen % BOUNDARY == 0:
-                    with gil:
-                        self.limit_memory()
-                        PyErr_CheckSignals()
+        begin_rows()
+        try:
+            with nogil:
+                for i in range(n):
+                    if weight is not None:
+                        w = weight[i]
+                    self.learn_row(&X[i, 0], y[i], w, out)
+                    if foretold is not None:
+                        foretold[i] = guess
+                    if self.n_rows_seen % BOUNDARY == 0:
+                        with gil:
+                            self.limit_memory()
+                            between_rows()
+        finally:
+            end_rows()
+
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1:
+        # Before the first of them is learnt: labels and codes index arrays.
+        cdef intp_t n = X.shape[0]
+        cdef intp_t i, j
+        cdef bint sound = (
+            X.shape[1] == self.policy.n_features and y.shape[0] == n
+            and (weight is None or weight.shape[0] == n)
+        )
+        if sound:
+            with nogil:
+                for i in range(n):
+                    sound = sound and y[i] < self.policy.n_classes
+                for j in range(self.policy.n_nominal):
+                    for i in range(n):
+                        sound = sound and self.splitter.has_room(
+                            X[i, self.policy.nominal[j]]
+                        )
+        if not sound:
+            raise ValueError(
+                "Rows do not fit the growing tree: the estimator's attributes have "
+                "been changed."
+            )
+        return 0
 
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
     ) except -1 nogil:
         # Foretell the class of a row, if asked for, then learn it.
-        cdef intp_t node = self._route_row(x)
+        cdef intp_t stopped_at
+        cdef intp_t node = self._route_row(x, self.finite, &stopped_at)
         cdef Leaf* leaf = self.leaves.at[node]
+        cdef Scratch* scratch = &self.forecaster.scratch
         cdef bint judging = self.forecaster.judging
         cdef float64_t* counts
         cdef intp_t* n_rows
         cdef intp_t guess
-        self.forecaster.locate(leaf, x)
+        self.forecaster.locate(leaf, x, scratch)
         if judging or foretold != NULL:
             guess = self.forecaster.foretell(self.tree, leaf, x)
             if foretold != NULL:
                 foretold[0] = guess
-                if self.stopped_at >= 0:
-                    foretold[0] = self._majority_below(self.stopped_at)
+                if stopped_at >= 0:
+                    foretold[0] = self._majority_below(stopped_at)
         if weight == 0.0:
             return 0    # as if it were absent
         self.leaves.meet(x, self.finite)
-        if self.stopped_at >= 0:
+        if stopped_at >= 0:
             with gil:
                 self._admit(x)
         if self.policy.n_nominal > 0:
             if not make_room(leaf, self.policy, x):
                 with gil:
                     raise MemoryError("No memory for another category of a leaf.")
-            self.forecaster.locate(leaf, x)
-        if not add_row(leaf, self.policy, x, y, weight, self.forecaster.places):
+            self.forecaster.locate(leaf, x, scratch)
+        if not add_row(leaf, self.policy, x, y, weight, scratch.places):
             with gil:
                 raise MemoryError("No memory for another row of a leaf.")
         if judging:
@@ -258,18 +295,20 @@ cdef class Grower:
             node = to
         return 0
 
-    cdef intp_t _route_row(self, const float32_t* x) noexcept nogil:
+    cdef intp_t _route_row(
+        self, const float32_t* x, bint finite, intp_t* stopped_at
+    ) noexcept nogil:
         # The leaf of a row. A category that is not known at a node goes on with the
         # child that was the largest; the first such node is noted.
         cdef intp_t node = 0
         cdef intp_t to
-        self.stopped_at = -1
-        if not self.finite or self.tree.n_ordinals > 0:
+        stopped_at[0] = -1
+        if not finite or self.tree.n_ordinals > 0:
             while self.tree.nodes[node].feature >= 0:
                 to = self.tree.child(node, x)
                 if to == node:
-                    if self.stopped_at < 0:
-                        self.stopped_at = node
+                    if stopped_at[0] < 0:
+                        stopped_at[0] = node
                     to = self.tree.nodes[node].left + (
                         self.tree.branching[node].missing_left
                     )
@@ -289,7 +328,7 @@ cdef class Grower:
         return self.forecaster.judging
 
     def predict_proba(self, const float32_t[:, ::1] X, bint finite):
-        """Class probabilities of rows.
+        """Class probabilities of rows, for whoever holds the lock to read.
 
         Parameters
         ----------
@@ -303,18 +342,25 @@ cdef class Grower:
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.policy.n_classes
+        if X.shape[1] != self.policy.n_features:
+            raise ValueError("Rows do not fit the growing tree.")
         proba = np.empty((n, K))
         cdef float64_t[:, ::1] out = proba
         cdef const Leaf* leaf
-        cdef intp_t i
-        self.finite = finite
+        cdef Scratch scratch
+        cdef intp_t i, stopped_at
+        if not make_scratch(&scratch, self.policy.n_features, K):
+            raise MemoryError("No memory to predict.")
         with nogil:
             for i in range(n):
-                leaf = self.leaves.at[self._route_row(&X[i, 0])]
-                if self.stopped_at < 0:
-                    self.forecaster.fill_proba(self.tree, leaf, &X[i, 0], &out[i, 0])
+                leaf = self.leaves.at[self._route_row(&X[i, 0], finite, &stopped_at)]
+                if stopped_at < 0:
+                    self.forecaster.fill_proba(
+                        self.tree, leaf, &X[i, 0], &scratch, &out[i, 0]
+                    )
                 else:
-                    self._fill_below(self.stopped_at, &out[i, 0])
+                    self._fill_below(stopped_at, &out[i, 0])
+            free_scratch(&scratch)
         return proba
 
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil:
@@ -322,24 +368,13 @@ cdef class Grower:
         cdef intp_t c
         cdef float64_t total = 0.0
         memset(out, 0, self.policy.n_classes * sizeof(float64_t))
-        self._add_below(node, out)
+        self.tree.add_counts(node, out)
         for c in range(self.policy.n_classes):
             if self.class_weight != NULL:
                 out[c] *= self.class_weight[c]
             total += out[c]
         for c in range(self.policy.n_classes):
             out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
-
-    cdef void _add_below(self, intp_t node, float64_t* counts) noexcept nogil:
-        # Add up the counts of the leaves below: those of internal nodes are derived
-        # only when somebody asks for them.
-        cdef intp_t z, c
-        if self.tree.nodes[node].feature < 0:
-            for c in range(self.policy.n_classes):
-                counts[c] += self.tree.counts[node * self.policy.n_classes + c]
-            return
-        for z in range(self.tree.branching[node].n_children):
-            self._add_below(self.tree.nodes[node].left + z, counts)
 
     cdef intp_t _majority_below(self, intp_t node) noexcept nogil:
         cdef intp_t best = 0
@@ -376,20 +411,21 @@ cdef class Grower:
         )
 
     cdef int _grow(self, Leaf* leaf) except -1 nogil:
-        # Examine a leaf and, if the bound wants it, its children, left one first.
+        # Examine a leaf and, if the bound wants it, what becomes of it, the first child
+        # of each node first.
+        cdef intp_t top = leaf.node
+        cdef intp_t node = top
         cdef Split split
-        cdef intp_t left
-        self._examine(leaf, &split)
-        if split.feature < 0:
-            return 0
-        left = self.tree.node_count
-        self.installer.install(self.tree, leaf, &split)
-        self.limit.look(self.tree, self.leaves)
-        if self.recurses:
-            if self._may_split(self.leaves.at[left]):
-                self._grow(self.leaves.at[left])
-            if self._may_split(self.leaves.at[left + 1]):
-                self._grow(self.leaves.at[left + 1])
+        while node >= 0:
+            leaf = self.leaves.at[node]
+            if node == top or self._may_split(leaf):
+                self._examine(leaf, &split)
+                if split.feature >= 0:
+                    self.installer.install(self.tree, leaf, &split)
+                    self.limit.look(self.tree, self.leaves)
+            if not self.recurses:
+                break
+            node = self.tree.next_below(top, node)
         return 0
 
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:
@@ -426,7 +462,12 @@ cdef class Grower:
     # -- state --------------------------------------------------------------------
 
     def __reduce__(self):
-        return self.make, (self.tree, self.recipe, self.__getstate__())
+        # All parts at one moment, whenever each of them is written.
+        self.lock.read()
+        try:
+            return self.make, (copy(self.tree), self.recipe, self.__getstate__())
+        finally:
+            self.lock.leave()
 
     def __getstate__(self):
         return (STATE_VERSION, *self._state())

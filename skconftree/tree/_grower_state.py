@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..drift._detector import Detector
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 class GrowerState(NamedTuple):
@@ -22,8 +22,8 @@ class GrowerState(NamedTuple):
     leaves : bytes
     detector : Detector or None
         Of drifts.
-    background : Grower or None
-        Learns since a warning.
+    background : tuple of (Tree, tuple) or None
+        The tree that learns since a warning, and the state of its growth.
     missing : bool
         A row with a missing value has been met.
     n_codes : tuple of int or None

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
-from libc.math cimport isfinite
+from libc.math cimport isfinite, isnan
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
@@ -190,6 +190,10 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     reader.take(leaf.y, n_rows * sizeof(label_t))
     for i in range(n_rows):
         _require(leaf.y[i] < K)
+        for f in range(d):
+            _require(isfinite(leaf.x[i * d + f]) or (
+                isnan(leaf.x[i * d + f]) and policy.missing
+            ))
         for j in range(policy.n_nominal):
             f = policy.nominal[j]
             _require(0.0 <= leaf.x[i * d + f] < policy.n_codes[f])
@@ -204,7 +208,9 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
 
     if n_bins > 0:
         _read_bins(reader, d, n_bins, integers[11] != 0, &leaf.bins)
-    _require(leaf.memory != HISTOGRAM or integers[6])
+    _require(integers[6] or not (
+        leaf.memory == HISTOGRAM or leaf.memory == GAUSSIAN and policy.n_nominal > 0
+    ))
     _require(n_bins > 0 or not (integers[6] or integers[7]))
     _require(integers[6] or not integers[7])
     if integers[6]:

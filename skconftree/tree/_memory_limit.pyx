@@ -30,7 +30,7 @@ cdef class MemoryLimit:
         self.max_bytes = max_bytes
         if max_bytes >= 0:
             self.max_bytes //= n_trees
-        self.node_bytes = tree.n_bytes // tree.node_count + sizeof(Leaf*)
+        self.node_bytes = tree.bytes_of_nodes() // tree.node_count + sizeof(Leaf*)
         self.bare_bytes = sizeof(Leaf) + 3 * tree.n_classes * sizeof(float64_t)
         if with_boxes:
             self.bare_bytes += 2 * tree.n_features * sizeof(float64_t)
@@ -78,4 +78,4 @@ cdef class MemoryLimit:
 
 cdef intp_t bytes_of(Tree tree, LeafStore leaves):
     # Of the nodes and of what the leaves remember.
-    return tree.n_bytes + tree.node_count * sizeof(Leaf*) + leaves.bytes_of_leaves()
+    return tree.bytes_of_nodes() + tree.node_count * sizeof(Leaf*) + leaves.bytes_of_leaves()

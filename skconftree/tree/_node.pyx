@@ -91,6 +91,9 @@ cdef class NodeScan(Scan):
         self.facts.pool = node.pool
         self.facts.time = self.time
         self.facts.n_attributes = self.n_features
+        self.facts.n_varying = 0
+        self.facts.n_attribute_tests = 0.0
+        self.facts.log_attribute_tests = 0.0
         self.facts.attempt = 1
         self.facts.depth = node.depth
         self.facts.cuts_only = self.cuts_only

@@ -16,6 +16,9 @@
 #
 # With PREFIXES and ORDERINGS the best of all sets has been looked for, so all of
 # them count as tests compared.
+#
+# A feature is scattered in a node if most rows have a category of their own. Sets of
+# its categories can tell any labels apart, which no p-value of a single test knows.
 
 from skconftree.tree._node cimport NodeScan
 from skconftree.utils._typedefs cimport (
@@ -51,7 +54,10 @@ cdef class NominalScan(NodeScan):
     cdef int32_t* present           # [category_room] categories of labelled rows
     cdef intp_t n_present
     cdef float64_t stray            # weight of unlabelled rows of other categories
-    cdef float64_t n_implied        # tests compared, 0 = those emitted
+    cdef float64_t alone            # weight of categories of one row (or less)
+    cdef bint skips_scattered       # such features have no tests
+    cdef float64_t n_implied        # tests compared, 0 = those emitted; 2^1000
+    cdef float64_t log_implied      # at most, unlike its logarithm
     cdef Ranked* ranked             # [category_room] places in `present`, ordered
     cdef float64_t set_weight       # of the set that is being made, in `running`
     cdef float64_t set_pool         # and its rows without label
@@ -61,6 +67,9 @@ cdef class NominalScan(NodeScan):
     # labelled row has it. Their unlabelled rows go to the largest child.
     cdef int16_t* ordinals          # [category_room]
     cdef intp_t stray_child
+
+    cdef inline bint has_room(self, float64_t code) noexcept nogil:
+        return 0.0 <= code < self.category_room
 
     cdef void reserve_categories(self, intp_t room) except *
     cdef void _free_categories(self) noexcept

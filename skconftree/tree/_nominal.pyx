@@ -1,14 +1,16 @@
 """Tests of nominal features: sets of categories, or a branch for every one."""
 
-from libc.math cimport ldexp, sqrt
+from libc.math cimport ldexp, log, sqrt
 from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memset
 
 from skconftree.utils._draws cimport mix
 
 cdef enum:
-    LARGEST_POWER = 1000    # 2 to a larger one is no float
+    LARGEST_POWER = 1000    # sums of 2 to larger ones may be no float
     ITERATIONS = 20         # of the power method: an ordering need not be exact
+
+cdef float64_t LOG_2 = log(2.0)
 
 
 cdef int _compare_ranked(const void* a, const void* b) noexcept nogil:
@@ -87,6 +89,8 @@ cdef class NominalScan(NodeScan):
         self._find_present(n_codes)
         if self.n_present < 2:
             return 0
+        if self.skips_scattered and 2.0 * self.alone > self.n:
+            return 1
         search = self._search()
         if self.multiway or search == DRAWN:
             self.divide_categories(feature, 0, n_codes)
@@ -99,6 +103,9 @@ cdef class NominalScan(NodeScan):
         if search == SUBSETS:
             return self._walk_subsets()
         self.n_implied = ldexp(1.0, <int> min(self.n_present - 1, LARGEST_POWER)) - 1.0
+        self.log_implied = log(self.n_implied)
+        if self.n_present - 1 > LARGEST_POWER:
+            self.log_implied = (self.n_present - 1) * LOG_2
         return self._walk_orderings()
 
     cdef void reduce_multiway(self) noexcept nogil:
@@ -118,6 +125,7 @@ cdef class NominalScan(NodeScan):
         cdef float64_t n
         cdef intp_t code, c
         self.n_present = 0
+        self.alone = 0.0
         self.stray = 0.0
         for code in range(n_codes):
             row = self.categories + code * (K + 1)
@@ -127,6 +135,8 @@ cdef class NominalScan(NodeScan):
             if n > 0.0:
                 self.present[self.n_present] = <int32_t> code
                 self.n_present += 1
+                if n <= 1.0:
+                    self.alone += n
             else:
                 self.stray += row[K]
 

@@ -1,24 +1,36 @@
 """Growth with `partial_fit`."""
 
-import warnings
+import copy
+import sys
 from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import unique_labels
 
-from .._compat import InvalidParameterError, check_row_weights
+from .._compat import InvalidParameterError
 from ..drift._registry import resolve_detector
-from ..utils import unchanged_on_error
+from ..utils import (
+    canonical,
+    exact_labels,
+    find_labels,
+    unchanged_on_error,
+    unique_classes,
+    warn_of_floats,
+)
+from ..utils._lock import learns, reads
+from ..utils._state import Frozen
 from ._criterion import CRITERIA
 from ._grower import Grower
-from ._inputs import MAX_CLASSES, resolve_class_weight, resolve_max_features
+from ._inputs import count_limit, resolve_max_features
 from ._reading import is_finite, read_more, read_rows, read_table, read_with_pool
+from ._recipe import check_recipe
 from ._sparse import blocks, column_limits
 from ._tree import Tree
+from ._tree_state import MAX_CLASSES
 from ._watched_grower import WatchedGrower
+from ._weights import resolve_class_weight, stream_weights
 
 MAX_BINS = 32
 ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
@@ -28,6 +40,16 @@ FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are 
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 TABLES = 4096  # whole counts up to here come from tables
 MIN_BYTES = 65536  # smallest `max_bytes`
+GROWING = {  # what a splitter is told of a node that is not there yet
+    "integral": True,
+    "weighted": True,
+    "largest_count": 0,
+    "min_weight": 1.0,
+    "min_seen_weight": 0.0,
+    "total_weight": 1.0,
+    "time": 0.0,
+    "n_categories": None,
+}
 
 
 def make_grower(tree, recipe, state=None):
@@ -45,7 +67,14 @@ def make_grower(tree, recipe, state=None):
     -------
     Grower
         Without a state its leaves have no memory yet.
+
+    Raises
+    ------
+    ValueError
+        If tree, recipe and state do not fit each other.
     """
+    check_recipe(recipe, tree)
+    recipe = canonical(recipe)
     bound = recipe["bound"]
     n_classes = tree.n_classes
     criterion = CRITERIA[recipe["criterion"]](n_classes)
@@ -56,11 +85,10 @@ def make_grower(tree, recipe, state=None):
             kernel.score.reserve(TABLES)
         if hasattr(kernel, "tie_threshold"):
             kernel.tie_threshold = recipe["tie_threshold"]
-    options = recipe["options"]
+    options = GROWING | recipe["options"]
     if options["nominal"]:
-        is_nominal = np.zeros(tree.n_features, dtype=np.int32)
-        is_nominal[options["nominal"]] = 1
-        options = {**options, "n_categories": is_nominal}
+        options["n_categories"] = np.zeros(tree.n_features, dtype=np.int32)
+        options["n_categories"][options["nominal"]] = 1
     kind = Grower if recipe["drift"] is None else WatchedGrower
     grower = kind(tree, criterion, kernel, recipe, options, make_grower)
     if state is not None:
@@ -130,19 +158,11 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         # of the splitter
         "has_pool": X_pool is not None,
         "by_volume": by_volume,
-        "integral": True,
-        "weighted": True,
-        "largest_count": 0,
-        "min_weight": 1.0,
-        "min_seen_weight": 0.0,
         "min_impurity_decrease": estimator.min_impurity_decrease,
-        "total_weight": 1.0,
-        "time": 0.0,
         "max_features": max_features,
         "random_cuts": estimator.splitter == "random",
         "seed": seed,
         "nominal": nominal,
-        "n_categories": None,
         "multiway": bool(nominal) and estimator._splits_multiway(bound),
         # of the leaves
         "gaussian": memory == "gaussian",
@@ -155,14 +175,12 @@ def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
         # of the growth
         "grace_period": float(estimator.grace_period),
         "recurses": bound is not None and bound.examines_children,
-        "max_depth": no_limit if estimator.max_depth is None else estimator.max_depth,
-        "max_leaves": (
-            no_limit if estimator.max_leaf_nodes is None else estimator.max_leaf_nodes
-        ),
+        "max_depth": count_limit(estimator.max_depth) or no_limit,
+        "max_leaves": count_limit(estimator.max_leaf_nodes) or no_limit,
         "min_samples_split": _limit(estimator.min_samples_split),
         "min_samples_leaf": _limit(estimator.min_samples_leaf),
         "min_weight_fraction_leaf": estimator.min_weight_fraction_leaf,
-        "max_bytes": -1 if estimator.max_bytes is None else estimator.max_bytes,
+        "max_bytes": count_limit(estimator.max_bytes, sys.maxsize) or -1,
     }
     return {
         "criterion": estimator.criterion_,
@@ -269,6 +287,7 @@ class OnlineGrowth:
         self._learn(X, y, classes, sample_weight, X_pool, foretold)
         return self.classes_.take(foretold[0])
 
+    @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, foretold):
         # Every check comes before the first row; what is learnt stays learnt if
         # the rest of the rows cannot be. scikit-learn's _fit_context costs as much as
@@ -289,13 +308,13 @@ class OnlineGrowth:
                     "classes that may occur in the stream."
                 )
             given, known = X, getattr(self, "_features", None)
-            X, y, finite = self._read(X, y, first)
+            X, y, finite = self._read(X, exact_labels(y), first)
             if first:
                 self._set_classes(classes)
             elif (
                 classes is not None
                 and not np.array_equal(self.classes_, classes)
-                and not np.array_equal(self.classes_, unique_labels(classes))
+                and not np.array_equal(self.classes_, unique_classes(classes))
             ):
                 raise ValueError(
                     f"classes={classes!r} differs from the classes of the first call, "
@@ -345,6 +364,7 @@ class OnlineGrowth:
                 y,
                 categorical_features=self.categorical_features,
                 in_order=True,
+                stacklevel=4,
             )
             self.is_categorical_ = None
             if self._features is not None:
@@ -354,7 +374,8 @@ class OnlineGrowth:
         return X, y, finite
 
     def _set_classes(self, classes):
-        self.classes_ = unique_labels(classes)
+        self.classes_ = unique_classes(classes)
+        warn_of_floats(self.classes_, stacklevel=4)
         self.n_classes_ = len(self.classes_)
         if not 1 <= self.n_classes_ <= MAX_CLASSES:
             raise ValueError(
@@ -365,18 +386,16 @@ class OnlineGrowth:
     def _encode(self, y):
         # Class indices of labels, all of which must be known.
         try:
-            index = self.classes_.searchsorted(y)
+            index, known = find_labels(self.classes_, y)
         except TypeError as error:
             raise ValueError(
                 f"y must contain nothing but labels out of {self.classes_!r}, got "
                 f"values that cannot be compared with them: {error}."
             ) from error
-        index[index == self.n_classes_] = 0
-        unknown = self.classes_[index] != y
-        if np.count_nonzero(unknown):
+        if not known.all():
             raise ValueError(
                 f"y contains labels that were not among the classes of the first "
-                f"call: {np.unique(np.asarray(y)[unknown])!r}. The classes are "
+                f"call: {np.unique(y[~known])!r}. The classes are "
                 f"{self.classes_!r}."
             )
         return index.astype(np.uint16)
@@ -389,16 +408,9 @@ class OnlineGrowth:
             )
         weight = None
         if sample_weight is not None:
-            weight = check_row_weights(sample_weight, X)
-            n_rows = np.count_nonzero(weight)
-            if weight.sum() < 0.1 * n_rows:
-                warnings.warn(
-                    f"The sample weights sum to {weight.sum():g} over {n_rows} rows. "
-                    "Weights are frequencies here: so few observations hardly "
-                    "support a split.",
-                    UserWarning,
-                    stacklevel=4,
-                )
+            weight = stream_weights(
+                sample_weight, X, self.sample_weight_kind, self._weight_seen()
+            )
         if self.class_weight is not None:
             # a class of weight 0 is not learnt
             per_class = self._class_weights()[labels]
@@ -406,6 +418,11 @@ class OnlineGrowth:
                 weight = np.ones(len(labels)) if weight is None else weight
                 weight = np.where(per_class > 0.0, weight, 0.0)
         return weight
+
+    def _weight_seen(self):
+        if hasattr(self, "_grower"):
+            return self._grower.weight_seen
+        return float(self.tree_.counts[0].sum()) if hasattr(self, "tree_") else 0.0
 
     def _class_weights(self):
         if self.class_weight is None:
@@ -425,29 +442,39 @@ class OnlineGrowth:
         recipe = make_recipe(self, self.n_features_in_, class_weight, X_pool)
         if first:
             self.tree_ = Tree(self.n_features_in_, self.n_classes_, class_weight)
-            self.tree_.plant()
+            self.tree_.add_root()
             self._rows_before = 0
         else:
+            self.tree_ = copy.copy(self.tree_)  # who looks at it sees it as it was
             self._rows_before = self.n_rows_seen_
-        self._grower = make_grower(self.tree_, recipe)
-        self._grower.open_leaves()
+        grower = make_grower(self.tree_, recipe)
+        grower.open_leaves()
+        grower.share_lock(self)
+        self._grower = grower
 
     def _keep_rows(self, X, y, weight, X_pool):
         # After `fit`: nothing, unless the parameters ask for it.
         vars(self).pop("_grower", None)
+        vars(self).pop("_rows_before", None)
         by_bayes = self.leaf_prediction in ("nb", "nba")
         if self.leaf_memory == "rows" or by_bayes:
+            if issparse(X_pool):
+                X_pool = X_pool.toarray(order="C")  # leaves look rows up
             recipe = make_recipe(
                 self, self.n_features_in_, self.tree_.class_weight, X_pool, X
             )
             self._rows_before = self.n_rows_seen_
-            self._grower = make_grower(self.tree_, recipe)
-            self._grower.open_leaves()
+            grower = make_grower(self.tree_, recipe)
+            if self._features is not None:
+                grower.reserve_codes(int(self._features.n_categories.max()))
+            grower.open_leaves()
             labels = y.astype(np.uint16)
             for rows, block in blocks(X):
                 part = None if weight is None else weight[rows]
-                self._grower.remember(block, labels[rows], part)
-            self._grower.settle()
+                grower.remember(block, labels[rows], part)
+            grower.settle()
+            grower.share_lock(self)
+            self._grower = grower
 
     def _predicts_by_bayes(self):
         # "auto" has nothing to choose by before a row has been foretold
@@ -458,13 +485,33 @@ class OnlineGrowth:
         )
 
     @property
+    @reads
     def n_drifts_(self):
         """Drifts found, each of which replaced the tree."""
         return self._grower.n_drifts if hasattr(self, "_grower") else 0
 
     @property
+    @reads
     def n_bytes_(self):
         """Bytes that the tree and the memories of its leaves take."""
         if hasattr(self, "_grower"):
             return self._grower.n_bytes
         return self.tree_.n_bytes
+
+    # -- state --------------------------------------------------------------------
+
+    @reads
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if "_grower" in state:
+            reduced = self._grower.__reduce__()
+            state["_grower"], state["tree_"] = Frozen(reduced), reduced[1][0]
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "_grower" in state:
+            if isinstance(self._grower, Frozen):  # copy.copy does not share what grows
+                self._grower = self._grower.thaw()
+                self.tree_ = self._grower.tree
+            self._grower.share_lock(self)

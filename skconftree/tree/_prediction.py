@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import betaincinv
 from sklearn.utils.validation import check_is_fitted
 
+from ..utils._lock import reads
 from ._apply import find_leaves
 from ._explain import explain_rows
 from ._reading import read_rows
@@ -19,6 +20,7 @@ class LeafPrediction:
             check_is_fitted(self)  # raises; it takes longer than routing a row
         return read_rows(self, X, getattr(self, "_features", None))
 
+    @reads
     def apply(self, X):
         """Index of the leaf that each row reaches.
 
@@ -35,6 +37,7 @@ class LeafPrediction:
         rows, finite = self._rows(X)
         return find_leaves(self.tree_, rows, finite)
 
+    @reads
     def decision_path(self, X):
         """Nodes that each row passes.
 
@@ -50,6 +53,7 @@ class LeafPrediction:
         leaves = self.apply(X)
         return self.tree_.path(leaves)
 
+    @reads
     def predict_proba(self, X):
         """Class proportions of the leaf that each row reaches.
 
@@ -82,6 +86,7 @@ class LeafPrediction:
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    @reads
     def predict(self, X):
         """Most frequent class of the leaf that each row reaches.
 
@@ -104,6 +109,7 @@ class LeafPrediction:
         best = self.tree_.value.argmax(axis=1)
         return self.classes_.take(best.take(find_leaves(self.tree_, rows, finite)))
 
+    @reads
     def predict_proba_interval(self, X, *, confidence_level=0.95):
         """Credible limits of each class probability in the leaf reached.
 
@@ -153,6 +159,7 @@ class LeafPrediction:
         limits[..., 1][counts == n] = 1.0
         return limits[row]
 
+    @reads
     def explain(self, X):
         """Evidence of every split on the path of each row.
 

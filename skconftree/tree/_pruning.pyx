@@ -139,17 +139,12 @@ cdef class SubtreeRaising:
     cdef float64_t[::1] errors      # expected of the subtree
     cdef uint8_t[::1] changed       # since the node was last looked at
     cdef float64_t[:, ::1] counts   # of the tree
-    # While rows try another branch: counts of those that reach a leaf or a nominal
-    # test, and of those of them that stay at the latter.
+    # While rows try another branch: counts of those that reach a leaf.
     cdef float64_t[:, ::1] more
-    cdef float64_t[:, ::1] staying
-    # Rows raised into a branch may have a category it does not know; they stay at
-    # the node, are its last ones, and count as a leaf that predicts as the node does.
-    cdef float64_t[:, ::1] stopped
     cdef intp_t[::1] spare          # rows on their way
     cdef intp_t[::1] place          # [n_outcomes + 1] where the next row of a child goes
     cdef uint8_t[::1] is_reached
-    cdef intp_t[::1] reached        # nodes with `more`
+    cdef intp_t[::1] reached        # leaves with `more`
     cdef float64_t[::1] seen        # scratch, [n_classes]
     cdef intp_t[::1] stack          # a node is on it once at most
     cdef intp_t[::1] inner_stack
@@ -180,13 +175,11 @@ cdef class SubtreeRaising:
         self.changed = np.ones(n_nodes, dtype=np.uint8)
         self.counts = <float64_t[:n_nodes, :tree.n_classes]> self.tree.counts
         self.more = np.zeros((n_nodes, tree.n_classes))
-        self.staying = np.zeros((n_nodes, tree.n_classes))
         self.is_reached = np.zeros(n_nodes, dtype=np.uint8)
         self.reached = np.zeros(n_nodes, dtype=np.intp)
         self.seen = np.zeros(tree.n_classes)
-        self.stopped = np.zeros((n_nodes, tree.n_classes))
         self.spare = np.zeros(n_rows, dtype=np.intp)
-        self.place = np.zeros(tree.n_children.max() + 2, dtype=np.intp)
+        self.place = np.zeros(tree.n_children.max() + 1, dtype=np.intp)
         self.stack = np.zeros(n_nodes + 1, dtype=np.intp)
         self.inner_stack = np.zeros(n_nodes + 1, dtype=np.intp)
 
@@ -248,27 +241,6 @@ cdef class SubtreeRaising:
             errors += self.errors[child]
         return errors
 
-    cdef float64_t _errors_of_stopped(
-        self, intp_t node, bint with_more
-    ) noexcept nogil:
-        # Of the rows that stay at an internal node, which predict as it does.
-        cdef float64_t n = 0.0
-        cdef float64_t right = 0.0
-        cdef float64_t largest = -1.0
-        cdef float64_t count, everything
-        cdef intp_t c
-        for c in range(self.tree.n_classes):
-            count = self.stopped[node, c]
-            everything = self.counts[node, c]
-            if with_more:
-                count += self.staying[node, c]
-                everything += self.more[node, c]
-            n += count
-            if everything * self.class_weight[c] > largest:
-                largest = everything * self.class_weight[c]
-                right = count
-        return upper_errors(n, n - right, self.log_cf, self.z) if n > 0.0 else 0.0
-
     cdef void _prune(self) noexcept nogil:
         # On the stack ~node asks for the children of a node, node for itself.
         cdef intp_t size = 1
@@ -306,7 +278,6 @@ cdef class SubtreeRaising:
         cdef float64_t most = -1.0
         cdef float64_t n
         cdef intp_t child, c
-        as_tree += self._errors_of_stopped(node, False)
         for child in range(left, left + self.tree.branching[node].n_children):
             n = 0.0
             for c in range(self.tree.n_classes):
@@ -337,7 +308,7 @@ cdef class SubtreeRaising:
         # Errors expected of a branch that gets the other rows of its parent too.
         cdef float64_t total = self.errors[branch]
         cdef intp_t n_reached = 0
-        cdef intp_t i, row, node, child, c
+        cdef intp_t i, row, node, c
         i = self.start[parent]
         while i < self.end[parent]:
             if i == self.start[branch]:
@@ -346,32 +317,28 @@ cdef class SubtreeRaising:
             row = self.rows[i]
             i += 1
             node = branch
-            while True:
-                if self.leaf[node] or self.tree.branching[node].first >= 0:
-                    if not self.is_reached[node]:
-                        self.is_reached[node] = True
-                        self.reached[n_reached] = node
-                        n_reached += 1
-                    self.more[node, self.y[row]] += self.weight[row]
-                if self.leaf[node]:
-                    break
-                child = self.tree.child(node, self._row(row))
-                if child == node:
-                    self.staying[node, self.y[row]] += self.weight[row]
-                    break
-                node = child
+            while not self.leaf[node]:
+                node = self._child(node, row)
+            if not self.is_reached[node]:
+                self.is_reached[node] = True
+                self.reached[n_reached] = node
+                n_reached += 1
+            self.more[node, self.y[row]] += self.weight[row]
         for i in range(n_reached):
             node = self.reached[i]
-            if self.leaf[node]:
-                total += self._as_leaf(node, True) - self.errors[node]
-            else:
-                total += self._errors_of_stopped(node, True)
-                total -= self._errors_of_stopped(node, False)
+            total += self._as_leaf(node, True) - self.errors[node]
             self.is_reached[node] = False
             for c in range(self.tree.n_classes):
                 self.more[node, c] = 0.0
-                self.staying[node, c] = 0.0
         return total
+
+    cdef intp_t _child(self, intp_t node, intp_t row) noexcept nogil:
+        # Where a row goes. Rows raised into a branch may have a category that it does
+        # not know: they go on with the child that was the largest.
+        cdef intp_t child = self.tree.child(node, self._row(row))
+        if child == node:
+            child = self.tree.nodes[node].left + self.tree.branching[node].missing_left
+        return child
 
     cdef const float32_t* _row(self, intp_t row) noexcept nogil:
         cdef intp_t i
@@ -428,31 +395,27 @@ cdef class SubtreeRaising:
         self.end[left + 1] = self.end[node]
 
     cdef void _divide_by_category(self, intp_t node) noexcept nogil:
+        # From now on the test knows the categories of all these rows.
         cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t feature = self.tree.nodes[node].feature
         cdef intp_t r = self.tree.branching[node].n_children
         cdef intp_t start = self.start[node]
         cdef intp_t end = self.end[node]
-        cdef intp_t i, z, child, row, c
-        for z in range(r + 2):
+        cdef intp_t i, z, row
+        for z in range(r + 1):
             self.place[z] = 0
-        for c in range(self.tree.n_classes):
-            self.stopped[node, c] = 0.0
         for i in range(start, end):
-            child = self.tree.child(node, self._row(self.rows[i]))
-            z = r if child == node else child - left
-            self.place[z + 1] += 1
+            row = self.rows[i]
+            if self.tree.child(node, self._row(row)) == node:
+                self.tree.lead(node, <intp_t> self._row(row)[feature])
+            self.place[self._child(node, row) - left + 1] += 1
         for z in range(r):
             self.place[z + 1] += self.place[z]
             self.start[left + z] = start + self.place[z]
             self.end[left + z] = start + self.place[z + 1]
         for i in range(start, end):
             row = self.rows[i]
-            child = self.tree.child(node, self._row(row))
-            z = r
-            if child == node:
-                self.stopped[node, self.y[row]] += self.weight[row]
-            else:
-                z = child - left
+            z = self._child(node, row) - left
             self.spare[start + self.place[z]] = row
             self.place[z] += 1
         for i in range(start, end):

@@ -9,6 +9,7 @@ from ..utils._finite import finiteness
 from ._features import Features, nominal_columns
 from ._frames import Table, library_of
 from ._sparse import read_sparse
+from ._strays import warn_of_strays
 
 FINITE, _, INFINITE = range(3)
 
@@ -27,6 +28,8 @@ def read_table(estimator, X, y, *, reset=True, **options):
     categorical_features : None, "from_dtype" or array-like
     in_order : bool
         Give categories their codes in the order of the rows, not sorted.
+    stacklevel : int
+        Of warnings, from the caller's place.
 
     Returns
     -------
@@ -53,6 +56,8 @@ def read_table(estimator, X, y, *, reset=True, **options):
         table, in_order=options["in_order"]
     )
     is_finite(matrix, estimator)
+    if isinstance(options["categorical_features"], str):
+        warn_of_strays(table, matrix, features, options["stacklevel"] + 1)
     matrix, y = check_X_y(
         matrix, y, dtype=np.float32, order="C", ensure_all_finite=False
     )
@@ -95,23 +100,29 @@ def read_more(estimator, X, y, features):
 
 
 def _numeric(estimator, X, *y, reset):
-    # Without nominal columns scikit-learn's reading will do.
+    # Without nominal columns scikit-learn's reading will do. What is too large for
+    # float32 becomes infinity, which is an error where it is looked for.
     try:
-        return validate_data(
-            estimator,
-            X,
-            *y,
-            reset=reset,
-            dtype=np.float32,
-            order="C",
-            ensure_all_finite=False,
-        )
-    except (TypeError, ValueError):
+        with np.errstate(over="ignore"):
+            return validate_data(
+                estimator,
+                X,
+                *y,
+                reset=reset,
+                dtype=np.float32,
+                order="C",
+                ensure_all_finite=False,
+            )
+    except (TypeError, ValueError, OverflowError) as error:
         library = library_of(X)
         if library is not None:
             table = library(X)
             for j in range(table.shape[1]):
                 table.numbers(j)  # an error of its own, with the name of the column
+        if isinstance(error, OverflowError):
+            raise ValueError(
+                "X holds a number that is too large for float32."
+            ) from error
         raise
 
 
@@ -126,7 +137,10 @@ def _plain_rows(estimator, X):
         and X.shape[1] == estimator.n_features_in_
         and not hasattr(estimator, "feature_names_in_")
     ):
-        rows = np.ascontiguousarray(X, dtype=np.float32)
+        try:
+            rows = np.ascontiguousarray(X, dtype=np.float32)
+        except RuntimeWarning:  # too large for float32, where warnings are errors
+            return None, None
         found = finiteness(rows)
         if found != INFINITE:
             return rows, found == FINITE

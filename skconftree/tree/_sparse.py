@@ -44,7 +44,8 @@ def read_sparse(estimator, X, y=None, *, reset=False):
             "Sparse X contains NaN. Missing values are supported in dense tables only."
         )
     options = {"dtype": np.float32, "accept_sparse": FORMATS, "reset": reset}
-    with np.errstate(over="ignore"):  # infinity is an error
+    # infinity is an error, but not a sum of large values that scikit-learn tries first
+    with np.errstate(over="ignore", invalid="ignore"):
         if y is None:
             return validate_data(estimator, X, **options)
         return validate_data(estimator, X, y, **options)

@@ -36,6 +36,7 @@ def apply_sparse(Tree tree not None, X):
     cdef int32_t node
     if X.shape[1] != tree.n_features:
         raise ValueError(f"X has {X.shape[1]} features, the tree has {tree.n_features}.")
+    tree._check_root()
     # zero but for the values of the row at hand
     row = <float32_t*> calloc(tree.n_features, sizeof(float32_t))
     if row == NULL:

@@ -322,6 +322,7 @@ cdef class SparseColumns:
         cdef intp_t n = self.n_stored(feature)
         cdef uint32_t* spare = <uint32_t*> scratch
         cdef intp_t n_left
+        column.middle = column.begin
         if n == 0:
             return
         if column.form == CODED:
@@ -333,7 +334,7 @@ cdef class SparseColumns:
             n_left = _partition_rows(self.segment(feature), n, goes_left, spare)
         else:
             n_left = _partition_entries(self.segment(feature), n, goes_left, spare)
-        column.middle = column.begin + <uint32_t> n_left
+        column.middle += <uint32_t> n_left
 
     # -- a column of one node as if it were not sparse ------------------------------
 

@@ -7,7 +7,8 @@
 #
 # Ties. A test replaces another only if it is better by more than
 # TIE * (weight of the node); among equals the lowest feature, then the lowest
-# cut, wins. So rounding, and the order of a sum, decide nothing.
+# cut, wins. So rounding, and the order of a sum, decide nothing. Where the bound ranks
+# the attributes, equal ranks leave it to the scores.
 
 from skconftree.bounds._contract cimport (
     Bound, EvidenceBound, IntervalBound, Score, SplitEvidence,
@@ -29,6 +30,16 @@ cdef enum Reducer:
     CHALLENGE
 
 
+cdef struct Contender:
+    # The best test of an attribute.
+    intp_t feature          # -1 = none
+    intp_t cut
+    float64_t score         # infinity = none
+    float64_t n_tests       # of the attribute
+    float64_t log_tests     # their logarithm; negative = not taken yet
+    float64_t rank          # by the bound; NaN = not asked for yet
+
+
 cdef struct Split:
     intp_t feature          # -1 = no split
     intp_t cut
@@ -44,6 +55,8 @@ cdef class Splitter(NominalScan):
     cdef EvidenceBound evidence     # the bound, if it is one
     cdef Score bound_score          # of either
     cdef Kind kind
+    cdef bint ranks                 # the bound ranks the attributes,
+    cdef bint ranks_by_gain         # and need not see the children for it
     cdef const float64_t* criterion_phi     # tables of phi, NULL where no walk is additive
     cdef const float64_t* bound_phi
     cdef intp_t phi_size
@@ -61,6 +74,7 @@ cdef class Splitter(NominalScan):
     cdef float64_t* best_n_left     # weight of the left child of the best binary test
     cdef intp_t* best_cut
     cdef float64_t* n_tests
+    cdef float64_t* log_tests       # its logarithm; negative = not taken
     cdef float64_t* log_evidence
     cdef float64_t peak             # smallest score of the node so far
     cdef float64_t reach            # how far above it evidence still counts
@@ -69,11 +83,9 @@ cdef class Splitter(NominalScan):
     cdef int32_t* sample            # [n_features] the same if it is a random sample
 
     # The features compared so far.
-    cdef float64_t best             # smallest score
-    cdef float64_t rival            # of another feature
-    cdef intp_t best_feature        # -1 = none
-    cdef intp_t rival_feature
-    cdef intp_t chosen_cut
+    cdef Contender best
+    cdef Contender rival            # the best of the others
+    cdef float64_t whole            # score of no split
     cdef float64_t total_evidence   # log of the sum over features
     cdef intp_t n_tested            # features with tests
 
@@ -100,6 +112,10 @@ cdef class Splitter(NominalScan):
     cdef void _add_evidence(self, intp_t size) noexcept nogil
     cdef void _forget_choice(self) noexcept nogil
     cdef void _weigh(self, intp_t feature) noexcept nogil
+    cdef bint _wins(self, Contender* later, Contender* earlier) noexcept nogil
+    cdef bint _knows_by_gain(self, const Contender* one) noexcept nogil
+    cdef void _tell_tests(self, Contender* one) noexcept nogil
+    cdef void _ask_rank(self, Contender* one, float64_t most) noexcept nogil
     cdef void _choose(self, Split* split) noexcept nogil
     cdef void _take_ratios(self) noexcept nogil
     cdef void _add_feature_evidence(self) noexcept nogil

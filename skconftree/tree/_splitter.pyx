@@ -54,6 +54,10 @@ cdef class Splitter(NominalScan):
         elif isinstance(bound, EvidenceBound):
             self.kind = EVIDENCE
             self.evidence = bound
+        elif bound is not None:
+            self.ranks = self.skips_scattered = bound.ranks_attributes
+            # with class weights the bound sees other counts than the criterion
+            self.ranks_by_gain = bound.ranks_by_gain and class_weight is None
         self.concave = criterion.concave and (self.kind == PLAIN or self.kind == RACE)
         self.max_features = options["max_features"]
         self.min_impurity_decrease = options["min_impurity_decrease"]
@@ -66,7 +70,7 @@ cdef class Splitter(NominalScan):
         self.step = 0 if self.at_once else 1
         self.out = <float64_t*> malloc(BLOCK * sizeof(float64_t))
         self.best_cut = <intp_t*> malloc(room * sizeof(intp_t))
-        self.best_score = <float64_t*> malloc(4 * room * sizeof(float64_t))
+        self.best_score = <float64_t*> malloc(5 * room * sizeof(float64_t))
         self.sample = <int32_t*> malloc((d if sampling else 1) * sizeof(int32_t))
         if (
             self.out == NULL or self.best_cut == NULL or self.best_score == NULL
@@ -74,7 +78,8 @@ cdef class Splitter(NominalScan):
         ):
             raise MemoryError()
         self.n_tests = self.best_score + room
-        self.log_evidence = self.n_tests + room
+        self.log_tests = self.n_tests + room
+        self.log_evidence = self.log_tests + room
         self.best_n_left = self.log_evidence + room
 
         if self.interval is not None or self.evidence is not None:
@@ -111,6 +116,7 @@ cdef class Splitter(NominalScan):
         if self.bound_score is not None:
             self.bound_score.begin(&self.facts)
         self.tie = TIE * (self.n if self.kind == EVIDENCE else self.seen.n)
+        self.whole = self.criterion.node(self.seen.counts, self.seen.n)
         split.feature = -1
         self._visit_features()
         if self.facts.n_tests == 0.0:
@@ -121,9 +127,7 @@ cdef class Splitter(NominalScan):
         split.evidence.child_limit = NAN
         split.evidence.radius = NAN
         split.evidence.confidence = NAN
-        split.evidence.parent_limit = (
-            self.criterion.node(self.seen.counts, self.seen.n) / self.seen.n
-        )
+        split.evidence.parent_limit = self.whole / self.seen.n
         if self.kind == PLAIN:
             self._choose(split)
         elif self.kind == INTERVAL:
@@ -136,6 +140,9 @@ cdef class Splitter(NominalScan):
             self.bound.node_begin(&self.facts)
         if split.feature < 0:
             return
+        if self.ranks:
+            self._tell_tests(&self.best)
+            split.evidence.n_tests = self.facts.n_varying * self.facts.n_attribute_tests
         self.count_children(split.feature, split.cut)
         if self.kind == EVIDENCE or self.kind == INTERVAL:
             # these compare the best test with no split, on a scale of their own
@@ -202,6 +209,7 @@ cdef class Splitter(NominalScan):
                 continue
             n_varying += 1
             n_tests += self.n_tests[self.slot]
+            self.n_tested += self.n_tests[self.slot] > 0.0
             features[kept] = feature
             kept += 1
             self.visited[self.n_visited] = feature
@@ -216,6 +224,7 @@ cdef class Splitter(NominalScan):
             for j in range(self.n_visited):
                 n_tests += self.n_tests[self.visited[j]]
         self.facts.n_tests = n_tests
+        self.facts.n_varying = self.n_tested
 
     cdef intp_t _examine(self, int32_t feature) noexcept nogil:
         # Walk one feature afresh; returns 0 if it is constant in the node.
@@ -224,6 +233,7 @@ cdef class Splitter(NominalScan):
         self.best_score[self.slot] = INFINITY
         self.best_cut[self.slot] = -1
         self.n_tests[self.slot] = 0.0
+        self.log_tests[self.slot] = -1.0
         self.log_evidence[self.slot] = -INFINITY
         self.phi = self.bound_phi if self.by_bound else self.criterion_phi
         self.additive = (
@@ -234,6 +244,7 @@ cdef class Splitter(NominalScan):
         walked = self.walk(feature)
         if self.n_implied > 0.0 and self.n_tests[self.slot] > 0.0:
             self.n_tests[self.slot] = self.n_implied
+            self.log_tests[self.slot] = self.log_implied
         return walked
 
     # -- blocks of tests ----------------------------------------------------------
@@ -365,44 +376,100 @@ cdef class Splitter(NominalScan):
     # -- decisions ----------------------------------------------------------------
 
     cdef void _forget_choice(self) noexcept nogil:
-        self.best = INFINITY
-        self.rival = INFINITY
-        self.best_feature = -1
-        self.rival_feature = -1
+        self.best.feature = self.rival.feature = -1
+        self.best.score = self.rival.score = INFINITY
 
     cdef void _weigh(self, intp_t feature) noexcept nogil:
         # Compare the best test of a feature with those of the features before it.
-        cdef float64_t score = self.best_score[feature * self.step]
-        if score < self.best - self.tie:
+        cdef intp_t slot = feature * self.step
+        cdef Contender new
+        new.feature = feature
+        new.cut = self.best_cut[slot]
+        new.score = self.best_score[slot]
+        new.n_tests = self.n_tests[slot]
+        new.log_tests = self.log_tests[slot]
+        new.rank = NAN
+        if self._wins(&new, &self.best):
             self.rival = self.best
-            self.rival_feature = self.best_feature
-            self.best = score
-            self.best_feature = feature
-            self.chosen_cut = self.best_cut[feature * self.step]
-        elif score < self.rival - self.tie:
-            self.rival = score
-            self.rival_feature = feature
+            self.best = new
+        elif self._wins(&new, &self.rival):
+            self.rival = new
+
+    cdef bint _wins(self, Contender* later, Contender* earlier) noexcept nogil:
+        cdef float64_t most = INFINITY
+        if not self.ranks:
+            return later.score < earlier.score - self.tie
+        if earlier.feature < 0 or later.score == INFINITY:
+            return later.score < INFINITY
+        if self._knows_by_gain(later) and self._knows_by_gain(earlier):
+            # no need to ask where gain and number of tests say the same; numbers
+            # too large for a float look equal
+            if later.score >= earlier.score - self.tie:
+                if later.n_tests > earlier.n_tests or (
+                    later.n_tests == earlier.n_tests
+                    and later.log_tests >= earlier.log_tests
+                ):
+                    return False
+            elif later.n_tests < earlier.n_tests or (
+                later.n_tests == earlier.n_tests
+                and later.log_tests <= earlier.log_tests
+            ):
+                return True
+        # a score that is better by `tie` makes a rank better by no more than twice that;
+        # what is above the rival's rank need not be known
+        if self.rival.feature >= 0:
+            self._ask_rank(&self.rival, INFINITY)
+            most = self.rival.rank + 2.0 * self.tie
+        self._ask_rank(earlier, INFINITY)
+        self._ask_rank(later, most)
+        if later.rank < earlier.rank - 2.0 * self.tie:
+            return True
+        return later.rank <= earlier.rank + 2.0 * self.tie and (
+            later.score < earlier.score - self.tie
+        )
+
+    cdef inline bint _knows_by_gain(self, const Contender* one) noexcept nogil:
+        return self.ranks_by_gain and not (
+            self.multiway and self.n_categories != NULL
+            and self.n_categories[one.feature] > 0
+        )
+
+    cdef void _tell_tests(self, Contender* one) noexcept nogil:
+        # Let the bound know how many tests the attribute has.
+        if one.log_tests < 0.0:
+            one.log_tests = log(one.n_tests)
+        self.facts.n_attribute_tests = one.n_tests
+        self.facts.log_attribute_tests = one.log_tests
+
+    cdef void _ask_rank(self, Contender* one, float64_t most) noexcept nogil:
+        if one.rank == one.rank:
+            return
+        self._tell_tests(one)
+        if self._knows_by_gain(one):
+            one.rank = self.bound.rank_of_gain(&self.facts, self.whole - one.score)
+            return
+        self.count_children(one.feature, one.cut)
+        self._scale_outcomes()
+        one.rank = self.bound.rank(&self.facts, self.scaled, self.n_outcomes, most)
 
     cdef void _choose(self, Split* split) noexcept nogil:
         # The best test of all features, and the best of any other feature.
         cdef intp_t j
         if not self.at_once:
-            if self.criterion.by_ratio and not self.by_bound:
+            if self.criterion.by_ratio and not self.by_bound and not self.ranks:
                 self._take_ratios()
             for j in range(self.n_visited):
                 self._weigh(self.visited[j])
-        split.feature = self.best_feature
-        split.cut = self.chosen_cut
+        split.feature = self.best.feature
+        split.cut = self.best.cut
         if not self.by_bound:
-            split.evidence.score = self.best / self.seen.n
-            split.evidence.rival_score = self.rival / self.seen.n
-            split.evidence.rival_feature = self.rival_feature
+            split.evidence.score = self.best.score / self.seen.n
+            split.evidence.rival_score = self.rival.score / self.seen.n
+            split.evidence.rival_feature = self.rival.feature
 
     cdef void _take_ratios(self) noexcept nogil:
         # As in C4.5: of the features whose best gain is at least the average, the
         # one with the largest ratio of gain to the entropy of the outcome wins.
-        cdef float64_t n = self.seen.n
-        cdef float64_t whole = self.criterion.node(self.seen.counts, n)
         cdef float64_t average = 0.0
         cdef intp_t n_features = 0
         cdef float64_t gain
@@ -410,14 +477,14 @@ cdef class Splitter(NominalScan):
         for j in range(self.n_visited):
             feature = self.visited[j]
             if self.best_cut[feature] >= 0:
-                average += whole - self.best_score[feature]
+                average += self.whole - self.best_score[feature]
                 n_features += 1
         average /= n_features
         for j in range(self.n_visited):
             feature = self.visited[j]
             if self.best_cut[feature] < 0:
                 continue
-            gain = whole - self.best_score[feature]
+            gain = self.whole - self.best_score[feature]
             self.best_score[feature] = INFINITY
             if gain >= average - self.tie:
                 self.best_score[feature] = -gain / self._outcome_entropy(feature)
@@ -441,9 +508,11 @@ cdef class Splitter(NominalScan):
         # Average over the tests of the feature at hand, if it has any.
         cdef float64_t n_tests = self.n_tests[self.slot]
         if self.reducer == SUM_EVIDENCE and n_tests > 0.0:
-            self.n_tested += 1
             self.total_evidence = _log_add(
-                self.total_evidence, self.log_evidence[self.slot] - log(n_tests)
+                self.total_evidence, self.log_evidence[self.slot] - (
+                    log(n_tests) if self.log_tests[self.slot] < 0.0
+                    else self.log_tests[self.slot]
+                )
             )
 
     cdef void _sum_evidence(self) noexcept nogil:

@@ -41,10 +41,22 @@ def to_sklearn(estimator):
             if hasattr(estimator, "feature_names_in_"):
                 classifier.feature_names_in_ = estimator.feature_names_in_
             return classifier
+    _check_categories(estimator)
     unfolding = _Unfolding(estimator)
     transformer = ColumnTransformer(unfolding.transformers())
     transformer.fit(_example(estimator))
     return Pipeline([("tests", transformer), ("tree", unfolding.classifier())])
+
+
+def _check_categories(estimator):
+    for column, categories in enumerate(estimator.categories_):
+        for one in categories or ():
+            if isinstance(one, tuple | bytes | complex):
+                raise ValueError(
+                    f"Column {column} has categories that scikit-learn's "
+                    f"OrdinalEncoder cannot encode, {type(one).__name__} objects such "
+                    f"as {one!r}. Turn them into strings before fit."
+                )
 
 
 def _classifier(estimator, nodes, values, n_features):
@@ -103,6 +115,9 @@ class _Unfolding:
         self.numeric = np.flatnonzero(~estimator.is_categorical_).tolist()
         self.place = {feature: i for i, feature in enumerate(self.numeric)}
         self.encoded = {}  # (feature, order) to (column, categories in that order)
+        if not self.numeric and not self.tree.is_nominal.any():
+            # scikit-learn does not predict without a column, be it one without a test
+            self._encode(0, [(0, estimator.categories_[0])])
         self.rows = []  # of the new nodes
         self.values = []
         self.impurities = CRITERIA[estimator.criterion_](self.tree.n_classes).impurities
@@ -160,20 +175,25 @@ class _Unfolding:
             (child, branch_categories(self.tree, categories, node, child))
             for child in self.tree.children(node).tolist()
         ]
-        # an encoder wants what is missing last; it may come in two forms
+        # an encoder wants what is missing last
         groups.sort(key=lambda group: MISSING in group[1])
+        column, ends = self._encode(feature, groups)
+        children = [child for child, _ in groups]
+        return _Targets(node, column, [_Stay(node), *children], ends)
+
+    def _encode(self, feature, groups):
+        # Column with the codes of the groups, and where those of each end.
         order, ends = [], [0]
         for _, group in groups:
             order += [one for one in group if one is not MISSING]
-            if MISSING in group:
+            if MISSING in group:  # which may come in two forms
                 order += [None, np.nan]
             ends.append(len(order))
         column, _ = self.encoded.setdefault(
             (feature, tuple(map(repr, order))),
             (len(self.numeric) + len(self.encoded), order),
         )
-        children = [child for child, _ in groups]
-        return _Targets(node, column, [_Stay(node), *children], ends)
+        return column, ends
 
     def _write(self, node, counts=None, n_rows=None, **test):
         # As the old node, if no counts are given.
@@ -216,7 +236,8 @@ class _Unfolding:
             steps.append(("numeric", "passthrough", columns(self.numeric)))
         for (feature, _), (column, order) in self.encoded.items():
             categories = np.empty(len(order), dtype=object)
-            categories[:] = order
+            for place, category in enumerate(order):
+                categories[place] = category  # which may be a tuple
             # as objects, as numbers would have to be sorted
             step = make_pipeline(
                 FunctionTransformer(np.asarray, kw_args={"dtype": object}),

@@ -4,9 +4,10 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from skconftree.tree._tree_state import (
-    ARRAYS, BRANCHING_DTYPE, EVIDENCE_DTYPE, NODE_DTYPE, STATE_VERSION, read_arrays,
-    row_bytes,
+    ARRAYS, BRANCHING_DTYPE, EVIDENCE_DTYPE, NODE_DTYPE, STATE_VERSION, check_size,
+    read_arrays, row_bytes,
 )
+from skconftree.utils._readonly import read_only
 
 from libc.math cimport INFINITY, NAN
 
@@ -35,6 +36,10 @@ cdef class Tree:
 
     Internal nodes and leaves share one numbering. Ids are append-only: children
     have larger ids than their parent and follow each other.
+
+    Of a tree that is growing the arrays show one moment: those read later are others,
+    and reading waits while another thread learns. ``copy.copy`` copies the tree with
+    all its arrays at one moment.
 
     Attributes
     ----------
@@ -71,20 +76,21 @@ cdef class Tree:
         apply; at a leaf all of them, and ``rival_feature`` is -2.
     """
 
-    def __init__(self, intp_t n_features, intp_t n_classes, class_weight=None):
-        if n_features < 1 or n_classes < 1:
-            raise ValueError("A tree needs at least one feature and one class.")
+    def __cinit__(self, n_features, n_classes, class_weight=None):
+        check_size(n_features, n_classes)
         self.n_features = n_features
         self.n_classes = n_classes
         if class_weight is None:
             class_weight = np.ones(n_classes)
-        self.class_weight = np.array(class_weight, dtype=np.float64)
-        if self.class_weight.shape != (n_classes,):
+        class_weight = np.array(class_weight, dtype=np.float64)
+        if class_weight.shape != (n_classes,):
             raise ValueError(
                 f"class_weight must have shape ({n_classes},), "
-                f"got {self.class_weight.shape}."
+                f"got {class_weight.shape}."
             )
-        self.class_weight.flags.writeable = False
+        if not (np.isfinite(class_weight).all() and (class_weight >= 0.0).all()):
+            raise ValueError("class_weight must be finite and not negative.")
+        self.class_weight = read_only(class_weight)
         self._arrays = {}
         self.reserve(8)
 
@@ -126,6 +132,7 @@ cdef class Tree:
         # Own these arrays and point into them.
         cdef Py_ssize_t address
         self._arrays = arrays
+        self._shown = {}
         self.capacity = len(arrays["parent"])
         address = arrays["nodes"].ctypes.data
         self.nodes = <Node*> address
@@ -149,8 +156,10 @@ cdef class Tree:
 
     # -- growth -------------------------------------------------------------------
 
-    def plant(self):
+    def add_root(self):
         """Start with a root that no row has reached."""
+        if self.node_count > 0:
+            raise ValueError("The tree has a root.")
         cdef float64_t[::1] counts = np.zeros(self.n_classes)
         self.add_leaf(-1, &counts[0], 0, 0.0)
 
@@ -210,7 +219,7 @@ cdef class Tree:
         self.branching[node].missing_seen = seen
 
     cdef void admit(self, intp_t node, intp_t code) except *:
-        # From now on a category belongs to the child of those not known.
+        # As `lead`, of a category that may have no ordinal yet.
         cdef intp_t first = self.branching[node].first
         cdef intp_t n_codes = self.branching[node].n_codes
         cdef intp_t room = n_codes
@@ -226,7 +235,8 @@ cdef class Tree:
             self.n_ordinals += room
             self.branching[node].first = <int32_t> first
             self.branching[node].n_codes = <int32_t> room
-        self.ordinals[first + code] = self.branching[node].missing_left
+        self.lead(node, code)
+        self.n_admitted += 1
 
     cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil:
         self.branching[node].missing_left = <int16_t> child
@@ -237,6 +247,13 @@ cdef class Tree:
         self.branching[node].n_children = 0
         self.branching[node].missing_left = True     # so that rows stay at a leaf
         self.branching[node].missing_seen = False
+
+    cdef void grows(self, object criterion, ModelLock lock) except *:
+        # From now on whoever holds the lock to learn may let it grow row by row. Looks
+        # at the impurity take nothing from the criterion of the growth.
+        self.criterion = type(criterion)(self.n_classes)
+        self.lock = lock
+        self.stale = True
 
     # -- pruning ------------------------------------------------------------------
 
@@ -254,13 +271,15 @@ cdef class Tree:
         Tree
             The nodes left keep their order, and the splits their evidence.
         """
+        self._check_root()
+        cdef dict shown = self._still()
         leaf = np.array(keep_as_leaf, dtype=np.bool_)
         if leaf.shape != (self.node_count,):
             raise ValueError(
                 f"keep_as_leaf must have shape ({self.node_count},), "
                 f"got {leaf.shape}."
             )
-        leaf |= self.feature < 0
+        leaf |= shown["nodes"]["feature"] < 0
         alive = np.zeros(self.node_count, dtype=np.bool_)
         parent = np.full(self.node_count, -1, dtype=np.int32)
         depth = np.zeros(self.node_count, dtype=np.int32)
@@ -281,7 +300,7 @@ cdef class Tree:
         leaf = leaf[alive]
         new_id = (np.cumsum(alive) - 1).astype(np.int32)
         arrays = {
-            name: self._view(name)[alive] for name in self._arrays if name != "ordinals"
+            name: shown[name][alive] for name in shown if name != "ordinals"
         }
         nodes = arrays["nodes"]
         nodes["left"] = np.where(leaf, new_id[alive], new_id[nodes["left"]])
@@ -313,36 +332,86 @@ cdef class Tree:
 
     # -- arrays -------------------------------------------------------------------
 
-    def refresh(self):
-        """Derive what follows from the counts of the leaves, once these have grown."""
+    cdef int _read(self) except -1:
+        if self.lock is not None:
+            self.lock.read()
+        return 0
+
+    cdef void _leave(self) noexcept:
+        if self.lock is not None:
+            self.lock.leave()
+
+    cdef dict _still(self):
+        # All arrays at one moment; nobody writes to them.
+        if self.lock is None:
+            return {name: self._show(name) for name in self._arrays}
+        self._read()
+        try:
+            if self.stale:
+                self._take_snapshot()
+            return self._snapshot
+        finally:
+            self._leave()
+
+    cdef void _take_snapshot(self) except *:
+        # Learning writes to the arrays: what is shown are copies, in which the counts
+        # of internal nodes follow from those of the leaves. Few looks come after a
+        # split; the others need new counts alone.
         cdef intp_t K = self.n_classes
         cdef intp_t node, above, c
-        if not self.stale:
-            return
-        self.stale = False
-        self._value = None
+        cdef dict shown
+        cdef tuple size = (self.node_count, self.n_admitted)
+        if size == self._snapshot_size:
+            shown = dict(self._snapshot)
+        else:
+            shown = {
+                name: read_only(array[: self._size(name)].copy())
+                for name, array in self._arrays.items()
+            }
+        counts = self._arrays["counts"][: self.node_count].copy()
+        n_rows = self._arrays["n_node_samples"][: self.node_count].copy()
+        cdef float64_t[:, ::1] weight = counts
+        cdef intp_t[::1] rows = n_rows
         for node in range(self.node_count):
             if self.nodes[node].feature >= 0:
-                self.n_node_samples[node] = 0
+                rows[node] = 0
                 for c in range(K):
-                    self.counts[node * K + c] = 0.0
+                    weight[node, c] = 0.0
         for node in range(self.node_count - 1, 0, -1):
             above = self.parent[node]
-            self.n_node_samples[above] += self.n_node_samples[node]
+            rows[above] += rows[node]
             for c in range(K):
-                self.counts[above * K + c] += self.counts[node * K + c]
-        if self.criterion is not None:
-            self._arrays["impurity"][: self.node_count] = self.criterion.impurities(
-                self._arrays["counts"][: self.node_count] * self.class_weight
-            )
+                weight[above, c] += weight[node, c]
+        shown["counts"] = read_only(counts)
+        shown["n_node_samples"] = read_only(n_rows)
+        shown["impurity"] = read_only(
+            self.criterion.impurities(counts * self.class_weight)
+        )
+        self._snapshot = shown
+        self._snapshot_size = size
+        self._value = None
+        self.stale = False
 
-    def counts_of_leaves(self):
-        """Counts of every node, up to date at the leaves only."""
+    cdef object counts_of_leaves(self):
+        # Counts of every node as they stand, up to date at the leaves only.
         return self._arrays["counts"][: self.node_count]
+
+    cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil:
+        # Add the counts of a node, which are those of the leaves below.
+        cdef intp_t node = top
+        cdef intp_t c
+        while node >= 0:
+            if self.nodes[node].feature < 0:
+                for c in range(self.n_classes):
+                    counts[c] += self.counts[node * self.n_classes + c]
+            node = self.next_below(top, node)
 
     @property
     def n_bytes(self):
         """Bytes of the nodes."""
+        return self.bytes_of_nodes()
+
+    cdef intp_t bytes_of_nodes(self) except -1:
         return sum(
             self._size(name) * row_bytes(array)
             for name, array in self._arrays.items()
@@ -352,10 +421,16 @@ cdef class Tree:
         return self.n_ordinals if name == "ordinals" else self.node_count
 
     def _view(self, name):
-        self.refresh()
-        view = self._arrays[name][: self._size(name)]
-        view.flags.writeable = False
-        return view
+        if self.lock is not None:
+            return self._still()[name]
+        return self._show(name)
+
+    cdef object _show(self, name):
+        # Of a tree that is finished.
+        shown = self._shown.get(name)
+        if shown is None:
+            shown = self._shown[name] = read_only(self._arrays[name])
+        return shown[: self._size(name)]
 
     @property
     def feature(self):
@@ -368,21 +443,21 @@ cdef class Tree:
 
     @property
     def children_left(self):
-        nodes = self._view("nodes")
-        return self._binary(nodes["left"])
+        shown = self._still()
+        return self._binary(shown, shown["nodes"]["left"])
 
     @property
     def children_right(self):
-        nodes = self._view("nodes")
-        return self._binary(nodes["left"] + 1)
+        shown = self._still()
+        return self._binary(shown, shown["nodes"]["left"] + 1)
 
-    def _binary(self, child):
-        n_children = self.n_children
+    cdef object _binary(self, dict shown, object child):
+        n_children = shown["branching"]["n_children"]
         child = np.where(n_children == 2, child, UNDEFINED).astype(np.intp)
         child[n_children == 0] = NO_CHILD
         return child
 
-    def children(self, intp_t node):
+    def children(self, node):
         """Children of one node, the first one first.
 
         Parameters
@@ -393,11 +468,17 @@ cdef class Tree:
         -------
         ndarray of shape (n_children,), intp
         """
-        self._check_node(node)
-        cdef intp_t left = self.nodes[node].left
-        return np.arange(left, left + self.branching[node].n_children, dtype=np.intp)
+        cdef intp_t place, left, n
+        self._read()
+        try:
+            place = self._checked_node(node)
+            left = self.nodes[place].left
+            n = self.branching[place].n_children
+        finally:
+            self._leave()
+        return np.arange(left, left + n, dtype=np.intp)
 
-    def branches(self, intp_t node):
+    def branches(self, node):
         """Child that each category of a nominal test leads to.
 
         Parameters
@@ -411,20 +492,29 @@ cdef class Tree:
             node had the category: then, and with a code that is not in the array, a
             row stays there. None if the test is not nominal.
         """
-        self._check_node(node)
-        cdef Branching* branching = &self.branching[node]
-        if branching.first < 0:
-            return None
-        ordinal = self._arrays["ordinals"][
-            branching.first : branching.first + branching.n_codes
-        ]
-        return np.where(
-            ordinal < 0, node, self.nodes[node].left + ordinal.astype(np.intp)
-        )
+        cdef intp_t place, first, left
+        self._read()
+        try:
+            place = self._checked_node(node)
+            first = self.branching[place].first
+            if first < 0:
+                return None
+            left = self.nodes[place].left
+            ordinal = self._arrays["ordinals"][
+                first : first + self.branching[place].n_codes
+            ].astype(np.intp)
+        finally:
+            self._leave()
+        return np.where(ordinal < 0, place, left + ordinal)
 
-    def _check_node(self, node):
+    def _check_root(self):
+        if self.node_count == 0:
+            raise ValueError("The tree has no root.")
+
+    def _checked_node(self, node):
         if not 0 <= node < self.node_count:
             raise IndexError(f"node {node} of a tree with {self.node_count} nodes")
+        return node
 
     @property
     def n_children(self):
@@ -478,18 +568,23 @@ cdef class Tree:
 
     @property
     def value(self):
-        self.refresh()
-        if self._value is None or len(self._value) != self.node_count:
-            value = self._view("counts") * self.class_weight
-            total = value.sum(axis=1, keepdims=True)
-            for node in np.flatnonzero(total == 0.0):
-                # nothing has come this way: what the parent says, if anything
-                value[node] = value[self.parent[node]] if node > 0 else 1.0
-                total[node] = value[node].sum()
-            value /= total
-            value.flags.writeable = False
-            self._value = value
-        return self._value
+        self._read()
+        try:
+            if self.stale or self._value is None or len(self._value) != self.node_count:
+                self._value = self._proportions(self._still())
+            return self._value
+        finally:
+            self._leave()
+
+    cdef object _proportions(self, dict shown):
+        value = shown["counts"] * self.class_weight
+        total = value.sum(axis=1, keepdims=True)
+        for node in np.flatnonzero(total == 0.0):
+            # nothing has come this way: what the parent says, if anything
+            value[node] = value[shown["parent"][node]] if node > 0 else 1.0
+            total[node] = value[node].sum()
+        value /= total
+        return read_only(value)
 
     # -- routing ------------------------------------------------------------------
 
@@ -515,19 +610,25 @@ cdef class Tree:
             raise ValueError(
                 f"X has {X.shape[1]} features, the tree has {self.n_features}."
             )
+        self._check_root()
         if n == 0:
             return leaves
-        cdef bint plain = self.n_ordinals == 0
-        if plain:
-            plain = finiteness(X) == FINITE if finite is None else finite
-        with nogil:
+        cdef bint plain
+        self._read()
+        try:
+            plain = self.n_ordinals == 0
             if plain:
-                route(self.nodes, &X[0, 0], n, self.n_features, &out[0])
-            else:
-                route_any(
-                    self.nodes, self.branching, self.ordinals, &X[0, 0], n,
-                    self.n_features, &out[0],
-                )
+                plain = finiteness(X) == FINITE if finite is None else finite
+            with nogil:
+                if plain:
+                    route(self.nodes, &X[0, 0], n, self.n_features, &out[0])
+                else:
+                    route_any(
+                        self.nodes, self.branching, self.ordinals, &X[0, 0], n,
+                        self.n_features, &out[0],
+                    )
+        finally:
+            self._leave()
         return leaves
 
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil:
@@ -544,8 +645,9 @@ cdef class Tree:
         -------
         csr_matrix of shape (n_rows, node_count)
         """
-        parent = self._view("parent")
-        lengths = self._view("depth")[leaves].astype(np.int64) + 1
+        cdef dict shown = self._still()
+        parent = shown["parent"]
+        lengths = shown["depth"][leaves].astype(np.int64) + 1
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         indices = np.empty(lengths.sum(), dtype=np.int64)
         rows = np.arange(len(leaves))
@@ -560,16 +662,17 @@ cdef class Tree:
             nodes = nodes[above]
         return csr_matrix(
             (np.ones(len(indices), dtype=np.int64), indices, indptr),
-            shape=(len(leaves), self.node_count),
+            shape=(len(leaves), len(parent)),
         )
 
     def feature_importances(self):
         """Share of each feature in the decrease of impurity, as in scikit-learn."""
-        mass = self.weighted_n_node_samples * self._view("impurity")
-        nodes = self._view("nodes")
+        cdef dict shown = self._still()
+        mass = (shown["counts"] @ self.class_weight) * shown["impurity"]
+        nodes = shown["nodes"]
         split = np.flatnonzero(nodes["feature"] >= 0)
         decrease = mass.copy()
-        np.subtract.at(decrease, self._view("parent")[1:], mass[1:])
+        np.subtract.at(decrease, shown["parent"][1:], mass[1:])
         importances = np.bincount(
             nodes["feature"][split],
             weights=decrease[split],
@@ -591,13 +694,12 @@ cdef class Tree:
         )
 
     def __getstate__(self):
-        self.refresh()
-        return (
-            STATE_VERSION,
-            *(self._arrays[name][: self._size(name)].tobytes() for name in ARRAYS),
-        )
+        cdef dict shown = self._still()
+        return (STATE_VERSION, *(shown[name].tobytes() for name in ARRAYS))
 
     def __setstate__(self, state):
+        if self.node_count > 0:
+            raise ValueError("A tree that has grown takes no state.")
         arrays = read_arrays(state, self._arrays, self.n_features)
         self.node_count = len(arrays["parent"])
         self.n_ordinals = len(arrays["ordinals"])

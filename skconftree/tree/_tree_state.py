@@ -42,6 +42,19 @@ ARRAYS = (
     "ordinals",
 )
 LEAF = -2  # as a feature
+# Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
+# Up to here, no product of numbers of features, classes and bins is too large.
+MAX_FEATURES = 2**31 - 1
+MAX_CLASSES = 2**16 - 2
+
+
+def check_size(n_features, n_classes):
+    """Raise unless a tree can have so many features and classes."""
+    if not (1 <= n_features <= MAX_FEATURES and 1 <= n_classes <= MAX_CLASSES):
+        raise ValueError(
+            f"A tree has from 1 to {MAX_FEATURES} features and from 1 to "
+            f"{MAX_CLASSES} classes; got {n_features} and {n_classes}."
+        )
 
 
 def row_bytes(array):
@@ -90,10 +103,24 @@ def read_arrays(state, templates, n_features):
             raise ValueError(f"The state of this tree is damaged: {name!r}.")
     if not (_is_tree(arrays, n_features) and _are_branches(arrays)):
         raise ValueError("The state of this tree is damaged: its nodes.")
-    counts = arrays["counts"]
-    if not (np.isfinite(counts).all() and (counts >= 0.0).all()):
-        raise ValueError("The state of this tree is damaged: 'counts'.")
+    for name, is_sound in (
+        ("counts", _are_counts(arrays["counts"], np.finfo(float).max)),
+        ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
+        ("evidence", _names_features(arrays["evidence"], n_features)),
+    ):
+        if not is_sound:
+            raise ValueError(f"The state of this tree is damaged: {name!r}.")
     return arrays
+
+
+def _are_counts(counts, limit):
+    # Sums of them must be counts as well.
+    return bool(((counts >= 0) & (counts < limit / len(counts))).all())
+
+
+def _names_features(evidence, n_features):
+    rival = evidence["rival_feature"]
+    return bool(((rival >= LEAF) & (rival < n_features)).all())
 
 
 def _is_tree(arrays, n_features):
@@ -144,8 +171,10 @@ def _are_branches(arrays):
         return False
     owned = branching[nominal]
     first, n_codes = owned["first"].astype(np.int64), owned["n_codes"]
-    n_ordinals = len(arrays["ordinals"])
-    if np.any(n_codes < 0) or np.any(first + n_codes > n_ordinals):
+    # a category that is met later is written into the node's own part of them
+    order = np.argsort(first, kind="stable")
+    end = np.append(first[order], len(arrays["ordinals"]))[1:]
+    if np.any(n_codes < 0) or np.any((first + n_codes)[order] > end):
         return False
     if np.any(owned["missing_left"] < 0) or np.any(
         owned["missing_left"] >= owned["n_children"]

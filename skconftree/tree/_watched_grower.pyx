@@ -1,9 +1,12 @@
 """Growth of a tree that drifts replace."""
 
+from copy import copy
+
 from skconftree.tree._grower_state import damaged
 
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING
 from skconftree.tree._tree cimport Tree
+from skconftree.utils._typedefs cimport intp_t
 
 
 cdef class WatchedGrower(Grower):
@@ -31,6 +34,12 @@ cdef class WatchedGrower(Grower):
         if self.background is not None:
             total += self.background.n_bytes
         return total
+
+    def reserve_codes(self, intp_t n_codes):
+        """Make room for tests of features with so many categories, in both trees."""
+        Grower.reserve_codes(self, n_codes)
+        if self.background is not None:
+            self.background.reserve_codes(n_codes)
 
     cdef int limit_memory(self) except -1:
         if self.background is not None:
@@ -66,6 +75,7 @@ cdef class WatchedGrower(Grower):
         if self.background is None:
             return 0
         self.background.finite = self.finite
+        self.background.tree.stale = True
         self.background.learn_row(x, y, weight, NULL)
         if state == DRIFT:
             with gil:
@@ -74,19 +84,25 @@ cdef class WatchedGrower(Grower):
         return 0
 
     def _sapling(self):
-        # An empty tree of the same kind, which watches nothing.
+        # An empty tree of the same kind.
         tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
-        tree.plant()
-        options = {**self.recipe["options"], "max_bytes": self.limit.max_bytes}
-        grower = self.make(
-            tree, {**self.recipe, "options": options, "drift": None}
-        )
+        tree.add_root()
+        grower = self._second(tree, None)
+        grower.reserve_codes(self.splitter.category_room - 1)
         grower.open_leaves()
         return grower
+
+    def _second(self, Tree tree, state):
+        # What grows a tree in the background, and watches nothing.
+        options = {**self.recipe["options"], "max_bytes": self.limit.max_bytes}
+        return self.make(
+            tree, {**self.recipe, "options": options, "drift": None}, state
+        )
 
     cdef int _become(self, Grower other) except -1:
         # Trade trees; the other one, which is given up, gets ours.
         self.tree, other.tree = other.tree, self.tree
+        self.tree.lock = self.lock
         self.leaves.trade(other.leaves)
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
@@ -96,15 +112,30 @@ cdef class WatchedGrower(Grower):
         return 0
 
     def _state(self):
+        background = None
+        if self.background is not None:
+            background = (copy(self.background.tree), self.background.__getstate__())
         return Grower._state(self)._replace(
-            detector=self.detector, background=self.background
+            detector=copy(self.detector), background=background
         )
 
     def _take(self, state):
-        if state.detector is None or not (
-            state.background is None or isinstance(state.background, Grower)
-        ):
+        if state.detector is None:
             raise damaged()
         Grower._take(self, state._replace(detector=None, background=None))
         self.detector = state.detector
-        self.background = state.background
+        self.background = None
+        if state.background is not None:
+            self.background = self._take_second(state.background)
+
+    def _take_second(self, background):
+        # Made from the same recipe, not believed: leaves will be traded.
+        if not (isinstance(background, tuple) and len(background) == 2):
+            raise damaged()
+        tree, state = background
+        if not isinstance(tree, Tree) or (
+            (tree.n_features, tree.n_classes)
+            != (self.tree.n_features, self.tree.n_classes)
+        ):
+            raise damaged()
+        return self._second(tree, state)

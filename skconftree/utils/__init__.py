@@ -1,5 +1,21 @@
 """Helpers that know nothing of the other rooms."""
 
+from ._canonical import canonical
+from ._labels import (
+    check_labels,
+    exact_labels,
+    find_labels,
+    unique_classes,
+    warn_of_floats,
+)
 from ._state import unchanged_on_error
 
-__all__ = ["unchanged_on_error"]
+__all__ = [
+    "canonical",
+    "check_labels",
+    "exact_labels",
+    "find_labels",
+    "unchanged_on_error",
+    "unique_classes",
+    "warn_of_floats",
+]

@@ -1,4 +1,4 @@
-"""Keeping an estimator as it was when a call fails."""
+"""Keeping the state of an estimator."""
 
 
 class unchanged_on_error:
@@ -42,5 +42,34 @@ class unchanged_on_error:
 
     def __exit__(self, kind, error, traceback):
         if kind is not None:
-            vars(self.estimator).clear()
-            vars(self.estimator).update(self.before)
+            self.restore()
+
+    def restore(self):
+        """Make the estimator what it was."""
+        vars(self.estimator).clear()
+        vars(self.estimator).update(self.before)
+
+
+class Frozen:
+    """Another object at one moment, for pickles and copies.
+
+    Parts of a model are written one after the other, while the model may be learning.
+
+    Parameters
+    ----------
+    reduced : tuple
+        What the ``__reduce__`` of the object gave, with nothing in it that changes.
+    """
+
+    __slots__ = ("reduced",)
+
+    def __init__(self, reduced):
+        self.reduced = reduced
+
+    def __reduce__(self):
+        return self.reduced
+
+    def thaw(self):
+        """Make such an object, once."""
+        make, arguments = self.reduced
+        return make(*arguments)

@@ -113,6 +113,18 @@ def test_beta_of_unequal_outcomes(prior, alpha):
     )
 
 
+@pytest.mark.parametrize("alpha", [1e-9, 0.1, 0.99])
+@pytest.mark.parametrize("rare", [1.0, 1e-3, 1e-9, 1e-17])
+def test_beta_where_nearly_all_rows_have_one_outcome(rare, alpha):
+    """Two outcomes are one the other's mistake, however rare one of them is."""
+    expected = 2 * alpha * (1 - alpha)
+    for prior in ([1.0, rare], [rare, 1.0], [0.0, 1e9, 1e9 * rare]):
+        assert noise_beta(alpha, prior=prior) == pytest.approx(expected, rel=1e-12)
+    table = np.array([[0.5, 0.5], [1e6, 7.0], [1e6 * rare, 3.0]])
+    confidence = ec2_confidence(table, 3, alpha, error_outcomes="non_uniform")
+    assert 0.0 <= confidence <= 1.0
+
+
 def test_beta_of_unequal_outcomes_is_what_noise_does():
     p, alpha = np.array([0.6, 0.3, 0.1]), 0.3
     assert noise_beta(alpha, prior=p) == pytest.approx(0.292, abs=5e-4)

@@ -179,11 +179,12 @@ def fitted(capsys, path, *more):
     return out[out.index("ConfidenceTreeClassifier") :]
 
 
-def test_a_text_below_many_numbers_makes_a_column_nominal(tmp_path, capsys):
-    """As far down as the column was taken for numeric; a named one is no less."""
+def test_texts_below_many_numbers_make_a_column_nominal(tmp_path, capsys):
+    """If they are more than a few, however late; a named one is no less."""
     path = tmp_path / "table.csv"
     rows = [f"{i % 3},{'yes' if i % 3 == 1 else 'no'},{i % 7}" for i in range(1500)]
-    path.write_text("\n".join(["size,kind,other", *rows, "big,no,3", "2,no,many"]))
+    texts = [*["big,no,3"] * 200, *["2,no,many"] * 200]
+    path.write_text("\n".join(["size,kind,other", *rows, *texts]))
     late = fitted(capsys, path)
     assert "categorical_features=[0, 1]" in late
     assert "size = 1\n" in late

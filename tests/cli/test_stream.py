@@ -6,6 +6,7 @@ bytes as that of a run that was left alone.
 
 import csv
 import gzip
+import hashlib
 import json
 import os
 import pickle
@@ -168,7 +169,6 @@ def test_an_interrupted_run_saves_and_goes_on(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("1.0,heavy,tall", "row 1230, column 'height': 'tall' is not a number"),
         ("1.0,heavy,1e39", "row 1230, column 'height': '1e39' is infinite"),
         ("inf,heavy,tall", "row 1230, column 'weight': 'inf' is infinite"),
         ("1.0,medium,1.0", "row 1230 has the label 'medium', which is not one of"),
@@ -314,19 +314,26 @@ def test_other_options_are_not_gone_on_with(table, tmp_path, capsys, more, words
     assert words in capsys.readouterr().err
 
 
+def sealed(length=None, **facts):
+    """File of two pickles that are no model, with a trailer that says anything."""
+    body = pickle.dumps(3) + pickle.dumps(4)
+    facts["sha256"] = hashlib.sha256(body).hexdigest()
+    trailer = json.dumps(facts).encode()
+    length = len(trailer) if length is None else length
+    return body + trailer + length.to_bytes(_checkpoint.LENGTH) + _checkpoint.MAGIC
+
+
 def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
     model = tmp_path / "model"
     for content, words in [
         (b"", "was not saved by"),
-        (b"a,b\n1,2\n", "was not saved by"),
+        (b"a,b\n1,2\n" * 20, "was not saved by"),
         (pickle.dumps(3), "was not saved by"),
-        (pickle.dumps(3) + pickle.dumps(4), "has format None"),
-        (pickle.dumps(3) + pickle.dumps({"format": 99}), "has format 99"),
-        (pickle.dumps(3) + pickle.dumps({"format": 1}), "has format 1"),
-        (
-            pickle.dumps(3) + pickle.dumps({"format": _checkpoint.FORMAT}),
-            "is damaged",
-        ),
+        (pickle.dumps(3) + pickle.dumps({"format": 2}) + bytes(99), "was not saved by"),
+        (sealed(format=99), "has format 99"),
+        (sealed(format=_checkpoint.FORMAT), "is damaged: KeyError('labels')"),
+        (sealed(length=2**63), "was not saved by"),
+        (sealed(length=0), "was not saved by"),
     ]:
         model.write_bytes(content)
         assert main(command(table, model, "--resume")) == 1
@@ -452,10 +459,10 @@ def test_a_bad_row_of_parquet_ends_the_run_at_the_row_before(
 
 def test_a_mistake_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
     y = rows[1]
-    when = np.zeros(len(y), dtype="datetime64[ms]")
+    when = np.zeros(len(y), dtype="timedelta64[ms]")
     table = parquet(tmp_path / "table.parquet", rows, when=when)
     assert main(command(table)) == 1
-    assert "'when' holds timestamp[ms], neither numbers nor" in capsys.readouterr().err
+    assert "'when' holds duration[ms], neither numbers nor" in capsys.readouterr().err
     parquet(table, rows, kind=[None, *y[1:]])
     assert main(command(table)) == 1
     assert "'kind' misses a value in row 1" in capsys.readouterr().err

@@ -122,13 +122,15 @@ def test_the_columns_of_a_resumed_run_are_those_it_began_with(tmp_path, rows, ca
     table, model = tmp_path / "table.csv", tmp_path / "model"
     write(table, rows[:20])
     assert main(command(table, model)) == 0
-    mended = [*rows[:20], ("rough", "cat", "tiny", 2)]
+    mended = [*rows[:20], *[("rough", "cat", "tiny", 2)] * 120]
     write(table, mended)
     assert main(command(table, model, "--resume")) == 1
     err = capsys.readouterr().err
-    assert "row 21, column 'mark': 'tiny' is not a number" in err
-    assert "--nominal mark makes categories of them" in err
-    assert _checkpoint.load(model)[1]["rows"] == 20
+    assert "row 121, column 'mark': 'tiny' is not a number, nor are 100 values" in err
+    assert "start afresh with --nominal mark" in err
+    saved, progress = _checkpoint.load(model)
+    assert progress["rows"] == saved.n_rows_seen_ == 120
+    assert saved.categories_[1] is None
 
 
 def test_numbers_may_be_categories(table, tmp_path, capsys):

@@ -32,8 +32,6 @@ def largest_at_boundaries(model, stream):
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_limit_is_kept(bound, memory, grace_period):
-    if bound == "credible" and grace_period == 1:
-        grace_period = 10
     stream = make_stream(
         1, 6 * 1024, n_classes=6, kinds=["continuous"] * 6 + ["ties"], signal=0.5
     )

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
+from skconftree.tree._tree_state import ARRAYS
 
 STREAM = make_stream(
     seed=6,
@@ -147,6 +148,61 @@ def test_damaged_tree(name, damage, which):
     use(model, grower)
 
 
+def nudged(data, place):
+    """Change the last bits of one number: a count becomes another, a score rounds."""
+    data = bytearray(data)
+    data[place - place % 8] ^= 1
+    return bytes(data)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_sound_leaves_are_believed(name):
+    """A loader that refused everything would pass the tests of damages."""
+    model = half_grown(name)
+    make, (tree, recipe, state) = model._grower.__reduce__()
+    use(model, make(copy.deepcopy(tree), recipe, state))
+    place, leaves = bytes_of_leaves(state)
+    accepted = 0
+    places = np.linspace(0, len(leaves) - 1, 60).astype(int)
+    for at in places:
+        changed = (*state[:place], nudged(leaves, at), *state[place + 1 :])
+        try:
+            grower = make(copy.deepcopy(tree), recipe, changed)
+        except ValueError:
+            continue
+        accepted += 1
+        assert len(grower.tree.counts) == tree.node_count
+    # most of a memory are values and counts, any of which may be true
+    assert accepted > 0.2 * len(places)
+    assert accepted < len(places) or "rows" in name
+
+
+@pytest.mark.parametrize("name", ["gtest-rows-majority", "volume-gaussian-nba"])
+@pytest.mark.parametrize(
+    ("which", "least"), [("counts", 1.0), ("impurity", 1.0), ("evidence", 1.0)]
+)
+def test_a_sound_tree_is_believed(name, which, least):
+    model = half_grown(name)
+    make, (tree, recipe, leaves) = model._grower.__reduce__()
+    kind, arguments, state = tree.__reduce__()
+    index = 1 + ARRAYS.index(which)
+    places = np.linspace(0, len(state[index]) - 1, 20).astype(int)
+    accepted = 0
+    for at in [None, *places]:
+        changed = list(state)
+        if at is not None:
+            changed[index] = nudged(changed[index], at)
+        tree = kind(*arguments)
+        try:
+            tree.__setstate__(tuple(changed))
+            make(tree, recipe, leaves)
+        except ValueError:
+            assert at is not None
+            continue
+        accepted += at is not None
+    assert accepted >= least * len(places)
+
+
 @pytest.mark.parametrize("name", ["gtest-rows-majority", "evalue-histogram-nb"])
 @pytest.mark.parametrize(
     "change",
@@ -208,5 +264,5 @@ def test_leaves_of_another_tree():
     for n_features, n_classes, rows in [(3, 3, 40), (2, 3, HALF), (3, 2, HALF)]:
         other = make_stream(1, rows, n_classes, ["continuous"] * n_features)
         tree = grown(MODELS["gtest-rows-majority"], other).tree_
-        with pytest.raises(ValueError, match="state of this growing tree"):
+        with pytest.raises(ValueError, match="of this growing tree"):
             make(tree, recipe, state)

@@ -159,7 +159,7 @@ def test_labels_of_any_type():
 def test_far_too_small_weights_are_warned_about():
     X, y = make_rows()
     model = make_model()
-    with pytest.warns(UserWarning, match="Weights are frequencies"):
+    with pytest.warns(UserWarning, match="hardly the frequencies"):
         model.partial_fit(X, y, LABELS, np.full(50, 1e-3))
 
 
@@ -221,7 +221,7 @@ def test_parameters_are_looked_at_once(method):
     with pytest.raises(ValueError, match="'grace_period' parameter"):
         getattr(model, method)(X, y, LABELS)
     assert not hasattr(model, "tree_")
-    model.set_params(grace_period=10, tie_threshold=-1.0)
+    model.set_params(grace_period=10, pruning_confidence=-1.0)
     with config_context(skip_parameter_validation=True):
         getattr(model, method)(X, y, LABELS)
     getattr(model, method)(X, y)

@@ -9,7 +9,8 @@ with (split, evidence), evidence being a dictionary with fields of
 
 Each class has a ``kind``:
 
-race      decide(facts, children, evidence)
+race      decide(facts, children, evidence); where `ranks_attributes`, attributes
+          compete by rank(facts, children, number of tests of the attribute)
 interval  limit(facts), cost(facts, counts, n, pool, r): it chooses the test;
           `per` is the fact by which both are divided in the evidence
 evidence  log_evidence(facts, children), decide(facts, log_mean) -> (split,
@@ -22,7 +23,7 @@ import math
 
 from scipy import optimize, special, stats
 
-from .contingency import chi2_pvalue
+from .contingency import chi2_log_pvalue, chi2_pvalue, log_chi2_tail
 from .criteria import edges, phi
 
 
@@ -215,7 +216,7 @@ class Race:
     factor = 1.0
     against = "runner_up"
 
-    def radius(self, facts):
+    def radius(self, facts, r=2):
         raise NotImplementedError
 
     def confidence(self, facts):
@@ -227,7 +228,7 @@ class Race:
         if self.against == "no_split" or evidence["rival_score"] >= no_split:
             evidence["rival_score"] = no_split
             evidence["rival_feature"] = -1
-        evidence["radius"] = self.radius(facts)
+        evidence["radius"] = self.radius(facts, len(children))
         evidence["confidence"] = self.confidence(facts)
         if evidence["score"] >= no_split - 1e-12:
             return False, evidence
@@ -257,7 +258,7 @@ class Hoeffding(Race):
             else hoeffding_range(criterion, n_classes)
         )
 
-    def radius(self, facts):
+    def radius(self, facts, r=2):
         m = facts["n"] if self.against == "no_split" else facts["n_fresh"]
         return self.range * math.sqrt(math.log(1.0 / self.delta) / (2.0 * m))
 
@@ -296,7 +297,7 @@ class McDiarmid(Race):
     def __init__(self, criterion, n_classes, delta):
         self.criterion, self.delta, self.n_classes = criterion, delta, n_classes
 
-    def radius(self, facts):
+    def radius(self, facts, r=2):
         m, K = facts["n_fresh"], self.n_classes
         if self.criterion == "gini":
             constant = 8.0
@@ -349,7 +350,7 @@ class DeRosa(Race):
             return self.delta / ((h + 1) * (h + 2) * j * (j + 1) * N)
         return self.delta / ((h + 1) * (h + 2) * t * d * m)
 
-    def radius(self, facts):
+    def radius(self, facts, r=2):
         m = facts["n_fresh"]
         if self.form == "practical":
             h = facts["depth"] + 1
@@ -357,7 +358,7 @@ class DeRosa(Race):
             eps = self.c * math.sqrt(math.log(inside) / m)
             return eps * math.log(m) if self.criterion == "entropy" else eps
         return EPS[self.criterion](
-            m, self.node_delta(facts), self.n_classes, tight=self.form != "paper"
+            m, self.node_delta(facts), self.n_classes, r, tight=self.form != "paper"
         )
 
     def confidence(self, facts):
@@ -376,12 +377,18 @@ class Chi2:
 
     def __init__(self, criterion, n_classes, delta, correction=None):
         self.delta, self.correction = delta, correction
+        self.ranks_attributes = correction is not None
+
+    def rank(self, facts, children, attribute_tests):
+        number = attribute_tests if self.correction == "tests" else 1
+        return chi2_log_pvalue(children) + math.log(number)
 
     def decide(self, facts, children, evidence):
         p = chi2_pvalue(children)
-        p *= {None: 1, "attributes": facts["n_attributes"], "tests": facts["n_tests"]}[
-            self.correction
-        ]
+        if self.correction is not None:
+            p *= facts["n_varying"]
+        if self.correction == "tests":
+            p *= facts["attribute_tests"]
         return p <= self.delta, {**evidence, "confidence": min(p, 1.0)}
 
 
@@ -443,15 +450,19 @@ class EC2:
 
 
 class GTest:
-    """Splits iff fewer than delta tests of the node look as good by chance."""
+    """Splits iff fewer than delta tests look as good by chance.
+
+    Each attribute has an equal share of them, whatever the number of its tests.
+    """
 
     kind = "race"
+    ranks_attributes = True
 
     def __init__(self, criterion, n_classes, delta):
         self.delta = delta
 
-    def decide(self, facts, children, evidence):
-        n = facts["n"]
+    def rank(self, facts, children, attribute_tests):
+        n = sum(map(sum, children))
         parent = [sum(column) for column in zip(*children, strict=True)]
         G = 0.0
         for child in children:
@@ -461,9 +472,13 @@ class GTest:
                     G += 2.0 * observed * math.log(observed / expected)
         present = sum(c > 0 for c in parent)
         freedom = (present - 1) * (len(children) - 1)
-        p = float(stats.chi2(freedom).sf(G))
+        return math.log(attribute_tests) + log_chi2_tail(freedom, G)
+
+    def decide(self, facts, children, evidence):
         j = facts["attempt"]
-        expected = facts["n_tests"] * p * j * (j + 1) / 2
+        log_number = self.rank(facts, children, facts["attribute_tests"])
+        share = facts["n_varying"] * j * (j + 1) / 2
+        expected = math.exp(min(math.log(share) + log_number, 700))
         return expected < self.delta, {**evidence, "confidence": expected}
 
 

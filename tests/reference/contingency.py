@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 
-from scipy import stats
+from scipy import special
 
 TABLE_LIMIT = 100_000  # above it plain chi-squared takes the exact test's place
 
@@ -123,7 +123,25 @@ def exact_pvalue(table):
     return freeman_halton(table) if len(columns) == 2 else larger_freeman_halton(table)
 
 
+def log_chi2_tail(freedom, x):
+    """ln P(chi-squared > x), as a finite sum of logarithms."""
+    z = x / 2
+    if z <= 0:
+        return 0.0
+    if freedom % 2:  # the first term is that of the normal distribution
+        terms = [math.log(2) + special.log_ndtr(-math.sqrt(x))]
+        powers = [k - 0.5 for k in range(1, (freedom + 1) // 2)]
+    else:
+        terms, powers = [], range(freedom // 2)
+    terms += [k * math.log(z) - z - math.lgamma(k + 1) for k in powers]
+    return float(special.logsumexp(terms))
+
+
 def chi2_pvalue(children):
+    return math.exp(chi2_log_pvalue(children))
+
+
+def chi2_log_pvalue(children):
     """D9: plain, Yates-corrected or exact according to the smallest expectation.
 
     Fractional counts have no exact test; plain chi-squared takes its place.
@@ -137,7 +155,7 @@ def chi2_pvalue(children):
     columns = [sum(column) for column in zip(*table, strict=True)]
     n = sum(rows)
     if min(len(rows), len(columns)) < 2:
-        return 1.0
+        return 0.0
     cells = [
         (table[i][j], rows[i] * columns[j] / n)
         for i in range(len(rows))
@@ -147,8 +165,8 @@ def chi2_pvalue(children):
     if smallest < 5.0 and all(float(o).is_integer() for o, _ in cells):
         exact = exact_pvalue([[int(x) for x in row] for row in table])
         if exact is not None:
-            return exact
+            return math.log(exact) if exact > 0.0 else -math.inf
     yates = 5.0 <= smallest <= 10.0 and len(rows) == len(columns) == 2
     correction = 0.5 if yates else 0.0
     chi2 = sum(max(abs(o - e) - correction, 0.0) ** 2 / e for o, e in cells)
-    return float(stats.chi2((len(rows) - 1) * (len(columns) - 1)).sf(chi2))
+    return log_chi2_tail((len(rows) - 1) * (len(columns) - 1), chi2)

@@ -86,7 +86,7 @@ class DrawingGrower(Draws, Grower):
         return node
 
     def place_of(self, node):
-        features = getattr(node, "features", range(self.X.shape[1]))
+        features = getattr(node, "features", self.searched())
         return node.number, 1, features
 
     def leave(self, node, features):

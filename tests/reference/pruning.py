@@ -34,14 +34,22 @@ class Test:
     threshold: float = math.nan
     missing_left: bool = False
     branches: dict | None = None  # of a nominal test: child of each category
+    stray: int = 0  # child of further ones
 
     def outcomes(self, X):
-        """Child of every row; -1 for a category that the test does not know."""
+        """Child of every row."""
         x = X[:, self.feature]
         if self.branches is not None:
-            return np.array([self.branches.get(int(v), -1) for v in x], dtype=int)
+            return np.array([self.branches[int(v)] for v in x], dtype=int)
         right = np.where(np.isnan(x), not self.missing_left, x > self.threshold)
         return right.astype(int)
+
+    def knowing(self, X):
+        """The same test, of which all categories of the rows are part."""
+        if self.branches is None:
+            return self
+        met = {int(v): self.stray for v in X[:, self.feature]}
+        return replace(self, branches=met | self.branches)
 
 
 @dataclass(frozen=True)
@@ -89,19 +97,16 @@ class Node:
     def as_leaf(self):
         return replace(self, test=None, children=())
 
-    def stopped(self):
-        """Rows that stay here, as their category is new to the test."""
-        return self.rows[self.test.outcomes(self.data.X[self.rows]) < 0]
-
     def with_rows(self, rows):
-        """The same tests for other rows."""
+        """The same tests for other rows, whose categories they may have to learn."""
         if self.test is None:
             return replace(self, rows=rows)
-        outcome = self.test.outcomes(self.data.X[rows])
+        test = self.test.knowing(self.data.X[rows])
+        outcome = test.outcomes(self.data.X[rows])
         children = tuple(
             child.with_rows(rows[outcome == z]) for z, child in enumerate(self.children)
         )
-        return replace(self, rows=rows, children=children)
+        return replace(self, rows=rows, test=test, children=children)
 
     def one_up(self):
         """The same one level higher."""
@@ -121,9 +126,10 @@ def nested(tree, data, node=0, rows=None, depth=0):
         test = Test(feature, float(threshold), bool(left))
     else:
         leads_to = enumerate(branches.tolist())
-        test = Test(
-            feature, branches={c: ids.index(to) for c, to in leads_to if to != node}
-        )
+        branches = {c: ids.index(to) for c, to in leads_to if to != node}
+        weights = tree.counts[ids].sum(axis=1)
+        largest = len(ids) - 1 - int(np.argmax(weights[::-1]))  # the last of equal ones
+        test = Test(feature, branches=branches, stray=largest)
     outcome = test.outcomes(data.X[rows])
     children = tuple(
         nested(tree, data, child, rows[outcome == z], depth + 1)
@@ -233,14 +239,7 @@ def c45(node, cf):
     largest = largest.with_rows(node.rows).one_up()
 
     def expected(tree):
-        errors = sum(c45_errors(*errors_of(leaf), cf) for leaf in tree.leaves())
-        # rows that stay at a node are predicted as it predicts
-        for inner in tree.walk():
-            if inner.test is not None and len(inner.stopped()):
-                counts = inner.counts_of(inner.stopped())
-                wrong = counts.sum() - counts[np.argmax(inner.reweighted)]
-                errors += c45_errors(wrong, counts.sum(), cf)
-        return errors
+        return sum(c45_errors(*errors_of(leaf), cf) for leaf in tree.leaves())
 
     as_leaf, as_tree, as_branch = map(expected, (node.as_leaf(), node, largest))
     if as_leaf <= as_tree + 0.1 and as_leaf <= as_branch + 0.1:

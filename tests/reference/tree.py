@@ -142,6 +142,7 @@ class Grower:
         self.total_weight = float(self.w.sum())
         self.total_reweighted = float((self.w * self.class_weight[self.y]).sum())
         self.rules = rules
+        self.left_out = set()
         self.ambiguous = False
         # As in scikit-learn this share includes class_weight.
         self.min_weight_leaf = rules["min_weight_fraction_leaf"] * self.total_reweighted
@@ -171,16 +172,20 @@ class Grower:
             "pool": node.pool,
             "n_fresh": node.weight,
             "n_tests": n_tests,
+            "n_varying": 1,
             "time": self.total_weight,
             "n_attributes": self.X.shape[1],
             "attempt": 1,
             "depth": node.depth,
         }
 
+    def searched(self):
+        return [f for f in range(self.X.shape[1]) if f not in self.left_out]
+
     def candidates(self, node):
         """Tests that the size limits allow, and how many each attribute compares."""
         result, compared = [], {}
-        for feature in range(self.X.shape[1]):
+        for feature in self.searched():
             own, number, _ = self.tests_of(node, feature)
             if own:
                 compared[feature] = number
@@ -189,6 +194,8 @@ class Grower:
 
     def tests_of(self, node, feature):
         """Tests of an attribute, how many it compares, and whether it varies at all."""
+        if feature in self.nominal and self.is_scattered(node, feature):
+            return [], 0, True
         if feature in self.nominal:
             tests, number = self.nominal_tests(node, feature)
         else:
@@ -202,6 +209,24 @@ class Grower:
             and min(map(sum, test.counts)) >= self.min_weight_leaf
         ]
         return own, number or len(own), bool(tests)
+
+    def is_scattered(self, node, feature):
+        """Most rows have a category of their own, where the bound minds that."""
+        weights = {}
+        for code, w in zip(self.X[node.rows, feature], self.w[node.rows], strict=True):
+            weights[code] = weights.get(code, 0.0) + w
+        alone = sum(w for w in weights.values() if w <= 1.0)
+        ranks = getattr(self.bound, "ranks_attributes", False)
+        return ranks and len(weights) > 1 and alone > node.weight / 2
+
+    def identifies(self, feature):
+        """Most rows of the table have a category of their own, of many."""
+        rows = {}
+        for row, code in enumerate(self.X[:, feature]):
+            rows.setdefault(code, []).append(row)
+        alone = [own[0] for own in rows.values() if len(own) == 1]
+        weight = sum(self.w[row] for row in alone if self.w[row] <= 1.0)
+        return len(rows) > ENUMERABLE and weight > self.w.sum() / 2
 
     def numeric_tests(self, node, feature):
         """Cuts between values, with rows that miss the value on either side."""
@@ -312,6 +337,7 @@ class Grower:
         if not tests:
             return None
         facts = self.facts_of(node, n_tests=float(sum(compared.values())))
+        facts["n_varying"] = len(compared)
         ask = {
             "race": self._ask_race,
             "interval": self._ask_interval,
@@ -323,13 +349,15 @@ class Grower:
         improvement = self.improvement(node, chosen)
         if improvement + EPSILON < rules["min_impurity_decrease"]:
             return None
-        evidence["n_tests"] = facts["n_tests"]
+        evidence.setdefault("n_tests", facts["n_tests"])
         evidence.setdefault(
             "score", total(self.criterion, chosen.counts) / node.counts.sum()
         )
         return Split(chosen, evidence, improvement)
 
     def _ask_race(self, node, tests, facts, compared):
+        if getattr(self.bound, "ranks_attributes", False):
+            return self._ask_ranking(node, tests, facts, compared)
         n = float(node.counts.sum())
         best, rival, scores = best_by_criterion(
             self.criterion, [t.feature for t in tests], [t.counts for t in tests], n
@@ -343,6 +371,39 @@ class Grower:
             facts, tests[best].bound_counts, evidence
         )
         return tests[best], accepted, evidence
+
+    def _ask_ranking(self, node, tests, facts, compared):
+        """Attributes compete by what the bound says of their best tests."""
+        n = float(node.counts.sum())
+        contenders = []
+        for feature in compared:
+            own = [t for t in tests if t.feature == feature]
+            scores = [total(self.criterion, t.counts) for t in own]
+            best = first_lowest(scores, TIE * n)
+            rank = self.bound.rank(facts, own[best].bound_counts, compared[feature])
+            contenders.append((rank, scores[best], own[best]))
+
+        def first(contenders):
+            winner = None
+            for one in contenders:
+                if winner is None or one[0] < winner[0] - 2 * TIE * n:
+                    winner = one
+                elif one[0] <= winner[0] + 2 * TIE * n:
+                    winner = one if one[1] < winner[1] - TIE * n else winner
+            return winner
+
+        _, score, chosen = first(contenders)
+        rival = first([one for one in contenders if one[2] is not chosen])
+        number = compared[chosen.feature]
+        evidence = {
+            "score": score / n,
+            "rival_score": math.inf if rival is None else rival[1] / n,
+            "rival_feature": -1 if rival is None else rival[2].feature,
+            "n_tests": float(min(number, 2**1000)) * len(compared),
+        }
+        facts["attribute_tests"] = number
+        accepted, evidence = self.bound.decide(facts, chosen.bound_counts, evidence)
+        return chosen, accepted, evidence
 
     def _ask_interval(self, node, tests, facts, compared):
         limit = self.bound.limit(facts)
@@ -498,6 +559,7 @@ def grow(
         nominal=nominal,
         multiway=multiway,
     )
+    grower.left_out = {f for f in nominal if grower.identifies(f)}
     root = grower.make_node(
         np.arange(len(grower.X)),
         np.arange(len(grower.X_pool)),

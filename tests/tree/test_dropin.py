@@ -49,7 +49,7 @@ def assert_same_tree(a, b):
 
 def test_grid_search_over_bound_and_delta_together(cancer):
     grid = {
-        "bound": [None, "credible", "possibilistic", "hoeffding", CredibleBound()],
+        "bound": ["gtest", "credible", "possibilistic", "hoeffding", CredibleBound()],
         "delta": [0.01, 0.3],
         "criterion": [None, "entropy"],
     }

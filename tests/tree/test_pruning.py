@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import pruning as reference
 from reference.contingency import UndecidedError
 from skconftree.tree._pruning import c45_errors
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import ccp_pruning_path
@@ -214,15 +215,29 @@ def test_prunes_as_defined(pruning, data):
     assert len(pruned.explain(X[:3])) == min(3, len(X))
 
 
-def test_rows_that_stay_are_predicted_as_the_raised_branch_predicts():
-    # the branch knows no category 0: with its row the first of three equal classes wins
-    X, y = [[0], [1], [2]], [0, 1, 2]
-    tree = ConfidenceTreeClassifier(bound=None, categorical_features=[0])
-    assert tree.fit(X, y).get_n_leaves() == 3
-    tree.set_params(pruning="c45", pruning_confidence=0.5).fit(X, y)
-    assert tree.get_n_leaves() == 2
-    assert_array_equal(tree.tree_.counts, [[1, 1, 1], [0, 1, 0], [0, 0, 1]])
-    assert_array_equal(tree.predict(X), y)
+@pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])
+def test_leaves_of_raised_branches_hold_all_rows(nominal_splits):
+    changed = 0
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, [8, 6], (150, 2))
+        said = [X[:, 0] % 3 == 0, X[:, 1] == 2, rng.random(150) < 0.2]
+        y = np.sum(said, axis=0)
+        tree = ConfidenceTreeClassifier(
+            bound=None,
+            categorical_features=[0, 1],
+            nominal_splits=nominal_splits,
+            pruning="c45",
+            pruning_confidence=0.45,
+        ).fit(X, y)
+        grown = clone(tree).set_params(pruning=None).fit(X, y)
+        changed += tree.get_n_leaves() < grown.get_n_leaves()
+        reached, leaf = tree.apply(X), tree.tree_.n_children == 0
+        assert leaf[reached].all()
+        counts = np.zeros_like(tree.tree_.counts)
+        np.add.at(counts, (reached, y), 1.0)
+        assert_array_equal(tree.tree_.counts[leaf], counts[leaf])
+    assert changed > 20
 
 
 def test_impurity_after_raising():

@@ -6,6 +6,8 @@ every test with the rows of its outcomes, and checks on the way that the sets of
 categories that the compiled search skips are no better.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
@@ -48,6 +50,53 @@ def assert_grown_alike(case, criterion, problem):
 @given(problem=problems(24, 4, classes=(3, 4), multiway=True))
 def test_tables_of_many_classes_and_outcomes(case, problem):
     assert_grown_alike(case, "entropy", problem)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+@pytest.mark.parametrize("case", ["gtest", "chi2-attributes", "chi2-tests"])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    seed=st.integers(0, 2**16),
+    K=st.sampled_from([2, 3]),
+    weighted=st.booleans(),
+    reweighted=st.booleans(),
+    multiway=st.booleans(),
+)
+def test_attributes_with_very_different_numbers_of_tests(
+    case, criterion, seed, K, weighted, reweighted, multiway
+):
+    """Numbers beside columns of 2 to 30 categories, all of which say something."""
+    rng = np.random.default_rng(seed)
+    exact = case != "gtest"  # exact tests are slow when written for reading
+    n = int(rng.choice([12, 18] if exact else [12, 30, 90]))
+    y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)])
+    fine = y + rng.normal(size=n) * rng.choice([0.5, 1.0, 3.0])
+    coarse = np.rint(y + rng.normal(size=n))
+    columns = [fine, coarse] + [
+        (3 * y * rng.integers(0, 2) + rng.integers(0, m, n)) % m for m in (2, 7, 14, 30)
+    ]
+    problem = {
+        "X": np.column_stack(columns).astype(np.float32),
+        "y": y,
+        "K": K,
+        "X_pool": None,
+        "sample_weight": rng.integers(1, 4, n).astype(float) if weighted else None,
+        "class_weight": dict(enumerate(rng.uniform(0.3, 3.0, K).tolist()))
+        if reweighted
+        else None,
+        "nominal": [2, 3, 4, 5],
+        "multiway": multiway and not exact,
+        "growth": {},
+    }
+    bound, expected = settings_of(case, criterion, K)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "No test asks for column")
+        try:
+            estimator, root = grow_both(problem, bound, expected, criterion)
+        except UndecidedError:
+            reject()
+    assume(not root.ambiguous)
+    assert_same(estimator.tree_, root)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

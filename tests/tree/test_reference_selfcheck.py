@@ -416,10 +416,19 @@ def test_g_statistic_is_scipy_s():
     theirs = stats.chi2_contingency(
         np.array(children)[:, :2], correction=False, lambda_="log-likelihood"
     )
-    facts = {"n": 31.0, "n_tests": 12.0, "attempt": 1}
+    facts = {"attribute_tests": 12, "n_varying": 3, "attempt": 1}
     bound = bounds.GTest("gini", 3, delta=2.0)
     _, evidence = bound.decide(facts, children, {})
-    assert evidence["confidence"] == pytest.approx(12 * theirs.pvalue)
+    assert evidence["confidence"] == pytest.approx(36 * theirs.pvalue)
+
+
+@pytest.mark.parametrize("freedom", range(1, 8))
+def test_log_tail_of_chi_squared_is_scipy_s(freedom):
+    for x in (1e-9, 0.1, 1.0, 10.0, 100.0, 600.0):
+        expected = stats.chi2(freedom).logsf(x)
+        assert contingency.log_chi2_tail(freedom, x) == pytest.approx(
+            expected, rel=1e-9
+        )
 
 
 # --- evidence ---------------------------------------------------------------

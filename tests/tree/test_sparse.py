@@ -131,6 +131,30 @@ def test_pool(pool_weight, rows, pool):
     assert dense.get_n_leaves() > 1
 
 
+@pytest.mark.parametrize("memory", [{"leaf_memory": "rows"}, {"leaf_prediction": "nb"}])
+@pytest.mark.parametrize("pool_weight", ["pool", "labelled", "volume"])
+def test_pool_of_a_fit_whose_leaves_remember(pool_weight, memory):
+    bound = CredibleBound(delta=0.1, pool_weight=pool_weight)
+    dense = ConfidenceTreeClassifier(bound, **memory).fit(X, Y, X_pool=POOL)
+    tree = ConfidenceTreeClassifier(bound, **memory)
+    tree.fit(sp.csr_array(X), Y, X_pool=sp.csr_array(POOL))
+    assert pickle.dumps(tree) == pickle.dumps(dense)
+    for model in (dense, tree):
+        model.partial_fit(X[:300], Y[:300])
+    assert pickle.dumps(tree) == pickle.dumps(dense)
+
+
+def test_sums_of_values_may_be_too_large():
+    """scikit-learn adds values up to see that none is infinite, and warns."""
+    large = np.tile(np.float32([[3e38, -3e38]]), (40, 1))
+    y = np.arange(40) % 2
+    large[:, 1] *= 1.0 - 0.1 * y
+    tree = ConfidenceTreeClassifier(bound=None).fit(sp.csr_array(large), y)
+    assert_array_equal(tree.predict(sp.csc_array(large)), y)
+    stream = ConfidenceTreeClassifier().partial_fit(sp.csr_array(large), y, [0, 1])
+    assert np.isfinite(stream.predict_proba(sp.csr_array(large))).all()
+
+
 def test_pool_may_be_sparse_where_rows_have_holes():
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     bound = CredibleBound(delta=0.1)

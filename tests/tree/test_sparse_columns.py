@@ -156,6 +156,25 @@ def test_trees_that_split(bound, n_classes):
         assert_array_equal(tree.predict_proba(format(X)), dense.predict_proba(X))
 
 
+@pytest.mark.parametrize("n_empty", [1, 4])
+@pytest.mark.parametrize("max_leaf_nodes", [None, 60])
+def test_unused_words_and_drawn_features(n_empty, max_leaf_nodes):
+    """A column without an entry is passed on, undrawn, to the children of the root."""
+    rng = np.random.default_rng(n_empty)
+    kinds = ("word", "count", "balance", "number", "debt")
+    X, y = make_table(500, kinds, [0.05, 0.2, 0.3, 0.3, 0.2], 3, rng)
+    X = np.hstack([X, np.zeros((500, n_empty), dtype=np.float32)])
+    for seed in range(12):
+        X, options = rng.permuted(X, axis=1), {"random_state": seed}
+        options |= {"max_features": 1 + seed % 3, "max_leaf_nodes": max_leaf_nodes}
+        X[:, rng.integers(X.shape[1])] = 0.0
+        dense, tree = (
+            ConfidenceTreeClassifier(None, **options).fit(T, y)
+            for T in (X, sp.csr_array(X))
+        )
+        assert pickle.dumps(tree.tree_) == pickle.dumps(dense.tree_)
+
+
 @pytest.mark.parametrize("options", [{}, {"max_features": "sqrt"}], ids=str)
 def test_more_columns_than_are_read_at_once(options):
     """Blocks of a CSR table end anywhere; large columns have one of their own."""

@@ -1,0 +1,222 @@
+"""What the texts of a column mean: numbers, in one way of writing them, or categories.
+
+Nearly all values of a column of numbers can be read in the same way; the few that
+cannot are its strays, and are missing values.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+
+from ._common import MISSING
+
+HEAD = 1000  # rows that settle what the columns are
+# Share of the values of a column of numbers that may be strays ...
+MOST_STRAYS = 0.1
+# ... and how many may be in any case, where the share is that of a stream so far.
+STRAYS_ALLOWED = 100
+FEWEST_IDS = 50  # rows that tell an id from a column whose values happen to differ
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:.*)?", re.ASCII)
+
+
+def _written(group, decimal):
+    """Pattern of numbers with groups of three digits and the sign of a currency."""
+    space = r"[ \u00a0\u202f]?"
+    digits = rf"\d{{1,3}}(?:[{group} \u00a0\u202f'\u2019]\d{{3}})+|\d+"
+    return re.compile(
+        rf"(?P<sign>[-+]?){space}[$€£¥]?{space}"
+        rf"(?P<whole>{digits})?(?:{decimal}(?P<part>\d*))?(?P<power>e[-+]?\d+)?"
+        rf"{space}[$€£¥%]?",
+        re.ASCII | re.IGNORECASE,
+    )
+
+
+_BY_POINT = _written(",", r"\.")
+_BY_COMMA = _written(".", ",")
+
+
+def _number(pattern, text):
+    found = pattern.fullmatch(text.strip())
+    if found is None or not (found["whole"] or found["part"]):
+        raise ValueError(text)
+    whole = re.sub(r"\D", "", found["whole"] or "0")
+    return float(f"{found['sign']}{whole}.{found['part'] or '0'}{found['power'] or ''}")
+
+
+def _from_point(text):
+    try:
+        return float(text)
+    except ValueError:
+        return _number(_BY_POINT, text)
+
+
+def _from_comma(text):
+    return _number(_BY_COMMA, text)
+
+
+def _from_date(text):
+    text = text.strip()
+    if _DATE.fullmatch(text) is None:
+        raise ValueError(text)
+    when = datetime.fromisoformat(text)
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return (when - _EPOCH) / _DAY
+
+
+class Reading(NamedTuple):
+    """A way of reading texts as numbers; `parse` raises ValueError where it cannot."""
+
+    name: str
+    parse: Callable[[str], float]
+
+
+POINT = Reading("decimal point", _from_point)
+COMMA = Reading("decimal comma", _from_comma)
+DATE = Reading("days since 1970-01-01", _from_date)
+READINGS = {one.name: one for one in (POINT, COMMA, DATE)}
+
+
+def is_missing(text):
+    """Whether a text says that there is no value."""
+    return text.strip().lower() in MISSING
+
+
+def read_numbers(texts, reading):
+    """Read a column.
+
+    Returns
+    -------
+    values : ndarray of shape (n_rows,), float32
+        NaN where a value is missing or a stray.
+    strays : list of int
+        Their places.
+    """
+    strays = []
+    try:
+        if reading is not POINT:
+            raise ValueError
+        values = np.array(texts, dtype=np.float64)
+    except ValueError:
+        values = np.full(len(texts), np.nan)
+        for place, text in enumerate(texts):
+            if is_missing(text):
+                continue
+            try:
+                values[place] = reading.parse(text)
+            except (ValueError, OverflowError):
+                strays.append(place)
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32), strays
+
+
+class Guess(NamedTuple):
+    """What the first rows of a table tell about one of its columns."""
+
+    reading: Reading | None  # None if it is nominal
+    notes: list[str]
+
+
+def guess(texts, comma_first=False):
+    """Tell what a column is.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Its first values.
+    comma_first : bool, default=False
+        Whether 1,234 is rather a bit more than one than a thousand and more.
+
+    Returns
+    -------
+    Guess
+    """
+    known = [text for text in texts if not is_missing(text)]
+    try:
+        values = np.array(known, dtype=np.float64)
+        return Guess(POINT, _looks_like_ids(values, len(texts)))
+    except ValueError:
+        pass
+    order = (COMMA, POINT, DATE) if comma_first else (POINT, COMMA, DATE)
+    parsed = [(*_parsed(known, reading), reading) for reading in order]
+    n_strays, example, reading = min(parsed, key=lambda one: one[0])
+    if n_strays > MOST_STRAYS * len(known):
+        return Guess(None, _looks_like_names(known, len(texts)))
+    notes = []
+    if reading is DATE:
+        notes.append(f"dates such as {example!r} are read as days since 1970-01-01")
+    elif example is not None:
+        notes.append(
+            f"{example!r} is read as {reading.parse(example):.15g}, and so are others"
+        )
+    return Guess(reading, notes)
+
+
+def _parsed(texts, reading):
+    """How many of the texts cannot be read, and one that needs this reading."""
+    n_strays, example = 0, None
+    for text in texts:
+        try:
+            reading.parse(text)
+        except (ValueError, OverflowError):
+            n_strays += 1
+            continue
+        if example is None:
+            try:
+                float(text)
+            except ValueError:
+                example = text
+    return n_strays, example
+
+
+def _looks_like_ids(values, n_rows):
+    if len(values) < max(FEWEST_IDS, n_rows) or not (values == np.rint(values)).all():
+        return []
+    values = np.sort(values)
+    steps = np.diff(values)
+    # each number once, and nearly all between the first and the last
+    if steps.min() < 1.0 or values[-1] - values[0] >= 1.1 * len(values):
+        return []
+    return [
+        "it looks like row numbers, which say nothing about other rows; leave it out "
+        "if it is that"
+    ]
+
+
+def _looks_like_names(texts, n_rows):
+    n_values = len({text.strip() for text in texts})
+    if n_rows < FEWEST_IDS or n_values <= 0.9 * n_rows:
+        return []
+    return [
+        f"it has {n_values} categories in {n_rows} rows, so that it rather names rows "
+        "than describes them; leave it out if it does"
+    ]
+
+
+def stray_note(name, texts, n_strays):
+    """Say which values of a column of numbers are none.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    texts : list of str
+        Some of the strays, each once.
+    n_strays : int
+
+    Returns
+    -------
+    str
+    """
+    shown = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
+    values = "1 value is no number" if n_strays == 1 else f"{n_strays} are no numbers"
+    return (
+        f"column {name!r}: {values} ({shown}) and taken as missing; --nominal {name} "
+        "makes categories of all"
+    )

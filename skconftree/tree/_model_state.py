@@ -1,0 +1,90 @@
+"""Whether the parts of a model that comes out of a pickle belong together."""
+
+from numbers import Integral
+
+import numpy as np
+
+from ._features import Features
+from ._grower import Grower
+from ._tree import Tree
+
+
+def check_model(estimator):
+    """Raise unless what a tree estimator has learnt fits together.
+
+    Compiled code indexes the arrays of a tree with classes, features and codes.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+        Fitted or not.
+
+    Raises
+    ------
+    ValueError
+        If a part is missing, of another kind, or that of another model.
+    """
+    parts = vars(estimator)
+    if "tree_" not in parts:
+        return
+    tree, grower = parts["tree_"], parts.get("_grower")
+    sound = isinstance(tree, Tree) and tree.node_count > 0
+    sound = sound and isinstance(grower, Grower | None)
+    for name, is_sound in (
+        ("tree_", sound),
+        ("classes_", sound and _has_classes(parts, tree)),
+        ("n_features_in_", sound and _has_features(parts, tree)),
+        ("_grower", sound and _has_grower(parts, tree, grower)),
+    ):
+        if not is_sound:
+            raise ValueError(
+                f"The state of this {type(estimator).__name__} is damaged, or was "
+                f"written by another release: {name!r} does not fit."
+            )
+
+
+def _has_classes(parts, tree):
+    classes, n_classes = parts.get("classes_"), parts.get("n_classes_")
+    return (
+        isinstance(classes, np.ndarray)
+        and classes.shape == (tree.n_classes,)
+        and _is_number(n_classes)
+        and n_classes == tree.n_classes
+    )
+
+
+def _has_features(parts, tree):
+    d = tree.n_features
+    n_features, names = parts.get("n_features_in_"), parts.get("feature_names_in_")
+    features, nominal = parts.get("_features"), parts.get("is_categorical_")
+    if not (_is_number(n_features) and n_features == d):
+        return False
+    if names is not None and np.shape(names) != (d,):
+        return False
+    if features is None:
+        return nominal is None and not tree.is_nominal.any()
+    return (
+        isinstance(features, Features)
+        and len(features.dictionaries) == d
+        and np.array_equal(nominal, features.is_categorical)
+        and bool(nominal[tree.feature[tree.is_nominal]].all())
+    )
+
+
+def _has_grower(parts, tree, grower):
+    if not _is_number(parts.get("n_rows_seen_")):
+        return False
+    if grower is None:
+        return True
+    nominal = parts["is_categorical_"]
+    nominal = [] if nominal is None else np.flatnonzero(nominal).tolist()
+    return (
+        (grower.tree.n_features, grower.tree.n_classes)
+        == (tree.n_features, tree.n_classes)
+        and grower.recipe["options"]["nominal"] == nominal
+        and _is_number(parts.get("_rows_before"))
+    )
+
+
+def _is_number(value):
+    return isinstance(value, Integral) and value >= 0

@@ -1,0 +1,55 @@
+"""Columns of texts most of which are numbers."""
+
+import warnings
+
+import numpy as np
+
+MOST_STRAYS = 0.1  # share of the values of such a column that are no numbers
+
+
+def is_number(text):
+    """Whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def warn_of_strays(table, codes, features, stacklevel):
+    """Warn of columns that a stray word has made nominal.
+
+    Parameters
+    ----------
+    table : Table
+        Of a frame.
+    codes : ndarray of shape (n_rows, n_features), float32
+        Categories as codes.
+    features : Features
+    stacklevel : int
+        As of `warnings.warn`, from the caller's place.
+    """
+    dtypes = list(table.dtypes(table.X))
+    for j, categories in enumerate(features.categories):
+        if categories is None or features.kind(j) != "text":
+            continue
+        of_number = np.array([one is not None and is_number(one) for one in categories])
+        if not of_number.any() or table.is_category(dtypes[j]):
+            continue
+        counts = np.bincount(codes[:, j].astype(np.intp), minlength=len(categories))
+        missing = np.array([one is None for one in categories])
+        n_strays = counts[~of_number & ~missing].sum()
+        n_known = counts[~missing].sum()
+        if not 0 < n_strays <= MOST_STRAYS * n_known:
+            continue
+        strays = [categories[code] for code in np.flatnonzero(~of_number & ~missing)]
+        shown = ", ".join(map(repr, strays[:3])) + (", ..." if len(strays) > 3 else "")
+        name = table.name(j)
+        warnings.warn(
+            f"Column {name} holds texts, so it is nominal with {len(categories)} "
+            f"categories; but only {n_strays} of its {n_known} values are no numbers "
+            f"({shown}). If they stand for missing values, {table.to_numbers(name)} "
+            "makes a column of numbers of it; if not, a category dtype says so.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -1,0 +1,196 @@
+"""Weights of rows and of classes: what they mean, and the limits they have.
+
+Counts are sums of weights. Whole ones are exact up to `LARGEST_SUM`; the scores take
+squares and cubes of reweighted counts, which neither vanish nor overflow within these
+limits.
+"""
+
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+
+from .._compat import InvalidParameterError, _check_sample_weight, check_row_weights
+from ._sparse import take_rows
+
+KINDS = ("frequency", "relative")
+LARGEST_SUM = 2.0**53
+SMALLEST = 1e-100  # of a frequency
+CLASS_LIMITS = (1e-50, 1e50)
+NEGLIGIBLE = (
+    1e-12  # share of all relative weights: less is lost in the rounding of sums
+)
+DOUBTFUL = 0.1  # mean of weights that hardly are frequencies
+
+
+@contextmanager
+def _named(name):
+    # Whole numbers that no float holds: the message of NumPy does not say where.
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(
+            f"{name} holds a number that is too large for float64."
+        ) from error
+
+
+def rows_with_weight(X, y, sample_weight, kind):
+    """Check the weights of a table and leave out the rows of weight 0.
+
+    Parameters
+    ----------
+    X : ndarray or sparse of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,)
+    sample_weight : array-like of shape (n_rows,) or None
+    kind : {"frequency", "relative"}
+        Relative weights become frequencies: the same ratios, and as sum Kish's
+        effective number of rows.
+
+    Returns
+    -------
+    X, y, weight : ndarray
+        ``weight`` is None if `sample_weight` is.
+    """
+    if sample_weight is None:
+        return X, y, None
+    with _named("sample_weight"):
+        weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    if kind == "relative":
+        weight = _to_frequencies(weight)
+    else:
+        _check_frequencies(weight, 0.0, stacklevel=5)
+    if not weight.all():
+        kept = weight > 0.0
+        X, y, weight = take_rows(X, kept), y[kept], weight[kept]
+    return X, y, weight
+
+
+def stream_weights(sample_weight, X, kind, weight_seen):
+    """Check the weights of further rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,)
+    X : ndarray or sparse of shape (n_rows, n_features)
+    kind : {"frequency", "relative"}
+    weight_seen : float
+        Of the rows learnt before.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), float64
+    """
+    if kind == "relative":
+        raise InvalidParameterError(
+            "The 'sample_weight_kind' parameter must be 'frequency' in partial_fit "
+            "with sample_weight: the scale of relative weights is known once all rows "
+            "are. Got 'relative' instead."
+        )
+    with _named("sample_weight"):
+        weight = check_row_weights(sample_weight, X)
+    _check_frequencies(weight, weight_seen, stacklevel=6)
+    return weight
+
+
+def _check_frequencies(weight, weight_seen, stacklevel):
+    if not weight.any():
+        return
+    positive = weight[weight > 0.0]
+    if positive.min() < SMALLEST:
+        raise ValueError(
+            f"sample_weight must be 0 or at least {SMALLEST:g}, got "
+            f"{positive.min():g}. Where only the ratios of the weights matter, "
+            "sample_weight_kind='relative' has no such limit."
+        )
+    with np.errstate(over="ignore"):
+        total = positive.sum()
+    if not weight_seen + total <= LARGEST_SUM:
+        before = f", {weight_seen:g} of it learnt before" if weight_seen else ""
+        raise ValueError(
+            f"sample_weight must sum to at most 2**53 (about 9e15), up to which "
+            f"counts are exact. Got a sum of {weight_seen + total:g}{before}. Where "
+            "only the ratios of the weights matter, sample_weight_kind='relative' "
+            "has no such limit."
+        )
+    if total < DOUBTFUL * len(positive):
+        warnings.warn(
+            f"The sample weights sum to {total:g} over {len(positive)} rows, so they "
+            "are hardly the frequencies for which they are taken: so few observations "
+            "support no split. Set sample_weight_kind='relative' in fit if only the "
+            "ratios of the weights matter (AdaBoost, importance weights).",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _to_frequencies(weight):
+    # Divided by the largest, neither the sum nor the squares can overflow.
+    weight = weight / weight.max()
+    total = weight.sum()
+    weight[weight < NEGLIGIBLE * total] = 0.0
+    total = weight.sum()
+    # equal weights are frequencies of 1, exactly
+    if (weight == weight.max()).sum() == np.count_nonzero(weight):
+        return np.where(weight > 0.0, 1.0, 0.0)
+    return weight * (total / np.square(weight).sum())
+
+
+def warn_of_no_split(n_rows, n_effective, stacklevel):
+    """Say why a bound found no split in rows with relative weights.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_effective : float
+        Their effective number.
+    stacklevel : int
+    """
+    warnings.warn(
+        f"The tree is a single leaf: no split is supported by the relative weights of "
+        f"{n_rows} rows, which are worth {n_effective:.4g} equally weighted ones. "
+        "Boosting soon stops at such trees; a laxer 'delta' splits on less evidence, "
+        "bound=None on none.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def resolve_class_weight(class_weight, classes, y, weight):
+    """One weight a class, or None.
+
+    "balanced" counts the weight of the rows, not their number.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+    classes : ndarray of shape (n_classes,)
+    y : ndarray of shape (n_rows,)
+        Class indices.
+    weight : ndarray of shape (n_rows,) or None
+
+    Returns
+    -------
+    ndarray of shape (n_classes,), float64, or None
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, dict):
+        with _named("class_weight"):
+            weights = compute_class_weight(class_weight, classes=classes, y=classes[y])
+            weights = weights.astype(np.float64)
+    else:
+        per_class = np.bincount(y, weights=weight, minlength=len(classes))
+        weights = per_class.sum() / (len(classes) * per_class)
+    low, high = CLASS_LIMITS
+    bad = ~((weights == 0.0) | ((weights >= low) & (weights <= high)))
+    if bad.any():
+        raise ValueError(
+            f"class_weight must be 0 or in [{low:g}, {high:g}], got "
+            f"{weights[bad][0]:g} for class {classes[bad][0]!r} from {class_weight!r}."
+        )
+    return weights

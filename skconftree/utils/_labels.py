@@ -1,0 +1,147 @@
+"""Labels as users give them, without merging any."""
+
+import warnings
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+
+EXACT = 2.0**53  # up to here float64 tells whole numbers apart
+
+
+def exact_labels(y):
+    """Keep whole numbers of pandas' own types from becoming floats.
+
+    Parameters
+    ----------
+    y : array-like
+
+    Returns
+    -------
+    array-like
+        An ndarray of integers if `y` is a column of integers none of which is missing,
+        else `y`.
+    """
+    dtype = getattr(y, "dtype", None)
+    if dtype is None or isinstance(dtype, np.dtype):
+        return y
+    if getattr(dtype, "kind", None) in ("i", "u") and not np.any(y.isna()):
+        return y.to_numpy(dtype=np.dtype(f"{dtype.kind}8"))
+    return y
+
+
+def check_labels(y, given):
+    """Check that labels are classes, and that none of them have become equal.
+
+    Parameters
+    ----------
+    y : ndarray
+        What validation has made of them.
+    given : array-like
+        What the user gave.
+    """
+    try:
+        with np.errstate(invalid="ignore"):  # it makes integers of floats
+            check_classification_targets(y)
+    except ValueError as error:
+        _refuse_long(given, "y", error)
+        raise
+
+
+def unique_classes(classes):
+    """Give the classes that a user lists, each once and in order.
+
+    Parameters
+    ----------
+    classes : array-like
+
+    Returns
+    -------
+    ndarray
+    """
+    try:
+        with np.errstate(invalid="ignore"):
+            found = unique_labels(exact_labels(classes))
+    except ValueError as error:
+        _refuse_long(classes, "classes", error)
+        raise
+    if (found[1:] == found[:-1]).any():
+        raise ValueError(
+            f"classes holds numbers that are equal as floats, {found!r}. Give such "
+            "labels as integers or strings."
+        )
+    return found
+
+
+def _refuse_long(given, name, error):
+    for label in _flat(given):
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise ValueError(
+                f"{name} holds {_shown(label)}, which no type of whole numbers has "
+                "together with the other labels. Give such labels as strings."
+            ) from error
+
+
+def _shown(number):
+    return str(number) if number.bit_length() < 1000 else "a number of many digits"
+
+
+def _flat(given):
+    try:
+        return np.asarray(given, dtype=object).ravel()
+    except ValueError:
+        return []
+
+
+def warn_of_floats(classes, stacklevel):
+    """Warn of classes that may stand for several labels.
+
+    Parameters
+    ----------
+    classes : ndarray
+    stacklevel : int
+        As of `warnings.warn`, from the caller's place.
+    """
+    if classes.dtype.kind == "f" and np.abs(classes).max(initial=0.0) >= EXACT:
+        warnings.warn(
+            f"The labels are floats up to {np.abs(classes).max():.17g}, and beyond "
+            "2**53 floats are the same for several whole numbers. Give labels as "
+            "integers or strings.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def find_labels(classes, y):
+    """Indices of numeric labels among numeric classes, exactly.
+
+    Comparing integers of one type with those of another, or with floats, would make
+    floats of both.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        In ascending order.
+    y : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    index : ndarray of shape (n_rows,), intp
+    known : ndarray of shape (n_rows,), bool
+    """
+    same = True
+    if y.dtype != classes.dtype and classes.dtype.kind in "iu":
+        if y.dtype.kind in "iuf":
+            y, same = _converted(y, classes.dtype)
+    index = classes.searchsorted(y)
+    index[index == len(classes)] = 0
+    return index, (classes[index] == y) & same
+
+
+def _converted(y, dtype):
+    """Numbers as those of a type of integers, and which of them are the same there."""
+    with np.errstate(invalid="ignore"):
+        found = y.astype(dtype)
+    same = (found.astype(y.dtype) == y) & ((found < 0) == (y < 0))
+    if y.dtype.kind == "f":
+        same &= np.abs(y) < EXACT
+    return found, same

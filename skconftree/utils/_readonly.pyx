@@ -1,0 +1,52 @@
+"""Views of arrays that nobody can write to."""
+
+import numpy as np
+
+from cpython.buffer cimport PyBuffer_FillInfo
+
+
+cdef class _Pane:
+    # Shows the bytes of an array, which it keeps alive and to itself.
+
+    cdef object array
+
+    def __cinit__(self, array):
+        self.array = array
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        cdef Py_ssize_t address = self.array.ctypes.data
+        PyBuffer_FillInfo(buffer, self, <void*> address, self.array.nbytes, 1, flags)
+
+
+def read_only(array):
+    """View an array without a way back to one that can be written to.
+
+    The flag of an array says no more than that writing was not meant: its owner can
+    set it again.
+
+    Parameters
+    ----------
+    array : ndarray, C-contiguous
+        Goes on to be written to by whom it belongs to.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree.utils._readonly import read_only
+    >>> shown = read_only(np.zeros(3))
+    >>> shown.flags.writeable = True
+    Traceback (most recent call last):
+        ...
+    ValueError: cannot set WRITEABLE flag to True of this array
+    """
+    if not array.flags.c_contiguous:
+        raise ValueError("Only arrays in C order can be shown.")
+    if array.size == 0:
+        array = array.copy()
+        array.flags.writeable = False
+        return array
+    return np.frombuffer(_Pane(array), dtype=array.dtype).reshape(array.shape)

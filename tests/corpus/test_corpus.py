@@ -1,0 +1,110 @@
+"""Every failure found so far, replayed before anything else.
+
+A case is a file, see `reference.replay`. A fuzz run, or whoever finds a failure, adds
+one; nothing else has to be told of it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from reference.replay import CALLS, load, replay
+
+FOLDER = Path(__file__).parent
+CASES = sorted(FOLDER.glob("*.json"))
+KEYS = {
+    *("about", "table", "sparse", "weight", "pool", "parameters", "calls"),
+    *("raises", "warns", "apart"),
+}
+
+
+@cache
+def replayed_apart(*paths):
+    """Replay cases in a process of their own; return what it says if it fails."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-X", "faulthandler", "-m", "reference.replay", *paths],
+        env={**os.environ, "PYTHONPATH": str(FOLDER.parent)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    return done.stderr if done.returncode else ""
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_case(path):
+    case = load(path)
+    if not case.get("apart"):
+        replay(case)
+        return
+    # all of them at once, as a new process takes longer than they do
+    together = [path for path in CASES if load(path).get("apart")]
+    if replayed_apart(*together):
+        said = replayed_apart(path)
+        assert not said, said
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_case_is_well_formed(path):
+    case = load(path)
+    assert set(case) <= KEYS
+    assert {"about", "table", "calls"} <= set(case)
+    assert {c if isinstance(c, str) else c[0] for c in case["calls"]} <= set(CALLS)
+
+
+SOUND = {
+    "about": "A case to break.",
+    "table": {"seed": 0, "n_rows": 60, "columns": ["normal"], "labels": {"classes": 2}},
+    "parameters": {"bound": None},
+    "calls": ["fit", "partial_fit", "pickle", "predict"],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"raises": "anything"}, pytest.fail.Exception),
+        ({"warns": "anything"}, AssertionError),
+        ({"parameters": {"bound": None, "delta": 0.1}}, AssertionError),  # it warns
+        ({"parameters": {"max_depth": 0}}, ValueError),
+        ({"weight": -1.0}, ValueError),
+    ],
+)
+def test_a_replay_can_fail(change, error):
+    replay(SOUND)
+    with pytest.raises(error):
+        replay({**SOUND, **change})
+
+
+def test_a_replay_notices_wrong_counts(monkeypatch):
+    from reference import replay as module
+
+    wrong = module.Replay(SOUND)
+    wrong.fit()
+    wrong.y = 1 - wrong.y
+    with pytest.raises(AssertionError):
+        wrong._compare_counts()
+
+
+def test_the_corpus_is_run_first():
+    """Its folder comes before all others in the order that conftest.py makes."""
+    import conftest
+
+    class Item:
+        def __init__(self, path):
+            self.path = Path(path)
+
+    items = [Item(FOLDER.parent / name) for name in ("bounds/a.py", "corpus/b.py")]
+    conftest.pytest_collection_modifyitems(items)
+    assert [item.path.name for item in items] == ["b.py", "a.py"]
+
+
+def test_cases_are_json_for_people():
+    for path in CASES:
+        json.loads(path.read_text("utf-8"))
+        assert path.read_text("utf-8").endswith("}\n")

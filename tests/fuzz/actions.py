@@ -1,0 +1,380 @@
+"""What a sequence may do next: each action makes calls and looks at what is true."""
+
+import copy
+import pickle
+
+import numpy as np
+from sklearn.base import clone
+
+from skconftree.tree import export_text
+
+from . import functions, invariants, together, wrong
+from .damage import damaged_pickle
+from .findings import require
+from .parameters import FIT_ALONE, OTHERS
+
+# Rows of a call. Compiled code has limits of its own: 24, 64, 128, 256, 512, 1,024 and
+# 1,500 rows or values.
+SIZES = (1, 1, 2, 5, 20, 50, 100, 200, 300, 600)
+RARE = (1100, 1600)
+
+# -- learning ----------------------------------------------------------------------
+
+
+def draw_size(draw, fewest=1):
+    """Number of rows, small as a rule."""
+    if draw.chance(0.03):
+        return draw.one(RARE)
+    return max(fewest, draw.one(SIZES))
+
+
+def fit(sequence):
+    draw = sequence.draw
+    if not sequence.batch or sequence.started:
+        sequence.new_model(batch=True)
+    table = sequence.table
+    rows = table.rows(draw, draw_size(draw, 2))
+    X_pool = None
+    if draw.chance(0.2):
+        X_pool = table.rows(draw, draw_size(draw)).X
+    as_dense = table.family == "sparse" and draw.chance(0.2)
+    if not sequence.attempt(
+        "fit",
+        sequence.model.fit,
+        table.give(draw, rows.X, dense=as_dense),
+        table.labelled(draw, rows.y),
+        rows.weight,
+        X_pool=None if X_pool is None else table.give(draw, X_pool),
+    ):
+        return
+    sequence.fitted = rows, X_pool
+    sequence.parts = []
+    sequence.known = np.unique(rows.y[rows.weights > 0.0])
+    after_fit(sequence, rows)
+
+
+def after_fit(sequence, rows):
+    model = sequence.model
+    if invariants_of_counts(sequence):
+        expected, weight = sequence.expected_counts()
+        invariants.counts_of_leaves(model, expected)
+        if model.pruning_ != "c45":
+            X = sequence.table.give(sequence.draw, rows.X[weight > 0.0])
+            y = np.searchsorted(sequence.known, rows.y[weight > 0.0])
+            invariants.rows_reach_their_leaves(model, X, y, weight[weight > 0.0])
+    if sequence.table.family == "sparse" and sequence.draw.chance(0.8):
+        sparse_equals_dense(sequence)
+
+
+def learn(sequence):
+    draw, model, table = sequence.draw, sequence.model, sequence.table
+    first = not sequence.started
+    if first and sequence.batch:
+        fit(sequence)
+        return
+    if draw.chance(0.3):
+        table.met = min(1.0, table.met + 0.3)
+    if draw.chance(0.2):
+        table.shift += 1
+    rows = sequence.rows(draw_size(draw))
+    options = {}
+    if first:
+        options["classes"] = draw.one([list, np.asarray])(table.classes)
+        if draw.chance(0.3) or (sequence.by_volume and draw.chance(0.9)):
+            sequence.pool = table.rows(draw, draw_size(draw)).X
+            options["X_pool"] = table.give(draw, sequence.pool)
+    elif draw.chance(0.1):
+        options["classes"] = table.classes[sequence.known]
+    arguments = table.give(draw, rows.X), table.labelled(draw, rows.y)
+    if rows.weight is not None:
+        options["sample_weight"] = rows.weight
+    foresee = draw.chance(0.3)
+    name = "partial_fit_predict" if foresee else "partial_fit"
+    told = []
+
+    def call():
+        told.append(getattr(model, name)(*arguments, **options))
+
+    if not sequence.attempt(name, call):
+        if first:
+            sequence.pool = None
+        return
+    sequence.parts.append(rows)
+    if foresee:
+        require(
+            told[0].shape == (len(rows),) and np.isin(told[0], model.classes_).all(),
+            "foretold classes",
+        )
+    after_learning(sequence)
+
+
+def after_learning(sequence):
+    model = sequence.model
+    if invariants_of_counts(sequence):
+        expected, weight = sequence.expected_counts()
+        require(
+            model.n_rows_seen_ == np.count_nonzero(weight),
+            "n_rows_seen_",
+            lambda: f"{model.n_rows_seen_} instead of {np.count_nonzero(weight)}",
+        )
+        if sequence.parameters.get("drift") is None:
+            invariants.counts_of_leaves(model, expected)
+
+
+def invariants_of_counts(sequence):
+    """Whether the weights are such that sums of them are exact enough."""
+    return sequence.table.weights != "extreme"
+
+
+def set_parameters(sequence):
+    """Parameters of the growth are those of the first call: these change nothing."""
+    if not sequence.started or sequence.fitted or not sequence.parts:
+        return
+    draw = sequence.draw
+    name = draw.one(sorted(set(OTHERS) - FIT_ALONE - {"leaf_prediction"}))
+    value = draw.one(OTHERS[name])
+    sequence.call("set_params", sequence.model.set_params, **{name: value})
+    sequence.comparable = False
+
+
+# -- reading -----------------------------------------------------------------------
+
+
+def read(sequence):
+    if not sequence.started:
+        return
+    draw, model = sequence.draw, sequence.model
+    n = draw.one([1, 2, 7, 40])
+    rows = sequence.rows(n, weights=False)
+    X = sequence.table.give(draw, rows.X)
+    proba = sequence.call("predict_proba", model.predict_proba, X)
+    invariants.probabilities(model, proba, n)
+    which = draw.one(["predict", "apply", "interval", "alone", "log", "score"])
+    if which == "predict":
+        sequence.call("predict", invariants.predictions, model, X, n, proba)
+    elif which == "apply":
+        leaves = sequence.call("apply, decision_path", invariants.paths, model, X, n)
+        if draw.chance(0.5):
+            sequence.call("explain", invariants.explanations, model, X, leaves)
+    elif which == "interval":
+        level = draw.one([0.95, 0.5, 1e-3, 1 - 1e-12])
+        sequence.call(
+            "predict_proba_interval", invariants.intervals, model, X, n, level
+        )
+    elif which == "alone":
+        i = draw.whole(0, n - 1)
+        one = sequence.table.give(draw, rows.X[i : i + 1])
+        alone = sequence.call("predict_proba", model.predict_proba, one)
+        require(
+            np.array_equal(alone[0], proba[i]), "a row alone is predicted otherwise"
+        )
+    elif which == "log":
+        logs = sequence.call("predict_log_proba", model.predict_log_proba, X)
+        require((logs <= 1e-12).all(), "logarithms of probabilities")
+    else:
+        labels = sequence.table.labels[rows.y]
+        score = sequence.call("score", model.score, X, labels)
+        require(0.0 <= score <= 1.0, "score")
+
+
+def read_as_sklearn(sequence):
+    if not sequence.started:
+        return
+    draw, model = sequence.draw, sequence.model
+    rows = sequence.rows(draw.one([1, 9]), weights=False)
+    X = sequence.table.give(draw, rows.X)
+    proba = model.predict_proba(X)
+    sequence.attempt("to_sklearn", invariants.same_in_sklearn, model, X, proba)
+
+
+def read_tree(sequence):
+    if not sequence.started:
+        return
+    model, draw = sequence.model, sequence.draw
+    which = draw.one(["structure", "text", "node", "repr"])
+    if which == "structure":
+        if invariants_of_counts(sequence):
+            sequence.call("tree_", invariants.structure, model)
+        else:
+            sequence.call(
+                "tree_", lambda: [getattr(model.tree_, n) for n in invariants.ARRAYS]
+            )
+    elif which == "text":
+        depth = draw.one([None, 0, 2])
+        text = sequence.call("export_text", export_text, model, max_depth=depth)
+        require(text.startswith("|---"), "export_text")
+    elif which == "repr":
+        sequence.call("repr", repr, model)
+        sequence.call("n_bytes_", lambda: model.n_bytes_ + model.n_drifts_)
+    else:
+        node = draw.one([-1, 0, 1, model.tree_.node_count, 2**40])
+        for ask in (model.tree_.children, model.tree_.branches):
+            try:
+                sequence.call("tree_.children, tree_.branches", ask, node)
+            except IndexError:
+                require(not 0 <= node < model.tree_.node_count, "a node that is there")
+
+
+def write(sequence):
+    if sequence.started:
+        sequence.call("writing into tree_", invariants.read_only, sequence.model)
+
+
+# -- copies ------------------------------------------------------------------------
+
+
+def copy_model(sequence):
+    """A copy is the same; sometimes the sequence goes on with it."""
+    draw, model = sequence.draw, sequence.model
+    which = draw.one(["pickle", "pickle", "deepcopy", "clone"])
+    if which == "clone":
+        sequence.call("clone", clone, model)
+        return
+    make = (
+        sequence.copy_by_pickle if which == "pickle" else lambda: copy.deepcopy(model)
+    )
+    other = sequence.call(which, make)
+    require(
+        invariants.state_of(other) == invariants.state_of(model),
+        f"a {which} is not the same",
+    )
+    if draw.chance(0.7):
+        sequence.model = other
+
+
+def use_damaged(sequence):
+    """What is in a damaged pickle is refused by ValueError, or can be used."""
+    if not sequence.started:
+        return
+    draw = sequence.draw
+    if not sequence.parts and draw.chance(0.7):
+        return
+    # the draws of a use do not depend on what the use meets
+    for _ in range(4):
+        data, target = damaged_pickle(draw, sequence.model)
+        state = draw.rng.bit_generator.state
+        sequence.call(
+            f"pickle with another {target}", _load_and_use, sequence, data, target
+        )
+        draw.rng.bit_generator.state = state
+
+
+def _load_and_use(sequence, data, target):
+    # What is not ours may be refused with any error.
+    whatever = target in ("bytes", "ConfidenceTreeClassifier")
+    refusals = Exception if whatever else (ValueError, TypeError)
+    try:
+        with np.errstate(all="ignore"):
+            model = pickle.loads(data)
+            use(sequence, model)
+    except refusals as error:
+        if sequence.echo:
+            print(f"     {target}: {type(error).__name__}: {error}")
+
+
+def use(sequence, model):
+    draw, table = sequence.draw, sequence.table
+    for _ in range(2):
+        rows = sequence.rows(draw.one([5, 60]))
+        X = table.give(draw, rows.X)
+        model.predict_proba(X)
+        leaves = model.apply(X)
+        model.decision_path(X)
+        model.explain(X[:2] if table.family == "array" else X)
+        export_text(model)
+        for name in invariants.ARRAYS:
+            getattr(model.tree_, name)
+        assert len(leaves) == len(rows)
+        model.partial_fit(X, table.labels[rows.y], sample_weight=rows.weight)
+        model = pickle.loads(pickle.dumps(model))
+        model.to_sklearn()
+
+
+# -- the same by another way ---------------------------------------------------------
+
+
+def learn_in_other_chunks(sequence):
+    if not sequence.parts or not sequence.comparable:
+        return
+    draw = sequence.draw
+    n = sum(map(len, sequence.parts))
+    ends = sorted({*(draw.whole(1, n) for _ in range(draw.one([0, 1, 3, 9]))), n})
+    other = sequence.call("chunks", sequence.learn_again, ends, draw.chance(0.5))
+    same_growth(sequence, other, "other chunks give another tree")
+
+
+def learn_again(sequence):
+    """The same calls give the same model."""
+    if not sequence.fitted or sequence.parts or not sequence.comparable:
+        return
+    other = sequence.call("fit again", sequence.learn_again)
+    same_growth(sequence, other, "fit again gives another tree")
+
+
+def sparse_equals_dense(sequence):
+    if sequence.table.family != "sparse" or not sequence.comparable:
+        return
+    if not sequence.fitted or sequence.parts:
+        return
+    other = sequence.call("dense", sequence.learn_again, None, True)
+    same_growth(sequence, other, "sparse is not dense")
+
+
+def same_growth(sequence, other, name):
+    require(
+        invariants.growth_of(other) == invariants.growth_of(sequence.model),
+        name,
+        lambda: f"{other.tree_.node_count}, {sequence.model.tree_.node_count} nodes",
+    )
+
+
+# -- which, and how often --------------------------------------------------------------
+
+ACTIONS = {
+    "fit": fit,
+    "learn": learn,
+    "set parameters": set_parameters,
+    "read": read,
+    "read as sklearn": read_as_sklearn,
+    "read tree": read_tree,
+    "write": write,
+    "copy": copy_model,
+    "damage": use_damaged,
+    "chunks": learn_in_other_chunks,
+    "again": learn_again,
+    "sparse": sparse_equals_dense,
+    "wrong": wrong.call,
+    "functions": functions.call_functions,
+    "bound": functions.call_bound,
+    "wrong functions": functions.call_functions_wrongly,
+    "threads": together.learn_and_read,
+    "models": together.learn_apart,
+    "signals": together.look_from_a_signal,
+    "memory": together.learn_with_little_memory,
+    "deep": together.grow_deep,
+}
+OFTEN = {
+    **{"fit": 1, "learn": 6, "set parameters": 0.2, "read": 5, "read as sklearn": 1},
+    **{"read tree": 1.2, "write": 0.3, "copy": 1.2, "damage": 0.3, "chunks": 1},
+    **{"again": 0.4, "sparse": 0.0, "wrong": 1, "functions": 0.1, "bound": 0.1},
+    **{"wrong functions": 0.05, "threads": 0, "models": 0, "signals": 0, "deep": 0},
+    "memory": 0.0,
+}
+BY_THEME = {
+    "batch": {"fit": 5, "learn": 2, "again": 1, "read as sklearn": 3},
+    "stream": {"fit": 0.2},
+    "sparse": {"fit": 5, "learn": 3, "sparse": 2},
+    "drift": {"fit": 0.2, "learn": 9},
+    "threads": {"threads": 1.2, "models": 0.5},
+    "signals": {"signals": 1},
+    "memory": {"memory": 0.7},
+    "damage": {"damage": 4, "fit": 0.3},
+    "c45": {"fit": 6, "learn": 0.5},
+    "wrong": {"wrong": 6},
+    "deep": {"deep": 1},
+    "functions": {"functions": 3, "bound": 3, "wrong functions": 1},
+}
+
+
+def weights_of(theme):
+    return {**OFTEN, **BY_THEME[theme]}

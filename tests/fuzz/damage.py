@@ -1,0 +1,140 @@
+"""Pickles whose parts are not what they were."""
+
+import io
+import pickle
+import struct
+
+import numpy as np
+
+INTEGERS = (-1, 0, 1, 2, 3, 5, 31, 64, 4096, 65535, 2**31, 2**62, -(2**63), 2**70)
+NUMBERS = (-1.0, 0.0, 0.5, 1e300, np.nan, np.inf, -np.inf, 5e-324)
+WORDS = ("", "nb", "nba", "majority", "gini", "entropy", "x" * 1000)
+TARGETS = {
+    **{"Tree": 4, "Grower": 5, "ConfidenceTreeClassifier": 1.5},
+    **{"Features": 1, "DDMKernel": 1},
+}
+
+
+class _Pickler(pickle.Pickler):
+    """Damages one of the objects of a class on its way into the pickle."""
+
+    def __init__(self, file, draw, target):
+        super().__init__(file)
+        self.draw = draw
+        self.target = target
+        self.done = False
+
+    def reducer_override(self, one):
+        names = [cls.__name__ for cls in type(one).__mro__]
+        if self.done or self.target not in names or self.draw.chance(0.1):
+            return NotImplemented
+        self.done = True
+        make, arguments, *rest = one.__reduce_ex__(4)
+        if rest and (make.__name__ == "__newobj__" or self.draw.chance(0.7)):
+            return (make, arguments, damaged(self.draw, rest[0]), *rest[1:])
+        return (make, _in_sequence(self.draw, arguments), *rest)
+
+
+def damaged_pickle(draw, model):
+    """Bytes of a pickle of a model, and what was damaged in it."""
+    target = draw.weighted({**TARGETS, "bytes": 1})
+    if target == "bytes":
+        return _damaged_bytes(draw, pickle.dumps(model)), target
+    file = io.BytesIO()
+    _Pickler(file, draw, target).dump(model)
+    return file.getvalue(), target
+
+
+def damaged(draw, value):
+    """Copy of a value in which one part, however deep inside, is another."""
+    if draw.chance(0.03):
+        return draw.one([None, (), {}, "", b"", -1, 1.5, np.zeros(3), [value]])
+    if isinstance(value, tuple | list) and len(value):
+        return _in_sequence(draw, value)
+    if isinstance(value, dict) and value:
+        key = draw.one(sorted(value, key=str))
+        if draw.chance(0.05):
+            return {k: v for k, v in value.items() if k != key}
+        return {**value, key: damaged(draw, value[key])}
+    if isinstance(value, bytes) and value:
+        return _damaged_bytes(draw, value)
+    if isinstance(value, np.ndarray):
+        return _damaged_array(draw, value)
+    if isinstance(value, bool):
+        return draw.one([not value, 2, None])
+    if isinstance(value, int):
+        return draw.one([*INTEGERS, value + 1, value - 1])
+    if isinstance(value, float):
+        return draw.one([*NUMBERS, value * 2, -value])
+    if isinstance(value, str):
+        return draw.one(WORDS)
+    if value is None:
+        return draw.one([0, "x", b"", (1, 2), np.zeros((2, 2))])
+    return value
+
+
+def _in_sequence(draw, value):
+    kind = type(value)
+    items = list(value)
+    place = draw.whole(0, len(items) - 1)
+    what = draw.weighted({"deeper": 20, "drop": 1, "twice": 1, "swap": 1})
+    if what == "drop":
+        del items[place]
+    elif what == "twice":
+        items.insert(place, items[place])
+    elif what == "swap":
+        other = draw.whole(0, len(items) - 1)
+        items[place], items[other] = items[other], items[place]
+    else:
+        items[place] = damaged(draw, items[place])
+    if hasattr(kind, "_fields"):
+        return tuple(items)
+    return kind(items)
+
+
+def _damaged_bytes(draw, data):
+    data = bytearray(data)
+    place = draw.whole(0, len(data) - 1)
+    aligned = max(min(place - place % 8, len(data) - 8), 0)
+    half = max(min(place - place % 4, len(data) - 4), 0)
+    kind = draw.one(
+        ["flip", "integer", "short", "number", "float", "cut", "add", "zeros"]
+    )
+    if kind == "flip":
+        data[place] ^= 1 << draw.whole(0, 7)
+    elif kind == "integer":
+        value = struct.pack("<q", min(draw.one(INTEGERS), 2**63 - 1))
+        data[aligned : aligned + 8] = value[: len(data)]
+    elif kind == "short":
+        value = struct.pack("<i", draw.one([-(2**31), -2, -1, 0, 1, 2, 3, 2**31 - 1]))
+        data[half : half + 4] = value[: len(data)]
+    elif kind == "number":
+        data[aligned : aligned + 8] = struct.pack("<d", draw.one(NUMBERS))[: len(data)]
+    elif kind == "float":
+        value = struct.pack("<f", draw.one([np.nan, np.inf, -1.0, 0.0, 1e38]))
+        data[half : half + 4] = value[: len(data)]
+    elif kind == "cut":
+        del data[place:]
+    elif kind == "add":
+        data[place:place] = bytes(draw.one([1, 4, 8, 64]))
+    else:
+        data[place : place + 64] = bytes(len(data[place : place + 64]))
+    return bytes(data)
+
+
+def _damaged_array(draw, array):
+    what = draw.one(["value", "cut", "longer", "dtype", "shape", "order"])
+    if what == "value" and array.size and array.dtype.kind in "fiub":
+        array = array.copy()
+        values = NUMBERS if array.dtype.kind == "f" else (0, 1, 100)
+        array.flat[draw.whole(0, array.size - 1)] = draw.one(values)
+        return array
+    if what == "cut":
+        return array[: len(array) // 2].copy()
+    if what == "longer" and array.size:
+        return np.concatenate([array, array])
+    if what == "dtype" and array.dtype.kind in "fiub":
+        return array.astype(draw.one([np.float64, np.float32, np.int8, object, str]))
+    if what == "shape":
+        return array.reshape(-1)
+    return np.asfortranarray(array)

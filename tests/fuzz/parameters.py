@@ -1,0 +1,215 @@
+"""Random parameters of trees: legal ones from all of their ranges, and illegal ones."""
+
+import numpy as np
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import (
+    BayesFactorBound,
+    Chi2Bound,
+    CredibleBound,
+    DeRosaBound,
+    EC2Bound,
+    EValueBound,
+    GTestBound,
+    HoeffdingBound,
+    McDiarmidBound,
+    PossibilisticBound,
+)
+from skconftree.drift import DDM
+
+# One of the values of each parameter is drawn; the first is the default.
+BOUNDS = {
+    BayesFactorBound: {
+        "delta": [0.5, 0.01, 0.999],
+        "a": [None, 0.5, 1e-3, 50.0],
+        "prior_odds": [1.0, 0.1, 1e6],
+        "choose": ["evidence", "criterion"],
+    },
+    Chi2Bound: {
+        "delta": [0.05, 0.4, 1e-9],
+        "correction": [None, "attributes", "tests"],
+        "fisher": ["freeman_halton", "point"],
+    },
+    CredibleBound: {
+        "delta": [0.05, 0.3, 0.499, 1e-9],
+        "prior": ["uniform", "perks"],
+        "pool_weight": ["pool", "labelled", "volume"],
+    },
+    DeRosaBound: {
+        "delta": [0.05, 0.9],
+        "form": ["practical", "paper", "tight", "anytime"],
+        "c": [0.1, 0.01, 5.0],
+        "against": ["runner_up", "no_split"],
+    },
+    EC2Bound: {
+        "confidence": [0.5, 0.0, 1.0],
+        "noise": [0.1, 0.0, 0.4, 0.99],
+        "error_outcomes": ["uniform", "non_uniform"],
+        "margin": [0.0, 3.0, 1e12],
+    },
+    EValueBound: {
+        "delta": [0.05, 0.9, 1e-12],
+        "a": [0.5, 1e-3, 20.0],
+        "per_path": [True, False],
+        "choose": ["evidence", "criterion"],
+    },
+    GTestBound: {"delta": [1.0, 0.05, 30.0, 1e-12]},
+    HoeffdingBound: {
+        "delta": [0.05, 0.5, 0.999, 1e-9],
+        "against": ["runner_up", "no_split"],
+        "factor": [1.0, 0.1, 2.0],
+    },
+    McDiarmidBound: {
+        "delta": [0.05, 0.5, 0.999],
+        "against": ["runner_up", "no_split"],
+    },
+    PossibilisticBound: {
+        "delta": [0.05, 0.5, 0.999, 1e-9],
+        "correction": ["branches", "all_tests"],
+        "classes": ["all", "present"],
+    },
+}
+NAMES = (
+    *("gtest", "credible", "possibilistic", "hoeffding", "mcdiarmid", "derosa"),
+    *("chi2", "ec2", "evalue", "bayes_factor"),
+)
+CRITERIA = (
+    "gini",
+    "entropy",
+    "log_loss",
+    "kearns_mansour",
+    "error",
+    "gain_ratio",
+    "ec2",
+)
+PRUNINGS = {
+    None: [None],
+    "auto": [None],
+    "pessimistic": [None, 0.01, 0.9],
+    "c45": [None, 0.05, 0.5],
+    "possibilistic": [None, 0.5],
+    "cost_complexity": [None, 0.0, 0.02, 5.0],
+    "chi2": [None, 0.01, 0.9],
+    "ec2": [None, 0.0, 1.0],
+}
+OTHERS = {
+    "splitter": ["random"],
+    "max_depth": [1, 2, 5, 2**31, 2**70],
+    "min_samples_split": [3, 10, 0.1, 1.0, 2**70],
+    "min_samples_leaf": [2, 5, 0.05, 0.49, 2**70],
+    "min_weight_fraction_leaf": [0.05, 0.5],
+    "max_features": [1, 2, 0.5, "sqrt", "log2", 2**70],
+    "max_leaf_nodes": [2, 5, 20, 2**70],
+    "min_impurity_decrease": [1e-3, 0.2, 1e300],
+    "nominal_splits": ["binary", "multiway"],
+    "tie_threshold": [0.05, 1.0, 1e300],
+    "max_bytes": [65536, 100_000, 2**62, 2**70],
+    "leaf_memory": ["rows", "histogram", "gaussian"],
+    "leaf_prediction": ["majority", "nb", "nba"],
+    "drift": ["ddm", DDM(min_samples=5), DDM(1, 1e-9, 1e-9), DDM(min_errors=3)],
+}
+GRACE = [1, 2, 5, 20, 100, 0.5, 1e-9, 1e300]
+ILLEGAL = {
+    "bound": ["nothing", 3, GTestBound, CredibleBound(delta=0.5), EC2Bound(noise=1)],
+    "criterion": ["", "GINI", 1],
+    "delta": [0.0, -1, np.nan, np.inf, "0.1"],
+    "splitter": ["worst", None],
+    "max_depth": [0, -1, 1.5, "3", np.nan],
+    "min_samples_split": [1, 0.0, 1.5, np.nan, None],
+    "min_samples_leaf": [0, 1.0, -3, np.nan],
+    "min_weight_fraction_leaf": [0.6, -0.1, np.nan],
+    "max_features": [0, 0.0, 1.1, "all", np.nan],
+    "max_leaf_nodes": [1, 0, 2.0],
+    "min_impurity_decrease": [-1e-9, np.nan, "x"],
+    "pruning": ["none", 1, ""],
+    "categorical_features": ["x", 3, [99], [[0]], ["no such column"], [0.5]],
+    "nominal_splits": ["ternary", None],
+    "grace_period": [0, -1, np.nan, None],
+    "tie_threshold": [-1.0, np.nan],
+    "leaf_memory": ["none", None],
+    "max_bytes": [0, 65535, 1e6, -1],
+    "leaf_prediction": ["", None],
+    "drift": ["adwin", DDM, 1, DDM(min_samples=0), DDM(drift_level=1.0)],
+    "class_weight": ["uneven", {"no such class": 1.0}, {0: -1.0}, 3],
+    "random_state": [-1, "seed", 1.5],
+}
+# These are looked at in one of the two ways to learn only.
+FIT_ALONE = {"pruning"}
+STREAM_ALONE = {"drift", "class_weight"}
+
+
+def draw_bound(draw):
+    """A bound and the criteria it is defined for."""
+    if draw.chance(0.15):
+        return None, CRITERIA
+    kind = draw.one(list(BOUNDS))
+    parameters = {
+        name: draw.one(values)
+        for name, values in BOUNDS[kind].items()
+        if draw.chance(0.5)
+    }
+    if kind is HoeffdingBound and draw.chance(0.2):
+        parameters |= {"against": "no_split", "variant": "interval"}
+    if kind is HoeffdingBound and draw.chance(0.1):
+        parameters["delta"] = 0.9999
+    return kind(**parameters), kind.criteria
+
+
+def draw_parameters(draw, table, theme, *, batch):
+    """Legal parameters of an estimator for a table."""
+    if draw.chance(0.3):
+        parameters = {"bound": draw.one([None, "gtest", *NAMES])}
+    elif draw.chance(0.3):
+        parameters = {"bound": None}
+    else:
+        bound, criteria = draw_bound(draw)
+        parameters = {"bound": bound}
+        if draw.chance(0.6):
+            parameters["criterion"] = draw.one(criteria)
+    if parameters["bound"] is None and draw.chance(0.5):
+        parameters["criterion"] = draw.one(CRITERIA)
+    for name, values in OTHERS.items():
+        if name == "drift" and theme != "drift" and draw.chance(0.8):
+            continue
+        if draw.chance(0.12 if name not in ("leaf_memory", "leaf_prediction") else 0.5):
+            parameters[name] = draw.one(values)
+    if batch and draw.chance(0.5):
+        pruning = draw.one(list(PRUNINGS))
+        parameters["pruning"] = pruning
+        parameters["pruning_confidence"] = draw.one(PRUNINGS[pruning])
+    if batch and theme == "c45":
+        parameters |= {"bound": None, "criterion": None}
+        parameters |= {"pruning": "c45", "pruning_confidence": draw.one([None, 0.45])}
+    if theme == "sparse" and draw.chance(0.85):
+        parameters["max_features"] = draw.one([1, 1, 0.5, "sqrt"])
+        if draw.chance(0.5):
+            parameters |= {"bound": None, "criterion": None}
+    if theme == "drift":
+        parameters["drift"] = draw.one(OTHERS["drift"])
+    parameters["grace_period"] = draw.one(GRACE)
+    if theme == "memory":
+        parameters |= {"bound": None, "criterion": None, "grace_period": 5}
+        parameters |= {"leaf_memory": draw.one(["rows", "auto", "histogram"])}
+    parameters["random_state"] = draw.whole(0, 2**31)
+    if draw.chance(0.15):
+        parameters["class_weight"] = draw_class_weight(draw, table, batch=batch)
+    parameters["categorical_features"] = table.categorical_features
+    return parameters
+
+
+def draw_class_weight(draw, table, *, batch):
+    if batch and draw.chance(0.3):
+        return "balanced"
+    weights = draw.one([[0.5, 1.0, 2.0], [0.0, 1.0], [1.0], [1e-9, 1e9]])
+    return {label: draw.one(weights) for label in table.labels.tolist()}
+
+
+def make_model(parameters):
+    return ConfidenceTreeClassifier(**parameters)
+
+
+def draw_illegal(draw, *, batch):
+    """One parameter and a value that is not allowed."""
+    names = set(ILLEGAL) - (STREAM_ALONE if batch else FIT_ALONE)
+    name = draw.one(sorted(names))
+    return name, draw.one(ILLEGAL[name])

@@ -1,0 +1,312 @@
+"""Threads, signal handlers, small stacks and little memory."""
+
+import ctypes
+import linecache
+import os
+import pickle
+import resource
+import signal
+import threading
+
+import numpy as np
+from sklearn.base import clone
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.tree import export_text
+
+from . import invariants
+from .findings import require
+from .parameters import make_model
+
+READERS = 2
+LOOKS = 5  # of a signal handler
+STACK = 128 * 1024  # bytes, of a thread that reads a deep tree
+
+
+def _busy(sequence, n):
+    """Rows that keep a learning thread busy for a while."""
+    draw, table = sequence.draw, sequence.table
+    rows = sequence.rows(n)
+    return table.give(draw, rows.X), table.labels[rows.y], rows
+
+
+def _run(threads):
+    errors = []
+
+    def guarded(work):
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    started = [threading.Thread(target=guarded, args=(work,)) for work in threads]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def learn_and_read(sequence):
+    """Readers see a sound model while a thread learns, and do not disturb it."""
+    if not sequence.parts or not sequence.comparable:
+        return
+    draw, model, table = sequence.draw, sequence.model, sequence.table
+    X, y, rows = _busy(sequence, draw.one([200, 1500]))
+    plain = sequence.copy_by_pickle()
+    ask = table.give(draw, sequence.rows(30, weights=False).X)
+    done = threading.Event()
+    begun = threading.Barrier(1 + READERS)
+    kinds = [
+        draw.one(["proba", "tree", "pickle", "learn", "apply"]) for _ in range(READERS)
+    ]
+    if kinds.count("learn") > 1:
+        kinds = ["learn", "proba"]
+    writers = [kind for kind in kinds if kind == "learn"]
+
+    def learn():
+        begun.wait()
+        try:
+            model.partial_fit(X, y, sample_weight=rows.weight)
+        finally:
+            done.set()
+
+    def look(kind):
+        begun.wait()
+        if kind == "learn":
+            model.partial_fit(X, y, sample_weight=rows.weight)
+            return
+        for _ in range(200):
+            if kind == "proba":
+                invariants.probabilities(model, model.predict_proba(ask), 30)
+            elif kind == "apply":
+                model.apply(ask)
+                model.predict(ask)
+            elif kind == "pickle":
+                pickle.loads(pickle.dumps(model))
+            else:
+                counts = model.tree_.counts
+                require(np.isfinite(counts).all(), "counts seen by another thread")
+            if done.is_set():
+                break
+
+    works = [learn, *(lambda kind=kind: look(kind) for kind in kinds)]
+    sequence.call(f"threads: learn, {', '.join(kinds)}", _run, works)
+    sequence.traits.add("threads")
+    for _ in range(1 + len(writers)):
+        plain.partial_fit(X, y, sample_weight=rows.weight)
+        sequence.parts.append(rows)
+    require(
+        invariants.growth_of(plain) == invariants.growth_of(model),
+        "other threads changed what was learnt",
+    )
+
+
+def learn_apart(sequence):
+    """Models that threads learn at once are those that they learn alone."""
+    draw, table = sequence.draw, sequence.table
+    if sequence.fitted or table.n_classes < 2:
+        return
+    rows = table.rows(draw, 120)
+    X, y = table.give(draw, rows.X), table.labels[rows.y]
+    batch = draw.chance(0.5)
+    parameters = {**sequence.parameters, "pruning": "auto"}
+    if parameters.get("class_weight") == "balanced":
+        del parameters["class_weight"]
+    if (batch and not (rows.weights > 0.0).any()) or (sequence.by_volume and not batch):
+        return
+    models = [clone(make_model(parameters)) for _ in range(3)]
+
+    def learn(model):
+        if batch:
+            model.fit(X, y, rows.weight)
+        else:
+            model.partial_fit(X, y, table.classes, rows.weight)
+        return model
+
+    def at_once():
+        _run([lambda model=model: learn(model) for model in models[1:]])
+
+    if not sequence.attempt("fit, alone", learn, models[0]):
+        return
+    sequence.call("threads: models of their own", at_once)
+    sequence.traits.add("threads")
+    states = {invariants.growth_of(model) for model in models}
+    require(len(states) == 1, "threads with models of their own disturb each other")
+
+
+def look_from_a_signal(sequence):
+    """A handler that runs in the midst of learning looks, and changes nothing."""
+    if not sequence.parts or not sequence.comparable:
+        return
+    draw, model, table = sequence.draw, sequence.model, sequence.table
+    n = draw.one([1500, 4000])
+    rows = sequence.rows(n, weights=False)
+    X, y = table.give(draw, rows.X), table.labels[rows.y]
+    one = sequence.rows(3, weights=False, missing=False)
+    ask, label = table.give(draw, one.X), table.labels[one.y]
+    plain = sequence.copy_by_pickle()
+    what = draw.one(["predict_proba", "counts", "pickle", "apply", "learn", "stop"])
+    seen = []
+
+    def handle(_, frame):
+        if what == "stop":
+            if ".learn(" in linecache.getline(frame.f_code.co_filename, frame.f_lineno):
+                raise InterruptedError
+            signal.setitimer(signal.ITIMER_REAL, 1e-4)
+            return
+        # What it asks may be refused while the model learns.
+        try:
+            if what == "counts":
+                seen.append(model.tree_.counts.sum())
+            elif what == "pickle":
+                seen.append(pickle.dumps(model))
+            elif what == "learn":
+                model.partial_fit(ask, label)
+                seen.append("learnt")
+            else:
+                seen.append(getattr(model, what)(ask))
+        except RuntimeError:
+            seen.append("refused")
+        if len(seen) < LOOKS:  # not before: a handler may be interrupted too
+            signal.setitimer(signal.ITIMER_REAL, 1e-3)
+
+    before = signal.signal(signal.SIGALRM, handle)
+    n_before = model.n_rows_seen_
+    try:
+        signal.setitimer(signal.ITIMER_REAL, draw.one([2e-4, 1e-3, 5e-3]))
+        sequence.call(f"partial_fit, {what} from a signal", model.partial_fit, X, y)
+    except InterruptedError:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    sequence.traits.add("signals")
+    learnt = [one for one in seen if isinstance(one, str) and one == "learnt"]
+    if learnt:
+        # before the first row or behind the last one, or it was not refused
+        sequence.new_model(batch=False)
+        return
+    learnt = after_a_stop(sequence, plain, rows, n_before)
+    require(learnt == n or what == "stop", "rows that were not learnt")
+
+
+def after_a_stop(sequence, plain, rows, n_before):
+    """The model is one of all rows up to some boundary; how many of these rows."""
+    model, table = sequence.model, sequence.table
+    kept = np.cumsum(sequence.class_weights()[rows.y] > 0.0)
+    n = model.n_rows_seen_ - n_before
+    end = len(rows)
+    if n < kept[-1]:
+        require(
+            n == 0 or model._grower.n_rows_seen % 1024 == 0,
+            "a stop is not at a boundary",
+            lambda: f"{n_before} rows, then {n}",
+        )
+        end = int(np.searchsorted(kept, n)) + 1 if n else 0
+        sequence.comparable = not table.categories  # codes are those of all rows
+    part = rows.part(0, end)
+    if end:
+        plain.partial_fit(table.give(sequence.draw, part.X), table.labels[part.y])
+        sequence.parts.append(part)
+    require(
+        invariants.growth_of(plain) == invariants.growth_of(model),
+        "a stop or a signal handler changed what was learnt",
+    )
+    return end
+
+
+def learn_with_little_memory(sequence):
+    """A MemoryError leaves a model of all rows up to some boundary."""
+    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+        return  # it takes all address space there is
+    if not sequence.parts or not sequence.comparable:
+        return
+    draw, model, table = sequence.draw, sequence.model, sequence.table
+    rows = sequence.rows(draw.one([4000, 20_000]), weights=False)
+    X, y = table.give(draw, rows.X), table.labels[rows.y]
+    plain = sequence.copy_by_pickle()
+    n_before = model.n_rows_seen_
+    little = draw.one([2, 30, 200, 1000])
+
+    def learn():
+        with _LittleMemory(little):
+            model.partial_fit(X, y)
+
+    try:
+        sequence.call("partial_fit with little memory", learn)
+    except MemoryError:
+        sequence.traits.add("little memory")
+    after_a_stop(sequence, plain, rows, n_before)
+
+
+class _LittleMemory:
+    """No more memory than so many pages, holes in the heap included."""
+
+    SIZES = (1 << 20, 1 << 16, 1 << 12)
+
+    def __init__(self, pages):
+        self.pages = pages
+        self.c = ctypes.CDLL(None)
+        self.c.malloc.restype = ctypes.c_void_p
+        self.c.malloc.argtypes = [ctypes.c_size_t]
+        self.c.free.argtypes = [ctypes.c_void_p]
+
+    def __enter__(self):
+        self.limits = resource.getrlimit(resource.RLIMIT_AS)
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        self.blocks = []
+        resource.setrlimit(resource.RLIMIT_AS, (used, self.limits[1]))
+        for size in self.SIZES:
+            while block := self.c.malloc(size):
+                self.blocks.append(block)
+        for _ in range(self.pages):
+            if self.blocks:
+                self.c.free(self.blocks.pop())
+
+    def __exit__(self, *_):
+        resource.setrlimit(resource.RLIMIT_AS, self.limits)
+        for block in self.blocks:
+            self.c.free(block)
+
+
+def grow_deep(sequence):
+    """A tree that is one long chain, read by a thread with a small stack."""
+    draw = sequence.draw
+    n = draw.one([1500, 8000])
+    X = np.column_stack([np.arange(n) % 5 == 4, np.arange(n)]).astype(float)
+    y = np.where(X[:, 0] == 1, 2, np.arange(n) % 2)
+    pruning = draw.one([None, "c45", "pessimistic", "cost_complexity"])
+    model = ConfidenceTreeClassifier(
+        bound=None,
+        pruning=pruning,
+        pruning_confidence=0.0 if pruning == "cost_complexity" else None,
+        categorical_features=[0],
+        leaf_prediction=draw.one(["majority", "nb", "nba"]),
+    )
+    unknown = np.array([[7.0, 3.0]])
+
+    def work():
+        model.fit(X, y)
+        model.predict_proba(unknown)
+        model.decision_path(unknown)
+        if pruning is None:
+            model.partial_fit_predict(unknown, [0])
+
+    size = threading.stack_size(STACK)
+    try:
+        sequence.call("a deep tree", _run, [work])
+    finally:
+        threading.stack_size(size)
+    if pruning is None:
+        require(model.get_depth() > n // 4, "a deep tree is not deep")
+    if model.leaf_prediction == "majority" and pruning:
+        sequence.call("a deep tree as sklearn's", model.to_sklearn)
+    sequence.call(
+        "a deep tree from a pickle", lambda: pickle.loads(pickle.dumps(model))
+    )
+    sequence.call("a deep tree as text", export_text, model, max_depth=3)
+    sequence.call("a deep tree explained", model.explain, X[-1:])
+    sequence.traits.add("deep")

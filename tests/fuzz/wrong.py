@@ -1,0 +1,172 @@
+"""Calls that must be refused, by an error that says why, and change nothing."""
+
+import numpy as np
+from scipy import sparse
+
+from .parameters import draw_illegal, make_model
+
+
+def call(sequence):
+    """One wrong call, of a kind that fits the model."""
+    kinds = [parameter] if not sequence.started else [*ROWS, parameter]
+    if sequence.started and sequence.table.family in ("array", "sparse"):
+        kinds = [*kinds, *NUMBERS]
+    sequence.draw.one(kinds)(sequence)
+
+
+def parameter(sequence):
+    draw, table = sequence.draw, sequence.table
+    batch = draw.chance(0.5)
+    parameters = {**sequence.parameters, "pruning": "auto"}
+    if parameters.get("class_weight") == "balanced":
+        del parameters["class_weight"]
+    name, value = draw_illegal(draw, batch=batch)
+    if name == "delta" and parameters["bound"] is None:
+        parameters["bound"] = "gtest"
+    model = make_model({**parameters, name: value})
+    rows = table.rows(draw, 5, weights=False)
+    X, y = table.give(draw, rows.X), table.labels[rows.y]
+    kept, sequence.model = sequence.model, model
+    try:
+        if batch:
+            call, arguments = model.fit, (X, y)
+        else:
+            call, arguments = model.partial_fit, (X, y, table.classes)
+        told = f"{call.__name__} with {name}={value!r}"
+        sequence.refused(told, call, *arguments, errors=(ValueError, TypeError))
+    finally:
+        sequence.model = kept
+
+
+def _learn(sequence, X, y, **options):
+    draw, model = sequence.draw, sequence.model
+    if draw.chance(0.5):
+        name, function = "partial_fit", model.partial_fit
+    else:
+        name, function = "partial_fit_predict", model.partial_fit_predict
+    sequence.refused(name, function, X, y, errors=(ValueError, TypeError), **options)
+
+
+def _rows(sequence, n=5):
+    rows = sequence.rows(n, weights=False)
+    return rows.X, sequence.table.labels[rows.y]
+
+
+def unknown_labels(sequence):
+    X, _ = _rows(sequence)
+    other = sequence.draw.one(
+        [
+            np.array(["no such label"] * 5),
+            np.full(5, 1e6),
+            np.full(5, np.nan),
+            [None] * 5,
+        ]
+    )
+    _learn(sequence, sequence.table.give(sequence.draw, X), other)
+
+
+def lengths_that_differ(sequence):
+    X, y = _rows(sequence)
+    _learn(sequence, sequence.table.give(sequence.draw, X), y[:3])
+
+
+def weights(sequence):
+    X, y = _rows(sequence)
+    wrong = [
+        [-1.0, 1, 1, 1, 1],
+        [np.nan, 1, 1, 1, 1],
+        [np.inf, 1, 1, 1, 1],
+        [1.0, 1.0],
+        ["a"] * 5,
+        np.ones((5, 2)),
+    ]
+    X = sequence.table.give(sequence.draw, X)
+    _learn(sequence, X, y, sample_weight=sequence.draw.one(wrong))
+
+
+def classes(sequence):
+    X, y = _rows(sequence)
+    other = sequence.draw.one([["other", "classes"], [12345], []])
+    _learn(sequence, sequence.table.give(sequence.draw, X), y, classes=other)
+
+
+def labels_of_two_outputs(sequence):
+    X, y = _rows(sequence)
+    _learn(sequence, sequence.table.give(sequence.draw, X), np.column_stack([y, y]))
+
+
+def columns(sequence):
+    X, y = _rows(sequence)
+    wide = np.zeros((5, X.shape[1] + 1), dtype=np.float32)
+    _learn(sequence, wide, y)
+    sequence.refused("predict_proba", sequence.model.predict_proba, wide)
+
+
+def infinity(sequence):
+    X, y = _rows(sequence)
+    numeric = [j for j, kind in enumerate(sequence.table.kinds) if kind != "nominal"]
+    if not numeric:
+        return
+    X[2, sequence.draw.one(numeric)] = sequence.draw.one([np.inf, -np.inf, 1e39])
+    X = sequence.table.give(sequence.draw, X)
+    _learn(sequence, X, y)
+    sequence.refused("apply", sequence.model.apply, X)
+
+
+def shapes(sequence):
+    X, y = _rows(sequence)
+    for other in (X[0], X[:0], X[np.newaxis], np.float32(1.0), "X", None):
+        sequence.refused(
+            "predict", sequence.model.predict, other, errors=(ValueError, TypeError)
+        )
+    _learn(sequence, X[0], y)
+
+
+def kinds_of_numbers(sequence):
+    X, _ = _rows(sequence)
+    for other in (X.astype(complex), np.full(X.shape, "text")):
+        if sequence.table.categories and other.dtype.kind != "c":
+            continue
+        sequence.refused(
+            "apply", sequence.model.apply, other, errors=(ValueError, TypeError)
+        )
+
+
+def sparse_tables(sequence):
+    X, y = _rows(sequence)
+    if sequence.table.categories:
+        return
+    X = np.nan_to_num(X)
+    X[:, 0] = 1.0
+    good = sparse.csr_array(X)
+    holes, strange, ends = good.copy(), good.copy(), good.copy()
+    holes.data[0] = np.nan
+    strange.indices[0] = sequence.draw.one([-1, X.shape[1], 2**31 - 1])
+    ends.indptr[1] = sequence.draw.one([-1, good.nnz + 9])
+    for other in (good.tocoo(), holes, strange, ends):
+        _learn(sequence, other, y)
+        sequence.refused(
+            "apply", sequence.model.apply, other, errors=(ValueError, TypeError)
+        )
+
+
+def confidence_level(sequence):
+    X, _ = _rows(sequence)
+    X = sequence.table.give(sequence.draw, X)
+    sequence.refused(
+        "predict_proba_interval",
+        lambda: sequence.model.predict_proba_interval(
+            X, confidence_level=sequence.draw.one([0.0, 1.0, -1, 2, np.nan])
+        ),
+    )
+
+
+ROWS = [
+    unknown_labels,
+    lengths_that_differ,
+    weights,
+    classes,
+    labels_of_two_outputs,
+    confidence_level,
+]
+NUMBERS = [columns, infinity, shapes, kinds_of_numbers, sparse_tables]

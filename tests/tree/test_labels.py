@@ -1,0 +1,113 @@
+"""Labels that differ are different classes, also those that floats cannot tell apart.
+
+Identifiers of 64 bits are labels as any others; two of them that become one class are a
+model that is wrong in silence.
+"""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.evaluation import prequential_score
+
+FIRST, SECOND = 2**53, 2**53 + 1
+LARGE = 2**63
+X = (np.arange(80) % 2)[:, None] * 1.0
+PAIRS = {
+    "list": lambda pair: pair * 40,
+    "array": lambda pair: np.array(pair * 40),
+    "pandas": lambda pair: pd.Series(pair * 40),
+    "pandas nullable": lambda pair: pd.Series(pair * 40).convert_dtypes(),
+    "pandas array": lambda pair: pd.Series(pair * 40).convert_dtypes().array,
+    "polars": lambda pair: pl.Series(pair * 40),
+}
+
+
+@pytest.mark.parametrize("pair", [[FIRST, SECOND], [LARGE, LARGE + 1]])
+@pytest.mark.parametrize("kind", PAIRS)
+def test_neighbours_are_two_classes(kind, pair):
+    y = PAIRS[kind](pair)
+    for model in (
+        ConfidenceTreeClassifier().fit(X, y),
+        ConfidenceTreeClassifier().partial_fit(X, y, classes=y),
+    ):
+        assert model.classes_.tolist() == pair
+        assert model.predict(X).tolist() == list(pair * 40)
+    assert prequential_score(ConfidenceTreeClassifier(), X, y) > 0.9
+
+
+def test_pyarrow_columns_of_pandas_are_read_exactly():
+    pytest.importorskip("pyarrow")
+    y = pd.Series([FIRST, SECOND] * 40, dtype="int64[pyarrow]")
+    assert ConfidenceTreeClassifier().fit(X, y).classes_.tolist() == [FIRST, SECOND]
+
+
+@pytest.fixture
+def model():
+    classes = [-1, FIRST, SECOND]
+    return ConfidenceTreeClassifier().partial_fit(X, classes[1:] * 40, classes=classes)
+
+
+def test_another_type_of_integers_is_compared_exactly(model):
+    for y in (np.array([SECOND] * 80, dtype=np.uint64), [SECOND] * 80):
+        before = model.tree_.counts[0].copy()
+        model.partial_fit(X, y)
+        assert (model.tree_.counts[0] - before)[2] == 80 or model.get_n_leaves() > 1
+    wrapped = ConfidenceTreeClassifier().partial_fit(
+        X, np.array([0, 1] * 40, dtype=np.int8), classes=np.array([0, 1], np.int8)
+    )
+    for y in (256, 2**32 + 1, -256):
+        with pytest.raises(ValueError, match="labels that were not among"):
+            wrapped.partial_fit(X, [0, y] * 40)
+    assert wrapped.partial_fit(X, [0, 1] * 40).n_rows_seen_ == 160
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.full(80, float(FIRST)),
+        np.full(80, -1.5),
+        np.full(80, 1e300),
+        np.full(80, FIRST + 2, dtype=np.uint64),
+        np.full(80, 2**64 - 1, dtype=np.uint64),  # -1 as a signed one
+    ],
+)
+def test_what_may_be_another_label_is_not_learnt(model, y):
+    before = model.tree_.counts.copy()
+    with pytest.raises(ValueError, match="y contains labels that were not among"):
+        model.partial_fit(X, y)
+    np.testing.assert_array_equal(model.tree_.counts, before)
+    assert model.n_rows_seen_ == 80
+
+
+def test_small_whole_numbers_may_be_floats(model):
+    assert model.partial_fit(X, np.full(80, -1.0)).n_rows_seen_ == 160
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([10**20, 10**20 + 1] * 40, "y holds 100000000000000000000, which no type of"),
+        ([-1, 2**63] * 40, "y holds 9223372036854775808, which no type of"),
+        ([10**5000, 1] * 40, "y holds a number of many digits, which no type of"),
+    ],
+)
+def test_labels_that_are_too_long_are_named(y, words):
+    with pytest.raises(ValueError, match=words):
+        ConfidenceTreeClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=f"classes{words[1:]}"):
+        ConfidenceTreeClassifier().partial_fit(X, y, classes=y[:2])
+
+
+def test_floats_that_may_be_several_labels_are_warned_of():
+    y = np.array([1.0, float(SECOND)] * 40)
+    with pytest.warns(UserWarning, match=r"floats up to 9007199254740992") as caught:
+        ConfidenceTreeClassifier().fit(X, y)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=r"floats up to 9007199254740992") as caught:
+        ConfidenceTreeClassifier().partial_fit(X, y, classes=[1.0, float(FIRST)])
+    assert caught[0].filename == __file__
+    with pytest.raises(ValueError, match="classes holds numbers that are equal"):
+        ConfidenceTreeClassifier().partial_fit(X, y, classes=[1.0, FIRST, SECOND])

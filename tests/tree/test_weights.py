@@ -1,0 +1,350 @@
+"""Weights: what they mean, and that none of them is taken silently for another thing.
+
+Frequencies have limits, within which every count is exact enough and no square of a
+count vanishes or overflows. Relative weights, as boosting makes them, have a switch of
+their own: taken for frequencies they are hardly any rows, on which no bound splits.
+"""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import EC2Bound, GTestBound
+from skconftree.bounds._registry import BOUNDS
+
+LOADERS = [load_iris, load_wine, load_breast_cancer]
+NAN = float("nan")
+
+
+def load(loader):
+    X, y = loader(return_X_y=True)
+    return X.astype(np.float32), y
+
+
+X, Y = load(load_iris)
+
+
+def random_weights():
+    return np.exp(np.random.default_rng(0).normal(size=len(Y)))
+
+
+def relative(**parameters):
+    return ConfidenceTreeClassifier(sample_weight_kind="relative", **parameters)
+
+
+def boosted(estimator, X, y, n_estimators=30):
+    """AdaBoost on a tree, and the messages of its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ensemble = AdaBoostClassifier(
+            estimator, n_estimators=n_estimators, random_state=0
+        ).fit(X, y)
+    return ensemble, [str(warning.message) for warning in caught]
+
+
+# -- relative weights --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loader", [*LOADERS, load_digits])
+def test_boosted_stumps_are_those_of_scikit_learn(loader):
+    X, y = load(loader)
+    ours, messages = boosted(relative(bound=None, max_depth=1), X, y)
+    theirs, _ = boosted(DecisionTreeClassifier(max_depth=1, random_state=0), X, y)
+    assert messages == []
+    assert len(ours.estimators_) == len(theirs.estimators_) == 30
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X))
+
+
+@pytest.mark.parametrize("kind", ["frequency", "relative"])
+@pytest.mark.parametrize("loader", LOADERS)
+def test_bagged_trees_are_those_of_scikit_learn(loader, kind):
+    """Bagging draws rows or counts them: either way these are frequencies."""
+    X, y = load(loader)
+    ours, theirs = (
+        BaggingClassifier(tree, n_estimators=10, random_state=0).fit(X, y)
+        for tree in (
+            ConfidenceTreeClassifier(bound=None, max_depth=1, sample_weight_kind=kind),
+            DecisionTreeClassifier(max_depth=1),
+        )
+    )
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_boosting_with_weights_taken_for_frequencies_says_so():
+    X, y = load(load_breast_cancer)
+    for bound in (None, "gtest"):
+        ensemble, messages = boosted(ConfidenceTreeClassifier(bound=bound), X, y)
+        assert len(ensemble.estimators_) == 1
+        assert "sample_weight_kind='relative'" in messages[0]
+        assert "sum to 1 over 569 rows" in messages[0]
+
+
+@pytest.mark.parametrize("max_depth", [1, 3])
+def test_boosting_with_a_bound_says_why_it_stops(max_depth):
+    X, y = load(load_breast_cancer)
+    ensemble, messages = boosted(relative(max_depth=max_depth), X, y)
+    assert 1 < len(ensemble.estimators_) < 30
+    assert ensemble.score(X, y) > 0.93
+    assert messages
+    for message in messages:
+        assert "569 rows, which are worth" in message
+        assert "Boosting soon stops" in message
+
+
+@pytest.mark.parametrize("bound", [None, *BOUNDS])
+@pytest.mark.filterwarnings("ignore:The tree is a single leaf")
+def test_only_ratios_of_relative_weights_matter(bound):
+    weight = random_weights()
+    trees = [
+        relative(bound=bound).fit(X, Y, weight * scale).tree_
+        for scale in (1.0, 2.0**-1000, 2.0**1000)
+    ]
+    assert len({pickle.dumps(tree) for tree in trees}) == 1
+
+
+def test_relative_weights_sum_to_the_effective_number_of_rows():
+    weight = random_weights()
+    tree = relative().fit(X, Y, weight).tree_
+    expected = weight.sum() ** 2 / (weight**2).sum()
+    assert tree.counts[0].sum() == pytest.approx(expected)
+    assert expected < 100.0  # of 150
+
+
+@pytest.mark.parametrize("bound", [None, *BOUNDS])
+def test_equal_relative_weights_are_no_weights(bound):
+    plain = ConfidenceTreeClassifier(bound=bound).fit(X, Y)
+    for value in (1e-3, 0.1, 7.0, 1e300):
+        weight = np.full(len(Y), value)
+        weight[5] = 0.0
+        tree = relative(bound=bound).fit(X, Y, weight)
+        without = ConfidenceTreeClassifier(bound=bound).fit(
+            np.delete(X, 5, axis=0), np.delete(Y, 5)
+        )
+        assert pickle.dumps(tree.tree_) == pickle.dumps(without.tree_)
+    same = relative(bound=bound).fit(X, Y)
+    assert pickle.dumps(same.tree_) == pickle.dumps(plain.tree_)
+
+
+def test_limits_of_size_count_effective_rows():
+    """But the defaults exclude nothing: a row may weigh any fraction of 1."""
+    x = np.arange(40.0).reshape(-1, 1)
+    y = (np.arange(40) > 36).astype(int)
+    weight = np.where(y == 1, 0.05, 1.0)
+    tree = relative(bound=None).fit(x, y, weight)
+    assert tree.get_n_leaves() == 2
+    assert tree.tree_.counts[2].sum() < 1.0
+    n_effective = tree.tree_.counts[0].sum()
+    narrow = relative(bound=None, min_samples_leaf=2).fit(x, y, weight)
+    assert narrow.tree_.counts[narrow.tree_.feature < 0].sum(axis=1).min() >= 2.0
+    stump = relative(bound=None, min_samples_split=int(n_effective) + 1)
+    assert stump.fit(x, y, weight).get_n_leaves() == 1
+
+
+def test_negligible_relative_weights_are_none():
+    weight = np.where(np.arange(len(Y)) % 3 == 0, 5e-324, 1.0)
+    kept = weight == 1.0
+    tree = relative(bound=None).fit(X, Y, weight)
+    assert pickle.dumps(tree.tree_) == pickle.dumps(
+        relative(bound=None).fit(X[kept], Y[kept]).tree_
+    )
+
+
+def test_streams_have_no_relative_weights():
+    tree = relative().fit(X, Y, random_weights())
+    before = pickle.dumps(tree)
+    for model in (tree, relative()):
+        with pytest.raises(ValueError, match=r"'sample_weight_kind'.*partial_fit"):
+            model.partial_fit(X, Y, [0, 1, 2], random_weights())
+    assert pickle.dumps(tree) == before
+    assert tree.partial_fit(X, Y).n_rows_seen_ == 300
+
+
+@pytest.mark.parametrize("weight", [[-1.0] * 150, [NAN] * 150, [0.0] * 150, [1.0]])
+def test_bad_relative_weights_are_errors(weight):
+    with pytest.raises(ValueError, match=r"(?i)(sample.weight|Negative values)"):
+        relative().fit(X, Y, weight)
+
+
+# -- frequencies -------------------------------------------------------------------
+
+
+def test_probabilities_for_weights_draw_a_warning():
+    """Weights are frequencies, so normalised ones are nearly no rows."""
+    with pytest.warns(
+        UserWarning, match=r"sum to 1 over 150 rows.*sample_weight_kind='relative'"
+    ) as caught:
+        ConfidenceTreeClassifier().fit(X, Y, np.full(150, 1 / 150))
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="sum to 1 over 150 rows") as caught:
+        ConfidenceTreeClassifier().partial_fit(X, Y, [0, 1, 2], np.full(150, 1 / 150))
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("weight", [0.6, 1.0, 3.0])
+def test_possible_frequencies_draw_none(weight):
+    ConfidenceTreeClassifier().fit(X, Y, np.full(len(Y), weight))
+    ConfidenceTreeClassifier().partial_fit(X, Y, [0, 1, 2], np.full(len(Y), weight))
+
+
+EXTREMES = [5e-324, 1e-300, 1e-160, 1e-100, 1e-9, 1e12, 5e13, 7e13, 4e16, 1e19, 1e308]
+
+
+def assert_sane(tree):
+    probabilities = tree.predict_proba(X)
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    limits = tree.predict_proba_interval(X)
+    assert np.isfinite(limits).all()
+    assert (limits[..., 0] <= limits[..., 1]).all()
+    again = pickle.loads(pickle.dumps(tree))
+    np.testing.assert_array_equal(again.predict_proba(X), probabilities)
+
+
+@pytest.mark.parametrize("weight", EXTREMES)
+@pytest.mark.parametrize("bound", [None, *BOUNDS])
+@pytest.mark.filterwarnings("ignore:The sample weights sum to")
+def test_extreme_weights_are_exact_or_an_error(bound, weight):
+    calls = {
+        "fit": lambda tree, w: tree.fit(X, Y, w),
+        "partial_fit": lambda tree, w: tree.partial_fit(X, Y, [0, 1, 2], w),
+    }
+    for call in calls.values():
+        for prediction in ("auto", "majority"):
+            tree = ConfidenceTreeClassifier(
+                bound=bound, leaf_prediction=prediction, grace_period=10
+            )
+            if 1e-100 <= weight and 150 * weight <= 2.0**53:
+                assert_sane(call(tree, np.full(len(Y), weight)))
+            else:
+                with pytest.raises(ValueError, match=r"sample_weight must .* at "):
+                    call(tree, np.full(len(Y), weight))
+                assert not hasattr(tree, "tree_")
+
+
+def test_the_largest_sum_of_a_stream():
+    tree = ConfidenceTreeClassifier(bound="gtest", pruning=None)
+    for start in (tree.fit, lambda *rows: tree.partial_fit(rows[0], rows[1])):
+        start(X, Y, np.full(len(Y), 2e13))
+        before = pickle.dumps(tree)
+        with pytest.raises(ValueError, match=r"sample_weight must sum .*before"):
+            tree.partial_fit(X, Y, None, np.full(len(Y), 5e13))
+        assert pickle.dumps(tree) == before
+        tree.partial_fit(X, Y, None, np.full(len(Y), 1e13))
+    assert_sane(tree)
+
+
+@pytest.mark.parametrize("low", [0.0, 1e-320, 1e-300, 1e-50, 1e-9])
+@pytest.mark.parametrize("high", [1.0, 1e15, 1e50, 1e100, 1e308])
+def test_extreme_class_weights_are_exact_or_an_error(low, high):
+    """Alone and with the extremes of sample_weight."""
+    calls = {
+        "fit": lambda tree, *w: tree.fit(X, Y, *w),
+        "partial_fit": lambda tree, *w: tree.partial_fit(X, Y, [0, 1, 2], *w),
+    }
+    for bound in (None, "gtest", "credible", "possibilistic", "evalue"):
+        for call in calls.values():
+            tree = ConfidenceTreeClassifier(
+                bound=bound, class_weight={0: low, 1: high, 2: 1.0}, grace_period=10
+            )
+            if low in (0.0, 1e-50, 1e-9) and high <= 1e50:
+                assert_sane(call(tree))
+                assert_sane(call(tree, np.full(len(Y), 1e12)))
+            else:
+                with pytest.raises(ValueError, match=r"class_weight must be 0 or in"):
+                    call(tree)
+
+
+@pytest.mark.parametrize("size", [1e-50, 1e50])
+@pytest.mark.parametrize("weight", [1.0, 1e12])
+def test_the_size_of_class_weights_does_not_matter(size, weight):
+    plain = ConfidenceTreeClassifier(bound="evalue").fit(X, Y, np.full(150, weight))
+    tree = ConfidenceTreeClassifier(
+        bound="evalue", class_weight=dict.fromkeys([0, 1, 2], size)
+    )
+    tree.fit(X, Y, np.full(150, weight))
+    np.testing.assert_allclose(tree.predict_proba(X), plain.predict_proba(X))
+
+
+# -- numbers that are no floats ----------------------------------------------------
+
+HUGE = 10**400
+NUMERIC = [
+    name
+    for name, value in ConfidenceTreeClassifier().get_params().items()
+    if isinstance(value, (int, float))
+    or name in ("delta", "max_depth", "max_features", "max_leaf_nodes", "max_bytes")
+    or name == "pruning_confidence"
+]
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_a_parameter_beyond_every_type_is_an_error(name):
+    tree = ConfidenceTreeClassifier(**{name: HUGE})
+    with pytest.raises(ValueError, match=f"'{name}'.*size of floats"):
+        tree.fit(X, Y)
+    with pytest.raises(ValueError, match=f"'{name}'.*size of floats"):
+        tree.partial_fit(X, Y, [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "name", ["max_depth", "max_features", "max_leaf_nodes", "max_bytes"]
+)
+def test_the_largest_whole_number_is_no_limit(name):
+    tree = ConfidenceTreeClassifier(**{name: 2**63 - 1}).fit(X, Y)
+    assert pickle.dumps(tree.tree_) == pickle.dumps(
+        ConfidenceTreeClassifier().fit(X, Y).tree_
+    )
+
+
+def test_bounds_refuse_numbers_that_are_no_floats():
+    for bound in (GTestBound(delta=HUGE), EC2Bound(margin=HUGE)):
+        with pytest.raises(ValueError, match="size of floats"):
+            ConfidenceTreeClassifier(bound=bound).fit(X, Y)
+
+
+@pytest.mark.parametrize("bound", ["evalue", "bayes_factor"])
+@pytest.mark.parametrize("a", [1e-100, 1e6])
+def test_extreme_priors_give_finite_evidence(bound, a):
+    bound = BOUNDS[bound](a=a)
+    assert np.isfinite(bound.evaluate([[30, 2], [3, 90]]).log_evidence)
+    for wrong in (a / 1e10, a * 1e10):
+        if not 1e-100 <= wrong <= 1e6:
+            with pytest.raises(ValueError, match="'a'"):
+                type(bound)(a=wrong).evaluate([[30, 2], [3, 90]])
+
+
+def test_weights_beyond_every_float_are_errors():
+    tree = ConfidenceTreeClassifier()
+    with pytest.raises(
+        ValueError, match="sample_weight holds a number that is too large for float64"
+    ):
+        tree.fit(X, Y, [HUGE] * 150)
+    with pytest.raises(
+        ValueError, match="sample_weight holds a number that is too large for float64"
+    ):
+        tree.partial_fit(X, Y, [0, 1, 2], [HUGE] * 150)
+    with pytest.raises(
+        ValueError, match="class_weight holds a number that is too large for float64"
+    ):
+        tree.set_params(class_weight={0: HUGE}).fit(X, Y)
+
+
+def test_values_beyond_every_float_are_errors():
+    table = X.astype(object)
+    tree = ConfidenceTreeClassifier().fit(X, Y)
+    nominal = ConfidenceTreeClassifier(categorical_features=[3]).fit(X, Y)
+    table[7, 1] = HUGE
+    for model in (tree, nominal):
+        with pytest.raises(ValueError, match="too large for float32"):
+            model.fit(table, Y)
+        with pytest.raises(ValueError, match="too large for float32"):
+            model.predict(table)
+        with pytest.raises(ValueError, match="too large for float32"):
+            model.partial_fit(table, Y)
