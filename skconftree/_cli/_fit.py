@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier, __version__
-from skconftree.tree import export_text
+from skconftree.tree import export_text, node_table
 
 from ._columns import MOST_STRAYS
 from ._common import (
@@ -207,38 +207,34 @@ def results_table(found):
     return aligned(rows)
 
 
-def tree_nodes(tree, table):
+def tree_nodes(tree, names):
     """Describe every node of a fitted tree, evidence included."""
-    arrays = tree.tree_
     nodes = []
-    for node in range(len(arrays.feature)):
-        counts = dict(zip(table.class_names, arrays.counts[node], strict=True))
+    for row in node_table(tree, **names):
+        counts = zip(names["class_names"], row.counts, strict=True)
         described = {
-            "id": node,
-            "parent": int(arrays.parent[node]),
-            "depth": int(arrays.depth[node]),
-            "counts": {name: as_json(count) for name, count in counts.items()},
+            "id": row.node,
+            "parent": row.parent,
+            "depth": row.depth,
+            "class": row.label,
+            "counts": {name: as_json(count) for name, count in counts},
         }
-        children = arrays.children(node).tolist()
-        if children:
-            evidence = arrays.evidence[node]
+        if row.branches:
             described |= {
-                "feature": table.feature_names[arrays.feature[node]],
-                "threshold": as_json(arrays.threshold[node]),
-                "children": children,
+                "feature": row.name,
+                "test": row.test,
+                "threshold": as_json(row.threshold),
+                "children": [branch.node for branch in row.branches],
                 "evidence": {
-                    name: as_json(evidence[name]) for name in evidence.dtype.names
+                    name: as_json(value) for name, value in row.evidence.items()
                 },
             }
-            branches = arrays.branches(node)
-            if branches is not None:
-                names = tree.categories_[arrays.feature[node]]
-                described["categories"] = [
-                    [names[code] for code in np.flatnonzero(branches == child)]
-                    for child in children
-                ]
-            elif arrays.missing_seen[node]:
-                described["missing"] = children[not arrays.missing_go_to_left[node]]
+            if row.keeps_unknown:
+                described["categories"] = [one.categories for one in row.branches]
+            elif row.missing_seen:
+                (described["missing"],) = (
+                    one.node for one in row.branches if one.takes_missing
+                )
         nodes.append(described)
     return nodes
 
@@ -346,7 +342,7 @@ def write_report(path, table, settings, found, tree, names):
         "tree": {
             "leaves": int(tree.get_n_leaves()),
             "text": export_text(tree, **names).rstrip(),
-            "nodes": tree_nodes(tree, table),
+            "nodes": tree_nodes(tree, names),
         },
     }
     write_json(path, report)

@@ -2,11 +2,11 @@
 
 import math
 import textwrap
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+
+from skconftree.tree import node_table
 
 # Told apart by people with any colour vision (Okabe and Ito).
 COLORS = (
@@ -40,51 +40,50 @@ class _Statement(NamedTuple):
     reach: float = math.nan  # how far `value` might be off: a race's radius
 
 
-def _statement(evidence, confidence):
+def _statement(evidence):
     """Put the evidence of a split into words and, if possible, on a scale."""
-    known = {
-        name: float(evidence[name])
-        for name in evidence.dtype.names
-        if math.isfinite(evidence[name])
-    }
-    if "child_limit" in known and "parent_limit" in known:
-        child, parent = known["child_limit"], known["parent_limit"]
+    if {"child_limit", "parent_limit"} <= evidence.keys():
+        child, parent = evidence["child_limit"], evidence["parent_limit"]
         return _Statement(f"children < {child:.3f}, node > {parent:.3f}", child, parent)
-    if "radius" in known and "rival_score" in known:
+    if {"radius", "rival_score"} <= evidence.keys():
         score, rival, radius = (
-            known[name] for name in ("score", "rival_score", "radius")
+            evidence[name] for name in ("score", "rival_score", "radius")
         )
-        name = "no split" if known["rival_feature"] < 0 else "rival"
+        name = "no split" if evidence["rival_feature"] < 0 else "rival"
         text = f"{score:.3f} \N{PLUS-MINUS SIGN} {radius:.3f}, {name} {rival:.3f}"
         return _Statement(text, score, rival, radius)
-    if "confidence" in known:
-        return _Statement(f"{confidence} {known['confidence']:.3g}")
+    if "confidence" in evidence:
+        return _Statement(f"{evidence['statement']} {evidence['confidence']:.3g}")
     return _Statement("")
+
+
+def _tested(row, words):
+    """Leave the name of the feature out of what holds in a branch."""
+    return words[len(row.name) + 1 :]
+
+
+def _shortened(text, end):
+    return textwrap.shorten(text, LINE_WIDTH, placeholder=end)
 
 
 class ConfidenceTreeDisplay:
     """Picture of a tree: class shares, tests, and the evidence of every split.
 
-    Every box is a node. Its coloured strip shows the shares of the classes. A node
-    that was split shows below the strip what its bound compared: a bar for what the
-    children are at most (interval bounds) or for the score of the winner (races),
-    and a tick for the limit that it had to stay below. The gap between bar and tick is
-    the margin of the decision. All scales of one picture are the same.
+    Every box is a node. Its coloured strip shows the shares of the classes, and a leaf
+    is named by the class that `predict` gives; both heed `class_weight`, the number of
+    rows does not. A node that was split shows below the strip what its bound compared:
+    a bar for what the children are at most (interval bounds) or for the score of the
+    winner (races), and a tick for the limit that it had to stay below. The gap between
+    bar and tick is the margin of the decision. All scales of one picture are the same.
 
     Make one with :meth:`from_estimator`.
 
     Parameters
     ----------
-    tree : object
-        The ``tree_`` of a fitted confidence tree.
-    feature_names : list of str
-        Names of the features.
+    nodes : list of NamedTuple
+        All nodes of a tree, see :func:`skconftree.tree.node_table`.
     class_names : list of str
         Names of the classes.
-    confidence_name : str, default="confidence"
-        What the bound calls the confidence it stores.
-    categories : list of (list or None), default=None
-        Categories of each nominal feature by their codes; None for a numeric one.
 
     Attributes
     ----------
@@ -96,6 +95,7 @@ class ConfidenceTreeDisplay:
     See Also
     --------
     skconftree.tree.export_text : The same in text.
+    skconftree.tree.node_table : The same as plain records.
 
     Examples
     --------
@@ -108,20 +108,9 @@ class ConfidenceTreeDisplay:
     >>> display.figure_.savefig("tree.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        tree,
-        *,
-        feature_names,
-        class_names,
-        confidence_name="confidence",
-        categories=None,
-    ):
-        self.tree = tree
-        self.feature_names = feature_names
+    def __init__(self, nodes, *, class_names):
+        self.nodes = nodes
         self.class_names = class_names
-        self.confidence_name = confidence_name
-        self.categories = categories
 
     @classmethod
     def from_estimator(
@@ -148,28 +137,12 @@ class ConfidenceTreeDisplay:
         ConfidenceTreeDisplay
             The display, drawn.
         """
-        check_is_fitted(estimator)
-        if feature_names is None:
-            feature_names = getattr(
-                estimator,
-                "feature_names_in_",
-                [f"x{place}" for place in range(estimator.n_features_in_)],
-            )
+        nodes = node_table(
+            estimator, feature_names=feature_names, class_names=class_names
+        )
         if class_names is None:
             class_names = estimator.classes_
-        for name, given, size in (
-            ("feature_names", feature_names, estimator.n_features_in_),
-            ("class_names", class_names, len(estimator.classes_)),
-        ):
-            if len(given) != size:
-                raise ValueError(f"{name} must have {size} entries. Got {len(given)}.")
-        display = cls(
-            copy(estimator.tree_),  # it may grow on
-            feature_names=[str(name) for name in feature_names],
-            class_names=[str(name) for name in class_names],
-            confidence_name=getattr(estimator.bound_, "statement", "confidence"),
-            categories=estimator.categories_,
-        )
+        display = cls(nodes, class_names=[str(name) for name in class_names])
         return display.plot(ax, max_depth=max_depth)
 
     def plot(self, ax=None, *, max_depth=None):
@@ -198,9 +171,9 @@ class ConfidenceTreeDisplay:
         self.ax_, self.figure_ = ax, ax.figure
 
         statements = {
-            node: _statement(self.tree.evidence[node], self.confidence_name)
+            node: _statement(self.nodes[node].evidence)
             for node in places
-            if self._is_split(node)
+            if self.nodes[node].branches
         }
         scale = max(
             (
@@ -211,45 +184,44 @@ class ConfidenceTreeDisplay:
             default=1.0,
         )
         for node, (x, y) in places.items():
-            is_open = node in statements and self.tree.children(node)[0] in places
+            row = self.nodes[node]
+            is_open = any(branch.node in places for branch in row.branches)
             if is_open:
-                self._draw_edges(node, places)
-            self._draw_node(node, x, y, statements.get(node), scale, is_open)
+                self._draw_edges(row, places)
+            self._draw_node(row, x, y, statements.get(node), scale, is_open)
         self._draw_legend()
         ax.set_xlim(-0.5, width - 0.5)
         ax.set_ylim(0.45 - height, 0.45)
         ax.set_axis_off()
         return self
 
-    def _is_split(self, node):
-        return self.tree.n_children[node] > 0
-
     def _places(self, max_depth):
         """Return where each drawn node goes: leaves side by side, parents centred."""
-        order, ends, waiting = [], set(), [(0, 0)]
+        order, ends, waiting = [], set(), [0]
         while waiting:  # from the left, parents before children
-            node, depth = waiting.pop()
-            order.append((node, depth))
-            if not self._is_split(node) or depth == max_depth:
-                ends.add(node)
+            row = self.nodes[waiting.pop()]
+            order.append(row)
+            if not row.branches or row.depth == max_depth:
+                ends.add(row.node)
             else:
-                waiting += [(one, depth + 1) for one in self.tree.children(node)[::-1]]
-        leaves = (node for node, _ in order if node in ends)
+                waiting += [branch.node for branch in row.branches[::-1]]
+        leaves = (row.node for row in order if row.node in ends)
         x = {node: place for place, node in enumerate(leaves)}
-        for node, _ in reversed(order):
-            if node not in ends:
-                children = self.tree.children(node)
-                x[node] = (x[children[0]] + x[children[-1]]) / 2
-        return {node: (x[node], -depth) for node, depth in order}
+        for row in reversed(order):
+            if row.node not in ends:
+                x[row.node] = (x[row.branches[0].node] + x[row.branches[-1].node]) / 2
+        return {row.node: (x[row.node], -row.depth) for row in order}
 
-    def _draw_edges(self, node, places):
-        x, y = places[node]
-        children = self.tree.children(node)
+    def _draw_edges(self, row, places):
+        x, y = places[row.node]
         words = ["yes", "no"]
-        if self.tree.children_left[node] < 0:
-            words = [self._category_names(node, child)[0] for child in children]
-        for child, word in zip(children, words, strict=True):
-            to_x, to_y = places[child]
+        if row.n_children > 2:
+            words = [
+                _tested(row, branch.words).removeprefix("= ").removeprefix("in ")
+                for branch in row.branches
+            ]
+        for branch, word in zip(row.branches, words, strict=True):
+            to_x, to_y = places[branch.node]
             self.ax_.plot(
                 [x, to_x], [y + BOX_BOTTOM, to_y + BOX_TOP], color=MUTED, lw=1, zorder=0
             )
@@ -264,7 +236,7 @@ class ConfidenceTreeDisplay:
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
             )
 
-    def _draw_node(self, node, x, y, statement, scale, is_open):
+    def _draw_node(self, row, x, y, statement, scale, is_open):
         from matplotlib.patches import FancyBboxPatch
 
         left = x - BOX_WIDTH / 2
@@ -280,51 +252,28 @@ class ConfidenceTreeDisplay:
                 linewidth=1.1 if statement else 0.7,
             )
         )
-        counts = np.asarray(self.tree.counts[node], dtype=float)
-        total = counts.sum()
-        rows = f"{total:.6g} {'row' if total == 1 else 'rows'}"
-        self._draw_shares(counts, left + MARGIN, y - 0.02)
+        rows = f"{row.weight:.6g} {'row' if row.weight == 1 else 'rows'}"
+        self._draw_shares(row.value, left + MARGIN, y - 0.02)
         if statement is None:
-            self._write(x, y + 0.2, self.class_names[counts.argmax()], INK, 8)
+            self._write(x, y + 0.2, str(row.label), INK, 8)
             self._write(x, y - 0.14, rows, MUTED, 7)
             return
-        name = self.feature_names[self.tree.feature[node]]
-        name = textwrap.shorten(name, LINE_WIDTH, placeholder="...")
-        self._write(x, y + 0.2, f"{name}\n{self._test(node)}", INK, 8)
+        test = "which category?"
+        if row.n_children == 2:
+            test = _shortened(_tested(row, row.test), " ...")
+        self._write(x, y + 0.2, f"{_shortened(row.name, '...')}\n{test}", INK, 8)
         self._write(x, y - 0.21, statement.text, MUTED, 6.5)
         self._write(
             x, y - 0.3, rows if is_open else f"{rows}, split further", MUTED, 6.5
         )
         self._draw_scale(statement, left + MARGIN, y - 0.12, scale)
 
-    def _test(self, node):
-        """Return what holds for the rows on the left, or of every branch."""
-        if self.tree.is_nominal[node]:
-            if self.tree.children_left[node] < 0:
-                return "which category?"
-            names = self._category_names(node, self.tree.children_left[node])
-            test = f"in {{{', '.join(names)}}}" if len(names) > 1 else f"= {names[0]}"
-            return textwrap.shorten(test, LINE_WIDTH, placeholder=" ...")
-        if math.isinf(self.tree.threshold[node]):
-            return "is known"
-        missing = self.tree.missing_seen[node] and self.tree.missing_go_to_left[node]
-        return f"<= {self.tree.threshold[node]:.4g}{' or missing' if missing else ''}"
-
-    def _category_names(self, node, child):
-        categories = self.categories[self.tree.feature[node]]
-        codes = np.flatnonzero(self.tree.branches(node) == child)
-        return [
-            "missing" if categories[code] is None else str(categories[code])
-            for code in codes
-        ]
-
     def _write(self, x, y, text, color, size):
         self.ax_.text(x, y, text, color=color, fontsize=size, ha="center", va="center")
 
-    def _draw_shares(self, counts, left, y):
+    def _draw_shares(self, shares, left, y):
         from matplotlib.patches import Rectangle
 
-        shares = counts / (counts.sum() or 1.0)
         for share, color in zip(shares, self._colors(), strict=True):
             width = (BOX_WIDTH - 2 * MARGIN) * share
             self.ax_.add_patch(Rectangle((left, y), width, 0.07, color=color, lw=0))

@@ -2,5 +2,6 @@
 
 from ._classes import ConfidenceTreeClassifier
 from ._export import export_text
+from ._node_table import node_table
 
-__all__ = ["ConfidenceTreeClassifier", "export_text"]
+__all__ = ["ConfidenceTreeClassifier", "export_text", "node_table"]

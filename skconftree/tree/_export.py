@@ -1,9 +1,11 @@
 """Trees as text, with the evidence behind every split."""
 
+import math
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._explain import branch_label, feature_labels
+from ._node_table import read_nodes
 
 
 def export_text(
@@ -39,6 +41,10 @@ def export_text(
     -------
     str
 
+    See Also
+    --------
+    node_table : The nodes as plain records.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -55,72 +61,58 @@ def export_text(
     |   |--- class: 1 (0.500 of 100)
     """
     check_is_fitted(estimator)
+    if class_names is None:
+        class_names = estimator.classes_
     with estimator._lock:
-        lines = _lines(
-            estimator, feature_names, class_names, max_depth, decimals, show_evidence
-        )
+        nodes = None
+        if max_depth is not None:
+            nodes = np.flatnonzero(estimator.tree_.depth <= max(max_depth, 0))
+        table = {
+            row.node: row
+            for row in read_nodes(
+                estimator,
+                nodes,
+                feature_names=feature_names,
+                class_names=class_names,
+                decimals=decimals,
+            )
+        }
+    lines = []
+    # (node, line that leads to it, line of evidence below that one)
+    stack = [(0, None, None)]
+    while stack:
+        node, lead, said = stack.pop()
+        row = table[node]
+        if lead is not None:
+            indent = "|   " * (row.depth - 1)
+            lines.append(f"{indent}|--- {lead}")
+            if said is not None:
+                lines.append(f"{indent}|    evidence: {said}")
+        bar = "|   " * row.depth
+        if not row.branches:
+            lines.append(
+                f"{bar}|--- class: {row.label} ({max(row.value):.3f} of {row.weight:g})"
+            )
+        elif max_depth is not None and row.depth >= max_depth:
+            lines.append(f"{bar}|--- truncated branch ({row.weight:g} rows)")
+        else:
+            first, *others = row.branches
+            for branch in others[::-1]:
+                stack.append((branch.node, branch.words, None))
+            said = describe_evidence(row.evidence, decimals) if show_evidence else None
+            stack.append((first.node, first.words, said))
     return "\n".join(lines)
 
 
-def _lines(estimator, feature_names, class_names, max_depth, decimals, show_evidence):
-    tree = estimator.tree_
-    features = feature_labels(estimator, feature_names)
-    classes = (
-        [str(c) for c in estimator.classes_]
-        if class_names is None
-        else ([str(c) for c in class_names])
-    )
-    if len(classes) != tree.n_classes:
-        raise ValueError(
-            f"class_names must contain {tree.n_classes} elements, got {len(classes)}"
-        )
-    feature, value, parent = tree.feature, tree.value, tree.parent
-    weight = tree.counts.sum(axis=1)
-    evidence, categories = tree.evidence, estimator.categories_
-    bound = estimator.bound_
-    statement = "confidence" if bound is None else bound.statement
-    lines = []
-    # (node, depth, line that leads to it)
-    stack = [(0, 0, None)]
-    while stack:
-        node, depth, lead = stack.pop()
-        indent = "|   " * (depth - 1) if depth else ""
-        if lead is not None:
-            lines.append(f"{indent}|--- {lead}")
-            if show_evidence and node == tree.children(parent[node])[0]:
-                said = describe_evidence(
-                    evidence[parent[node]], features, decimals, statement
-                )
-                lines.append(f"{indent}|    evidence: {said}")
-        bar = "|   " * depth
-        if feature[node] < 0:
-            best = int(np.argmax(value[node]))
-            lines.append(
-                f"{bar}|--- class: {classes[best]} "
-                f"({value[node, best]:.3f} of {weight[node]:g})"
-            )
-        elif max_depth is not None and depth >= max_depth:
-            lines.append(f"{bar}|--- truncated branch ({weight[node]:g} rows)")
-        else:
-            name = features[feature[node]]
-            for child in tree.children(node)[::-1]:
-                lead = branch_label(tree, categories, node, child, name, decimals)
-                stack.append((child, depth + 1, lead))
-    return lines
-
-
-def describe_evidence(evidence, features, digits=4, statement="confidence"):
+def describe_evidence(evidence, digits=4):
     """One line that says why a split was installed.
 
     Parameters
     ----------
-    evidence : void of the dtype of ``tree_.evidence``
-    features : list of str
-        Name of every feature.
+    evidence : dict
+        Of a record of `node_table`.
     digits : int, default=4
         Significant digits.
-    statement : str, default="confidence"
-        What the bound's confidence is called.
 
     Returns
     -------
@@ -128,26 +120,23 @@ def describe_evidence(evidence, features, digits=4, statement="confidence"):
     """
 
     def number(name):
-        return f"{evidence[name]:.{digits}g}"
+        return f"{evidence.get(name, math.nan):.{digits}g}"
 
     said = []
-    if not np.isnan(evidence["child_limit"]):
+    if "child_limit" in evidence:
         said.append(
             f"children's limit {number('child_limit')} < "
             f"node's limit {number('parent_limit')}"
         )
     else:
         said.append(f"score {number('score')}")
-        if evidence["rival_feature"] >= 0:
-            rival = f"runner-up {features[evidence['rival_feature']]}"
-        else:
-            rival = "no split"
-        if np.isfinite(evidence["rival_score"]):
-            said[-1] += f", {rival} {number('rival_score')}"
-        if not np.isnan(evidence["radius"]):
+        if "rival" in evidence:
+            runner_up = "runner-up " if evidence["rival_feature"] >= 0 else ""
+            said[-1] += f", {runner_up}{evidence['rival']} {number('rival_score')}"
+        if "radius" in evidence:
             said[-1] += f", radius {number('radius')}"
-    if not np.isnan(evidence["confidence"]):
-        said.append(f"{statement} {number('confidence')}")
-    n_tests = evidence["n_tests"]
+    if "confidence" in evidence:
+        said.append(f"{evidence['statement']} {number('confidence')}")
+    n_tests = evidence.get("n_tests", math.nan)
     said.append(f"{n_tests:.0f} tests" if n_tests < 1e6 else f"{n_tests:.1e} tests")
     return "; ".join(said)

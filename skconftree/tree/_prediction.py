@@ -106,8 +106,13 @@ class LeafPrediction:
                 lambda block: grower.predict_proba(block, finite).argmax(axis=1), rows
             )
             return self.classes_.take(best)
-        best = self.tree_.value.argmax(axis=1)
-        return self.classes_.take(best.take(find_leaves(self.tree_, rows, finite)))
+        value = self.tree_.value
+        leaves = find_leaves(self.tree_, rows, finite)
+        if len(leaves) < len(value):  # few rows do not pay for all nodes
+            best = value.take(leaves, axis=0).argmax(axis=1)
+        else:
+            best = value.argmax(axis=1).take(leaves)
+        return self.classes_.take(best)
 
     @reads
     def predict_proba_interval(self, X, *, confidence_level=0.95):

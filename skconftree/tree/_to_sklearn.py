@@ -10,8 +10,8 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 
 from .._compat import make_sklearn_tree
 from ._criterion import CRITERIA
-from ._explain import branch_categories
 from ._features import MISSING, UNKNOWN
+from ._node_table import read_nodes
 
 
 def to_sklearn(estimator):
@@ -111,16 +111,23 @@ class _Unfolding:
 
     def __init__(self, estimator):
         self.estimator = estimator
-        self.tree = estimator.tree_
+        self.table = read_nodes(estimator)
+        tree = estimator.tree_
+        # Asked for once: most are made anew, for all nodes.
+        self.class_weight = tree.class_weight
+        self.counts = tree.counts
+        self.value = tree.value
+        self.n_rows = tree.n_node_samples
+        self.weight = tree.weighted_n_node_samples
         self.numeric = np.flatnonzero(~estimator.is_categorical_).tolist()
         self.place = {feature: i for i, feature in enumerate(self.numeric)}
         self.encoded = {}  # (feature, order) to (column, categories in that order)
-        if not self.numeric and not self.tree.is_nominal.any():
+        if not self.numeric and not tree.is_nominal.any():
             # scikit-learn does not predict without a column, be it one without a test
-            self._encode(0, [(0, estimator.categories_[0])])
+            self._encode(0, [estimator.categories_[0]])
         self.rows = []  # of the new nodes
         self.values = []
-        self.impurities = CRITERIA[estimator.criterion_](self.tree.n_classes).impurities
+        self.impurities = CRITERIA[estimator.criterion_](tree.n_classes).impurities
         # what is to be written, and where its id belongs
         waiting = [(0, None)]
         while waiting:
@@ -136,17 +143,17 @@ class _Unfolding:
 
     def _unfold(self, target):
         # Write the node at the top of a target; its id and what its children are.
-        tree = self.tree
         if isinstance(target, _Stay):
-            return self._write(target.node, np.zeros(tree.n_classes), 0), []
-        if not isinstance(target, _Targets) and tree.is_nominal[target]:
+            nothing = np.zeros(len(self.class_weight))
+            return self._write(target.node, nothing, 0), []
+        if not isinstance(target, _Targets) and self.table[target].keeps_unknown:
             target = self._targets(target)
         if isinstance(target, _Targets):
             half = len(target.nodes) // 2
             counts, n_rows = None, None
             if not isinstance(target.nodes[0], _Stay):
-                counts = tree.counts[target.nodes].sum(axis=0)
-                n_rows = tree.n_node_samples[target.nodes].sum()
+                counts = self.counts[target.nodes].sum(axis=0)
+                n_rows = self.n_rows[target.nodes].sum()
             new = self._write(
                 target.node,
                 counts,
@@ -158,33 +165,29 @@ class _Unfolding:
                 target.part(0, half),
                 target.part(half, len(target.nodes)),
             ]
-        if tree.n_children[target] == 0:
+        row = self.table[target]
+        if not row.branches:
             return self._write(target), []
         new = self._write(
             target,
-            feature=self.place[int(tree.feature[target])],
-            threshold=tree.threshold[target],
-            missing_go_to_left=tree.missing_go_to_left[target],
+            feature=self.place[row.feature],
+            threshold=row.threshold,
+            missing_go_to_left=row.branches[0].takes_missing,
         )
-        return new, tree.children(target).tolist()
+        return new, [branch.node for branch in row.branches]
 
     def _targets(self, node):
-        feature = int(self.tree.feature[node])
-        categories = self.estimator.categories_
-        groups = [
-            (child, branch_categories(self.tree, categories, node, child))
-            for child in self.tree.children(node).tolist()
-        ]
+        row = self.table[node]
         # an encoder wants what is missing last
-        groups.sort(key=lambda group: MISSING in group[1])
-        column, ends = self._encode(feature, groups)
-        children = [child for child, _ in groups]
-        return _Targets(node, column, [_Stay(node), *children], ends)
+        branches = sorted(row.branches, key=lambda branch: branch.takes_missing)
+        column, ends = self._encode(row.feature, [one.categories for one in branches])
+        targets = [_Stay(node), *(branch.node for branch in branches)]
+        return _Targets(node, column, targets, ends)
 
     def _encode(self, feature, groups):
         # Column with the codes of the groups, and where those of each end.
         order, ends = [], [0]
-        for _, group in groups:
+        for group in groups:
             order += [one for one in group if one is not MISSING]
             if MISSING in group:  # which may come in two forms
                 order += [None, np.nan]
@@ -197,11 +200,10 @@ class _Unfolding:
 
     def _write(self, node, counts=None, n_rows=None, **test):
         # As the old node, if no counts are given.
-        tree = self.tree
-        value, impurity = tree.value[node], tree.impurity[node]
-        weight = tree.weighted_n_node_samples[node]
+        value, impurity = self.value[node], self.table[node].impurity
+        weight = self.weight[node]
         if counts is not None:
-            seen = counts * tree.class_weight
+            seen = counts * self.class_weight
             weight = seen.sum()
             if weight > 0.0:
                 value = seen / weight
@@ -214,9 +216,7 @@ class _Unfolding:
                 "threshold": -2.0,
                 "missing_go_to_left": False,
                 "impurity": impurity,
-                "n_node_samples": tree.n_node_samples[node]
-                if n_rows is None
-                else n_rows,
+                "n_node_samples": self.n_rows[node] if n_rows is None else n_rows,
                 "weighted_n_node_samples": weight,
             }
             | test

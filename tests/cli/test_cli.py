@@ -16,7 +16,7 @@ import pytest
 import skconftree
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _fit, main
-from skconftree.tree import export_text
+from skconftree.tree import export_text, node_table
 
 TOO_LARGE = ["--bound", "credible", "--delta", "7"]
 SCRIPT = Path(sys.executable).with_name("skconftree")
@@ -117,6 +117,10 @@ def test_fit_reports_the_tree_that_the_estimator_grows(table, tmp_path, capsys):
     root = found["tree"]["nodes"][0]
     assert root["feature"] == "weight"
     assert root["threshold"] == pytest.approx(5, abs=0.2)
+    assert root["test"] == f"weight <= {root['threshold']:.4g}"
+    assert [node["class"] for node in found["tree"]["nodes"]] == [
+        row.label for row in node_table(tree, class_names=["heavy", "light"])
+    ]
     assert sum(root["counts"].values()) == 200
     assert root["evidence"]["n_tests"] > 0
     accuracy = found["cross_validation"]["confidence tree"]["accuracy"]

@@ -97,7 +97,7 @@ def test_wrong_input_is_named():
     with pytest.raises(NotFittedError):
         ConfidenceTreeDisplay.from_estimator(tree)
     tree.fit(X, y)
-    with pytest.raises(ValueError, match="feature_names must have 4 entries"):
+    with pytest.raises(ValueError, match="feature_names must contain 4 elements"):
         ConfidenceTreeDisplay.from_estimator(tree, feature_names=["a"])
-    with pytest.raises(ValueError, match="class_names must have 3 entries"):
+    with pytest.raises(ValueError, match="class_names must contain 3 elements"):
         ConfidenceTreeDisplay.from_estimator(tree, class_names=["a"])
