@@ -34,6 +34,7 @@ from ._prediction import LeafPrediction
 from ._reading import read_rows, read_table
 from ._sparse import take_rows
 from ._to_sklearn import to_sklearn
+from ._training_data import TrainingData
 from .pruning._base import TrainingRows
 from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
@@ -411,16 +412,24 @@ class ConfidenceTreeClassifier(
             self.criterion_ = criterion
             self.pruning_ = pruning
             self.pruning_confidence_ = pruning_confidence
+            pool_weight = getattr(bound, "pool_weight", "pool")
+            if bound is None or not bound.uses_pool or pool_weight == "labelled":
+                X_unlabelled = None
+            else:
+                X_unlabelled = X_pool
             tree = grow(
-                X,
-                y,
-                self.n_classes_,
+                TrainingData(
+                    X,
+                    y,
+                    self.n_classes_,
+                    sample_weight=weight,
+                    class_weight=class_weight,
+                    X_pool=X_unlabelled,
+                    n_categories=None if features is None else features.n_categories,
+                ),
                 criterion=criterion,
                 bound=bound,
-                sample_weight=weight,
-                class_weight=class_weight,
-                X_pool=X_pool if bound is not None and bound.uses_pool else None,
-                pool_weight=getattr(bound, "pool_weight", "pool"),
+                pool_weight=pool_weight,
                 splitter=self.splitter,
                 max_depth=self.max_depth,
                 min_samples_split=weight_limit(self.min_samples_split, total),
@@ -431,8 +440,8 @@ class ConfidenceTreeClassifier(
                 min_impurity_decrease=self.min_impurity_decrease,
                 tie_threshold=self.tie_threshold,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),
-                n_categories=None if features is None else features.n_categories,
                 multiway=features is not None and self._splits_multiway(bound),
+                spends=True,
             )
             self.tree_ = prune(
                 tree,
