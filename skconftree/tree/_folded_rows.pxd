@@ -28,6 +28,7 @@ cdef class FoldedRows:
     cdef SparseTable table
     cdef FoldedColumns source       # keeps what has been taken over
     cdef Arena arena
+    cdef intp_t n_rows              # of the sample
     cdef FoldedColumn* columns      # [n_features]
     cdef uint32_t* entries
     cdef uint8_t* codes             # of the entries of CODED columns
@@ -65,10 +66,15 @@ cdef class FoldedRows:
         return segment.begin < segment.end
 
     cdef int take_over(self) except -1 nogil
-    cdef int copy(self, const uint8_t* present) except -1 nogil
+    cdef int copy(
+        self, const uint8_t* present, const uint32_t* rows
+    ) except -1 nogil
     cdef intp_t _copy_codes(
         self, FoldedColumn* column, const FoldedColumn* original,
         const uint8_t* present, float32_t* levels,
+    ) noexcept nogil
+    cdef intp_t _rank(
+        self, intp_t feature, intp_t n_levels, const uint32_t* rows, float32_t* levels
     ) noexcept nogil
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments

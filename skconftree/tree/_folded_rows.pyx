@@ -24,6 +24,7 @@ cdef class FoldedRows:
         cdef intp_t n = source.table.n_rows
         self.source = source
         self.table = source.table
+        self.n_rows = n_rows
         self.arena = Arena()
         self.by_row = <uint8_t*> self.arena.take_zeros(n, sizeof(uint8_t))
         self.unfolded_feature = -1
@@ -39,28 +40,31 @@ cdef class FoldedRows:
         self.levels = self.source.levels
         return 0
 
-    cdef int copy(self, const uint8_t* present) except -1 nogil:
-        # Copy what the rows that are present have; NULL: all are.
+    cdef int copy(
+        self, const uint8_t* present, const uint32_t* rows
+    ) except -1 nogil:
+        # Copy what the rows that are present have, which are `rows`; NULL: all are.
         cdef intp_t n_features = self.source.table.n_features
+        cdef intp_t room = self.source.n_entries + 1
         cdef FoldedColumn* column
         cdef const FoldedColumn* original
         cdef float32_t* levels
         cdef intp_t n_entries = 0
-        cdef intp_t f, n
+        cdef intp_t n_levels = self.source.n_levels
+        cdef intp_t f, n, i, n_values
         self.columns = <FoldedColumn*> self.arena.take(n_features, sizeof(FoldedColumn))
-        self.entries = <uint32_t*> self.arena.take(
-            self.source.n_entries + 1, sizeof(uint32_t)
-        )
-        self.codes = <uint8_t*> self.arena.take(self.source.n_entries + 1, sizeof(uint8_t))
+        self.entries = <uint32_t*> self.arena.take(room, sizeof(uint32_t))
+        self.codes = <uint8_t*> self.arena.take(room, sizeof(uint8_t))
         self.levels = self.source.levels
         memcpy(self.columns, self.source.columns, n_features * sizeof(FoldedColumn))
         if present == NULL:
-            memcpy(self.entries, self.source.entries, self.source.n_entries * sizeof(uint32_t))
-            memcpy(self.codes, self.source.codes, self.source.n_entries)
+            memcpy(self.entries, self.source.entries, (room - 1) * sizeof(uint32_t))
+            memcpy(self.codes, self.source.codes, room - 1)
             return 0
-        levels = <float32_t*> self.arena.take(self.source.n_levels + 1, sizeof(float32_t))
-        memcpy(levels, self.source.levels, self.source.n_levels * sizeof(float32_t))
-        self.levels = levels
+        # what is not used of this array has never been touched
+        room += n_levels + n_features
+        levels = <float32_t*> self.arena.take(room, sizeof(float32_t))
+        memcpy(levels, self.source.levels, n_levels * sizeof(float32_t))
         for f in range(n_features):
             column = &self.columns[f]
             original = &self.source.columns[f]
@@ -69,11 +73,22 @@ cdef class FoldedRows:
                 n = self._copy_codes(column, original, present, levels)
             else:
                 n = copy_entries(
-                    self.source.entries + original.begin, original.end - original.begin,
-                    present, self.entries + n_entries,
+                    self.source.entries + original.begin,
+                    original.end - original.begin, present, self.entries + n_entries,
                 )
+            column.end = <uint32_t> (n_entries + n)
+            if column.form == SORTED:
+                n_values = 1 + (n > 0)      # with zero
+                for i in range(1, n):
+                    n_values += self.entries[n_entries + i] & 1
+                if n_values <= MAX_LEVELS:
+                    column.levels = <uint32_t> n_levels
+                    self._rank(f, n_values, rows, levels + n_levels)
+                    n_levels += n_values
             n_entries += n
-            column.end = <uint32_t> n_entries
+        self.levels = <float32_t*> self.arena.resize(
+            levels, n_levels + 1, sizeof(float32_t)
+        )
         self.entries = <uint32_t*> self.arena.resize(
             self.entries, n_entries + 1, sizeof(uint32_t)
         )
@@ -81,6 +96,43 @@ cdef class FoldedRows:
             self.codes, n_entries + 1, sizeof(uint8_t)
         )
         return 0
+
+    cdef intp_t _rank(
+        self, intp_t feature, intp_t n_levels, const uint32_t* rows, float32_t* levels
+    ) noexcept nogil:
+        # Make a coded column of a sorted one that has few values left.
+        cdef FoldedColumn* column = &self.columns[feature]
+        cdef uint32_t* entries = self.entries + column.begin
+        cdef uint8_t* codes = self.codes + column.begin
+        cdef intp_t n = column.end - column.begin
+        cdef intp_t code = -1
+        cdef intp_t k = 0
+        cdef intp_t zero = 0
+        cdef float32_t value
+        cdef intp_t i
+        for i in range(n):
+            if i == 0 or entries[i] & 1:
+                value = self.table.value(entries[i] >> 1, feature)
+                code += 1
+                if value > 0.0 and code == zero:
+                    code += 1
+                if value < 0.0:
+                    zero = code + 1
+                levels[code] = value
+            codes[i] = <uint8_t> code
+        levels[zero] = 0.0
+        for i in range(n):
+            self.by_row[entries[i] >> 1] = codes[i] ^ <uint8_t> zero
+        for i in range(self.n_rows):
+            if self.by_row[rows[i]]:
+                entries[k] = rows[i] << 1
+                codes[k] = self.by_row[rows[i]] ^ <uint8_t> zero
+                self.by_row[rows[i]] = 0
+                k += 1
+        column.form = CODED
+        column.n_levels = <uint16_t> n_levels
+        column.zero = <uint8_t> zero
+        return k
 
     cdef intp_t _copy_codes(
         self, FoldedColumn* column, const FoldedColumn* original,

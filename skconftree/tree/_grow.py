@@ -40,9 +40,8 @@ def grow(
         How often each row of the table is in the tree's sample; 0 is absence. None:
         every row once. Rows are never copied. The tree, its evidence included, is that
         of a table in which the rows are repeated; `n_node_samples` counts a row once.
-        Sums of evidence may differ in their last bits where rows are repeated more
-        than four times on average, or where a feature has more than 256 values in the
-        table, but no more in the sample.
+        Where rows are repeated more than four times on average, sums of evidence may
+        differ in their last bits.
     criterion : str
     bound : BaseBound or None
         Checked parameter object.

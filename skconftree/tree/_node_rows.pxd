@@ -9,8 +9,8 @@
 #   sorted by stable partition, so no node sorts again,
 #   and, if a feature is coded or folded, the rows themselves, labels and weights.
 #
-# Levels that no row of the sample has are left out, as if the sample had been encoded
-# by itself.
+# All is as if the rows of the sample had been encoded by themselves: levels that none of
+# them has are left out, and a sorted feature of which few values are left is coded.
 #
 # Invariant: after partition() of [start, end) at mid the ranges [start, mid) and
 # [mid, end) hold the two children in every array, each in the order it had.
@@ -78,7 +78,10 @@ cdef class NodeRows:
         self, Column* column, const Column* original
     ) except -1 nogil
     cdef int _copy_order(
-        self, intp_t feature, const Column* original
+        self, intp_t feature, const Column* original, uint32_t** places
+    ) except -1 nogil
+    cdef int _rank(
+        self, Column* column, intp_t n_levels, const uint32_t* places
     ) except -1 nogil
     cdef int _start_node_order(self) except -1 nogil
     cdef void unfold(

@@ -6,8 +6,9 @@ from libc.string cimport memcpy, memset
 from skconftree.tree._encoding cimport MAX_LEVELS
 from skconftree.tree._missing cimport missing_left_bit
 from skconftree.tree._partition cimport (
-    copy_entries, partition, partition_entries, scatter, scatter_entries,
+    copy_entries, partition_entries, partition_values, scatter_entries, scatter_values,
 )
+from skconftree.utils._sorting cimport ordered_bits, value_of_bits
 
 
 cdef class NodeRows:
@@ -67,9 +68,10 @@ cdef class NodeRows:
         if multiway:
             self.branch = <label_t*> self.arena.take(self.table.n_rows, sizeof(label_t))
             self.branches = <label_t*> self.arena.take(n, sizeof(label_t))
-        if self.table.n_coded > 0 or self.folded is not None:
+        cdef bint all_present = n == self.table.n_rows
+        if not all_present or self.table.n_coded > 0 or self.folded is not None:
             self._start_node_order()
-        if spends and n == self.table.n_rows:
+        if spends and all_present:
             self._take_over()
         else:
             self._copy()
@@ -129,12 +131,13 @@ cdef class NodeRows:
         cdef Column* column
         cdef intp_t n = self.n_rows
         cdef intp_t f, i
+        cdef uint32_t* places = NULL
         self.columns = <Column*> self.arena.take(self.n_features, sizeof(Column))
         memcpy(self.columns, columns, self.n_features * sizeof(Column))
         for f in range(self.n_features):
             column = &self.columns[f]
             if column.order != NULL:
-                self._copy_order(f, &columns[f])
+                self._copy_order(f, &columns[f], &places)
             elif column.codes != NULL:
                 self._copy_codes(column, &columns[f])
             elif column.wide != NULL:
@@ -142,7 +145,10 @@ cdef class NodeRows:
                 for i in range(n):
                     column.wide[i] = columns[f].wide[self.ids[i]]
         if self.folded is not None:
-            self.folded.copy(NULL if n == self.table.n_rows else self.goes_left)
+            self.folded.copy(
+                NULL if n == self.table.n_rows else self.goes_left, self.ids
+            )
+        self.arena.give_back(places)
         return 0
 
     cdef int _copy_codes(
@@ -179,10 +185,13 @@ cdef class NodeRows:
         return 0
 
     cdef int _copy_order(
-        self, intp_t feature, const Column* original
+        self, intp_t feature, const Column* original, uint32_t** places
     ) except -1 nogil:
+        # Few values become codes, as they would be if the sample were the table.
         cdef Column* column = &self.columns[feature]
         cdef intp_t n = self.n_rows
+        cdef intp_t n_levels = 1
+        cdef intp_t i
         column.order = <uint32_t*> self.arena.take(n + 1, sizeof(uint32_t))
         if n == self.table.n_rows:
             memcpy(column.order, original.order, n * sizeof(uint32_t))
@@ -191,6 +200,39 @@ cdef class NodeRows:
         column.has_missing = original.has_missing and isnan(
             original.values[<intp_t> (column.order[n - 1] >> 1) * self.stride]
         )
+        for i in range(1, n):
+            n_levels += column.order[i] & 1
+        if n_levels > MAX_LEVELS:
+            return 0
+        if places[0] == NULL:
+            places[0] = <uint32_t*> self.arena.take(
+                self.table.n_rows, sizeof(uint32_t)
+            )
+            for i in range(n):
+                places[0][self.ids[i]] = <uint32_t> i
+        self._rank(column, n_levels, places[0])
+        return 0
+
+    cdef int _rank(
+        self, Column* column, intp_t n_levels, const uint32_t* places
+    ) except -1 nogil:
+        # Make codes of sorted entries; a row lies at its place.
+        cdef float32_t* levels = <float32_t*> self.arena.take(
+            n_levels, sizeof(float32_t)
+        )
+        cdef intp_t code = 0
+        cdef intp_t i, row
+        column.codes = <uint8_t*> self.arena.take(self.n_rows, sizeof(uint8_t))
+        for i in range(self.n_rows):
+            row = column.order[i] >> 1
+            if i > 0:
+                code += column.order[i] & 1
+            column.codes[places[row]] = <uint8_t> code
+            levels[code] = value_of_bits(ordered_bits(column.values[row * self.stride]))
+        column.n_levels = n_levels
+        column.levels = levels
+        self.arena.give_back(column.order)
+        column.order = NULL
         return 0
 
     cdef void unfold(
@@ -299,19 +341,19 @@ cdef class NodeRows:
             if self.is_folded(features[j]):
                 continue
             if column.codes != NULL:
-                partition(
+                partition_values(
                     column.codes + start, n, self.sides, <uint8_t*> self.scratch
                 )
             elif column.wide != NULL:
-                partition(
+                partition_values(
                     column.wide + start, n, self.sides, <label_t*> self.scratch
                 )
-        partition(self.ids + start, n, self.sides, <uint32_t*> self.scratch)
-        partition(self.node_y + start, n, self.sides, <label_t*> self.scratch)
+        partition_values(self.ids + start, n, self.sides, <uint32_t*> self.scratch)
+        partition_values(self.node_y + start, n, self.sides, <label_t*> self.scratch)
         if self.node_weight != NULL:
-            partition(self.node_weight + start, n, self.sides, self.scratch)
+            partition_values(self.node_weight + start, n, self.sides, self.scratch)
         if self.node_count != NULL:
-            partition(
+            partition_values(
                 <uint32_t*> self.node_count + start, n, self.sides,
                 <uint32_t*> self.scratch,
             )
@@ -334,30 +376,30 @@ cdef class NodeRows:
                     <uint32_t*> self.scratch,
                 )
             elif column.codes != NULL:
-                scatter(
+                scatter_values(
                     column.codes + start, n, self.branches, starts, n_outcomes, at,
                     <uint8_t*> self.scratch,
                 )
             else:
-                scatter(
+                scatter_values(
                     column.wide + start, n, self.branches, starts, n_outcomes, at,
                     <label_t*> self.scratch,
                 )
-        scatter(
+        scatter_values(
             self.ids + start, n, self.branches, starts, n_outcomes, at,
             <uint32_t*> self.scratch,
         )
-        scatter(
+        scatter_values(
             self.node_y + start, n, self.branches, starts, n_outcomes, at,
             <label_t*> self.scratch,
         )
         if self.node_weight != NULL:
-            scatter(
+            scatter_values(
                 self.node_weight + start, n, self.branches, starts, n_outcomes, at,
                 self.scratch,
             )
         if self.node_count != NULL:
-            scatter(
+            scatter_values(
                 <uint32_t*> self.node_count + start, n, self.branches, starts,
                 n_outcomes, at, <uint32_t*> self.scratch,
             )

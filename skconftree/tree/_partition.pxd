@@ -18,13 +18,13 @@ ctypedef fused element_t:
 
 
 # sides[i] is 1 where values[i] goes left. scratch has room for n.
-cdef void partition(
+cdef void partition_values(
     element_t* values, intp_t n, const uint8_t* sides, element_t* scratch
 ) noexcept nogil
 
 # The same for any number of children, those of values[i] being branches[i], which begin
 # at `starts`; at has room for n_outcomes.
-cdef void scatter(
+cdef void scatter_values(
     element_t* values, intp_t n, const label_t* branches, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, element_t* scratch,
 ) noexcept nogil

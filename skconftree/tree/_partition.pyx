@@ -4,7 +4,7 @@ cimport cython
 from libc.string cimport memcpy
 
 
-cdef void partition(
+cdef void partition_values(
     element_t* values, intp_t n, const uint8_t* sides, element_t* scratch
 ) noexcept nogil:
     # Without branches: every element is written to both sides, the side it belongs to
@@ -22,7 +22,7 @@ cdef void partition(
     memcpy(values + left, scratch, right * sizeof(element_t))
 
 
-cdef void scatter(
+cdef void scatter_values(
     element_t* values, intp_t n, const label_t* branches, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, element_t* scratch,
 ) noexcept nogil:
