@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 
 from skconftree.tree._column_splitter cimport ColumnSplitter
 from skconftree.tree._node cimport NodeRecord
-from skconftree.tree._sparse_columns cimport Segment
+from skconftree.tree._folded_rows cimport Segment
 from skconftree.tree._splitter cimport Split
 from skconftree.tree._tree cimport Tree
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
@@ -102,7 +102,7 @@ cdef class Builder:
         features : ndarray of int32
             The features that are searched, ascending.
         """
-        cdef intp_t d = self.splitter.columns.n_features
+        cdef intp_t d = self.splitter.rows.n_features
         cdef Candidate candidate
         cdef NodeRecord* root = &candidate.record
         cdef intp_t f
@@ -111,7 +111,7 @@ cdef class Builder:
         candidate.n_segments = 0
         root.id = 0
         root.start = 0
-        root.end = self.splitter.columns.n_rows
+        root.end = self.splitter.rows.n_rows
         root.depth = 0
         root.pool = pool
         root.n_features = features.shape[0]
@@ -173,8 +173,8 @@ cdef class Builder:
         return 0
 
     cdef void _enter(self, const Candidate* candidate) noexcept nogil:
-        if self.splitter.columns.folded != NULL:
-            self.splitter.columns.sparse.enter(
+        if self.splitter.rows.folded is not None:
+            self.splitter.rows.folded.enter(
                 candidate.record.id, candidate.segments, candidate.n_segments
             )
 
@@ -242,7 +242,7 @@ cdef class Builder:
     cdef int _split(self, intp_t node, Split* split) except -1 nogil:
         # Write the test into the tree.
         cdef intp_t n_codes
-        if not self.splitter.columns.columns[split.feature].nominal:
+        if not self.splitter.rows.columns[split.feature].nominal:
             self.tree.split(node, split.feature, split.threshold, &split.evidence)
             self.tree.send_missing(node, self.splitter.missing_left, self.splitter.missing_seen)
             return 0
@@ -258,25 +258,25 @@ cdef class Builder:
         return 0
 
     cdef void _partition(self, NodeRecord* record, Split* split) noexcept nogil:
-        cdef bint nominal = self.splitter.columns.columns[split.feature].nominal
+        cdef bint nominal = self.splitter.rows.columns[split.feature].nominal
         cdef bint multiway = nominal and self.splitter.multiway
         if nominal:
-            self.splitter.columns.mark_categories(
+            self.splitter.rows.mark_categories(
                 split.feature, self.splitter.ordinals, self.splitter.n_categories[split.feature],
                 self.splitter.stray_child, multiway, record.start, record.end,
             )
         else:
-            self.splitter.columns.mark(
+            self.splitter.rows.mark(
                 split.feature, split.cut, self.splitter.missing_left, record.start,
                 record.end,
             )
         if multiway:
-            self.splitter.columns.partition_multiway(
+            self.splitter.rows.partition_multiway(
                 record.features, record.n_features, record.start, record.end,
                 self.starts, self.splitter.n_outcomes, self.scratch,
             )
         else:
-            self.splitter.columns.partition(
+            self.splitter.rows.partition(
                 split.feature, record.features, record.n_features, record.start,
                 record.end,
             )
@@ -286,7 +286,7 @@ cdef class Builder:
     ) except -1 nogil:
         cdef Candidate child
         cdef NodeRecord* record = &child.record
-        cdef intp_t d = self.splitter.columns.n_features
+        cdef intp_t d = self.splitter.rows.n_features
         record.id = node
         record.start = parent.record.start + self.starts[outcome]
         record.end = parent.record.start + self.starts[outcome + 1]
@@ -329,11 +329,11 @@ cdef class Builder:
         candidate.segments = NULL
         candidate.n_segments = 0
         child.n_features = parent.n_features
-        if self.splitter.columns.folded != NULL:
+        if self.splitter.rows.folded is not None:
             for j in range(parent.n_features):
                 f = parent.features[j]
-                if self.splitter.columns.is_folded(f):
-                    kept = self.splitter.columns.sparse.child_segment(f, outcome, &segment)
+                if self.splitter.rows.is_folded(f):
+                    kept = self.splitter.rows.folded.child_segment(f, outcome, &segment)
                     n_segments += kept
                     n_features += kept or keeps_all
                 else:
@@ -342,10 +342,10 @@ cdef class Builder:
             candidate.segments = <Segment*> malloc((n_segments + 1) * sizeof(Segment))
         child.features = <int32_t*> malloc((child.n_features + 1) * sizeof(int32_t))
         if child.features == NULL or (
-            self.splitter.columns.folded != NULL and candidate.segments == NULL
+            self.splitter.rows.folded is not None and candidate.segments == NULL
         ):
             return False
-        if self.splitter.columns.folded == NULL:
+        if self.splitter.rows.folded is None:
             memcpy(
                 child.features, parent.features, parent.n_features * sizeof(int32_t)
             )
@@ -354,9 +354,9 @@ cdef class Builder:
         for j in range(parent.n_features):
             f = parent.features[j]
             kept = keeps_all
-            if not self.splitter.columns.is_folded(f):
+            if not self.splitter.rows.is_folded(f):
                 kept = True
-            elif self.splitter.columns.sparse.child_segment(f, outcome, &segment):
+            elif self.splitter.rows.folded.child_segment(f, outcome, &segment):
                 kept = True
                 candidate.segments[candidate.n_segments] = segment
                 candidate.n_segments += 1

@@ -43,6 +43,7 @@ from ._prediction import LeafPrediction
 from ._reading import read_rows, read_table
 from ._sparse import take_rows
 from ._to_sklearn import to_sklearn
+from ._training_data import TrainingData
 from ._tree_state import MAX_CLASSES
 from ._weights import (
     KINDS,
@@ -468,16 +469,24 @@ class ConfidenceTreeClassifier(
             self.pruning_ = pruning
             self.pruning_confidence_ = pruning_confidence
             left_out = self._left_out(X, features, weight)
+            pool_weight = getattr(bound, "pool_weight", "pool")
+            if bound is None or not bound.uses_pool or pool_weight == "labelled":
+                X_unlabelled = None
+            else:
+                X_unlabelled = X_pool
             tree = grow(
-                X,
-                y,
-                self.n_classes_,
+                TrainingData(
+                    X,
+                    y,
+                    self.n_classes_,
+                    sample_weight=weight,
+                    class_weight=class_weight,
+                    X_pool=X_unlabelled,
+                    n_categories=None if features is None else features.n_categories,
+                ),
                 criterion=criterion,
                 bound=bound,
-                sample_weight=weight,
-                class_weight=class_weight,
-                X_pool=X_pool if bound is not None and bound.uses_pool else None,
-                pool_weight=getattr(bound, "pool_weight", "pool"),
+                pool_weight=pool_weight,
                 splitter=self.splitter,
                 max_depth=count_limit(self.max_depth),
                 min_samples_split=min_split,
@@ -488,9 +497,9 @@ class ConfidenceTreeClassifier(
                 min_impurity_decrease=self.min_impurity_decrease,
                 tie_threshold=self.tie_threshold,
                 seed=check_random_state(self.random_state).randint(2**31 - 1),
-                n_categories=None if features is None else features.n_categories,
                 multiway=features is not None and self._splits_multiway(bound),
                 left_out=left_out,
+                spends=True,
             )
             self.tree_ = prune(
                 tree,

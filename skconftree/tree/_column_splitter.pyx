@@ -1,27 +1,27 @@
 """The best test of a node of a table."""
 
-from libc.math cimport INFINITY
-from libc.stdlib cimport calloc, free, malloc
+from libc.math cimport INFINITY, fmin
 from libc.string cimport memset
 
 from skconftree.tree._encoding cimport MAX_LEVELS
 from skconftree.tree._missing cimport LEFT, NONE, UNLABELLED, missing_left_bit
 from skconftree.tree._node cimport NodeScan
-from skconftree.tree._sparse_columns cimport CODED, SparseColumn
+from skconftree.tree._profile cimport count_codes, sort_codes
+from skconftree.tree._scan cimport REPEATS, weight_of
+from skconftree.tree._folded_columns cimport CODED, FoldedColumn
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._midpoint cimport midpoint
 
 cdef enum:
     RUN_LIMIT = 16384       # longest run sorted on the fly
-    SHORT_RUN = 24              # insertion sort up to here
 
 
 cdef class ColumnSplitter(Splitter):
-    """Finds the best test of a node of a table, walking its training columns.
+    """Finds the best test of a node of a table.
 
     Parameters
     ----------
-    columns : Columns
+    rows : NodeRows
     criterion : Criterion
     bound : Bound or None
     options : dict
@@ -30,39 +30,33 @@ cdef class ColumnSplitter(Splitter):
     """
 
     def __init__(
-        self, Columns columns, Criterion criterion, Bound bound, dict options,
+        self, NodeRows rows, Criterion criterion, Bound bound, dict options,
         const float64_t[::1] class_weight,
     ):
         cdef intp_t K = criterion.n_classes
         cdef intp_t f
-        super().__init__(columns.n_features, criterion, bound, options, class_weight)
-        cdef intp_t n_levels = max(<intp_t> MAX_LEVELS, self.category_room + 1)
-        self.columns = columns
-        for f in range(columns.n_features):
-            if columns.folded == NULL and columns.columns[f].has_missing:
-                self.cuts_only = False
-        self.profile = <float64_t*> malloc(
-            MAX_LEVELS * (K + 1) * sizeof(float64_t)
+        # more repeats are not walked one by one
+        largest_count = min(options["largest_count"], REPEATS * rows.n_rows)
+        super().__init__(
+            rows.n_features, criterion, bound,
+            options | {"largest_count": largest_count}, class_weight,
         )
-        self.tally = <int32_t*> malloc(n_levels * (K + 1) * sizeof(int32_t))
-        self.missing_counts = <float64_t*> calloc(K + 1, sizeof(float64_t))
-        self.seen_counts = <float64_t*> calloc(K + 1, sizeof(float64_t))
-        self.run = <uint32_t*> malloc(RUN_LIMIT * sizeof(uint32_t))
-        self.keys = <uint32_t*> malloc(RUN_LIMIT * sizeof(uint32_t))
-        if (
-            self.profile == NULL or self.tally == NULL or self.run == NULL
-            or self.keys == NULL or self.missing_counts == NULL
-            or self.seen_counts == NULL
-        ):
-            raise MemoryError()
-
-    def __dealloc__(self):
-        free(self.profile)
-        free(self.tally)
-        free(self.run)
-        free(self.keys)
-        free(self.missing_counts)
-        free(self.seen_counts)
+        cdef intp_t n_levels = max(<intp_t> MAX_LEVELS, self.category_room + 1)
+        self.rows = rows
+        for f in range(rows.n_features):
+            if rows.folded is None and rows.columns[f].has_missing:
+                self.cuts_only = False
+        self.arena = Arena()
+        self.profile = <float64_t*> self.arena.take(
+            MAX_LEVELS * (K + 1), sizeof(float64_t)
+        )
+        self.tally = <int32_t*> self.arena.take(n_levels * (K + 1), sizeof(int32_t))
+        self.missing_counts = <float64_t*> self.arena.take_zeros(
+            K + 1, sizeof(float64_t)
+        )
+        self.seen_counts = <float64_t*> self.arena.take_zeros(K + 1, sizeof(float64_t))
+        self.run = <uint32_t*> self.arena.take(RUN_LIMIT, sizeof(uint32_t))
+        self.keys = <uint32_t*> self.arena.take(RUN_LIMIT, sizeof(uint32_t))
 
     cdef intp_t walk(self, intp_t feature) noexcept nogil:
         # Walk one feature; returns 0 if it is constant in the node.
@@ -70,12 +64,14 @@ cdef class ColumnSplitter(Splitter):
         self.run_codes = NULL
         self.missing = NONE
         if self.nominal:
-            self._fill_categories(feature)
-            return self.walk_categories(
-                feature, self.columns.columns[feature].n_levels
+            self._count_codes(
+                &self.rows.columns[feature], self.n_classes + 1, self.categories
             )
-        if self.columns.is_folded(feature):
-            if self.columns.sparse.n_stored(feature) == 0:
+            return self.walk_categories(
+                feature, self.rows.columns[feature].n_levels
+            )
+        if self.rows.is_folded(feature):
+            if self.rows.folded.n_stored(feature) == 0:
                 return 0
             if self._is_counted_folded(feature):
                 return self._walk_folded(feature)
@@ -89,84 +85,95 @@ cdef class ColumnSplitter(Splitter):
         cdef Column* column = self._column(feature)
         cdef intp_t start = self.node.start
         cdef intp_t n = self.node.end - start
-        cdef const float64_t* weight = self.columns.weight
+        cdef const int32_t* count = self.rows.node_count
+        cdef const float64_t* weight = self.rows.node_weight
         if column.order != NULL:
-            if self.has_pool:
-                return self.walk_run_with_pool(
-                    column.order + start, n, self.columns.y, weight,
-                    column.values, self.columns.stride,
-                )
-            return self.walk_run(
-                column.order + start, n, self.columns.y, weight, self.counts
+            return self._walk_order(column, n)
+        if not self._profiles(column.n_levels):
+            sort_codes(
+                column.codes + start, n, column.n_levels, self.keys, self.run
             )
-        if not self._profiles(n, column.n_levels):
-            self._sort_codes(column.codes + start, n, column.n_levels)
             self.run_codes = column.codes + start
-            weight = self.columns.node_weight
-            if weight != NULL:
-                weight += start
             return self.walk_run(
-                self.run, n, self.columns.node_y + start, weight, self.counts
+                self.run, n, self.rows.node_y + start,
+                count + start if count != NULL else NULL,
+                weight + start if weight != NULL else NULL, self.counts,
             )
-        self._fill_profile(column.codes + start, n, column.n_levels)
+        self._count_codes(column, self.n_classes + self.has_pool, self.profile)
         if self.has_pool:
             return self.walk_profile_with_pool(
                 self.profile, column.n_levels, column.levels
             )
         return self.walk_profile(self.profile, column.n_levels, self.counts)
 
+    cdef intp_t _walk_order(self, const Column* column, intp_t n) noexcept nogil:
+        # The first n rows of the node, in the order of their values.
+        if self.has_pool:
+            return self.walk_run_with_pool(
+                column.order + self.node.start, n, self.rows.y, self.rows.count,
+                self.rows.weight, column.values, self.rows.stride,
+            )
+        return self.walk_run(
+            column.order + self.node.start, n, self.rows.y, self.rows.count,
+            self.rows.weight, self.counts,
+        )
+
     # -- columns of sparse tables ---------------------------------------------------
 
     cdef void begin(self, NodeRecord* node, const float64_t* counts) noexcept nogil:
-        # Sparse columns have entered the node.
+        # Folded columns have entered the node.
+        cdef const int32_t* count = self.rows.node_count
+        cdef const float64_t* weight = self.rows.node_weight
         cdef intp_t i
         NodeScan.begin(self, node, counts)
-        if self.columns.folded == NULL:
+        if count != NULL:
+            self.n_repeated = self.n
+        self.n_walked = fmin(
+            self.n_repeated, <float64_t> REPEATS * (node.end - node.start)
+        )
+        if self.rows.folded is None:
             return
-        self.columns.unfolded_feature = -1
+        self.rows.folded.unfolded_feature = -1
         self.unlabelled = 0.0
         if self.has_pool:
             for i in range(node.start, node.end):
-                if self.columns.node_y[i] == self.n_classes:
-                    self.unlabelled += (
-                        1.0 if self.columns.node_weight == NULL
-                        else self.columns.node_weight[i]
-                    )
+                if self.rows.node_y[i] == self.n_classes:
+                    self.unlabelled += weight_of(count, weight, i)
 
     cdef inline Column* _column(self, intp_t feature) noexcept nogil:
-        if self.columns.folded == NULL:
-            return &self.columns.columns[feature]
-        if self.columns.is_folded(feature) and (
-            self.columns.unfolded_feature != feature
+        if self.rows.folded_columns == NULL:
+            return &self.rows.columns[feature]
+        if self.rows.is_folded(feature) and (
+            self.rows.folded.unfolded_feature != feature
         ):
-            self.columns.unfold(
+            self.rows.unfold(
                 feature, self.node.start, self.node.end, self.has_pool
             )
-        return self.columns.column(feature)
+        return self.rows.column(feature)
 
     cdef bint _is_counted_folded(self, intp_t feature) noexcept nogil:
         # Whether the entries of a folded column tell all that a walk over all rows
         # of the node would, to the last bit. Sums of fractions depend on their order,
         # and so do sums of phi over the rows of a run.
-        cdef intp_t n = self.node.end - self.node.start
-        cdef intp_t n_levels = self.columns.folded[feature].n_levels
+        cdef intp_t n_levels = self.rows.folded_columns[feature].n_levels
         if self.random_cuts or not self.integral:
             return False
         if n_levels == 0:
             return not self.additive and not self.has_pool
-        return self._profiles(n, n_levels)
+        return self._profiles(n_levels)
 
-    cdef inline bint _profiles(self, intp_t n, intp_t n_levels) noexcept nogil:
+    cdef inline bint _profiles(self, intp_t n_levels) noexcept nogil:
         # Whether codes are counted, not sorted.
         return (
-            2 * n >= n_levels * self.n_classes or n >= RUN_LIMIT or self.has_pool
+            2 * self.n_walked >= n_levels * self.n_classes
+            or self.n_walked >= RUN_LIMIT or self.has_pool
         )
 
     cdef intp_t _walk_folded(self, intp_t feature) noexcept nogil:
-        cdef SparseColumn* column = &self.columns.folded[feature]
-        cdef const uint32_t* entries = self.columns.sparse.segment(feature)
-        cdef const float32_t* levels = self.columns.sparse.levels + column.levels
-        cdef intp_t n = self.columns.sparse.n_stored(feature)
+        cdef FoldedColumn* column = &self.rows.folded_columns[feature]
+        cdef const uint32_t* entries = self.rows.folded.segment(feature)
+        cdef const float32_t* levels = self.rows.folded.levels + column.levels
+        cdef intp_t n = self.rows.folded.n_stored(feature)
         cdef intp_t i, c
         cdef float64_t* zero = self.profile
         if column.n_levels > 0:
@@ -179,34 +186,48 @@ cdef class ColumnSplitter(Splitter):
         for c in range(self.n_classes):
             zero[c] = self.counts[c]
         for i in range(n):
-            zero[self.columns.y[entries[i] >> 1]] -= (
-                1.0 if self.columns.weight == NULL
-                else self.columns.weight[entries[i] >> 1]
+            zero[self.rows.y[entries[i] >> 1]] -= weight_of(
+                self.rows.count, self.rows.weight, entries[i] >> 1
             )
         return self.walk_run_with_gap(
-            entries, n, self.columns.sparse.n_below(feature),
-            self.node.end - self.node.start - n, zero, self.columns.y,
-            self.columns.weight,
+            entries, n, self.rows.folded.n_below(feature),
+            self.node.end - self.node.start - n, zero, self.rows.y,
+            self.rows.count, self.rows.weight,
         )
 
     cdef void _fill_folded_profile(self, intp_t feature) noexcept nogil:
-        # As _fill_profile; what is not stored has the rest of the node's counts.
-        cdef SparseColumn* column = &self.columns.folded[feature]
-        cdef const uint32_t* entries = self.columns.sparse.segment(feature)
-        cdef const uint8_t* codes = self.columns.sparse.codes + column.begin
-        cdef intp_t n = self.columns.sparse.n_stored(feature)
-        cdef const label_t* y = self.columns.y
-        cdef const float64_t* weight = self.columns.weight
+        # As _count_codes; what is not stored has the rest of the node's counts.
+        cdef FoldedColumn* column = &self.rows.folded_columns[feature]
+        cdef const uint32_t* entries = self.rows.folded.segment(feature)
+        cdef const uint8_t* codes = self.rows.folded.codes + column.begin
+        cdef intp_t n = self.rows.folded.n_stored(feature)
+        cdef const label_t* y = self.rows.y
+        cdef const int32_t* count = self.rows.count
+        cdef const float64_t* weight = self.rows.weight
         cdef intp_t width = self.n_classes + self.has_pool
         cdef intp_t size = column.n_levels * width
         cdef float64_t* zero = self.profile + column.zero * width
         cdef int32_t* tally = self.tally
-        cdef intp_t i, c
+        cdef intp_t i, c, row
         cdef intp_t code = 1 - column.zero
         cdef float64_t rest
-        if weight == NULL:
+        if weight != NULL:
+            memset(self.profile, 0, size * sizeof(float64_t))
+            for i in range(n):
+                if column.form == CODED:
+                    code = codes[i]
+                self.profile[code * width + y[entries[i] >> 1]] += (
+                    weight[entries[i] >> 1]
+                )
+        else:
             memset(tally, 0, size * sizeof(int32_t))
-            if column.form == CODED:
+            if count != NULL:
+                for i in range(n):
+                    if column.form == CODED:
+                        code = codes[i]
+                    row = entries[i] >> 1
+                    tally[code * width + y[row]] += count[row]
+            elif column.form == CODED:
                 for i in range(n):
                     tally[codes[i] * width + y[entries[i] >> 1]] += 1
             else:
@@ -215,14 +236,6 @@ cdef class ColumnSplitter(Splitter):
                     tally[y[entries[i] >> 1]] += 1
             for i in range(size):
                 self.profile[i] = self.tally[i]
-        else:
-            memset(self.profile, 0, size * sizeof(float64_t))
-            for i in range(n):
-                if column.form == CODED:
-                    code = codes[i]
-                self.profile[code * width + y[entries[i] >> 1]] += (
-                    weight[entries[i] >> 1]
-                )
         for c in range(width):
             rest = self.counts[c] if c < self.n_classes else self.unlabelled
             for i in range(column.n_levels):
@@ -262,22 +275,13 @@ cdef class ColumnSplitter(Splitter):
     cdef intp_t _walk_seen(self, intp_t feature) noexcept nogil:
         # The tests of the rows that have a value.
         cdef Column* column = self._column(feature)
-        cdef intp_t start = self.node.start
         if column.order == NULL:
             if self.has_pool:
                 return self.walk_profile_with_pool(
                     self.profile, column.n_levels - 1, column.levels
                 )
             return self.walk_profile(self.profile, column.n_levels - 1, self.counts)
-        if self.has_pool:
-            return self.walk_run_with_pool(
-                column.order + start, self.n_seen, self.columns.y, self.columns.weight,
-                column.values, self.columns.stride,
-            )
-        return self.walk_run(
-            column.order + start, self.n_seen, self.columns.y, self.columns.weight,
-            self.counts,
-        )
+        return self._walk_order(column, self.n_seen)
 
     cdef void _count_missing(self, intp_t feature) noexcept nogil:
         # Counts of the rows with and without a value; fills the profile if CODED.
@@ -292,7 +296,7 @@ cdef class ColumnSplitter(Splitter):
         memset(self.missing_counts, 0, (K + 1) * sizeof(float64_t))
         memset(self.seen_counts, 0, (K + 1) * sizeof(float64_t))
         if column.order == NULL:
-            self._fill_profile(column.codes + start, n, column.n_levels)
+            self._count_codes(column, width, self.profile)
             for b in range(column.n_levels):
                 level = self.profile + b * width
                 counts = self.seen_counts
@@ -301,12 +305,12 @@ cdef class ColumnSplitter(Splitter):
                 for c in range(width):
                     counts[c] += level[c]
             return
-        self.n_seen = self.columns.n_present(feature, start, self.node.end)
+        self.n_seen = self.rows.n_present(feature, start, self.node.end)
         for i in range(n):
             row = column.order[start + i] >> 1
             counts = self.seen_counts if i < self.n_seen else self.missing_counts
-            counts[self.columns.y[row]] += (
-                1.0 if self.columns.weight == NULL else self.columns.weight[row]
+            counts[self.rows.y[row]] += weight_of(
+                self.rows.count, self.rows.weight, row
             )
 
     cdef void _add_missing(self, intp_t size) noexcept nogil:
@@ -340,92 +344,32 @@ cdef class ColumnSplitter(Splitter):
             return False
         if column.order == NULL:
             return cut == column.n_levels - 2
-        return cut == self.columns.n_present(feature, self.node.start, self.node.end)
+        return cut == self.rows.n_present(feature, self.node.start, self.node.end)
 
     # -- profiles and runs --------------------------------------------------------
 
-    cdef void _fill_categories(self, intp_t feature) noexcept nogil:
-        # Class weights of each category; the last column has no label.
-        cdef Column* column = self._column(feature)
-        cdef intp_t K = self.n_classes
-        cdef intp_t size = column.n_levels * (K + 1)
+    cdef void _count_codes(
+        self, const Column* column, intp_t width, float64_t* out
+    ) noexcept nogil:
+        # Class weights of each code in the node.
         cdef intp_t start = self.node.start
         cdef intp_t n = self.node.end - start
-        cdef const label_t* y = self.columns.node_y + start
-        cdef intp_t i, code
-        if self.columns.node_weight == NULL:
-            memset(self.tally, 0, size * sizeof(int32_t))
-            if column.codes != NULL:
-                for i in range(n):
-                    self.tally[column.codes[start + i] * (K + 1) + y[i]] += 1
-            else:
-                for i in range(n):
-                    self.tally[column.wide[start + i] * (K + 1) + y[i]] += 1
-            for i in range(size):
-                self.categories[i] = self.tally[i]
-            return
-        memset(self.categories, 0, size * sizeof(float64_t))
-        for i in range(n):
-            code = (
-                column.codes[start + i] if column.codes != NULL
-                else column.wide[start + i]
+        cdef const label_t* y = self.rows.node_y + start
+        cdef const int32_t* count = self.rows.node_count
+        cdef const float64_t* weight = self.rows.node_weight
+        if count != NULL:
+            count += start
+        if weight != NULL:
+            weight += start
+        if column.wide != NULL:
+            count_codes(
+                column.wide + start, n, y, count, weight, column.n_levels, width,
+                self.tally, out,
             )
-            self.categories[code * (K + 1) + y[i]] += self.columns.node_weight[start + i]
-
-    cdef void _fill_profile(
-        self, const uint8_t* codes, intp_t n, intp_t n_levels
-    ) noexcept nogil:
-        # Class counts per level; one more column for rows without label. Whole
-        # numbers are tallied as integers, which add up several times faster.
-        cdef intp_t width = self.n_classes + self.has_pool
-        cdef const label_t* y = self.columns.node_y + self.node.start
-        cdef const float64_t* weight = self.columns.node_weight
-        cdef intp_t i
-        if weight == NULL:
-            memset(self.tally, 0, n_levels * width * sizeof(int32_t))
-            for i in range(n):
-                self.tally[codes[i] * width + y[i]] += 1
-            for i in range(n_levels * width):
-                self.profile[i] = self.tally[i]
         else:
-            weight += self.node.start
-            memset(self.profile, 0, n_levels * width * sizeof(float64_t))
-            for i in range(n):
-                self.profile[codes[i] * width + y[i]] += weight[i]
-
-    cdef void _sort_codes(
-        self, const uint8_t* codes, intp_t n, intp_t n_levels
-    ) noexcept nogil:
-        # Entries of a run, (row of the node << 1) | new, in order of the codes.
-        cdef intp_t bucket[MAX_LEVELS]
-        cdef uint32_t* run = self.run
-        cdef uint32_t* keys = self.keys
-        cdef uint32_t key
-        cdef intp_t i, j, total, count
-        if n <= SHORT_RUN:
-            for i in range(n):
-                key = (<uint32_t> codes[i] << 16) | <uint32_t> i
-                j = i
-                while j > 0 and keys[j - 1] > key:
-                    keys[j] = keys[j - 1]
-                    j -= 1
-                keys[j] = key
-        else:
-            memset(bucket, 0, n_levels * sizeof(intp_t))
-            for i in range(n):
-                bucket[codes[i]] += 1
-            total = 0
-            for i in range(n_levels):
-                count = bucket[i]
-                bucket[i] = total
-                total += count
-            for i in range(n):
-                keys[bucket[codes[i]]] = (<uint32_t> codes[i] << 16) | <uint32_t> i
-                bucket[codes[i]] += 1
-        run[0] = (keys[0] & 0xFFFF) << 1
-        for i in range(1, n):
-            run[i] = ((keys[i] & 0xFFFF) << 1) | <uint32_t> (
-                (keys[i] >> 16) != (keys[i - 1] >> 16)
+            count_codes(
+                column.codes + start, n, y, count, weight, column.n_levels, width,
+                self.tally, out,
             )
 
     cdef void take(self, intp_t size) noexcept nogil:
@@ -491,7 +435,7 @@ cdef class ColumnSplitter(Splitter):
     ) noexcept nogil:
         cdef Column* column = self._column(feature)
         cdef intp_t first = self.node.start
-        cdef intp_t last = first + self.columns.n_present(
+        cdef intp_t last = first + self.rows.n_present(
             feature, first, self.node.end
         ) - 1 if column.order != NULL else self.node.end - 1
         cdef intp_t missing = self._missing_code(feature)
@@ -499,17 +443,17 @@ cdef class ColumnSplitter(Splitter):
         cdef intp_t i
         cdef uint8_t smallest, largest
         if column.order != NULL:
-            while self.columns.y[column.order[first] >> 1] == K:
+            while self.rows.y[column.order[first] >> 1] == K:
                 first += 1
-            while self.columns.y[column.order[last] >> 1] == K:
+            while self.rows.y[column.order[last] >> 1] == K:
                 last -= 1
-            low[0] = self.columns.value(column.order[first] >> 1, feature)
-            high[0] = self.columns.value(column.order[last] >> 1, feature)
+            low[0] = self.rows.value(column.order[first] >> 1, feature)
+            high[0] = self.rows.value(column.order[last] >> 1, feature)
             return
         smallest = MAX_LEVELS - 1
         largest = 0
         for i in range(first, last + 1):
-            if self.columns.node_y[i] < K and column.codes[i] != missing:
+            if self.rows.node_y[i] < K and column.codes[i] != missing:
                 smallest = min(smallest, column.codes[i])
                 largest = max(largest, column.codes[i])
         low[0] = column.levels[smallest]
@@ -525,10 +469,10 @@ cdef class ColumnSplitter(Splitter):
             while low + 1 < column.n_levels and column.levels[low + 1] <= threshold:
                 low += 1
             return low
-        high = self.columns.n_present(feature, self.node.start, self.node.end)
+        high = self.rows.n_present(feature, self.node.start, self.node.end)
         while low < high:
             middle = (low + high) // 2
-            if self.columns.value(
+            if self.rows.value(
                 column.order[self.node.start + middle] >> 1, feature
             ) <= threshold:
                 low = middle + 1
@@ -541,7 +485,8 @@ cdef class ColumnSplitter(Splitter):
     cdef void count_children(self, intp_t feature, intp_t cut) noexcept nogil:
         cdef intp_t K = self.n_classes
         cdef Column* column = self._column(feature)
-        cdef const float64_t* weight = self.columns.weight
+        cdef const int32_t* count = self.rows.count
+        cdef const float64_t* weight = self.rows.weight
         cdef intp_t start = self.node.start
         cdef intp_t end = self.node.end
         cdef intp_t boundary = cut & (missing_left_bit() - 1)
@@ -565,26 +510,26 @@ cdef class ColumnSplitter(Splitter):
         if column.has_missing:
             memset(self.missing_counts, 0, (K + 1) * sizeof(float64_t))
             if column.order != NULL:
-                present = start + self.columns.n_present(feature, start, end)
+                present = start + self.rows.n_present(feature, start, end)
         for i in range(start, end):
             if column.order != NULL:
                 row = column.order[i] >> 1
                 side = i >= start + boundary
             else:
-                row = self.columns.rows[i]
+                row = self.rows.ids[i]
                 side = column.codes[i] > boundary
-            w = 1.0 if weight == NULL else weight[row]
+            w = weight_of(count, weight, row)
             if column.has_missing and (
                 i >= present if column.order != NULL else column.codes[i] == missing
             ):
-                self.missing_counts[self.columns.y[row]] += w
+                self.missing_counts[self.rows.y[row]] += w
                 n_missing += 1
-                n_labelled_missing += self.columns.y[row] < K
+                n_labelled_missing += self.rows.y[row] < K
                 continue
             self.child_rows[side] += 1
             self.child_pool[side] += w
-            if self.columns.y[row] < K:
-                self.children[side * K + self.columns.y[row]] += w
+            if self.rows.y[row] < K:
+                self.children[side * K + self.rows.y[row]] += w
                 self.n_labelled[side] += 1
         self.missing_seen = n_labelled_missing > 0
         if self.missing_seen:
@@ -609,7 +554,7 @@ cdef class ColumnSplitter(Splitter):
     cdef void _count_categories(self, intp_t feature, intp_t cut) noexcept nogil:
         cdef Column* column = self._column(feature)
         cdef intp_t i, z, code
-        self._fill_categories(feature)
+        self._count_codes(column, self.n_classes + 1, self.categories)
         self.divide_categories(feature, cut, column.n_levels)
         memset(self.child_rows, 0, self.n_outcomes * sizeof(intp_t))
         memset(self.n_labelled, 0, self.n_outcomes * sizeof(intp_t))
@@ -619,7 +564,7 @@ cdef class ColumnSplitter(Splitter):
             if z < 0:
                 z = self.stray_child
             self.child_rows[z] += 1
-            self.n_labelled[z] += self.columns.node_y[i] < self.n_classes
+            self.n_labelled[z] += self.rows.node_y[i] < self.n_classes
 
     cdef float64_t threshold(self, intp_t feature, intp_t cut) noexcept nogil:
         # Midpoint of the labelled values on either side of the cut.
@@ -639,16 +584,16 @@ cdef class ColumnSplitter(Splitter):
             self._labelled_range(feature, &first, &last)
             return self._random_threshold(feature, first, last)
         if column.order != NULL:
-            while self.columns.y[column.order[below] >> 1] == K:
+            while self.rows.y[column.order[below] >> 1] == K:
                 below -= 1
-            while self.columns.y[column.order[above] >> 1] == K:
+            while self.rows.y[column.order[above] >> 1] == K:
                 above += 1
             return midpoint(
-                self.columns.value(column.order[below] >> 1, feature),
-                self.columns.value(column.order[above] >> 1, feature),
+                self.rows.value(column.order[below] >> 1, feature),
+                self.rows.value(column.order[above] >> 1, feature),
             )
         for i in range(self.node.start, self.node.end):
-            if self.columns.node_y[i] < K and column.codes[i] != missing:
+            if self.rows.node_y[i] < K and column.codes[i] != missing:
                 if column.codes[i] <= boundary:
                     low = max(low, <intp_t> column.codes[i])
                 else:

@@ -335,10 +335,11 @@ cdef class LeafSplitter(Splitter):
                 return 0
             if self.has_pool:
                 return self.walk_run_with_pool(
-                    self.order, self.n_seen, self.y, self.row_weight, self.column, 1
+                    self.order, self.n_seen, self.y, NULL, self.row_weight, self.column,
+                    1,
                 )
             return self.walk_run(
-                self.order, self.n_seen, self.y, self.row_weight, self.counts
+                self.order, self.n_seen, self.y, NULL, self.row_weight, self.counts
             )
         if self.policy.fixed_cuts:
             n_tests = self._walk_every_cut()

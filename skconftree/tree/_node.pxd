@@ -42,6 +42,7 @@ cdef class NodeScan(Scan):
     cdef NodeRecord* node
     cdef const float64_t* counts    # [n_classes] as they are
     cdef float64_t n
+    cdef float64_t n_repeated   # rows, with repeats where they have whole weights
     cdef NodeFacts seen
     cdef NodeFacts facts
     cdef float64_t* node_scaled     # [2, n_classes] its counts on other scales

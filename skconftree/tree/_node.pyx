@@ -33,7 +33,8 @@ cdef class NodeScan(Scan):
         if class_weight is not None:
             self.class_weight = &class_weight[0]
         self.filters = (
-            options["weighted"] or self.min_weight > 1.0 or self.min_seen_weight > 0.0
+            options["weighted"] and not self.integral    # whole weights are 1 at least
+            or self.min_weight > 1.0 or self.min_seen_weight > 0.0
         )
         self.node_scaled = <float64_t*> calloc(2 * K, sizeof(float64_t))
         if self.node_scaled == NULL:
@@ -77,6 +78,7 @@ cdef class NodeScan(Scan):
         cdef intp_t c
         self.node = node
         self.counts = counts
+        self.n_repeated = node.end - node.start
         self.n = 0.0
         for c in range(K):
             self.n += counts[c]

@@ -6,17 +6,33 @@
 # score the block in one virtual call and to keep what it wants. So sources,
 # scores and reductions combine freely, and the inner loops stay small.
 #
+# Rows may have whole weights, `count`, or any weights, `weight`; both are NULL if all
+# weigh 1. A walk over counts emits to the last bit what one over as many repeats of each
+# row would, unless rows are repeated more than REPEATS times on average.
+#
 # A test lies between two neighbouring distinct values that labelled rows have.
 # Its position is the number of rows of the run, or the largest index of a
 # profile, that go left.
 
 from skconftree.bounds._contract cimport TestBlock
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, intp_t, label_t, uint32_t,
+    float32_t, float64_t, int32_t, intp_t, label_t, uint32_t,
 )
 
 cdef enum:
     BLOCK = 256     # tests; their arrays stay in the first-level cache
+    REPEATS = 4     # up to here sums of phi are worth a step for each
+
+
+cdef inline float64_t weight_of(
+    const int32_t* count, const float64_t* weight, intp_t row
+) noexcept nogil:
+    if count != NULL:
+        return count[row]
+    if weight != NULL:
+        return weight[row]
+    return 1.0
+
 
 cdef class Scan:
     cdef intp_t n_classes
@@ -39,7 +55,7 @@ cdef class Scan:
     cdef intp_t _finish(self) noexcept nogil
     cdef intp_t walk_run(
         self, const uint32_t* entries, intp_t n, const label_t* y,
-        const float64_t* weight, const float64_t* total,
+        const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil
     cdef intp_t _walk_two_classes(
         self, const uint32_t* entries, intp_t n, const label_t* y
@@ -51,20 +67,29 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const float64_t* total,
     ) noexcept nogil
+    cdef intp_t _walk_two_classes_counted(
+        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
+    ) noexcept nogil
+    cdef intp_t _walk_additive_counted(
+        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
+        const float64_t* total,
+    ) noexcept nogil
     cdef intp_t _walk_weighted(
-        self, const uint32_t* entries, intp_t n, const label_t* y,
+        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
         const float64_t* weight,
     ) noexcept nogil
     cdef intp_t walk_run_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
-        const float64_t* gap, const label_t* y, const float64_t* weight,
+        const float64_t* gap, const label_t* y, const int32_t* count,
+        const float64_t* weight,
     ) noexcept nogil
     cdef void _emit_in_block(
-        self, float64_t n_left, intp_t p, bint by_rows, intp_t* block_end
+        self, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
     ) noexcept nogil
     cdef intp_t walk_run_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
-        const float64_t* weight, const float32_t* x, intp_t stride,
+        const int32_t* count, const float64_t* weight, const float32_t* x,
+        intp_t stride,
     ) noexcept nogil
     cdef intp_t walk_profile(
         self, const float64_t* profile, intp_t n_levels, const float64_t* total

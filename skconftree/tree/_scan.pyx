@@ -62,12 +62,23 @@ cdef class Scan:
 
     cdef intp_t walk_run(
         self, const uint32_t* entries, intp_t n, const label_t* y,
-        const float64_t* weight, const float64_t* total,
+        const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil:
-        # Rows in ascending order; an entry is (row << 1) | (value differs from the
-        # one before). Returns the number of tests.
+        # Rows in ascending order, whose class counts are `total`; an entry is
+        # (row << 1) | (value differs from the one before). Returns the number of tests.
+        cdef float64_t n_repeated = 0.0
+        cdef intp_t c
         if weight != NULL:
-            return self._walk_weighted(entries, n, y, weight)
+            return self._walk_weighted(entries, n, y, NULL, weight)
+        if count != NULL:
+            if self.n_classes == 2:
+                return self._walk_two_classes_counted(entries, n, y, count)
+            for c in range(self.n_classes):
+                n_repeated += total[c]
+            self.additive = self.additive and n_repeated <= REPEATS * n
+            if self.additive:
+                return self._walk_additive_counted(entries, n, y, count, total)
+            return self._walk_weighted(entries, n, y, count, NULL)
         if self.n_classes == 2:
             return self._walk_two_classes(entries, n, y)
         if self.additive:
@@ -147,13 +158,82 @@ cdef class Scan:
             running[c] = count + 1
         return self._finish()
 
+    cdef intp_t _walk_two_classes_counted(
+        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
+    ) noexcept nogil:
+        # As _walk_two_classes; a block ends where that of the repeats would.
+        cdef float64_t* left = self.left
+        cdef float64_t* n_left = self.n_left
+        cdef intp_t* position = self.position
+        cdef intp_t n_tests = 0
+        cdef intp_t size
+        cdef intp_t p = 1
+        cdef intp_t row = entries[0] >> 1
+        cdef int32_t weight = count[row]
+        cdef int32_t ones = weight * y[row]
+        cdef int32_t block_end
+        cdef uint32_t entry
+        while p < n:
+            # weights ascend by 1 at least: a block has no more than BLOCK tests
+            block_end = (weight - 1) // BLOCK * BLOCK
+            size = 0
+            while p < n and weight - block_end <= BLOCK:
+                entry = entries[p]
+                left[2 * size] = weight - ones
+                left[2 * size + 1] = ones
+                n_left[size] = weight
+                position[size] = p
+                size += entry & 1
+                row = entry >> 1
+                weight += count[row]
+                ones += count[row] * y[row]
+                p += 1
+            if size > 0:
+                self.take(size)
+                n_tests += size
+        return n_tests
+
+    cdef intp_t _walk_additive_counted(
+        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
+        const float64_t* total,
+    ) noexcept nogil:
+        # As _walk_additive, a step for every repeat.
+        cdef intp_t K = self.n_classes
+        cdef float64_t* running = self.running
+        cdef float64_t phi_left = 0.0
+        cdef float64_t phi_right = 0.0
+        cdef float64_t n_left = 0.0
+        cdef intp_t p, c, row, counted, rest
+        for c in range(K):
+            running[c] = 0.0
+            phi_left += self.phi[0]
+            phi_right += self.phi[<intp_t> total[c]]
+        for p in range(n):
+            if p > 0 and entries[p] & 1:
+                self.phi_left[self.size] = phi_left
+                self.phi_right[self.size] = phi_right
+                self._emit(n_left, p)
+            row = entries[p] >> 1
+            c = y[row]
+            counted = <intp_t> running[c]
+            rest = <intp_t> total[c] - counted
+            for _ in range(count[row]):
+                phi_left += self.phi[counted + 1] - self.phi[counted]
+                phi_right += self.phi[rest - 1] - self.phi[rest]
+                counted += 1
+                rest -= 1
+            running[c] = counted
+            n_left += count[row]
+        return self._finish()
+
     cdef intp_t _walk_weighted(
-        self, const uint32_t* entries, intp_t n, const label_t* y,
+        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
         const float64_t* weight,
     ) noexcept nogil:
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef float64_t n_left = 0.0
+        cdef float64_t w
         cdef intp_t p, row
         memset(running, 0, K * sizeof(float64_t))
         for p in range(n):
@@ -161,13 +241,15 @@ cdef class Scan:
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
                 self._emit(n_left, p)
             row = entries[p] >> 1
-            running[y[row]] += weight[row]
-            n_left += weight[row]
+            w = weight_of(count, weight, row)
+            running[y[row]] += w
+            n_left += w
         return self._finish()
 
     cdef intp_t walk_run_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
-        const float64_t* gap, const label_t* y, const float64_t* weight,
+        const float64_t* gap, const label_t* y, const int32_t* count,
+        const float64_t* weight,
     ) noexcept nogil:
         # As walk_run, without sums of phi. Behind the first n_below of the n entries
         # lie n_gap rows of one value that have none; `gap` are their counts. Blocks
@@ -178,7 +260,7 @@ cdef class Scan:
         cdef float64_t n_left = 0.0
         cdef float64_t w
         cdef intp_t p = 0
-        cdef intp_t block_end = BLOCK
+        cdef float64_t block_end = BLOCK
         cdef intp_t q, c, row
         cdef bint new
         memset(running, 0, K * sizeof(float64_t))
@@ -197,19 +279,20 @@ cdef class Scan:
             if new and p > 0:
                 self._emit_in_block(n_left, p, by_rows, &block_end)
             row = entries[q] >> 1
-            w = 1.0 if weight == NULL else weight[row]
+            w = weight_of(count, weight, row)
             running[y[row]] += w
             n_left += w
             p += 1
         return self._finish()
 
     cdef inline void _emit_in_block(
-        self, float64_t n_left, intp_t p, bint by_rows, intp_t* block_end
+        self, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
     ) noexcept nogil:
-        # Emit a test with the running counts, after a block that ends before row p.
+        # Emit a test with the running counts, after a block that ends before the row
+        # that follows n_left others.
         cdef intp_t size = self.size
-        if by_rows and p > block_end[0]:
-            block_end[0] = (p + BLOCK - 1) // BLOCK * BLOCK
+        if by_rows and n_left > block_end[0]:
+            block_end[0] = (<intp_t> n_left + BLOCK - 1) // BLOCK * BLOCK
             if size > 0:
                 self.n_emitted += size
                 self.size = 0
@@ -222,7 +305,8 @@ cdef class Scan:
 
     cdef intp_t walk_run_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
-        const float64_t* weight, const float32_t* x, intp_t stride,
+        const int32_t* count, const float64_t* weight, const float32_t* x,
+        intp_t stride,
     ) noexcept nogil:
         # Some rows have no label (class n_classes). They lie on the side of the
         # midpoint between the labelled values around them; value = x[row * stride].
@@ -243,17 +327,16 @@ cdef class Scan:
                 waiting_left = 0.0
                 q = waiting
                 while q < p and x[<intp_t> (entries[q] >> 1) * stride] <= cut:
-                    w = 1.0 if weight == NULL else weight[entries[q] >> 1]
-                    waiting_left += w
+                    waiting_left += weight_of(count, weight, entries[q] >> 1)
                     q += 1
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
                 self.pool_left[self.size] = n_left + pool_left + waiting_left
                 self._emit(n_left, q)
             # every row before this one is left of any later cut
             for q in range(waiting, p):
-                pool_left += 1.0 if weight == NULL else weight[entries[q] >> 1]
+                pool_left += weight_of(count, weight, entries[q] >> 1)
             waiting = p + 1
-            w = 1.0 if weight == NULL else weight[row]
+            w = weight_of(count, weight, row)
             running[y[row]] += w
             n_left += w
             last = row

@@ -3,6 +3,7 @@
 # Columns are read once, in ascending order. Those of CSR are gathered a block at a
 # time, so that no copy of the whole table is ever made.
 
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, int32_t, int64_t, intp_t
 
 
@@ -19,6 +20,7 @@ cdef class SparseTable:
     cdef object _owners
 
     # The block of columns at hand; not kept after the last one.
+    cdef Arena scratch
     cdef intp_t* sizes              # [n_features] stored values of each column
     cdef intp_t* at                 # [n_features] in the block, behind its column
     cdef intp_t block_end           # first column behind the block
@@ -54,10 +56,10 @@ cdef class SparseTable:
         return 0.0
 
     cdef bint _is_ascending(self) noexcept nogil
-    cdef bint begin_reading(self) noexcept nogil
-    cdef bint read(
+    cdef int begin_reading(self) except -1 nogil
+    cdef int read(
         self, intp_t feature, const int32_t** rows, const float32_t** values,
         intp_t* size,
-    ) noexcept nogil
-    cdef bint _gather(self, intp_t first) noexcept nogil
-    cdef void end_reading(self) noexcept nogil
+    ) except -1 nogil
+    cdef int _gather(self, intp_t first) except -1 nogil
+    cdef int end_reading(self) except -1

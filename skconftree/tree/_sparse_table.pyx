@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from libc.stdlib cimport calloc, free, malloc
-
 cdef enum:
     N_BLOCKS = 12           # passes over a CSR table, if no column is large
     SMALL_BLOCK = 65536     # stored values that are worth a pass
@@ -26,6 +24,7 @@ cdef class SparseTable:
         cdef const float32_t[::1] values
         cdef bint ascending
         self.n_rows, self.n_features = X.shape
+        self.scratch = Arena()
         self.by_column = X.format == "csc"
         self.n_lines = self.n_features if self.by_column else self.n_rows
         if X.indptr.dtype == np.int32:
@@ -49,9 +48,6 @@ cdef class SparseTable:
                 "its flags deny it."
             )
 
-    def __dealloc__(self):
-        self.end_reading()
-
     cdef bint _is_ascending(self) noexcept nogil:
         cdef intp_t line, i
         for line in range(self.n_lines):
@@ -60,27 +56,24 @@ cdef class SparseTable:
                     return False
         return True
 
-    cdef bint begin_reading(self) noexcept nogil:
-        # Whether there was memory, here and in read().
+    cdef int begin_reading(self) except -1 nogil:
         cdef intp_t i
         self.block_end = 0
         if self.by_column:
-            return True
-        self.sizes = <intp_t*> calloc(self.n_features, sizeof(intp_t))
-        self.at = <intp_t*> malloc(self.n_features * sizeof(intp_t))
-        if self.sizes == NULL or self.at == NULL:
-            return False
+            return 0
+        self.sizes = <intp_t*> self.scratch.take_zeros(self.n_features, sizeof(intp_t))
+        self.at = <intp_t*> self.scratch.take(self.n_features, sizeof(intp_t))
         for i in range(self.n_stored):
             self.sizes[self.places[i]] += 1
         self.block_limit = self.n_stored // N_BLOCKS
         if self.block_limit < SMALL_BLOCK:
             self.block_limit = SMALL_BLOCK
-        return True
+        return 0
 
-    cdef bint read(
+    cdef int read(
         self, intp_t feature, const int32_t** rows, const float32_t** values,
         intp_t* size,
-    ) noexcept nogil:
+    ) except -1 nogil:
         # The stored values of one column, in the order of their rows; valid until
         # the next call.
         cdef intp_t first
@@ -89,15 +82,15 @@ cdef class SparseTable:
             size[0] = self.start(feature + 1) - first
             rows[0] = self.places + first
             values[0] = self.values + first
-            return True
-        if feature == self.block_end and not self._gather(feature):
-            return False
+            return 0
+        if feature == self.block_end:
+            self._gather(feature)
         size[0] = self.sizes[feature]
         rows[0] = self.block_rows + (self.at[feature] - size[0])
         values[0] = self.block_values + (self.at[feature] - size[0])
-        return True
+        return 0
 
-    cdef bint _gather(self, intp_t first) noexcept nogil:
+    cdef int _gather(self, intp_t first) except -1 nogil:
         # Transpose the next columns.
         cdef intp_t n = 0
         cdef intp_t f = first
@@ -110,13 +103,13 @@ cdef class SparseTable:
             f += 1
         self.block_end = f
         if n > self.block_room or self.block_rows == NULL:
-            free(self.block_rows)
-            free(self.block_values)
-            self.block_room = max(n, <intp_t> 1)
-            self.block_rows = <int32_t*> malloc(self.block_room * sizeof(int32_t))
-            self.block_values = <float32_t*> malloc(self.block_room * sizeof(float32_t))
-            if self.block_rows == NULL or self.block_values == NULL:
-                return False
+            self.scratch.give_back(self.block_rows)
+            self.scratch.give_back(self.block_values)
+            self.block_rows = NULL
+            self.block_values = NULL
+            self.block_room = n
+            self.block_rows = <int32_t*> self.scratch.take(n, sizeof(int32_t))
+            self.block_values = <float32_t*> self.scratch.take(n, sizeof(float32_t))
         for row in range(self.n_rows):
             i = self.find(row, first)
             stop = self.start(row + 1)
@@ -126,14 +119,8 @@ cdef class SparseTable:
                 self.block_values[to] = self.values[i]
                 self.at[self.places[i]] = to + 1
                 i += 1
-        return True
+        return 0
 
-    cdef void end_reading(self) noexcept nogil:
-        free(self.sizes)
-        free(self.at)
-        free(self.block_rows)
-        free(self.block_values)
-        self.sizes = NULL
-        self.at = NULL
-        self.block_rows = NULL
-        self.block_values = NULL
+    cdef int end_reading(self) except -1:
+        self.scratch = None
+        return 0

@@ -191,7 +191,7 @@ cdef class Splitter(NominalScan):
         self.by_bound = self.kind == INTERVAL or self.kind == EVIDENCE
         self.reducer = SUM_EVIDENCE if self.kind == EVIDENCE else KEEP_BEST
         self.peak = INFINITY
-        self.reach = NEGLIGIBLE + log(<float64_t> (node.end - node.start))
+        self.reach = NEGLIGIBLE + log(self.n_repeated)
         for j in range(node.n_features):
             if sampling:
                 if n_varying >= self.max_features and n_tests > 0.0:

@@ -1,0 +1,25 @@
+# Codes of a node's rows, counted by class or brought into order.
+
+from skconftree.utils._typedefs cimport (
+    float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
+)
+
+ctypedef fused code_t:
+    uint8_t
+    label_t
+
+
+# Class weights of each code in out [n_codes, width]. Rows have a count, or a weight, or
+# neither. Whole numbers are tallied as integers, which add up several times faster;
+# tally has the size of out.
+cdef void count_codes(
+    const code_t* codes, intp_t n, const label_t* y, const int32_t* count,
+    const float64_t* weight, intp_t n_codes, intp_t width, int32_t* tally,
+    float64_t* out,
+) noexcept nogil
+
+# Entries of a run, (row of the node << 1) | new, in the order of the codes. keys has
+# room for n; n is below 2^16, and there are at most MAX_LEVELS codes.
+cdef void sort_codes(
+    const uint8_t* codes, intp_t n, intp_t n_levels, uint32_t* keys, uint32_t* run
+) noexcept nogil

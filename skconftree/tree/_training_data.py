@@ -1,0 +1,180 @@
+"""An encoded table with what its rows are and weigh."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ._encoded_table import EncodedTable
+from ._sparse import column_limits, stack_rows
+
+COUNT_TYPES = (np.uint8, np.uint16, np.uint32)
+# The sum of whole counts stays below this: they are added up in 32 bits.
+COUNT_LIMIT = 2**31
+
+
+class Sample(NamedTuple):
+    """Rows of a table, by their weights; those of weight 0 are absent.
+
+    Attributes
+    ----------
+    count : ndarray of shape (n_rows,), int32, or None
+        Whole weights; None if all are 1, or in `weight`.
+    weight : ndarray of shape (n_rows,), float64, or None
+        Weights that are no such counts.
+    class_counts : ndarray of shape (n_classes,), float64
+        Weight of each class.
+    n_labelled : int
+        Rows with a label.
+    pool : float
+        Weight of the rows without one.
+    """
+
+    count: np.ndarray | None
+    weight: np.ndarray | None
+    class_counts: np.ndarray
+    n_labelled: int
+    pool: float
+
+    @property
+    def n_rows_repeated(self):
+        """Weight of all rows."""
+        return float(self.class_counts.sum()) + self.pool
+
+
+class TrainingData:
+    """An encoded table with labels, weights and rows without label.
+
+    Made once for any number of trees; growing them does not change it.
+
+    Parameters
+    ----------
+    X : ndarray, C-contiguous, or sparse, of shape (n_labelled, n_features), float32
+    y : ndarray of shape (n_labelled,)
+        Class indices.
+    n_classes : int
+    sample_weight : ndarray of shape (n_labelled,), float64, or None
+        Frequencies, not negative. Whole ones are kept as such.
+    class_weight : ndarray of shape (n_classes,), float64, or None
+    X_pool : ndarray or sparse of shape (n_pool, n_features), float32, or None
+        Rows without label: the last ones of the table.
+    n_categories : ndarray of shape (n_features,), int32, or None
+        0 for a numeric feature, in which NaN is a missing value; else its values are
+        codes below this number, or -1 in rows without label. None: all are numeric.
+
+    Attributes
+    ----------
+    table : EncodedTable
+    y : ndarray of shape (n_rows,), uint16
+        Class of each row of the table, `n_classes` if it has no label.
+    is_whole : bool
+        Whether all weights are whole numbers.
+    """
+
+    def __init__(
+        self,
+        X,
+        y,
+        n_classes,
+        *,
+        sample_weight=None,
+        class_weight=None,
+        X_pool=None,
+        n_categories=None,
+    ):
+        rows, labels, weight = X, y, sample_weight
+        if X_pool is not None:
+            rows = stack_rows(X, X_pool)
+            labels = np.concatenate([y, np.full(X_pool.shape[0], n_classes)])
+            if weight is not None:
+                weight = np.concatenate([weight, np.ones(X_pool.shape[0])])
+        self.n_classes = n_classes
+        self.n_features = rows.shape[1]
+        self.class_weight = class_weight
+        self.n_categories = n_categories
+        self.y = labels.astype(np.uint16)
+        self.is_whole = weight is None or bool(np.all(weight == np.rint(weight)))
+        self._rows = rows
+        self._count, self._weight = None, None
+        if weight is not None and not np.all(weight == 1.0):
+            if self.is_whole and weight.sum() < COUNT_LIMIT:
+                self._count = weight.astype(np.int32)
+            else:
+                self._weight = np.ascontiguousarray(weight, dtype=np.float64)
+        self.table = EncodedTable(rows, n_categories)
+
+    def sample(self, counts=None):
+        """Weigh the rows of a sample.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_rows,), uint8, uint16 or uint32, or None
+            How often each row of the table is in the sample, which multiplies its
+            weight; None: once.
+
+        Returns
+        -------
+        Sample
+        """
+        count, weight = self._count, self._weight
+        if counts is not None:
+            self._check_counts(counts)
+            if weight is not None:
+                weight = weight * counts
+            else:
+                product = counts if count is None else count * counts.astype(np.int64)
+                if product.sum(dtype=np.float64) < COUNT_LIMIT:
+                    count = product.astype(np.int32)
+                else:
+                    count, weight = None, product.astype(np.float64)
+        weights = weight if count is None else count
+        sums = np.bincount(self.y, weights=weights, minlength=self.n_classes + 1)
+        labelled = self.y < self.n_classes
+        if weights is not None:
+            labelled &= weights > 0
+        n_labelled = int(np.count_nonzero(labelled))
+        if n_labelled == 0:
+            raise ValueError("counts leave no row with a label.")
+        return Sample(
+            count,
+            weight,
+            sums[: self.n_classes].astype(np.float64),
+            n_labelled,
+            float(sums[self.n_classes]),
+        )
+
+    def _check_counts(self, counts):
+        if (
+            not isinstance(counts, np.ndarray)
+            or counts.shape != self.y.shape
+            or counts.dtype.type not in COUNT_TYPES
+        ):
+            raise ValueError(
+                f"counts must be an array of {len(self.y)} numbers of type uint8, "
+                f"uint16 or uint32, got {counts!r}."
+            )
+
+    def limits(self, sample):
+        """Smallest and largest value of each feature in a sample.
+
+        Parameters
+        ----------
+        sample : Sample
+
+        Returns
+        -------
+        ndarray of shape (n_features, 2), float64
+        """
+        weights = sample.weight if sample.count is None else sample.count
+        if weights is None or np.all(weights > 0):
+            return column_limits(self._rows)
+        present = weights > 0
+        if issparse(self._rows):
+            return column_limits(self._rows[present])
+        options = {"axis": 0, "where": present[:, None], "initial": np.nan}
+        return np.column_stack(
+            [
+                np.fmin.reduce(self._rows, **options),
+                np.fmax.reduce(self._rows, **options),
+            ]
+        ).astype(float)
