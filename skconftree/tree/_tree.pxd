@@ -10,7 +10,6 @@
 # what it finds; only who holds the lock to learn writes to the arrays.
 
 from skconftree.bounds._contract cimport SplitEvidence
-from skconftree.tree._criterion cimport Criterion
 from skconftree.tree._routing cimport Branching, Node
 from skconftree.utils._lock cimport ModelLock
 from skconftree.utils._typedefs cimport (
@@ -34,7 +33,7 @@ cdef class Tree:
 
     # Of a tree that grows row by row.
     cdef ModelLock lock                 # None if it is finished
-    cdef Criterion criterion
+    cdef object criterion               # gives impurities
     cdef bint stale                     # it has learnt since somebody looked
     cdef dict _snapshot                 # what they saw
     cdef tuple _snapshot_size
