@@ -224,7 +224,7 @@ def test_the_checker_sees_the_source():
         ("bounds/_a.py", "from skconftree import tree", "bounds may import"),
         ("bounds/_a.py", "def f():\n    import skconftree.tree", "bounds may import"),
         ("bounds/_a.pyx", "from ..tree._tree cimport Tree", "bounds may import"),
-        ("bounds/_a.pxd", "cimport skconftree.tree._tree", "bounds may import"),
+        ("bounds/_a.pxd", "cimport skconftree.tree.nodes._tree", "bounds may import"),
         (
             "utils/_a.pyx",
             "from skconftree.bounds._contract cimport (\n    Bound,\n)",

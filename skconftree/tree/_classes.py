@@ -20,6 +20,22 @@ from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS, resolve_bound
 from ..drift import BaseDetector
 from ..drift._registry import DETECTORS
+from ..tables._features import identifying
+from ..tables._inputs import (
+    LARGEST,
+    count_limit,
+    resolve_max_features,
+    size_limits,
+)
+from ..tables._reading import read_rows, read_table
+from ..tables._sparse import take_rows
+from ..tables._training_data import TrainingData
+from ..tables._weights import (
+    KINDS,
+    resolve_class_weight,
+    rows_with_weight,
+    warn_of_no_split,
+)
 from ..utils import (
     canonical,
     check_labels,
@@ -28,31 +44,15 @@ from ..utils import (
     warn_of_floats,
 )
 from ..utils._lock import Lockable, learns, reads
-from ._criterion import CRITERIA
-from ._features import identifying
-from ._grow import grow
-from ._inputs import (
-    LARGEST,
-    count_limit,
-    resolve_max_features,
-    size_limits,
-)
 from ._model_state import check_model
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prediction import LeafPrediction
-from ._reading import read_rows, read_table
-from ._sparse import take_rows
-from ._to_sklearn import to_sklearn
-from ._training_data import TrainingData
-from ._tree_state import MAX_CLASSES
-from ._weights import (
-    KINDS,
-    resolve_class_weight,
-    rows_with_weight,
-    warn_of_no_split,
-)
+from .batch._grow import grow
+from .nodes._tree_state import MAX_CLASSES
 from .pruning._base import TrainingRows
 from .pruning._registry import PRUNINGS, prune, resolve_pruning
+from .reading._to_sklearn import to_sklearn
+from .split._criterion import CRITERIA
 
 
 class ConfidenceTreeClassifier(

@@ -4,9 +4,9 @@ from numbers import Integral
 
 import numpy as np
 
-from ._features import Features
-from ._grower import Grower
-from ._tree import Tree
+from ..tables._features import Features
+from .nodes._tree import Tree
+from .stream._grower import Grower
 
 
 def check_model(estimator):

@@ -11,6 +11,16 @@ from sklearn.utils import check_random_state
 
 from .._compat import InvalidParameterError
 from ..drift._registry import resolve_detector
+from ..tables._inputs import count_limit, resolve_max_features
+from ..tables._reading import (
+    is_finite,
+    read_more,
+    read_rows,
+    read_table,
+    read_with_pool,
+)
+from ..tables._sparse import blocks, column_limits
+from ..tables._weights import resolve_class_weight, stream_weights
 from ..utils import (
     canonical,
     exact_labels,
@@ -21,16 +31,12 @@ from ..utils import (
 )
 from ..utils._lock import learns, reads
 from ..utils._state import Frozen
-from ._criterion import CRITERIA
-from ._grower import Grower
-from ._inputs import count_limit, resolve_max_features
-from ._reading import is_finite, read_more, read_rows, read_table, read_with_pool
 from ._recipe import check_recipe
-from ._sparse import blocks, column_limits
-from ._tree import Tree
-from ._tree_state import MAX_CLASSES
-from ._watched_grower import WatchedGrower
-from ._weights import resolve_class_weight, stream_weights
+from .nodes._tree import Tree
+from .nodes._tree_state import MAX_CLASSES
+from .split._criterion import CRITERIA
+from .stream._grower import Grower
+from .stream._watched_grower import WatchedGrower
 
 MAX_BINS = 32
 ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}

@@ -4,11 +4,11 @@ import numpy as np
 from scipy.special import betaincinv
 from sklearn.utils.validation import check_is_fitted
 
+from ..tables._reading import read_rows
+from ..tables._sparse import blocks, in_blocks
 from ..utils._lock import reads
-from ._apply import find_leaves
-from ._explain import explain_rows
-from ._reading import read_rows
-from ._sparse import blocks, in_blocks
+from .nodes._apply import find_leaves
+from .reading._explain import explain_rows
 
 
 class LeafPrediction:

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..bounds._base import BaseBound
 from ..drift import BaseDetector
-from ._criterion import CRITERIA
-from ._features import MAX_CATEGORIES, UNKNOWN
-from ._forecast import PREDICTIONS
+from ..tables._features import MAX_CATEGORIES, UNKNOWN
+from .leaves._forecast import PREDICTIONS
+from .split._criterion import CRITERIA
 
 LARGEST = 2**62
 

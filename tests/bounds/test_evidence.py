@@ -19,8 +19,8 @@ from skconftree.bounds import (
     log_bayes_factor,
     log_evalue,
 )
-from skconftree.tree._grow import grow
-from skconftree.tree._training_data import TrainingData
+from skconftree.tables._training_data import TrainingData
+from skconftree.tree.batch._grow import grow
 
 
 def log_dm(counts, a):

@@ -14,7 +14,7 @@ import pytest
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _checkpoint, main
 from skconftree._cli._reading import MOST_CATEGORIES
-from skconftree.tree._features import MAX_CATEGORIES
+from skconftree.tables._features import MAX_CATEGORIES
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 

@@ -19,7 +19,7 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
-from skconftree.tree._tree_state import ARRAYS
+from skconftree.tree.nodes._tree_state import ARRAYS
 
 STREAM = make_stream(
     seed=6,

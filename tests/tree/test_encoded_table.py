@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds._registry import BOUNDS
-from skconftree.tree._grow import grow
-from skconftree.tree._training_data import TrainingData
+from skconftree.tables._training_data import TrainingData
+from skconftree.tree.batch._grow import grow
 
 N_ROWS = 700
 KINDS = ("numbers", "levels", "missing", "nominal", "wide", "words", "mixed", "pool")

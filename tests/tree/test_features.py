@@ -19,9 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay
+from skconftree.tables._features import MAX_CATEGORIES
 from skconftree.tree import export_text
-from skconftree.tree._features import MAX_CATEGORIES
-from skconftree.tree._tree_state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
+from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
 
 COLORS = ["red", "green", "blue", "grey", "pink"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import pruning as reference
 from reference.contingency import UndecidedError
-from skconftree.tree._pruning import c45_errors
+from skconftree.tree.pruning._pruning import c45_errors
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.tree import DecisionTreeClassifier

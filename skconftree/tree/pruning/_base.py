@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._pruning import cheaper_as_leaf
+from ._pruning import cheaper_as_leaf
 
 
 class Strength(NamedTuple):

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.sparse import issparse
 
-from .._criterion import CRITERIA
-from .._pruning import SubtreeRaising
+from ..split._criterion import CRITERIA
 from ._base import Pruning, Strength
+from ._pruning import SubtreeRaising
 
 
 class C45Pruning(Pruning):

@@ -1,0 +1,66 @@
+# EncodedTable: what a table's features hold, arranged for growing trees: no label, no
+# weight, no node. It is made once, without the GIL, and then only read, so that any
+# number of trees and threads share it.
+#
+# A feature with at most MAX_LEVELS distinct values is CODED: one byte a row, the rank
+# of the value.
+#
+# A nominal feature is CODED too, its codes being those of its categories, on two
+# bytes if there are more than MAX_LEVELS. One more code, the largest, stands for
+# what rows without label have and no labelled row.
+#
+# Any other feature is SORTED: the rows in ascending order of the value. An entry is
+# (row << 1) | new, where new says that the value differs from the entry's predecessor;
+# at the first entry it means nothing.
+#
+# A column of a sparse table may be FOLDED: only its rows other than zero are kept,
+# see _folded_columns.pxd.
+#
+# NaN is the largest value: the last level, or the last entries.
+#
+# A single tree may take the arrays over, to save the copy. The table is SPENT then,
+# and says so if it is used again.
+
+from skconftree.tables._folded_columns cimport FULL, FoldedColumns
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport (
+    float32_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
+)
+
+cdef struct Column:
+    uint8_t* codes          # [n_rows]; NULL if SORTED or wide
+    label_t* wide           # [n_rows] the same on two bytes, or NULL
+    const float32_t* levels     # [n_levels] ascending; NULL if nominal
+    const float32_t* values     # row i at i * stride; of sparse tables see value()
+    intp_t n_levels
+    uint32_t* order         # [n_rows] entries; NULL if CODED
+    bint has_missing        # NaN among the values of a numeric feature
+    bint nominal
+
+
+cdef class EncodedTable:
+    cdef readonly intp_t n_rows
+    cdef readonly intp_t n_features
+    cdef readonly intp_t n_coded        # features with codes for all rows
+    cdef readonly bint spent
+
+    cdef Arena arena
+    cdef Column* columns            # [n_features]; nothing in it if the column is folded
+    cdef intp_t stride              # from a value of a column to that of the next row
+    cdef FoldedColumns folded       # None if X is dense
+    cdef object _owners             # keeps a dense X alive
+
+    cdef inline bint is_folded(self, intp_t feature) noexcept nogil:
+        return self.folded is not None and self.folded.columns[feature].form != FULL
+
+    cdef int _encode(
+        self, const float32_t* x, const int32_t* n_categories, Arena scratch
+    ) except -1 nogil
+    cdef int _encode_sparse(self) except -1 nogil
+    cdef int _add(
+        self, intp_t feature, float32_t* values, uint8_t** codes, void* keys
+    ) except -1 nogil
+    cdef int _add_nominal(
+        self, intp_t feature, const float32_t* values, intp_t n_categories
+    ) except -1 nogil
+    cdef int _add_full(self, intp_t feature) except -1 nogil

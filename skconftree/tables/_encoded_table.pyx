@@ -1,0 +1,230 @@
+"""Rank codes and presorted rows of a table's features."""
+
+import hashlib
+
+from scipy.sparse import issparse
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.string cimport memcpy, memset
+
+from skconftree.tables._encoding cimport MAX_LEVELS, encode
+from skconftree.tables._folded_columns cimport CODED, FoldedColumn
+from skconftree.tables._sparse_table cimport SparseTable
+from skconftree.utils._sorting cimport make_nan_canonical, presort
+from skconftree.utils._typedefs cimport uint64_t
+
+
+cdef enum:
+    MAX_BLOCK = 16          # columns transposed at a time: a cache line of X,
+    BLOCK_BYTES = 33554432  # and no more than this in all
+
+
+cdef class EncodedTable:
+    """The features of a table as rank codes and presorted rows.
+
+    Parameters
+    ----------
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+        A sparse one is CSR or CSC, has no NaN, and each place once and in order. Stays
+        alive with this object.
+    n_categories : ndarray of shape (n_features,), int32, or None
+        0 for a numeric feature; else its values are codes below this number, or -1.
+    """
+
+    def __init__(self, X, const int32_t[::1] n_categories=None):
+        self.n_rows = X.shape[0]
+        self.n_features = X.shape[1]
+        if self.n_rows >= 1 << 31:
+            raise ValueError(
+                f"X has {self.n_rows} rows; the index type holds fewer than {1 << 31}."
+            )
+        cdef const float32_t[:, ::1] dense = None
+        cdef const int32_t* categories = NULL
+        cdef Arena scratch
+        if n_categories is not None:
+            categories = &n_categories[0]
+        self.arena = Arena()
+        self.columns = <Column*> self.arena.take_zeros(self.n_features, sizeof(Column))
+        if issparse(X):
+            self.stride = 1
+            self.folded = FoldedColumns(SparseTable(X))
+            with nogil:
+                self._encode_sparse()
+            self.folded.end_reading()
+        else:
+            self.stride = self.n_features
+            dense = X
+            self._owners = dense
+            scratch = Arena()
+            with nogil:
+                self._encode(&dense[0, 0], categories, scratch)
+
+    @property
+    def n_bytes(self):
+        """Bytes of memory, those of X apart."""
+        cdef intp_t n_bytes = self.arena.n_bytes
+        if self.folded is not None:
+            n_bytes += self.folded.arena.n_bytes
+        return n_bytes
+
+    def digest(self):
+        """Hash all that has been encoded; who shares a table leaves it as it is."""
+        cdef Column* column
+        cdef FoldedColumns folded = self.folded
+        cdef intp_t n = self.n_rows
+        found = hashlib.sha256()
+
+        for f in range(self.n_features):
+            column = &self.columns[f]
+            found.update(
+                _bytes(column.codes, n)
+                + _bytes(column.wide, n * sizeof(label_t))
+                + _bytes(column.order, n * sizeof(uint32_t))
+                + _bytes(column.levels, column.n_levels * sizeof(float32_t))
+            )
+        if folded is not None:
+            found.update(
+                _bytes(folded.columns, self.n_features * sizeof(FoldedColumn))
+                + _bytes(folded.entries, folded.n_entries * sizeof(uint32_t))
+                + _bytes(folded.levels, folded.n_levels * sizeof(float32_t))
+            )
+            for f in range(self.n_features):
+                if folded.columns[f].form == CODED:
+                    found.update(_bytes(
+                        folded.codes + folded.columns[f].begin,
+                        folded.columns[f].end - folded.columns[f].begin,
+                    ))
+        return found.hexdigest()
+
+    def claim(self, bint spends):
+        """Begin to use the table, for the last time if its arrays are taken over.
+
+        Parameters
+        ----------
+        spends : bool
+        """
+        if self.spent:
+            raise RuntimeError(
+                "This table has been spent: a tree took its arrays over instead of "
+                "copying them. Encode the rows again, or share the table among trees "
+                "that copy from it."
+            )
+        self.spent = spends
+
+    cdef int _encode(
+        self, const float32_t* x, const int32_t* n_categories, Arena scratch
+    ) except -1 nogil:
+        # Columns are transposed in blocks, so that X is read few times.
+        cdef intp_t n = self.n_rows
+        cdef intp_t d = self.n_features
+        cdef intp_t block = BLOCK_BYTES // (4 * n)
+        if block > d:
+            block = d
+        if block > MAX_BLOCK:
+            block = MAX_BLOCK
+        if block < 1:
+            block = 1
+        cdef float32_t* values = <float32_t*> scratch.take(block * n, sizeof(float32_t))
+        cdef void* keys = scratch.take(2 * n, sizeof(uint64_t))
+        cdef uint8_t* codes = NULL
+        cdef intp_t first, f, i, width
+        cdef const float32_t* row
+        first = 0
+        while first < d:
+            width = min(block, d - first)
+            for i in range(n):
+                row = x + i * d + first
+                for f in range(width):
+                    values[f * n + i] = row[f]
+            for f in range(width):
+                self.columns[first + f].values = x + first + f
+                if n_categories != NULL and n_categories[first + f] > 0:
+                    self._add_nominal(
+                        first + f, values + f * n, n_categories[first + f]
+                    )
+                else:
+                    self._add(first + f, values + f * n, &codes, keys)
+            first += block
+        self.arena.give_back(codes)
+        return 0
+
+    cdef int _add(
+        self, intp_t feature, float32_t* values, uint8_t** codes, void* keys
+    ) except -1 nogil:
+        # `codes` are an array that no column uses yet, or NULL.
+        cdef intp_t n = self.n_rows
+        cdef Column* column = &self.columns[feature]
+        cdef float32_t levels[MAX_LEVELS]
+        cdef float32_t* kept
+        column.has_missing = make_nan_canonical(values, n)
+        if codes[0] == NULL:
+            codes[0] = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
+        column.n_levels = encode(values, n, codes[0], levels)
+        if column.n_levels > 0:
+            kept = <float32_t*> self.arena.take(column.n_levels, sizeof(float32_t))
+            memcpy(kept, levels, column.n_levels * sizeof(float32_t))
+            column.levels = kept
+            column.codes = codes[0]
+            codes[0] = NULL
+            self.n_coded += 1
+            return 0
+        column.order = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
+        presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order)
+        return 0
+
+    cdef int _add_nominal(
+        self, intp_t feature, const float32_t* values, intp_t n_categories
+    ) except -1 nogil:
+        cdef Column* column = &self.columns[feature]
+        cdef intp_t n = self.n_rows
+        cdef intp_t i
+        self.n_coded += 1
+        column.nominal = True
+        column.n_levels = n_categories + 1
+        if column.n_levels <= MAX_LEVELS:
+            column.codes = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
+            for i in range(n):
+                column.codes[i] = <uint8_t> (
+                    n_categories if values[i] < 0.0 else <intp_t> values[i]
+                )
+        else:
+            column.wide = <label_t*> self.arena.take(n, sizeof(label_t))
+            for i in range(n):
+                column.wide[i] = <label_t> (
+                    n_categories if values[i] < 0.0 else <intp_t> values[i]
+                )
+        return 0
+
+    cdef int _encode_sparse(self) except -1 nogil:
+        cdef intp_t f
+        self.folded.begin_reading()
+        for f in range(self.n_features):
+            self.folded.read(f)
+            if not self.is_folded(f):
+                self._add_full(f)
+        return 0
+
+    cdef int _add_full(self, intp_t feature) except -1 nogil:
+        # The column just read from a sparse table, as one byte a row.
+        cdef intp_t n = self.n_rows
+        cdef FoldedColumn* folded = &self.folded.columns[feature]
+        cdef const uint32_t* entries = self.folded.entries + self.folded.n_entries
+        cdef Column* column = &self.columns[feature]
+        cdef float32_t* levels
+        cdef intp_t i
+        column.n_levels = folded.n_levels
+        column.codes = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
+        levels = <float32_t*> self.arena.take(column.n_levels, sizeof(float32_t))
+        column.levels = levels
+        self.n_coded += 1
+        memcpy(levels, self.folded.read_levels, column.n_levels * sizeof(float32_t))
+        memset(column.codes, folded.zero, n)
+        for i in range(self.folded.n_read):
+            column.codes[entries[i] >> 1] = self.folded.read_codes[i]
+        return 0
+
+
+cdef bytes _bytes(const void* array, intp_t n_bytes):
+    if array == NULL:
+        return b""
+    return PyBytes_FromStringAndSize(<const char*> array, n_bytes)

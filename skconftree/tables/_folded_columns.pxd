@@ -1,0 +1,61 @@
+# FoldedColumns: the columns of a sparse table of which only the values other than zero
+# are kept.
+#
+# A column is stored in one of four forms, the one that takes the least memory:
+#   FULL    elsewhere: as one byte a row, see _encoded_table.pxd
+#   PAIR    zero and one other value, or zero alone: the rows that have the other
+#   CODED   at most MAX_LEVELS values: these rows, and the rank codes of what they have
+#   SORTED  more: these rows in ascending order of the value, which is looked up in
+#           the table itself
+# An entry is (row << 1) | new, as in presorted columns; new is 0 unless SORTED.
+# Entries of a column are in the order of the rows, or of the values if SORTED.
+
+from skconftree.tables._sparse_table cimport SparseTable
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport (
+    float32_t, int32_t, intp_t, uint8_t, uint16_t, uint32_t, uint64_t,
+)
+
+cdef enum Form:
+    FULL
+    PAIR
+    CODED
+    SORTED
+
+
+cdef struct FoldedColumn:     # small, as a table may have a million
+    uint32_t begin          # its entries are [begin, end) of those of all columns;
+    uint32_t end            # in a working copy those of `node`, the first child's
+    uint32_t middle         # being [begin, middle)
+    int32_t node
+    uint32_t levels         # first of its levels
+    uint16_t n_levels       # 0 if SORTED
+    uint8_t zero            # code of zero; whether values are negative, if SORTED
+    uint8_t form
+
+
+cdef class FoldedColumns:
+    cdef SparseTable table
+    cdef Arena arena
+    cdef FoldedColumn* columns      # [n_features of the table]
+    cdef uint32_t* entries          # [n_entries]
+    cdef uint8_t* codes             # of the entries of CODED columns
+    cdef float32_t* levels          # [n_levels] ascending within a column
+    cdef intp_t n_entries
+    cdef intp_t n_levels
+
+    # The column that is being read.
+    cdef Arena scratch
+    cdef intp_t pair_levels         # first of those of the last PAIR
+    cdef intp_t level_room
+    cdef intp_t n_read              # values other than zero of the column: entries
+    cdef float32_t* read_values     # from n_entries on, these values, their codes
+    cdef uint8_t* read_codes        # and its levels
+    cdef float32_t* read_levels
+    cdef void* keys                 # scratch of presort(): [n_rows] of 8, 8, 4 bytes
+
+    cdef int begin_reading(self) except -1 nogil
+    cdef int read(self, intp_t feature) except -1 nogil
+    cdef int _keep_levels(self, FoldedColumn* column) except -1 nogil
+    cdef void _sort(self, FoldedColumn* column) noexcept nogil
+    cdef int end_reading(self) except -1

@@ -1,0 +1,149 @@
+"""Columns of which only the values other than zero are kept, as they are read."""
+
+from libc.string cimport memcpy, memset
+
+from skconftree.tables._encoding cimport MAX_LEVELS, encode
+from skconftree.utils._sorting cimport presort
+
+cdef enum:
+    PAIR_BYTES = 4      # of an entry
+    CODED_BYTES = 5
+
+
+cdef class FoldedColumns:
+    """Columns of a sparse table, to be read in ascending order.
+
+    Parameters
+    ----------
+    table : SparseTable
+    """
+
+    def __init__(self, SparseTable table):
+        if table.n_stored >= 4294967296:    # 2^32
+            raise ValueError(
+                f"X stores {table.n_stored} values; sparse tables hold fewer than 2^32."
+            )
+        self.table = table
+        self.arena = Arena()
+        self.scratch = Arena()
+
+    cdef int begin_reading(self) except -1 nogil:
+        # What is not used of these arrays is given back, and has never been touched.
+        cdef intp_t n = self.table.n_rows
+        cdef intp_t size = self.table.n_stored + 1
+        self.level_room = self.table.n_features + MAX_LEVELS
+        self.columns = <FoldedColumn*> self.arena.take_zeros(
+            self.table.n_features, sizeof(FoldedColumn)
+        )
+        self.entries = <uint32_t*> self.arena.take(size, sizeof(uint32_t))
+        self.codes = <uint8_t*> self.arena.take(size, sizeof(uint8_t))
+        self.levels = <float32_t*> self.arena.take(self.level_room, sizeof(float32_t))
+        self.read_values = <float32_t*> self.scratch.take(n + 1, sizeof(float32_t))
+        self.read_codes = <uint8_t*> self.scratch.take(n + 1, sizeof(uint8_t))
+        self.read_levels = <float32_t*> self.scratch.take(MAX_LEVELS, sizeof(float32_t))
+        self.keys = self.scratch.take(n, 2 * sizeof(uint64_t) + sizeof(uint32_t))
+        self.table.begin_reading()
+        return 0
+
+    cdef int read(self, intp_t feature) except -1 nogil:
+        # Read the next column and choose its form; one that is FULL is only left in
+        # what has been read. Stored zeros are like others.
+        cdef FoldedColumn* column = &self.columns[feature]
+        cdef uint32_t* entries = self.entries + self.n_entries
+        cdef intp_t n = self.table.n_rows
+        cdef intp_t n_levels = 0
+        cdef intp_t k = 0
+        cdef bint same = True
+        cdef const int32_t* rows
+        cdef const float32_t* values
+        cdef intp_t size, i
+        self.table.read(feature, &rows, &values, &size)
+        for i in range(size):
+            if values[i] != 0.0:
+                self.read_values[k] = values[i]
+                same = same and values[i] == self.read_values[0]
+                entries[k] = <uint32_t> rows[i] << 1
+                k += 1
+        self.n_read = k
+        self.read_values[k] = 0.0
+        if same and k < n:
+            column.form = PAIR
+            n_levels = 1 + (k > 0)
+            column.zero = k > 0 and self.read_values[0] < 0.0
+            self.read_levels[column.zero] = 0.0
+            if k > 0:
+                self.read_levels[1 - column.zero] = self.read_values[0]
+                memset(self.read_codes, 1 - column.zero, k)
+        else:
+            n_levels = encode(
+                self.read_values, min(k + 1, n), self.read_codes, self.read_levels
+            )
+            column.form = CODED if n_levels > 0 else SORTED
+            column.zero = self.read_codes[k] if k < n and n_levels > 0 else 0
+        column.n_levels = <uint16_t> n_levels
+        if n_levels > 0 and n <= k * (
+            PAIR_BYTES if column.form == PAIR else CODED_BYTES
+        ):
+            column.form = FULL
+            return 0
+        column.begin = <uint32_t> self.n_entries
+        column.end = <uint32_t> (self.n_entries + k)
+        if column.form == SORTED:
+            self._sort(column)
+        else:
+            self._keep_levels(column)
+        if column.form == CODED:
+            memcpy(self.codes + self.n_entries, self.read_codes, k)
+        self.n_entries += k
+        return 0
+
+    cdef int _keep_levels(self, FoldedColumn* column) except -1 nogil:
+        cdef intp_t needed = self.n_levels + column.n_levels
+        cdef const float32_t* last
+        if column.form == PAIR:
+            # words that occur or not have the same two values, column after column
+            last = self.levels + self.pair_levels
+            if (
+                column.n_levels == 2 and self.pair_levels + 2 <= self.n_levels
+                and last[0] == self.read_levels[0] and last[1] == self.read_levels[1]
+            ):
+                column.levels = <uint32_t> self.pair_levels
+                return 0
+            self.pair_levels = self.n_levels
+        if needed > self.level_room:
+            self.level_room = needed + needed // 4
+            self.levels = <float32_t*> self.arena.resize(
+                self.levels, self.level_room, sizeof(float32_t)
+            )
+        column.levels = <uint32_t> self.n_levels
+        memcpy(
+            self.levels + self.n_levels, self.read_levels,
+            column.n_levels * sizeof(float32_t),
+        )
+        self.n_levels = needed
+        return 0
+
+    cdef void _sort(self, FoldedColumn* column) noexcept nogil:
+        # Bring the entries just read into the order of their values.
+        cdef intp_t n = self.table.n_rows
+        cdef intp_t k = self.n_read
+        cdef uint32_t* entries = self.entries + column.begin
+        cdef uint64_t* keys = <uint64_t*> self.keys
+        cdef uint32_t* order = <uint32_t*> (keys + 2 * n)
+        cdef intp_t i
+        presort(self.read_values, k, keys, keys + n, order)
+        column.zero = self.read_values[order[0] >> 1] < 0.0
+        for i in range(k):
+            order[i] = entries[order[i] >> 1] | (order[i] & 1)
+        memcpy(entries, order, k * sizeof(uint32_t))
+
+    cdef int end_reading(self) except -1:
+        self.entries = <uint32_t*> self.arena.resize(
+            self.entries, self.n_entries + 1, sizeof(uint32_t)
+        )
+        self.codes = <uint8_t*> self.arena.resize(
+            self.codes, self.n_entries + 1, sizeof(uint8_t)
+        )
+        self.scratch = None
+        self.table.end_reading()
+        return 0

@@ -1,0 +1,428 @@
+"""Growth of a tree from a table, depth-first or best-first."""
+
+import numpy as np
+
+from libc.math cimport isfinite
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+from skconftree.tree.batch._column_splitter cimport ColumnSplitter
+from skconftree.tree.split._node cimport NodeRecord
+from skconftree.tree.batch._folded_rows cimport Segment
+from skconftree.tree.split._splitter cimport Split
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+
+cdef float64_t EPSILON = np.finfo(np.float64).eps
+
+
+cdef struct Candidate:
+    # A leaf that may still split; `split` is known only in best-first growth.
+    NodeRecord record
+    Segment* segments       # of the sparse columns that have some in the node; owned
+    intp_t n_segments
+    Split split
+
+
+cdef class Builder:
+    """Grows a tree from the columns of a splitter.
+
+    Parameters
+    ----------
+    splitter : ColumnSplitter
+    max_depth : int
+    min_split_weight : float
+        Smallest weight of a node that may split.
+    max_leaf_nodes : int
+        Best-first growth up to this many leaves; depth-first without limit if -1.
+    """
+
+    cdef ColumnSplitter splitter
+    cdef Tree tree
+    cdef intp_t max_depth
+    cdef float64_t min_split_weight
+    cdef intp_t max_leaf_nodes
+    cdef intp_t* starts             # where the children of the last split begin
+    cdef float64_t* pools           # and their weights W
+    cdef intp_t* scratch
+    cdef Candidate* made            # children of the last split, not yet open
+    cdef intp_t n_made
+    cdef Candidate* open            # stack, or heap by improvement
+    cdef intp_t n_open
+    cdef intp_t room
+
+    def __init__(
+        self, ColumnSplitter splitter, intp_t max_depth, float64_t min_split_weight,
+        intp_t max_leaf_nodes,
+    ):
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_split_weight = max(min_split_weight, 2.0 * splitter.min_weight)
+        self.max_leaf_nodes = max_leaf_nodes
+        self.starts = <intp_t*> malloc((splitter.outcome_room + 1) * sizeof(intp_t))
+        self.pools = <float64_t*> malloc(splitter.outcome_room * sizeof(float64_t))
+        self.scratch = <intp_t*> malloc(2 * splitter.outcome_room * sizeof(intp_t))
+        self.made = <Candidate*> malloc(splitter.outcome_room * sizeof(Candidate))
+        if (
+            self.starts == NULL or self.pools == NULL or self.scratch == NULL
+            or self.made == NULL
+        ):
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.starts)
+        free(self.pools)
+        free(self.scratch)
+        while self.n_made > 0:
+            self.n_made -= 1
+            _release(&self.made[self.n_made])
+        free(self.made)
+        while self.n_open > 0:
+            self.n_open -= 1
+            _release(&self.open[self.n_open])
+        free(self.open)
+
+    def build(
+        self, Tree tree, const float64_t[::1] counts, intp_t n_labelled,
+        float64_t pool, const float64_t[:, ::1] box, const int32_t[::1] features,
+    ):
+        """Grow `tree`, which has no node yet.
+
+        Parameters
+        ----------
+        tree : Tree
+        counts : ndarray of shape (n_classes,), float64
+            Class weights of the root.
+        n_labelled : int
+            Rows with a label.
+        pool : float
+            Weight W of the root.
+        box : ndarray of shape (n_features, 2), float64, or None
+            Limits of the root's box, if W is a volume.
+        features : ndarray of int32
+            The features that are searched, ascending.
+        """
+        cdef intp_t d = self.splitter.rows.n_features
+        cdef Candidate candidate
+        cdef NodeRecord* root = &candidate.record
+        cdef intp_t f
+        self.tree = tree
+        candidate.segments = NULL
+        candidate.n_segments = 0
+        root.id = 0
+        root.start = 0
+        root.end = self.splitter.rows.n_rows
+        root.depth = 0
+        root.pool = pool
+        root.n_features = features.shape[0]
+        root.features = <int32_t*> malloc(d * sizeof(int32_t))
+        root.box = NULL
+        if root.features == NULL:
+            raise MemoryError()
+        for f in range(root.n_features):
+            root.features[f] = features[f]
+        if box is not None:
+            root.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
+            if root.box == NULL:
+                free(root.features)
+                raise MemoryError()
+            memcpy(root.box, &box[0, 0], 2 * d * sizeof(float64_t))
+        tree.add_leaf(-1, &counts[0], n_labelled, self._impurity(&counts[0]))
+        with nogil:
+            if self._may_split(0):
+                self._add(&candidate)
+            else:
+                _release(&candidate)
+            if self.max_leaf_nodes < 0:
+                self._grow_depth_first()
+            else:
+                self._grow_best_first()
+
+    cdef int _grow_depth_first(self) except -1 nogil:
+        cdef Candidate candidate
+        while self.n_open > 0:
+            self.n_open -= 1
+            candidate = self.open[self.n_open]
+            self._examine(&candidate)
+            if candidate.split.feature >= 0:
+                self._install(&candidate)
+            _release(&candidate)
+        return 0
+
+    cdef int _grow_best_first(self) except -1 nogil:
+        # Every open candidate has its split; the one with the largest weighted
+        # decrease of impurity goes first, the older node among equals.
+        cdef Candidate candidate
+        cdef intp_t n_leaves = 1
+        while self.n_open > 0 and n_leaves < self.max_leaf_nodes:
+            candidate = self.open[0]
+            self.n_open -= 1
+            self.open[0] = self.open[self.n_open]
+            self._sift_down()
+            self._enter(&candidate)
+            self.splitter.begin(
+                &candidate.record,
+                self.tree.counts + candidate.record.id * self.tree.n_classes,
+            )
+            self.splitter.count_children(candidate.split.feature, candidate.split.cut)
+            # a test may have more branches than leaves are left
+            if n_leaves + self.splitter.n_outcomes - 1 <= self.max_leaf_nodes:
+                n_leaves += self.splitter.n_outcomes - 1
+                self._install(&candidate)
+            _release(&candidate)
+        return 0
+
+    cdef void _enter(self, const Candidate* candidate) noexcept nogil:
+        if self.splitter.rows.folded is not None:
+            self.splitter.rows.folded.enter(
+                candidate.record.id, candidate.segments, candidate.n_segments
+            )
+
+    cdef void _examine(self, Candidate* candidate) noexcept nogil:
+        self._enter(candidate)
+        self.splitter.find(
+            &candidate.record,
+            self.tree.counts + candidate.record.id * self.tree.n_classes,
+            &candidate.split,
+        )
+
+    cdef float64_t _impurity(self, const float64_t* counts) noexcept nogil:
+        cdef float64_t n = self.splitter.to_seen(counts, self.splitter.scaled)
+        return self.splitter.criterion.impurity(self.splitter.scaled, n)
+
+    cdef bint _may_split(self, intp_t node) noexcept nogil:
+        cdef const float64_t* counts = self.tree.counts + node * self.tree.n_classes
+        cdef float64_t n = 0.0
+        cdef intp_t c
+        for c in range(self.tree.n_classes):
+            n += counts[c]
+        return (
+            self.tree.depth[node] < self.max_depth
+            and n >= self.min_split_weight
+            and self.tree.impurity[node] > EPSILON
+        )
+
+    cdef int _install(self, Candidate* candidate) except -1 nogil:
+        # Split the node and open those of its children that may split in turn.
+        cdef NodeRecord* record = &candidate.record
+        cdef Split* split = &candidate.split
+        cdef intp_t K = self.tree.n_classes
+        cdef intp_t r = self.splitter.n_outcomes
+        cdef intp_t first = self.tree.node_count
+        cdef intp_t n_open = 0
+        cdef intp_t z
+        if first + r > self.tree.capacity:
+            with gil:
+                self.tree.reserve(first + r)
+        self._split(record.id, split)
+        self.starts[0] = 0
+        for z in range(r):
+            self.starts[z + 1] = self.starts[z] + self.splitter.child_rows[z]
+            self.pools[z] = self.splitter.child_pool[z]
+            self.tree.add_leaf(
+                record.id, self.splitter.children + z * K, self.splitter.n_labelled[z],
+                self._impurity(self.splitter.children + z * K),
+            )
+            n_open += self._may_split(first + z)
+        if n_open == 0:
+            return 0
+        self._partition(record, split)
+        free(candidate.segments)    # the columns know them until they move on
+        candidate.segments = NULL
+        # all are made before one is examined, which moves the columns on; the stack
+        # gives back the first child first
+        for z in range(r):
+            if self._may_split(first + z):
+                self._make(candidate, first + z, z)
+        while self.n_made > 0:
+            self.n_made -= 1
+            self._add(&self.made[self.n_made])
+        return 0
+
+    cdef int _split(self, intp_t node, Split* split) except -1 nogil:
+        # Write the test into the tree.
+        cdef intp_t n_codes
+        if not self.splitter.rows.columns[split.feature].nominal:
+            self.tree.split(node, split.feature, split.threshold, &split.evidence)
+            self.tree.send_missing(node, self.splitter.missing_left, self.splitter.missing_seen)
+            return 0
+        n_codes = self.splitter.n_categories[split.feature]
+        if self.tree.n_ordinals + n_codes > self.tree.ordinal_room:
+            with gil:
+                self.tree.reserve_ordinals(self.tree.n_ordinals + n_codes)
+        self.tree.split_nominal(
+            node, split.feature, self.splitter.ordinals, n_codes, self.splitter.n_outcomes,
+            &split.evidence,
+        )
+        self.tree.send_strays(node, self.splitter.stray_child)
+        return 0
+
+    cdef void _partition(self, NodeRecord* record, Split* split) noexcept nogil:
+        cdef bint nominal = self.splitter.rows.columns[split.feature].nominal
+        cdef bint multiway = nominal and self.splitter.multiway
+        if nominal:
+            self.splitter.rows.mark_categories(
+                split.feature, self.splitter.ordinals, self.splitter.n_categories[split.feature],
+                self.splitter.stray_child, multiway, record.start, record.end,
+            )
+        else:
+            self.splitter.rows.mark(
+                split.feature, split.cut, self.splitter.missing_left, record.start,
+                record.end,
+            )
+        if multiway:
+            self.splitter.rows.partition_multiway(
+                record.features, record.n_features, record.start, record.end,
+                self.starts, self.splitter.n_outcomes, self.scratch,
+            )
+        else:
+            self.splitter.rows.partition(
+                split.feature, record.features, record.n_features, record.start,
+                record.end,
+            )
+
+    cdef int _make(
+        self, Candidate* parent, intp_t node, intp_t outcome
+    ) except -1 nogil:
+        cdef Candidate child
+        cdef NodeRecord* record = &child.record
+        cdef intp_t d = self.splitter.rows.n_features
+        record.id = node
+        record.start = parent.record.start + self.starts[outcome]
+        record.end = parent.record.start + self.starts[outcome + 1]
+        record.depth = parent.record.depth + 1
+        record.pool = self.pools[outcome]
+        record.box = NULL
+        if parent.record.box != NULL:
+            record.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
+        if not self._pass_features(&parent.record, &child, outcome) or (
+            parent.record.box != NULL and record.box == NULL
+        ):
+            _release(&child)
+            with gil:
+                raise MemoryError()
+        if record.box != NULL:
+            memcpy(record.box, parent.record.box, 2 * d * sizeof(float64_t))
+            if isfinite(parent.split.threshold):
+                record.box[2 * parent.split.feature + 1 - outcome] = (
+                    parent.split.threshold
+                )
+        self.made[self.n_made] = child
+        self.n_made += 1
+        return 0
+
+    cdef bint _pass_features(
+        self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
+    ) noexcept nogil:
+        # The features of a child, and the segments of its sparse columns; whether
+        # there was memory. Where all features are visited, a column that is zero in
+        # the child is dropped at once: the lists of all open nodes together are no
+        # longer than what the table stores. A sample of features is drawn from a list
+        # which must not depend on how they are stored.
+        cdef bint keeps_all = self.splitter.max_features < self.splitter.n_features
+        cdef intp_t n_features = 0
+        cdef intp_t n_segments = 0
+        cdef intp_t j, f
+        cdef NodeRecord* child = &candidate.record
+        cdef Segment segment
+        cdef bint kept
+        candidate.segments = NULL
+        candidate.n_segments = 0
+        child.n_features = parent.n_features
+        if self.splitter.rows.folded is not None:
+            for j in range(parent.n_features):
+                f = parent.features[j]
+                if self.splitter.rows.is_folded(f):
+                    kept = self.splitter.rows.folded.child_segment(f, outcome, &segment)
+                    n_segments += kept
+                    n_features += kept or keeps_all
+                else:
+                    n_features += 1
+            child.n_features = n_features
+            candidate.segments = <Segment*> malloc((n_segments + 1) * sizeof(Segment))
+        child.features = <int32_t*> malloc((child.n_features + 1) * sizeof(int32_t))
+        if child.features == NULL or (
+            self.splitter.rows.folded is not None and candidate.segments == NULL
+        ):
+            return False
+        if self.splitter.rows.folded is None:
+            memcpy(
+                child.features, parent.features, parent.n_features * sizeof(int32_t)
+            )
+            return True
+        n_features = 0
+        for j in range(parent.n_features):
+            f = parent.features[j]
+            kept = keeps_all
+            if not self.splitter.rows.is_folded(f):
+                kept = True
+            elif self.splitter.rows.folded.child_segment(f, outcome, &segment):
+                kept = True
+                candidate.segments[candidate.n_segments] = segment
+                candidate.n_segments += 1
+            if kept:
+                child.features[n_features] = <int32_t> f
+                n_features += 1
+        return True
+
+    cdef int _add(self, Candidate* candidate) except -1 nogil:
+        # Put an open node on the stack or, with its split, on the heap.
+        cdef Candidate* larger
+        if self.max_leaf_nodes >= 0:
+            self._examine(candidate)
+            if candidate.split.feature < 0:
+                _release(candidate)
+                return 0
+        if self.n_open == self.room:
+            larger = <Candidate*> realloc(
+                self.open, (2 * self.room + 16) * sizeof(Candidate)
+            )
+            if larger == NULL:
+                _release(candidate)
+                with gil:
+                    raise MemoryError()
+            self.open = larger
+            self.room = 2 * self.room + 16
+        self.open[self.n_open] = candidate[0]
+        self.n_open += 1
+        if self.max_leaf_nodes >= 0:
+            self._sift_up()
+        return 0
+
+    cdef void _sift_up(self) noexcept nogil:
+        cdef intp_t i = self.n_open - 1
+        while i > 0 and _before(&self.open[i], &self.open[(i - 1) // 2]):
+            _swap(&self.open[i], &self.open[(i - 1) // 2])
+            i = (i - 1) // 2
+
+    cdef void _sift_down(self) noexcept nogil:
+        cdef intp_t i = 0
+        cdef intp_t child
+        while 2 * i + 1 < self.n_open:
+            child = 2 * i + 1
+            if child + 1 < self.n_open and _before(
+                &self.open[child + 1], &self.open[child]
+            ):
+                child += 1
+            if not _before(&self.open[child], &self.open[i]):
+                return
+            _swap(&self.open[child], &self.open[i])
+            i = child
+
+
+cdef bint _before(const Candidate* a, const Candidate* b) noexcept nogil:
+    if a.split.improvement != b.split.improvement:
+        return a.split.improvement > b.split.improvement
+    return a.record.id < b.record.id
+
+
+cdef void _swap(Candidate* a, Candidate* b) noexcept nogil:
+    cdef Candidate held = a[0]
+    a[0] = b[0]
+    b[0] = held
+
+
+cdef void _release(Candidate* candidate) noexcept nogil:
+    free(candidate.record.features)
+    free(candidate.record.box)
+    free(candidate.segments)

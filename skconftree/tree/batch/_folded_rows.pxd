@@ -1,0 +1,102 @@
+# FoldedRows: the folded columns of a sparse table as a growing tree divides them.
+#
+# Invariant: the entries of a node are one segment [begin, end) of its column, in the
+# order of the rows, or of the values if SORTED. partition() at a node makes of it those
+# of its children, [begin, middle) and [middle, end). A column knows the segment of the
+# node that was entered last; one that this node did not list has no entry there. Who
+# keeps a node for later keeps its segments.
+#
+# For what few nodes or bounds ask, unfold() makes an ordinary column of a folded one, of
+# one node at a time.
+
+from skconftree.tables._encoded_table cimport Column
+from skconftree.tables._folded_columns cimport FoldedColumn, FoldedColumns
+from skconftree.tables._sparse_table cimport SparseTable
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport (
+    float32_t, int32_t, intp_t, uint8_t, uint32_t,
+)
+
+
+cdef struct Segment:
+    int32_t feature
+    uint32_t begin
+    uint32_t end
+
+
+cdef class FoldedRows:
+    cdef SparseTable table
+    cdef FoldedColumns source       # keeps what has been taken over
+    cdef Arena arena
+    cdef intp_t n_rows              # of the sample
+    cdef FoldedColumn* columns      # [n_features]
+    cdef uint32_t* entries
+    cdef uint8_t* codes             # of the entries of CODED columns
+    cdef const float32_t* levels    # ascending within a column
+    cdef int32_t node               # entered last
+    cdef uint8_t* by_row            # [n_rows of the table] zero between calls
+
+    cdef Column unfolded            # of the node, and the feature it is, or -1
+    cdef intp_t unfolded_feature
+    cdef uint8_t* unfolded_codes    # [n_rows] its arrays
+    cdef uint32_t* unfolded_order
+    cdef float32_t* unfolded_values     # [n_rows of the table]
+
+    cdef inline intp_t n_stored(self, intp_t feature) noexcept nogil:
+        # Entries of the node entered.
+        cdef FoldedColumn* column = &self.columns[feature]
+        if column.node != self.node:
+            return 0
+        return <intp_t> column.end - <intp_t> column.begin
+
+    cdef inline uint32_t* segment(self, intp_t feature) noexcept nogil:
+        return self.entries + self.columns[feature].begin
+
+    cdef inline bint child_segment(
+        self, intp_t feature, intp_t outcome, Segment* segment
+    ) noexcept nogil:
+        # That of the first or the second child, after partition(); whether it holds
+        # anything.
+        cdef FoldedColumn* column = &self.columns[feature]
+        if column.node != self.node:
+            return False
+        segment.feature = <int32_t> feature
+        segment.begin = column.begin if outcome == 0 else column.middle
+        segment.end = column.middle if outcome == 0 else column.end
+        return segment.begin < segment.end
+
+    cdef int take_over(self) except -1 nogil
+    cdef int copy(
+        self, const uint8_t* present, const uint32_t* rows
+    ) except -1 nogil
+    cdef intp_t _copy_codes(
+        self, FoldedColumn* column, const FoldedColumn* original,
+        const uint8_t* present, float32_t* levels,
+    ) noexcept nogil
+    cdef intp_t _rank(
+        self, intp_t feature, intp_t n_levels, const uint32_t* rows, float32_t* levels
+    ) noexcept nogil
+    cdef void enter(
+        self, intp_t node, const Segment* segments, intp_t n_segments
+    ) noexcept nogil
+    cdef intp_t n_below(self, intp_t feature) noexcept nogil
+    cdef void mark(
+        self, intp_t feature, intp_t cut, const uint32_t* rows, intp_t n,
+        uint8_t* goes_left,
+    ) noexcept nogil
+    cdef void partition(
+        self, intp_t feature, const uint8_t* goes_left, void* scratch
+    ) noexcept nogil
+    cdef void unfold(
+        self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end,
+        bint with_values,
+    ) noexcept nogil
+    cdef void _unfold_codes(
+        self, intp_t feature, const uint32_t* rows, intp_t n, uint8_t* codes
+    ) noexcept nogil
+    cdef void _unfold_order(
+        self, intp_t feature, const uint32_t* rows, intp_t n, uint32_t* order
+    ) noexcept nogil
+    cdef void _unfold_values(
+        self, intp_t feature, const uint32_t* rows, intp_t n
+    ) noexcept nogil

@@ -1,0 +1,338 @@
+"""Columns of which only the values other than zero are kept, node by node."""
+
+from libc.string cimport memcpy, memset
+
+from skconftree.tables._encoding cimport MAX_LEVELS
+from skconftree.tables._folded_columns cimport CODED, PAIR, SORTED
+from skconftree.tree.batch._partition cimport (
+    copy_entries, partition_codes, partition_entries, partition_rows,
+)
+from skconftree.utils._typedefs cimport uint16_t
+
+
+cdef class FoldedRows:
+    """Working copy of folded columns.
+
+    Parameters
+    ----------
+    source : FoldedColumns
+    n_rows : int
+        Rows of the sample.
+    """
+
+    def __init__(self, FoldedColumns source, intp_t n_rows):
+        cdef intp_t n = source.table.n_rows
+        self.source = source
+        self.table = source.table
+        self.n_rows = n_rows
+        self.arena = Arena()
+        self.by_row = <uint8_t*> self.arena.take_zeros(n, sizeof(uint8_t))
+        self.unfolded_feature = -1
+        self.unfolded_codes = <uint8_t*> self.arena.take(n_rows, sizeof(uint8_t))
+        self.unfolded_order = <uint32_t*> self.arena.take(n_rows, sizeof(uint32_t))
+        self.unfolded_values = <float32_t*> self.arena.take(n, sizeof(float32_t))
+
+    cdef int take_over(self) except -1 nogil:
+        # Work in the arrays of the source.
+        self.columns = self.source.columns
+        self.entries = self.source.entries
+        self.codes = self.source.codes
+        self.levels = self.source.levels
+        return 0
+
+    cdef int copy(
+        self, const uint8_t* present, const uint32_t* rows
+    ) except -1 nogil:
+        # Copy what the rows that are present have, which are `rows`; NULL: all are.
+        cdef intp_t n_features = self.source.table.n_features
+        cdef intp_t room = self.source.n_entries + 1
+        cdef FoldedColumn* column
+        cdef const FoldedColumn* original
+        cdef float32_t* levels
+        cdef intp_t n_entries = 0
+        cdef intp_t n_levels = self.source.n_levels
+        cdef intp_t f, n, i, n_values
+        self.columns = <FoldedColumn*> self.arena.take(n_features, sizeof(FoldedColumn))
+        self.entries = <uint32_t*> self.arena.take(room, sizeof(uint32_t))
+        self.codes = <uint8_t*> self.arena.take(room, sizeof(uint8_t))
+        self.levels = self.source.levels
+        memcpy(self.columns, self.source.columns, n_features * sizeof(FoldedColumn))
+        if present == NULL:
+            memcpy(self.entries, self.source.entries, (room - 1) * sizeof(uint32_t))
+            memcpy(self.codes, self.source.codes, room - 1)
+            return 0
+        # what is not used of this array has never been touched
+        room += n_levels + n_features
+        levels = <float32_t*> self.arena.take(room, sizeof(float32_t))
+        memcpy(levels, self.source.levels, n_levels * sizeof(float32_t))
+        for f in range(n_features):
+            column = &self.columns[f]
+            original = &self.source.columns[f]
+            column.begin = <uint32_t> n_entries
+            if column.form == CODED:
+                n = self._copy_codes(column, original, present, levels)
+            else:
+                n = copy_entries(
+                    self.source.entries + original.begin,
+                    original.end - original.begin, present, self.entries + n_entries,
+                )
+            column.end = <uint32_t> (n_entries + n)
+            if column.form == SORTED:
+                n_values = 1 + (n > 0)      # with zero
+                for i in range(1, n):
+                    n_values += self.entries[n_entries + i] & 1
+                if n_values <= MAX_LEVELS:
+                    column.levels = <uint32_t> n_levels
+                    self._rank(f, n_values, rows, levels + n_levels)
+                    n_levels += n_values
+            n_entries += n
+        self.levels = <float32_t*> self.arena.resize(
+            levels, n_levels + 1, sizeof(float32_t)
+        )
+        self.entries = <uint32_t*> self.arena.resize(
+            self.entries, n_entries + 1, sizeof(uint32_t)
+        )
+        self.codes = <uint8_t*> self.arena.resize(
+            self.codes, n_entries + 1, sizeof(uint8_t)
+        )
+        return 0
+
+    cdef intp_t _rank(
+        self, intp_t feature, intp_t n_levels, const uint32_t* rows, float32_t* levels
+    ) noexcept nogil:
+        # Make a coded column of a sorted one that has few values left.
+        cdef FoldedColumn* column = &self.columns[feature]
+        cdef uint32_t* entries = self.entries + column.begin
+        cdef uint8_t* codes = self.codes + column.begin
+        cdef intp_t n = column.end - column.begin
+        cdef intp_t code = -1
+        cdef intp_t k = 0
+        cdef intp_t zero = 0
+        cdef float32_t value
+        cdef intp_t i
+        for i in range(n):
+            if i == 0 or entries[i] & 1:
+                value = self.table.value(entries[i] >> 1, feature)
+                code += 1
+                if value > 0.0 and code == zero:
+                    code += 1
+                if value < 0.0:
+                    zero = code + 1
+                levels[code] = value
+            codes[i] = <uint8_t> code
+        levels[zero] = 0.0
+        for i in range(n):
+            self.by_row[entries[i] >> 1] = codes[i] ^ <uint8_t> zero
+        for i in range(self.n_rows):
+            if self.by_row[rows[i]]:
+                entries[k] = rows[i] << 1
+                codes[k] = self.by_row[rows[i]] ^ <uint8_t> zero
+                self.by_row[rows[i]] = 0
+                k += 1
+        column.form = CODED
+        column.n_levels = <uint16_t> n_levels
+        column.zero = <uint8_t> zero
+        return k
+
+    cdef intp_t _copy_codes(
+        self, FoldedColumn* column, const FoldedColumn* original,
+        const uint8_t* present, float32_t* levels,
+    ) noexcept nogil:
+        # Entries and codes of rows that are present; levels that none of them has are
+        # left out, but zero stays.
+        cdef const uint32_t* entries = self.source.entries + original.begin
+        cdef const uint8_t* codes = self.source.codes + original.begin
+        cdef uint32_t* to = self.entries + column.begin
+        cdef uint8_t* to_codes = self.codes + column.begin
+        cdef intp_t size = original.end - original.begin
+        cdef uint8_t rank[MAX_LEVELS]
+        cdef intp_t n_levels = 0
+        cdef intp_t n = 0
+        cdef intp_t i
+        memset(rank, 0, MAX_LEVELS)
+        rank[original.zero] = 1
+        for i in range(size):
+            to[n] = entries[i]
+            to_codes[n] = codes[i]
+            if present[entries[i] >> 1]:
+                rank[codes[i]] = 1
+                n += 1
+        for i in range(original.n_levels):
+            if rank[i]:
+                levels[column.levels + n_levels] = self.source.levels[
+                    original.levels + i
+                ]
+                rank[i] = <uint8_t> n_levels
+                n_levels += 1
+        column.n_levels = <uint16_t> n_levels
+        column.zero = rank[original.zero]
+        if n_levels < original.n_levels:
+            for i in range(n):
+                to_codes[i] = rank[to_codes[i]]
+        return n
+
+    # -- nodes --------------------------------------------------------------------
+
+    cdef void enter(
+        self, intp_t node, const Segment* segments, intp_t n_segments
+    ) noexcept nogil:
+        # Go to a node. The root has whole columns, which need no list.
+        cdef FoldedColumn* column
+        cdef intp_t i
+        self.node = <int32_t> node
+        for i in range(n_segments):
+            column = &self.columns[segments[i].feature]
+            column.node = self.node
+            column.begin = segments[i].begin
+            column.end = segments[i].end
+
+    cdef intp_t n_below(self, intp_t feature) noexcept nogil:
+        # Entries of the node, of a sorted column, with values below zero.
+        cdef const uint32_t* entries = self.segment(feature)
+        cdef intp_t low = 0
+        cdef intp_t high = self.n_stored(feature)
+        cdef intp_t middle
+        if not self.columns[feature].zero:
+            return 0
+        while low < high:
+            middle = (low + high) // 2
+            if self.table.value(entries[middle] >> 1, feature) < 0.0:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef void mark(
+        self, intp_t feature, intp_t cut, const uint32_t* rows, intp_t n,
+        uint8_t* goes_left,
+    ) noexcept nogil:
+        # Note where each row of the node goes; it has n, which are `rows`.
+        cdef FoldedColumn* column = &self.columns[feature]
+        cdef intp_t n_stored = self.n_stored(feature)
+        cdef const uint32_t* entries = self.segment(feature)
+        cdef const uint8_t* codes = self.codes + column.begin
+        cdef bint zero_left = column.zero <= cut
+        cdef intp_t i
+        if column.form == SORTED:
+            # zeros lie behind the entries below them
+            zero_left = cut > self.n_below(feature)
+            if zero_left:
+                cut -= n - n_stored
+        for i in range(n):
+            goes_left[rows[i]] = zero_left
+        for i in range(n_stored):
+            if column.form == PAIR:
+                goes_left[entries[i] >> 1] = 1 - column.zero <= cut
+            elif column.form == CODED:
+                goes_left[entries[i] >> 1] = codes[i] <= cut
+            else:
+                goes_left[entries[i] >> 1] = i < cut
+
+    cdef void partition(
+        self, intp_t feature, const uint8_t* goes_left, void* scratch
+    ) noexcept nogil:
+        # Divide the segment of the node; scratch has room for 8 bytes a row.
+        cdef FoldedColumn* column = &self.columns[feature]
+        cdef intp_t n = self.n_stored(feature)
+        cdef uint32_t* spare = <uint32_t*> scratch
+        cdef intp_t n_left = 0
+        if n == 0:
+            pass    # a column that the node did not list is left as it is
+        elif column.form == CODED:
+            n_left = partition_codes(
+                self.segment(feature), self.codes + column.begin, n,
+                goes_left, spare, <uint8_t*> (spare + n),
+            )
+        elif column.form == PAIR:
+            n_left = partition_rows(self.segment(feature), n, goes_left, spare)
+        else:
+            n_left = partition_entries(self.segment(feature), n, goes_left, spare)
+        column.middle = column.begin + <uint32_t> n_left
+
+    # -- a column of one node as if it were not folded ------------------------------
+
+    cdef void unfold(
+        self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end,
+        bint with_values,
+    ) noexcept nogil:
+        # The part of the node, whose rows are rows[start:end].
+        cdef FoldedColumn* folded = &self.columns[feature]
+        cdef Column* column = &self.unfolded
+        cdef intp_t n = end - start
+        self.unfolded_feature = feature
+        column.n_levels = folded.n_levels
+        column.levels = self.levels + folded.levels
+        column.codes = NULL
+        column.order = NULL
+        column.values = NULL
+        if folded.n_levels > 0:
+            column.codes = self.unfolded_codes
+            self._unfold_codes(feature, rows + start, n, column.codes + start)
+            return
+        column.order = self.unfolded_order
+        column.values = self.unfolded_values
+        self._unfold_order(feature, rows + start, n, column.order + start)
+        if with_values:
+            self._unfold_values(feature, rows + start, n)
+
+    cdef void _unfold_codes(
+        self, intp_t feature, const uint32_t* rows, intp_t n, uint8_t* codes
+    ) noexcept nogil:
+        # The code of each of the node's rows.
+        cdef FoldedColumn* column = &self.columns[feature]
+        cdef intp_t n_stored = self.n_stored(feature)
+        cdef const uint32_t* entries = self.segment(feature)
+        cdef const uint8_t* stored = self.codes + column.begin
+        cdef uint8_t zero = column.zero
+        cdef uint8_t other = 1
+        cdef intp_t i
+        for i in range(n_stored):
+            if column.form == CODED:
+                other = stored[i] ^ zero
+            self.by_row[entries[i] >> 1] = other
+        for i in range(n):
+            codes[i] = self.by_row[rows[i]] ^ zero
+        for i in range(n_stored):
+            self.by_row[entries[i] >> 1] = 0
+
+    cdef void _unfold_order(
+        self, intp_t feature, const uint32_t* rows, intp_t n, uint32_t* order
+    ) noexcept nogil:
+        # Entries of all the node's rows in ascending order of the value.
+        cdef intp_t n_stored = self.n_stored(feature)
+        cdef const uint32_t* entries = self.segment(feature)
+        cdef intp_t n_below = self.n_below(feature)
+        cdef intp_t n_zero = n - n_stored
+        cdef intp_t p = n_below
+        cdef intp_t i
+        memcpy(order, entries, n_below * sizeof(uint32_t))
+        memcpy(
+            order + n_below + n_zero, entries + n_below,
+            (n_stored - n_below) * sizeof(uint32_t),
+        )
+        if n_zero == 0:
+            return
+        for i in range(n_stored):
+            self.by_row[entries[i] >> 1] = 1
+        for i in range(n):
+            if self.by_row[rows[i]] == 0:
+                order[p] = rows[i] << 1
+                p += 1
+        for i in range(n_stored):
+            self.by_row[entries[i] >> 1] = 0
+        order[n_below] |= 1
+        if n_below < n_stored:
+            order[p] |= 1
+
+    cdef void _unfold_values(
+        self, intp_t feature, const uint32_t* rows, intp_t n
+    ) noexcept nogil:
+        # The value of each of the node's rows, by row.
+        cdef const uint32_t* entries = self.segment(feature)
+        cdef intp_t i
+        for i in range(n):
+            self.unfolded_values[rows[i]] = 0.0
+        for i in range(self.n_stored(feature)):
+            self.unfolded_values[entries[i] >> 1] = self.table.value(
+                entries[i] >> 1, feature
+            )

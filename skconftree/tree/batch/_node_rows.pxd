@@ -1,0 +1,107 @@
+# NodeRows: the working copy of one worker. The rows of a sample of an encoded table,
+# arranged so that a node is the same range [start, end) of every array.
+#
+# A sample is whole counts beside the rows, never copied rows: a row with count 0 is
+# absent. Rows keep the numbers that they have in the table, and what belongs to a row
+# (y, count, weight, goes_left) lies by these. In node order lie
+#   codes of CODED features: a node profiles them in one pass,
+#   entries of SORTED features, sorted within each node: presorted once and kept
+#   sorted by stable partition, so no node sorts again,
+#   and, if a feature is coded or folded, the rows themselves, labels and weights.
+#
+# All is as if the rows of the sample had been encoded by themselves: levels that none of
+# them has are left out, and a sorted feature of which few values are left is coded.
+#
+# Invariant: after partition() of [start, end) at mid the ranges [start, mid) and
+# [mid, end) hold the two children in every array, each in the order it had.
+#
+# The cut of a numeric test is the number of rows that go left, in ascending order
+# of the value, if the feature is SORTED; the largest code that goes left, if it is
+# CODED. A bit above it says that missing values go left as well.
+
+from skconftree.tables._encoded_table cimport Column, EncodedTable
+from skconftree.tables._folded_columns cimport FULL, FoldedColumn
+from skconftree.tree.batch._folded_rows cimport FoldedRows
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
+)
+
+
+cdef class NodeRows:
+    cdef readonly EncodedTable table
+    cdef readonly intp_t n_rows     # of the sample, whatever their counts
+    cdef readonly intp_t n_features
+    cdef Arena arena
+
+    # By row of the table.
+    cdef const label_t* y           # class; n_classes = a row without label
+    cdef const int32_t* count       # whole weight, and
+    cdef const float64_t* weight    # any weight; both are NULL if all are 1
+    cdef intp_t stride              # from a value of a column to that of the next row
+
+    # In node order.
+    cdef Column* columns            # [n_features]; read column(f) if it may be folded
+    cdef FoldedRows folded          # None if X is dense
+    cdef FoldedColumn* folded_columns   # its columns, or NULL
+    cdef uint32_t* ids              # [n_rows] the rows
+    cdef label_t* node_y            # [n_rows]
+    cdef int32_t* node_count        # [n_rows], or NULL
+    cdef float64_t* node_weight     # [n_rows], or NULL
+
+    cdef uint8_t* goes_left         # by row: the side of the split in progress
+    cdef uint8_t* sides             # [n_rows] the same in node order, scratch
+    cdef label_t* branch            # by row: the child, if there are more
+    cdef label_t* branches          # [n_rows] the same in node order, scratch
+    cdef float64_t* scratch         # [n_rows + 1] right halves on their way
+    cdef object _owners             # keeps labels and weights alive
+
+    cdef inline bint is_folded(self, intp_t feature) noexcept nogil:
+        return self.folded_columns != NULL and self.folded_columns[feature].form != FULL
+
+    cdef inline Column* column(self, intp_t feature) noexcept nogil:
+        # A folded one has been unfolded in the node.
+        if self.is_folded(feature):
+            return &self.folded.unfolded
+        return &self.columns[feature]
+
+    cdef inline float32_t value(self, intp_t row, intp_t feature) noexcept nogil:
+        if self.folded_columns != NULL:
+            return self.folded.table.value(row, feature)
+        return self.columns[feature].values[row * self.stride]
+
+    cdef int _begin(self, bint multiway, bint spends) except -1 nogil
+    cdef intp_t _find_present(self, bint* repeated) noexcept nogil
+    cdef int _take_over(self) except -1 nogil
+    cdef int _copy(self) except -1 nogil
+    cdef int _copy_codes(
+        self, Column* column, const Column* original
+    ) except -1 nogil
+    cdef int _copy_order(
+        self, intp_t feature, const Column* original, uint32_t** places
+    ) except -1 nogil
+    cdef int _rank(
+        self, Column* column, intp_t n_levels, const uint32_t* places
+    ) except -1 nogil
+    cdef int _start_node_order(self) except -1 nogil
+    cdef void unfold(
+        self, intp_t feature, intp_t start, intp_t end, bint with_values
+    ) noexcept nogil
+    cdef intp_t n_present(
+        self, intp_t feature, intp_t start, intp_t end
+    ) noexcept nogil
+    cdef void mark(
+        self, intp_t feature, intp_t cut, bint missing_left, intp_t start, intp_t end
+    ) noexcept nogil
+    cdef void mark_categories(
+        self, intp_t feature, const int16_t* ordinals, intp_t n_ordinals,
+        intp_t others, bint multiway, intp_t start, intp_t end,
+    ) noexcept nogil
+    cdef void partition(
+        self, intp_t feature, const int32_t* features, intp_t n_features,
+        intp_t start, intp_t end,
+    ) noexcept nogil
+    cdef void partition_multiway(
+        self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
+        const intp_t* starts, intp_t n_outcomes, intp_t* at,
+    ) noexcept nogil

@@ -1,0 +1,405 @@
+"""The rows of a sample of an encoded table, node by node."""
+
+from libc.math cimport isnan
+from libc.string cimport memcpy, memset
+
+from skconftree.tables._encoding cimport MAX_LEVELS
+from skconftree.tree.split._missing cimport missing_left_bit
+from skconftree.tree.batch._partition cimport (
+    copy_entries, partition_entries, partition_values, scatter_entries, scatter_values,
+)
+from skconftree.utils._sorting cimport ordered_bits, value_of_bits
+
+
+cdef class NodeRows:
+    """The working copy of one worker.
+
+    Parameters
+    ----------
+    table : EncodedTable
+    y : ndarray of shape (n_rows,), uint16
+        Class of each row of the table; the number of classes marks one without label.
+    count : ndarray of shape (n_rows,), int32, or None
+        Whole weights, whose sum is below 2^31. Rows of weight 0 are absent.
+    weight : ndarray of shape (n_rows,), float64, or None
+        Weights that are no such counts.
+    multiway : bool
+        Whether nodes may have more than two children.
+    spends : bool
+        Take over the arrays of the table, where all its rows are present, instead of
+        a copy of them.
+    """
+
+    def __init__(
+        self,
+        EncodedTable table not None,
+        const label_t[::1] y not None,
+        const int32_t[::1] count=None,
+        const float64_t[::1] weight=None,
+        bint multiway=False,
+        bint spends=False,
+    ):
+        table.claim(spends)
+        self.table = table
+        self.n_features = table.n_features
+        self.stride = table.stride
+        self.arena = Arena()
+        self.y = &y[0]
+        if count is not None:
+            self.count = &count[0]
+        if weight is not None:
+            self.weight = &weight[0]
+        self._owners = (y, count, weight)
+        cdef bint repeated
+        with nogil:
+            self.goes_left = <uint8_t*> self.arena.take(table.n_rows, sizeof(uint8_t))
+            self.n_rows = self._find_present(&repeated)
+        if not repeated:
+            self.count = NULL
+        if table.folded is not None:
+            self.folded = FoldedRows(table.folded, self.n_rows)
+        with nogil:
+            self._begin(multiway, spends)
+
+    cdef int _begin(self, bint multiway, bint spends) except -1 nogil:
+        cdef intp_t n = self.n_rows
+        self.sides = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
+        self.scratch = <float64_t*> self.arena.take(n + 1, sizeof(float64_t))
+        if multiway:
+            self.branch = <label_t*> self.arena.take(self.table.n_rows, sizeof(label_t))
+            self.branches = <label_t*> self.arena.take(n, sizeof(label_t))
+        cdef bint all_present = n == self.table.n_rows
+        if not all_present or self.table.n_coded > 0 or self.folded is not None:
+            self._start_node_order()
+        if spends and all_present:
+            self._take_over()
+        else:
+            self._copy()
+        if self.folded is not None:
+            self.folded_columns = self.folded.columns
+        return 0
+
+    cdef intp_t _find_present(self, bint* repeated) noexcept nogil:
+        # Note in goes_left which rows are present; whether any counts more than once.
+        cdef const int32_t* count = self.count
+        cdef const float64_t* weight = self.weight
+        cdef uint8_t* present = self.goes_left
+        cdef intp_t n = self.table.n_rows
+        cdef int32_t largest = 0
+        cdef intp_t n_present = 0
+        cdef intp_t i
+        for i in range(n):
+            present[i] = 1
+            if count != NULL:
+                present[i] = count[i] > 0
+                largest = max(largest, count[i])
+            elif weight != NULL:
+                present[i] = weight[i] > 0.0
+            n_present += present[i]
+        repeated[0] = largest > 1
+        return n_present
+
+    cdef int _start_node_order(self) except -1 nogil:
+        cdef intp_t n = self.n_rows
+        cdef intp_t k = 0
+        cdef intp_t i
+        self.ids = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
+        self.node_y = <label_t*> self.arena.take(n, sizeof(label_t))
+        for i in range(self.table.n_rows):
+            if self.goes_left[i]:
+                self.ids[k] = <uint32_t> i
+                self.node_y[k] = self.y[i]
+                k += 1
+        if self.count != NULL:
+            self.node_count = <int32_t*> self.arena.take(n, sizeof(int32_t))
+            for i in range(n):
+                self.node_count[i] = self.count[self.ids[i]]
+        if self.weight != NULL:
+            self.node_weight = <float64_t*> self.arena.take(n, sizeof(float64_t))
+            for i in range(n):
+                self.node_weight[i] = self.weight[self.ids[i]]
+        return 0
+
+    cdef int _take_over(self) except -1 nogil:
+        self.columns = self.table.columns
+        if self.folded is not None:
+            self.folded.take_over()
+        return 0
+
+    cdef int _copy(self) except -1 nogil:
+        cdef Column* columns = self.table.columns
+        cdef Column* column
+        cdef intp_t n = self.n_rows
+        cdef intp_t f, i
+        cdef uint32_t* places = NULL
+        self.columns = <Column*> self.arena.take(self.n_features, sizeof(Column))
+        memcpy(self.columns, columns, self.n_features * sizeof(Column))
+        for f in range(self.n_features):
+            column = &self.columns[f]
+            if column.order != NULL:
+                self._copy_order(f, &columns[f], &places)
+            elif column.codes != NULL:
+                self._copy_codes(column, &columns[f])
+            elif column.wide != NULL:
+                column.wide = <label_t*> self.arena.take(n, sizeof(label_t))
+                for i in range(n):
+                    column.wide[i] = columns[f].wide[self.ids[i]]
+        if self.folded is not None:
+            self.folded.copy(
+                NULL if n == self.table.n_rows else self.goes_left, self.ids
+            )
+        self.arena.give_back(places)
+        return 0
+
+    cdef int _copy_codes(
+        self, Column* column, const Column* original
+    ) except -1 nogil:
+        cdef intp_t n = self.n_rows
+        cdef intp_t n_levels = 0
+        cdef uint8_t rank[MAX_LEVELS]
+        cdef uint8_t* codes = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
+        cdef float32_t* levels
+        cdef intp_t i
+        column.codes = codes
+        if n == self.table.n_rows:
+            memcpy(codes, original.codes, n)
+            return 0
+        memset(rank, 0, MAX_LEVELS)
+        for i in range(n):
+            codes[i] = original.codes[self.ids[i]]
+            rank[codes[i]] = 1
+        if column.nominal:
+            return 0
+        column.has_missing = original.has_missing and rank[original.n_levels - 1]
+        levels = <float32_t*> self.arena.take(original.n_levels, sizeof(float32_t))
+        for i in range(original.n_levels):
+            if rank[i]:
+                levels[n_levels] = original.levels[i]
+                rank[i] = <uint8_t> n_levels
+                n_levels += 1
+        column.levels = levels
+        column.n_levels = n_levels
+        if n_levels < original.n_levels:
+            for i in range(n):
+                codes[i] = rank[codes[i]]
+        return 0
+
+    cdef int _copy_order(
+        self, intp_t feature, const Column* original, uint32_t** places
+    ) except -1 nogil:
+        # Few values become codes, as they would be if the sample were the table.
+        cdef Column* column = &self.columns[feature]
+        cdef intp_t n = self.n_rows
+        cdef intp_t n_levels = 1
+        cdef intp_t i
+        column.order = <uint32_t*> self.arena.take(n + 1, sizeof(uint32_t))
+        if n == self.table.n_rows:
+            memcpy(column.order, original.order, n * sizeof(uint32_t))
+            return 0
+        copy_entries(original.order, self.table.n_rows, self.goes_left, column.order)
+        column.has_missing = original.has_missing and isnan(
+            original.values[<intp_t> (column.order[n - 1] >> 1) * self.stride]
+        )
+        for i in range(1, n):
+            n_levels += column.order[i] & 1
+        if n_levels > MAX_LEVELS:
+            return 0
+        if places[0] == NULL:
+            places[0] = <uint32_t*> self.arena.take(
+                self.table.n_rows, sizeof(uint32_t)
+            )
+            for i in range(n):
+                places[0][self.ids[i]] = <uint32_t> i
+        self._rank(column, n_levels, places[0])
+        return 0
+
+    cdef int _rank(
+        self, Column* column, intp_t n_levels, const uint32_t* places
+    ) except -1 nogil:
+        # Make codes of sorted entries; a row lies at its place.
+        cdef float32_t* levels = <float32_t*> self.arena.take(
+            n_levels, sizeof(float32_t)
+        )
+        cdef intp_t code = 0
+        cdef intp_t i, row
+        column.codes = <uint8_t*> self.arena.take(self.n_rows, sizeof(uint8_t))
+        for i in range(self.n_rows):
+            row = column.order[i] >> 1
+            if i > 0:
+                code += column.order[i] & 1
+            column.codes[places[row]] = <uint8_t> code
+            levels[code] = value_of_bits(ordered_bits(column.values[row * self.stride]))
+        column.n_levels = n_levels
+        column.levels = levels
+        self.arena.give_back(column.order)
+        column.order = NULL
+        return 0
+
+    cdef void unfold(
+        self, intp_t feature, intp_t start, intp_t end, bint with_values
+    ) noexcept nogil:
+        # Make the node's part of a folded column, as if it had not been folded.
+        self.folded.unfold(feature, self.ids, start, end, with_values)
+
+    cdef intp_t n_present(
+        self, intp_t feature, intp_t start, intp_t end
+    ) noexcept nogil:
+        # Rows of a node that have a value of a sorted feature: the first entries.
+        cdef Column* column = self.column(feature)
+        cdef const uint32_t* order = column.order
+        cdef intp_t low = start
+        cdef intp_t high = end
+        cdef intp_t middle
+        if not column.has_missing:
+            return end - start
+        while low < high:
+            middle = (low + high) // 2
+            if isnan(self.value(order[middle] >> 1, feature)):
+                high = middle
+            else:
+                low = middle + 1
+        return low - start
+
+    cdef void mark(
+        self, intp_t feature, intp_t cut, bint missing_left, intp_t start, intp_t end
+    ) noexcept nogil:
+        # Note in goes_left where each row of the node goes.
+        cdef Column* column = &self.columns[feature]
+        cdef intp_t present
+        cdef intp_t missing = MAX_LEVELS
+        cdef intp_t i
+        cut &= missing_left_bit() - 1
+        if self.is_folded(feature):
+            self.folded.mark(
+                feature, cut, self.ids + start, end - start, self.goes_left
+            )
+            return
+        if column.order != NULL:
+            present = self.n_present(feature, start, end)
+            for i in range(start, start + cut):
+                self.goes_left[column.order[i] >> 1] = 1
+            for i in range(start + cut, start + present):
+                self.goes_left[column.order[i] >> 1] = 0
+            for i in range(start + present, end):
+                self.goes_left[column.order[i] >> 1] = missing_left
+            return
+        for i in range(start, end):
+            self.goes_left[self.ids[i]] = column.codes[i] <= cut
+        if column.has_missing:
+            missing = column.n_levels - 1
+            for i in range(start, end):
+                if column.codes[i] == missing:
+                    self.goes_left[self.ids[i]] = missing_left
+
+    cdef void mark_categories(
+        self, intp_t feature, const int16_t* ordinals, intp_t n_ordinals,
+        intp_t others, bint multiway, intp_t start, intp_t end,
+    ) noexcept nogil:
+        # The same for a set of categories, or a branch for each in `branch`. Rows
+        # with other categories go to the child `others`.
+        cdef Column* column = &self.columns[feature]
+        cdef intp_t i, code, z
+        for i in range(start, end):
+            code = column.codes[i] if column.codes != NULL else column.wide[i]
+            z = others
+            if code < n_ordinals and ordinals[code] >= 0:
+                z = ordinals[code]
+            if multiway:
+                self.branch[self.ids[i]] = <label_t> z
+            else:
+                self.goes_left[self.ids[i]] = z == 0
+
+    cdef void partition(
+        self, intp_t feature, const int32_t* features, intp_t n_features,
+        intp_t start, intp_t end,
+    ) noexcept nogil:
+        # Restore the invariant below a split whose rows have been marked. Only the
+        # listed features are needed by the children. The split feature, if sorted
+        # without missing values, already lies as it should.
+        cdef intp_t n = end - start
+        cdef intp_t j, i, f
+        cdef Column* column
+        cdef bint by_rows = False
+        for j in range(n_features):
+            f = features[j]
+            column = &self.columns[f]
+            if self.is_folded(f):
+                by_rows = True
+                self.folded.partition(f, self.goes_left, self.scratch)
+            elif column.order == NULL:
+                by_rows = True
+            elif f != feature or column.has_missing:
+                partition_entries(
+                    column.order + start, n, self.goes_left, <uint32_t*> self.scratch
+                )
+        if not by_rows:
+            return
+        for i in range(n):
+            self.sides[i] = self.goes_left[self.ids[start + i]]
+        for j in range(n_features):
+            column = &self.columns[features[j]]
+            if self.is_folded(features[j]):
+                continue
+            if column.codes != NULL:
+                partition_values(
+                    column.codes + start, n, self.sides, <uint8_t*> self.scratch
+                )
+            elif column.wide != NULL:
+                partition_values(
+                    column.wide + start, n, self.sides, <label_t*> self.scratch
+                )
+        partition_values(self.ids + start, n, self.sides, <uint32_t*> self.scratch)
+        partition_values(self.node_y + start, n, self.sides, <label_t*> self.scratch)
+        if self.node_weight != NULL:
+            partition_values(self.node_weight + start, n, self.sides, self.scratch)
+        if self.node_count != NULL:
+            partition_values(
+                <uint32_t*> self.node_count + start, n, self.sides,
+                <uint32_t*> self.scratch,
+            )
+
+    cdef void partition_multiway(
+        self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
+        const intp_t* starts, intp_t n_outcomes, intp_t* at,
+    ) noexcept nogil:
+        # The same for children that begin at `starts`, counted from the node's start.
+        cdef intp_t n = end - start
+        cdef intp_t j, i
+        cdef Column* column
+        for i in range(n):
+            self.branches[i] = self.branch[self.ids[start + i]]
+        for j in range(n_features):
+            column = &self.columns[features[j]]
+            if column.order != NULL:
+                scatter_entries(
+                    column.order + start, n, self.branch, starts, n_outcomes, at,
+                    <uint32_t*> self.scratch,
+                )
+            elif column.codes != NULL:
+                scatter_values(
+                    column.codes + start, n, self.branches, starts, n_outcomes, at,
+                    <uint8_t*> self.scratch,
+                )
+            else:
+                scatter_values(
+                    column.wide + start, n, self.branches, starts, n_outcomes, at,
+                    <label_t*> self.scratch,
+                )
+        scatter_values(
+            self.ids + start, n, self.branches, starts, n_outcomes, at,
+            <uint32_t*> self.scratch,
+        )
+        scatter_values(
+            self.node_y + start, n, self.branches, starts, n_outcomes, at,
+            <label_t*> self.scratch,
+        )
+        if self.node_weight != NULL:
+            scatter_values(
+                self.node_weight + start, n, self.branches, starts, n_outcomes, at,
+                self.scratch,
+            )
+        if self.node_count != NULL:
+            scatter_values(
+                <uint32_t*> self.node_count + start, n, self.branches, starts,
+                n_outcomes, at, <uint32_t*> self.scratch,
+            )

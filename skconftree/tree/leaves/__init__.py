@@ -1,0 +1,1 @@
+"""What a growing leaf remembers and predicts."""

@@ -1,0 +1,42 @@
+# Naive Bayes over what a leaf remembers: log scores of the classes, up to a term
+# that all of them share.
+#
+# Scores are exact at every row: nothing is cached between rows. Logarithms are
+# taken of products of many factors, which costs less than a cache would save.
+
+from skconftree.tree.leaves._histogram cimport Bins
+from skconftree.tree.leaves._leaf cimport Leaf
+from skconftree.tree.leaves._moments cimport Moments
+from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t
+
+
+cdef struct Scratch:            # of one caller
+    int32_t* places             # [n_features] bins of the row
+    float64_t* scores           # [n_classes]
+    float64_t* products         # [n_classes]
+    float64_t* inverse          # [n_classes]
+    float64_t* precision        # [n_features]
+
+
+cdef bint make_scratch(
+    Scratch* scratch, intp_t n_features, intp_t n_classes
+) noexcept nogil
+cdef void free_scratch(Scratch* scratch) noexcept nogil
+
+
+cdef class NaiveBayes:
+    cdef intp_t n_features
+    cdef intp_t n_classes
+    cdef const int32_t* n_codes   # [n_features] -1 if numeric; NULL if all are
+
+    cdef bint score(
+        self, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch
+    ) noexcept nogil
+    cdef void _score_bins(
+        self, const Bins* bins, const float64_t* profile, const float64_t* n,
+        Scratch* scratch,
+    ) noexcept nogil
+    cdef void _score_moments(
+        self, const Moments* moments, const float64_t* weights, bint alone,
+        const float32_t* x, Scratch* scratch,
+    ) noexcept nogil

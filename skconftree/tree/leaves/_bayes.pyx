@@ -1,0 +1,181 @@
+"""Naive Bayes predictions of a leaf."""
+
+from libc.math cimport INFINITY, fabs, log
+from libc.stdlib cimport free, malloc
+
+from skconftree.tree.leaves._leaf cimport HISTOGRAM
+from skconftree.tree.leaves._moments cimport (
+    HIGH, LOW, MEAN, SQUARES, takes_two_values, weight_known,
+)
+
+cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
+    BINS_OF_A_LOG = 20
+    VARIANCES_OF_A_LOG = 14
+
+
+cdef bint make_scratch(
+    Scratch* scratch, intp_t n_features, intp_t n_classes
+) noexcept nogil:
+    # In one piece. False if there is no memory.
+    cdef intp_t n = n_features + 3 * n_classes
+    cdef float64_t* values = <float64_t*> malloc(
+        n * sizeof(float64_t) + n_features * sizeof(int32_t)
+    )
+    scratch.precision = values
+    if values == NULL:
+        return False
+    scratch.scores = values + n_features
+    scratch.products = scratch.scores + n_classes
+    scratch.inverse = scratch.products + n_classes
+    scratch.places = <int32_t*> (values + n)
+    return True
+
+
+cdef void free_scratch(Scratch* scratch) noexcept nogil:
+    free(scratch.precision)
+
+
+cdef class NaiveBayes:
+    """Scores the classes of a row from a leaf's memory.
+
+    Each class starts with one pseudo-row: spread evenly over the bins of a
+    feature, or with the variance the feature has over all classes. So a value
+    that a class has not shown yet does not rule it out, and a feature without
+    variance is no trouble. Moments of a feature that has taken two values only are
+    as good as their counts: it is no normal distribution then. A missing value is a
+    bin of its own in a histogram and says nothing otherwise.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    """
+
+    def __cinit__(self, intp_t n_features, intp_t n_classes):
+        self.n_features = n_features
+        self.n_classes = n_classes
+
+    cdef bint score(
+        self, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch
+    ) noexcept nogil:
+        # Scores of all classes from all a leaf holds or from its own rows alone,
+        # -infinity for classes it has not met. False if there is no such model.
+        cdef const float64_t* n = leaf.fresh if own else leaf.held
+        cdef const float64_t* profile = leaf.fresh_profile if own else leaf.profile
+        cdef const Moments* moments = &leaf.moments
+        cdef intp_t c
+        if own:
+            moments = &leaf.fresh_moments
+        if not (leaf.n_fresh if own else leaf.n_held) > 0.0:
+            return False
+        if profile == NULL and (leaf.memory == HISTOGRAM or moments.blocks == NULL):
+            return False
+        for c in range(self.n_classes):
+            scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
+        if profile != NULL:
+            self._score_bins(&leaf.bins, profile, n, scratch)
+        if moments.blocks != NULL:
+            self._score_moments(moments, n, profile == NULL, x, scratch)
+        return True
+
+    cdef void _score_bins(
+        self, const Bins* bins, const float64_t* profile, const float64_t* n,
+        Scratch* scratch,
+    ) noexcept nogil:
+        cdef intp_t K = self.n_classes
+        cdef const int32_t* places = scratch.places
+        cdef float64_t* scores = scratch.scores
+        cdef float64_t* products = scratch.products
+        cdef float64_t* inverse = scratch.inverse
+        cdef const float64_t* counts
+        cdef float64_t spread
+        cdef intp_t f, c, n_bins
+        cdef intp_t in_group = 0
+        for c in range(K):
+            products[c] = n[c]      # the share of the class
+            inverse[c] = 1.0 / (n[c] + 1.0)
+        for f in range(self.n_features):
+            n_bins = bins.first[f + 1] - bins.first[f]
+            if n_bins == 1 or places[f] < 0:
+                continue
+            counts = profile + places[f] * K
+            spread = 1.0 / n_bins
+            for c in range(K):
+                products[c] *= (counts[c] + spread) * inverse[c]
+            in_group += 1
+            if in_group == BINS_OF_A_LOG:
+                in_group = 0
+                for c in range(K):
+                    scores[c] += log(products[c])
+                    products[c] = 1.0
+        for c in range(K):
+            scores[c] += log(products[c])
+
+    cdef void _score_moments(
+        self, const Moments* moments, const float64_t* weights, bint alone,
+        const float32_t* x, Scratch* scratch,
+    ) noexcept nogil:
+        # Variances are taken relative to those over all classes, which cancel. A
+        # precision below 0 is that of a feature of two values: minus its range.
+        cdef intp_t d = self.n_features
+        cdef float64_t* precision = scratch.precision
+        cdef const float64_t* mean
+        cdef const float64_t* squares
+        cdef const float64_t* low
+        cdef const float64_t* high
+        cdef const float64_t* centre
+        cdef bint holes
+        cdef float64_t n, inverse, gap, ratio, product, distance, total
+        cdef intp_t f, c, in_group
+        squares = moments.blocks[self.n_classes] + SQUARES * d
+        low = moments.blocks[self.n_classes] + LOW * d
+        high = moments.blocks[self.n_classes] + HIGH * d
+        n = moments.n[self.n_classes]
+        centre = moments.blocks[self.n_classes] + MEAN * d
+        for f in range(d):
+            precision[f] = 0.0
+            if moments.known != NULL:
+                n = weight_known(moments, self.n_classes, f)
+            if self.n_codes != NULL and self.n_codes[f] >= 0:
+                continue
+            if squares[f] > 0.0 and x[f] == x[f]:
+                precision[f] = n / squares[f]
+                if (x[f] == low[f] or x[f] == high[f]) and takes_two_values(
+                    moments.blocks[self.n_classes], n, d, f
+                ):
+                    precision[f] = low[f] - high[f]
+        for c in range(self.n_classes):
+            if moments.blocks[c] == NULL or not weights[c] > 0.0:
+                continue
+            mean = moments.blocks[c] + MEAN * d
+            squares = moments.blocks[c] + SQUARES * d
+            n = moments.n[c]
+            inverse = 1.0 / (n + 1.0)
+            product = 1.0
+            holes = moments.known != NULL and moments.known[c] != NULL
+            if alone:       # the share of the class
+                product = 1.0 / (weights[c] * weights[c])
+            distance = 0.0
+            total = 0.0
+            in_group = 0
+            for f in range(d):
+                if precision[f] == 0.0:
+                    continue
+                gap = x[f] - mean[f]
+                if holes:
+                    n = moments.known[c][f]
+                    inverse = 1.0 / (n + 1.0)
+                    if not n > 0.0:
+                        gap = x[f] - centre[f]      # the pseudo-row alone
+                if precision[f] > 0.0:
+                    ratio = (squares[f] * precision[f] + 1.0) * inverse
+                    distance += gap * gap * precision[f] / ratio
+                else:   # share of the other value, then of this one
+                    ratio = (n * fabs(gap / precision[f]) + 0.5) * inverse
+                    ratio = 1.0 / ((1.0 - ratio) * (1.0 - ratio))
+                product *= ratio
+                in_group += 1
+                if in_group == VARIANCES_OF_A_LOG:
+                    in_group = 0
+                    total += log(product)
+                    product = 1.0
+            scratch.scores[c] -= 0.5 * (distance + total + log(product))

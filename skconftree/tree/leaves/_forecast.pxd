@@ -1,0 +1,62 @@
+# Forecaster: what a growing leaf predicts, and which of its models it trusts.
+#
+# A leaf has up to four models: its class frequencies, naive Bayes over all it
+# holds (what it took over from its parent included), naive Bayes over its own rows
+# alone, and the frequencies of its latest rows. In `hits` it keeps how much weight of
+# late rows each would have foretold; it trusts the best. So a young leaf goes on
+# predicting with its parent's model until its own is better, and a leaf that has
+# seen the concept change can leave behind what it knew.
+
+from skconftree.tree.leaves._bayes cimport NaiveBayes, Scratch
+from skconftree.tree.leaves._leaf cimport Leaf, Policy
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, intp_t, label_t,
+)
+
+cdef enum Prediction:
+    BY_MAJORITY
+    BY_BAYES        # whichever naive Bayes has foretold more
+    BY_BETTER       # whichever model has
+
+cdef enum Model:    # places in Leaf.hits
+    MAJORITY
+    HELD
+    OWN
+    RECENT
+    N_MODELS
+
+
+cdef class Forecaster:
+    cdef const Policy* policy
+    cdef Prediction prediction
+    cdef bint judging                   # keeps hits
+    cdef NaiveBayes bayes
+    cdef const float64_t[::1] _class_weight
+    cdef const float64_t* class_weight  # [n_classes] or NULL
+    cdef float64_t* log_weight          # [n_classes] its logarithm
+    cdef Scratch scratch                # of the rows that are learnt
+    cdef intp_t guess[4]                # of each model for the last row; -1 = none
+
+    cdef void locate(
+        self, const Leaf* leaf, const float32_t* x, Scratch* scratch
+    ) noexcept nogil
+    cdef intp_t foretell(
+        self, Tree tree, const Leaf* leaf, const float32_t* x
+    ) noexcept nogil
+    cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil
+    cdef void pass_on(self, const Leaf* parent, Leaf* child) noexcept nogil
+    cdef void fill_proba(
+        self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
+        float64_t* out,
+    ) noexcept nogil
+    cdef Model _trusted(self, const Leaf* leaf) noexcept nogil
+    cdef intp_t _most_recent(self, const Leaf* leaf) noexcept nogil
+    cdef intp_t _majority(self, Tree tree, intp_t node) noexcept nogil
+    cdef const float64_t* _counts(
+        self, Tree tree, intp_t node, Scratch* scratch
+    ) noexcept nogil
+    cdef bint _score(
+        self, const Leaf* leaf, Model model, const float32_t* x, Scratch* scratch
+    ) noexcept nogil
+    cdef intp_t _best_score(self, const Scratch* scratch) noexcept nogil

@@ -1,0 +1,230 @@
+"""Predictions of growing leaves."""
+
+from libc.math cimport INFINITY, exp, log
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from skconftree.tree.leaves._bayes cimport free_scratch, make_scratch
+from skconftree.tree.leaves._histogram cimport find_bins
+
+cdef float64_t FADING = 0.98    # of past hits with every row: streams change
+cdef float64_t FORGETTING = 0.9     # of the class frequencies of the latest rows
+cdef float64_t TINY = 1e-9      # nothing; spares slow denormal numbers
+cdef float64_t SAME = 1e-12     # log scores this close are a tie
+cdef float64_t TRUST = 1.0      # hits that a child starts with at most
+
+PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
+
+
+cdef class Forecaster:
+    """Predicts with the model a leaf trusts.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    prediction : {"majority", "nb", "nba"}
+    class_weight : ndarray of shape (n_classes,), float64, or None
+    """
+
+    def __init__(
+        self, intp_t n_features, intp_t n_classes, str prediction,
+        const float64_t[::1] class_weight,
+    ):
+        cdef intp_t c
+        self.prediction = PREDICTIONS[prediction]
+        self.judging = self.prediction != BY_MAJORITY
+        self.bayes = NaiveBayes(n_features, n_classes)
+        self.log_weight = <float64_t*> calloc(n_classes, sizeof(float64_t))
+        if self.log_weight == NULL or not make_scratch(
+            &self.scratch, n_features, n_classes
+        ):
+            raise MemoryError()
+        self._class_weight = class_weight
+        if class_weight is not None:
+            self.class_weight = &class_weight[0]
+            for c in range(n_classes):
+                self.log_weight[c] = (
+                    log(class_weight[c]) if class_weight[c] > 0.0 else -INFINITY
+                )
+
+    def __dealloc__(self):
+        free_scratch(&self.scratch)
+        free(self.log_weight)
+
+    cdef void locate(
+        self, const Leaf* leaf, const float32_t* x, Scratch* scratch
+    ) noexcept nogil:
+        # Find the bins of a row; the first thing to do with it.
+        cdef intp_t i, f
+        if leaf.profile != NULL:
+            find_bins(&leaf.bins, x, self.policy.n_features, scratch.places)
+            for i in range(self.policy.n_nominal):
+                f = self.policy.nominal[i]
+                if x[f] >= self.policy.n_codes[f]:
+                    scratch.places[f] = -1  # there may be room, but it was never met
+
+    cdef intp_t foretell(
+        self, Tree tree, const Leaf* leaf, const float32_t* x
+    ) noexcept nogil:
+        # The class predicted for a row to be learnt, which has been located.
+        cdef intp_t trusted
+        self.guess[<intp_t> MAJORITY] = self._majority(tree, leaf.node)
+        self.guess[<intp_t> HELD] = -1
+        self.guess[<intp_t> OWN] = -1
+        if not self.judging:
+            return self.guess[<intp_t> MAJORITY]
+        if self._score(leaf, HELD, x, &self.scratch):
+            self.guess[<intp_t> HELD] = self._best_score(&self.scratch)
+        if self._score(leaf, OWN, x, &self.scratch):
+            self.guess[<intp_t> OWN] = self._best_score(&self.scratch)
+        self.guess[<intp_t> RECENT] = self._most_recent(leaf)
+        trusted = self._trusted(leaf)
+        if self.guess[trusted] >= 0:
+            return self.guess[trusted]
+        return self.guess[<intp_t> MAJORITY]
+
+    cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil:
+        # Learn how each model did on the row last foretold.
+        cdef intp_t i
+        if self.judging:
+            for i in range(self.policy.n_classes):
+                leaf.recent[i] *= FORGETTING
+                if leaf.recent[i] < TINY:
+                    leaf.recent[i] = 0.0
+            leaf.recent[y] += weight
+            for i in range(N_MODELS):
+                leaf.hits[i] *= FADING
+                if self.guess[i] == y:
+                    leaf.hits[i] += weight
+
+    cdef void pass_on(self, const Leaf* parent, Leaf* child) noexcept nogil:
+        # A child trusts what its parent trusted until its own rows say otherwise.
+        cdef float64_t held = max(parent.hits[<intp_t> HELD], parent.hits[<intp_t> OWN])
+        cdef float64_t most = max(held, parent.hits[<intp_t> MAJORITY])
+        cdef float64_t scale = 1.0 if most <= TRUST else TRUST / most
+        child.hits[<intp_t> MAJORITY] = parent.hits[<intp_t> MAJORITY] * scale
+        child.hits[<intp_t> HELD] = held * scale
+        child.hits[<intp_t> OWN] = 0.0
+
+    cdef Model _trusted(self, const Leaf* leaf) noexcept nogil:
+        cdef const float64_t* hits = leaf.hits
+        cdef Model best = HELD
+        if self.prediction == BY_MAJORITY:
+            return MAJORITY
+        if hits[<intp_t> OWN] > hits[<intp_t> HELD]:
+            best = OWN
+        if self.prediction == BY_BETTER:
+            if hits[<intp_t> best] <= hits[<intp_t> MAJORITY]:
+                best = MAJORITY
+            if hits[<intp_t> best] < hits[<intp_t> RECENT]:
+                best = RECENT
+        return best
+
+    cdef intp_t _most_recent(self, const Leaf* leaf) noexcept nogil:
+        # Most frequent class of the latest rows; -1 if there is none.
+        cdef float64_t most = 0.0
+        cdef float64_t seen
+        cdef intp_t best = -1
+        cdef intp_t c
+        for c in range(self.policy.n_classes):
+            seen = leaf.recent[c]
+            if self.class_weight != NULL:
+                seen *= self.class_weight[c]
+            if seen > most:
+                most = seen
+                best = c
+        return best
+
+    cdef intp_t _majority(self, Tree tree, intp_t node) noexcept nogil:
+        # Most frequent class of a leaf, or of the nearest ancestor that has rows.
+        cdef intp_t K = self.policy.n_classes
+        cdef const float64_t* counts = tree.counts + node * K
+        cdef float64_t most = 0.0
+        cdef float64_t seen
+        cdef intp_t best = 0
+        cdef intp_t c
+        while True:
+            for c in range(K):
+                seen = counts[c]
+                if self.class_weight != NULL:
+                    seen *= self.class_weight[c]
+                if seen > most:
+                    most = seen
+                    best = c
+            if most > 0.0 or node == 0:
+                return best
+            node = tree.parent[node]
+            counts = self._counts(tree, node, &self.scratch)
+
+    cdef const float64_t* _counts(
+        self, Tree tree, intp_t node, Scratch* scratch
+    ) noexcept nogil:
+        # Of an internal node: those that the tree keeps date from its split.
+        memset(scratch.products, 0, self.policy.n_classes * sizeof(float64_t))
+        tree.add_counts(node, scratch.products)
+        return scratch.products
+
+    cdef bint _score(
+        self, const Leaf* leaf, Model model, const float32_t* x, Scratch* scratch
+    ) noexcept nogil:
+        cdef float64_t* scores = scratch.scores
+        cdef float64_t peak
+        cdef intp_t c
+        if not self.bayes.score(leaf, model == OWN, x, scratch):
+            return False
+        if self.class_weight != NULL:
+            for c in range(self.policy.n_classes):
+                scores[c] += self.log_weight[c]
+        # a rounding decides nothing, here or in the exponentials taken later
+        peak = scores[self._best_score(scratch)]
+        for c in range(self.policy.n_classes):
+            if scores[c] > peak - SAME:
+                scores[c] = peak
+        return True
+
+    cdef intp_t _best_score(self, const Scratch* scratch) noexcept nogil:
+        cdef intp_t best = 0
+        cdef intp_t c
+        for c in range(1, self.policy.n_classes):
+            if scratch.scores[c] > scratch.scores[best]:
+                best = c
+        return best
+
+    cdef void fill_proba(
+        self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
+        float64_t* out,
+    ) noexcept nogil:
+        # Class probabilities of a row.
+        cdef intp_t K = self.policy.n_classes
+        cdef Model trusted = self._trusted(leaf)
+        cdef intp_t node = leaf.node
+        cdef const float64_t* counts
+        cdef float64_t total = 0.0
+        cdef float64_t peak
+        cdef intp_t c
+        self.locate(leaf, x, scratch)
+        if (trusted == HELD or trusted == OWN) and self._score(
+            leaf, trusted, x, scratch
+        ):
+            peak = scratch.scores[self._best_score(scratch)]
+            for c in range(K):
+                out[c] = exp(scratch.scores[c] - peak)
+                total += out[c]
+            for c in range(K):
+                out[c] /= total
+            return
+        counts = tree.counts + node * K
+        if trusted == RECENT:
+            counts = leaf.recent
+        while True:
+            for c in range(K):
+                out[c] = counts[c]
+                if self.class_weight != NULL:
+                    out[c] *= self.class_weight[c]
+                total += out[c]
+            if total > 0.0 or node == 0:
+                break
+            node = tree.parent[node]
+            counts = self._counts(tree, node, scratch)
+        for c in range(K):
+            out[c] = out[c] / total if total > 0.0 else 1.0 / K

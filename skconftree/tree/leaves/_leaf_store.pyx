@@ -1,0 +1,242 @@
+"""The memories of the leaves of a growing tree."""
+
+import numpy as np
+
+from libc.math cimport isfinite
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from skconftree.tree.leaves._leaf cimport (
+    GAUSSIAN, ROWS, leaf_bytes, new_leaf, release_leaf, start_fresh,
+)
+from skconftree.tree.leaves._leaf_state cimport (
+    StateReader, StateWriter, read_leaf, write_leaf,
+)
+from skconftree.tree.leaves._parting cimport cut_box
+
+cdef enum:
+    MOST_CODES = 32768      # of a feature, in a state
+
+
+cdef class LeafStore:
+    """Leaves by node; none yet.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    options : dict
+        Growth parameters.
+    bayes : bool
+        Whether leaves may predict by naive Bayes.
+    """
+
+    def __init__(self, intp_t n_features, intp_t n_classes, dict options, bint bayes):
+        self.policy.n_features = n_features
+        self.policy.n_classes = n_classes
+        self.policy.first = GAUSSIAN if options["gaussian"] else ROWS
+        self.policy.row_limit = options["row_limit"]
+        self.policy.max_bins = options["max_bins"]
+        self.policy.separate = options["separate"]
+        self.policy.fixed_cuts = options["fixed_cuts"]
+        self.policy.bayes = bayes
+        self.policy.inherited = options["inherited"]
+        nominal = options["nominal"]
+        if nominal:
+            self._nominal = np.array(nominal, dtype=np.int32)
+            self._n_codes = np.full(n_features, -1, dtype=np.int32)
+            np.asarray(self._n_codes)[nominal] = 0
+            self.policy.n_nominal = len(nominal)
+            self.policy.nominal = &self._nominal[0]
+            self.policy.n_codes = &self._n_codes[0]
+
+    def __dealloc__(self):
+        cdef intp_t node
+        for node in range(self.room):
+            release_leaf(self.at[node], &self.policy)
+        free(self.at)
+
+    cdef int reserve(self, intp_t n_nodes) except -1:
+        cdef Leaf** larger
+        cdef intp_t room
+        if n_nodes > self.room:
+            room = max(n_nodes, 2 * self.room)
+            larger = <Leaf**> realloc(self.at, room * sizeof(Leaf*))
+            if larger == NULL:
+                raise MemoryError("No memory for more leaves.")
+            memset(larger + self.room, 0, (room - self.room) * sizeof(Leaf*))
+            self.at = larger
+            self.room = room
+        return 0
+
+    # -- taking up a tree ---------------------------------------------------------
+
+    def open(self, Tree tree):
+        """Give every leaf of the tree an empty memory."""
+        cdef intp_t node
+        cdef Leaf* leaf
+        self.reserve(tree.node_count)
+        for node in range(tree.node_count):
+            if tree.nodes[node].feature < 0:
+                leaf = new_leaf(&self.policy, node)
+                if leaf == NULL:
+                    raise MemoryError()
+                self.at[node] = leaf
+                self.n_leaves += 1
+
+    def open_pool(self, const intp_t[::1] home):
+        """Hand out the rows without label.
+
+        Parameters
+        ----------
+        home : ndarray of shape (n_pool,), intp
+            The leaf that each of them reaches.
+        """
+        cdef Leaf* leaf
+        cdef intp_t i, node
+        for node, size in enumerate(np.bincount(home)):
+            if size > 0:
+                leaf = self.at[node]
+                leaf.pool = <int32_t*> malloc(<intp_t> size * sizeof(int32_t))
+                if leaf.pool == NULL:
+                    raise MemoryError()
+        for i in range(home.shape[0]):
+            leaf = self.at[home[i]]
+            leaf.pool[leaf.n_pool] = <int32_t> i
+            leaf.n_pool += 1
+
+    def open_boxes(self, Tree tree, const float64_t[:, ::1] root_box):
+        """Cut every leaf's box out of the root's."""
+        cdef intp_t d = self.policy.n_features
+        cdef intp_t node, above
+        cdef float64_t[:, :, ::1] boxes = np.empty((tree.node_count, d, 2))
+        cdef Leaf* leaf
+        boxes[0] = root_box
+        for node in range(tree.node_count):
+            if node > 0:
+                above = tree.parent[node]
+                boxes[node] = boxes[above]
+                if isfinite(tree.nodes[above].threshold):
+                    cut_box(
+                        &boxes[node, 0, 0], tree.nodes[above].feature,
+                        tree.nodes[above].threshold, node - tree.nodes[above].left,
+                    )
+            if tree.nodes[node].feature >= 0:
+                continue
+            leaf = self.at[node]
+            leaf.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
+            if leaf.box == NULL:
+                raise MemoryError()
+            memcpy(leaf.box, &boxes[node, 0, 0], 2 * d * sizeof(float64_t))
+
+    def settle(self):
+        """Hold what is remembered, but not as evidence.
+
+        Bounds that count only rows since the creation of a leaf have looked at these
+        rows when the tree was fitted.
+        """
+        cdef intp_t c, node
+        cdef Leaf* leaf
+        for node in range(self.room):
+            leaf = self.at[node]
+            if leaf == NULL:
+                continue
+            leaf.n_fresh = 0.0
+            leaf.n_inherited = leaf.n_rows
+            for c in range(self.policy.n_classes):
+                leaf.fresh[c] = 0.0
+            if self.policy.separate and not start_fresh(leaf, &self.policy):
+                raise MemoryError("No memory to keep the rows of the leaves.")
+
+    # -- growth -------------------------------------------------------------------
+
+    cdef void replace(
+        self, Leaf* leaf, Leaf** children, intp_t first, intp_t n_children
+    ) noexcept nogil:
+        # Children take the places from `first` on, for which there is room; the leaf
+        # is released.
+        cdef intp_t node = leaf.node
+        cdef intp_t z
+        for z in range(n_children):
+            self.at[first + z] = children[z]
+        release_leaf(leaf, &self.policy)
+        self.at[node] = NULL
+        self.n_leaves += n_children - 1
+
+    cdef void meet(self, const float32_t* x, bint finite) noexcept nogil:
+        # Take note of missing values and of categories.
+        cdef intp_t i, f
+        cdef int32_t* n_codes = self.policy.n_codes
+        for i in range(self.policy.n_nominal):
+            f = self.policy.nominal[i]
+            if x[f] >= n_codes[f]:
+                n_codes[f] = <int32_t> x[f] + 1
+        if not finite and not self.policy.missing:
+            for f in range(self.policy.n_features):
+                if x[f] != x[f]:
+                    self.policy.missing = True
+
+    cdef intp_t bytes_of_leaves(self) noexcept nogil:
+        cdef intp_t total = 0
+        cdef intp_t node
+        for node in range(self.room):
+            if self.at[node] != NULL:
+                total += leaf_bytes(self.at[node], &self.policy)
+        return total
+
+    cdef void trade(self, LeafStore other) noexcept nogil:
+        # Trade leaves with a store of the same policy.
+        self.at, other.at = other.at, self.at
+        self.room, other.room = other.room, self.room
+        self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves
+
+    # -- state --------------------------------------------------------------------
+
+    cdef bytes write(self):
+        cdef StateWriter writer = StateWriter()
+        cdef intp_t node
+        for node in range(self.room):
+            if self.at[node] != NULL:
+                write_leaf(writer, self.at[node], &self.policy)
+        return bytes(writer.data)
+
+    cdef read(self, bytes data, Tree tree, intp_t n_pool, bint with_boxes):
+        # The leaves of a tree; what was here goes.
+        cdef StateReader reader = StateReader(data)
+        cdef Leaf* leaf
+        cdef intp_t node
+        self.reserve(tree.node_count)
+        for node in range(tree.node_count):
+            if tree.nodes[node].feature < 0:
+                leaf = read_leaf(reader, &self.policy, node, n_pool)
+                release_leaf(self.at[node], &self.policy)
+                self.at[node] = leaf
+                if with_boxes and leaf.box == NULL:
+                    raise ValueError("The state of this growing tree has no boxes.")
+        reader.finish()
+        self.n_leaves = tree.n_leaves
+
+    @property
+    def n_codes(self):
+        """Categories met of each feature, -1 if it is numeric; None if all are."""
+        if self.policy.n_codes == NULL:
+            return None
+        return tuple(np.asarray(self._n_codes).tolist())
+
+    @n_codes.setter
+    def n_codes(self, n_codes):
+        if not self._are_codes(n_codes):
+            raise ValueError("The state of this growing tree is damaged.")
+        if n_codes is not None:
+            np.asarray(self._n_codes)[:] = n_codes
+
+    def _are_codes(self, n_codes):
+        if self.policy.n_codes == NULL:
+            return n_codes is None
+        return (
+            isinstance(n_codes, tuple) and len(n_codes) == self.policy.n_features
+            and all(
+                isinstance(n, int) and n < MOST_CODES
+                and (n >= 0 if self.policy.n_codes[f] >= 0 else n == -1)
+                for f, n in enumerate(n_codes)
+            )
+        )

@@ -1,0 +1,438 @@
+"""Pruning of a grown tree, compiled: what needs more than array arithmetic."""
+
+import numpy as np
+from scipy.sparse import issparse
+
+from libc.math cimport expm1, fmax, log, sqrt
+from scipy.special.cython_special cimport ndtri
+
+from skconftree.tree.split._criterion cimport Criterion
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, int64_t, intp_t, uint8_t,
+)
+
+# A leaf as good as its subtree on paper must not lose by rounding.
+cdef float64_t ROUNDING = 1e-12
+# C4.5's: expected errors by which a smaller tree may be worse, and training errors
+# by which a test has to be better.
+cdef float64_t SLACK = 0.1
+cdef float64_t COLLAPSE = 1e-3
+
+
+def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
+    """Nodes that cost no more as a leaf than the best tree below them does.
+
+    Parameters
+    ----------
+    tree : Tree
+    cost : ndarray of shape (node_count,), float64
+        What each node costs as a leaf, not negative. A tree costs the sum over its
+        leaves.
+
+    Returns
+    -------
+    ndarray of shape (node_count,), bool
+        For `Tree.pruned`; of the trees that cost least, that gives the smallest.
+    """
+    if cost.shape[0] != tree.node_count:
+        raise ValueError(f"cost must have {tree.node_count} elements.")
+    keep_as_leaf = np.zeros(tree.node_count, dtype=np.bool_)
+    least = np.array(cost)
+    cdef uint8_t[::1] leaf = keep_as_leaf.view(np.uint8)
+    cdef float64_t[::1] best = least
+    cdef float64_t below
+    cdef intp_t node, left, child
+    with nogil:
+        # children have larger ids than their parent
+        for node in range(tree.node_count - 1, -1, -1):
+            if tree.nodes[node].feature < 0:
+                continue
+            left = tree.nodes[node].left
+            below = best[left]
+            for child in range(left + 1, left + tree.branching[node].n_children):
+                below += best[child]
+            if cost[node] <= below * (1.0 + ROUNDING):
+                leaf[node] = True
+            else:
+                best[node] = below
+    return keep_as_leaf
+
+
+cdef float64_t upper_errors(
+    float64_t n, float64_t errors, float64_t log_cf, float64_t z
+) noexcept nogil:
+    # C4.5's errors of a leaf: Wilson's upper limit with a correction for
+    # continuity; exact without errors, and linear from there to one error.
+    cdef float64_t rate, none
+    if errors < 1.0:
+        none = -n * expm1(log_cf / n)
+        if errors <= 0.0:
+            return none
+        return none + errors * (upper_errors(n, 1.0, log_cf, z) - none)
+    if errors + 0.5 >= n:
+        return fmax(n, errors)
+    rate = (errors + 0.5) / n
+    return n * (
+        rate + z * z / (2.0 * n)
+        + z * sqrt(rate / n - rate * rate / n + z * z / (4.0 * n * n))
+    ) / (1.0 + z * z / n)
+
+
+def c45_errors(n, errors, float64_t cf):
+    """Errors that C4.5 expects of leaves.
+
+    Parameters
+    ----------
+    n, errors : ndarray of shape (n_leaves,), float64
+    cf : float
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+    """
+    cdef const float64_t[::1] rows = n
+    cdef const float64_t[::1] wrong = errors
+    out = np.empty(len(n))
+    cdef float64_t[::1] limit = out
+    cdef intp_t i
+    for i in range(rows.shape[0]):
+        limit[i] = upper_errors(rows[i], wrong[i], log(cf), -ndtri(cf))
+    return out
+
+
+cdef class SubtreeRaising:
+    """C4.5's pruning: a subtree becomes a leaf, or its larger branch takes its place.
+
+    Parameters
+    ----------
+    tree : Tree
+        Stays as it is.
+    criterion : Criterion
+        Gives the impurity of nodes whose rows change.
+    X : ndarray, C-contiguous, or csr_array, of shape (n_rows, n_features), float32
+        Rows that the tree was grown from.
+    y : ndarray of shape (n_rows,), intp
+    weight : ndarray of shape (n_rows,), float64
+    cf : float
+        C4.5's confidence factor.
+    """
+
+    cdef Tree tree                  # a copy; `left` moves when a branch is raised
+    cdef Criterion criterion
+    cdef const float32_t[:, ::1] X  # or, if sparse:
+    cdef const int64_t[::1] row_starts
+    cdef const int32_t[::1] row_places
+    cdef const float32_t[::1] row_values
+    cdef float32_t[::1] row         # the one that is dense at the moment
+    cdef intp_t row_held            # its index, or -1
+    cdef bint sparse
+    cdef const intp_t[::1] y
+    cdef const float64_t[::1] weight
+    cdef const float64_t[::1] class_weight
+    cdef float64_t log_cf
+    cdef float64_t z
+    cdef uint8_t[::1] leaf
+    cdef intp_t[::1] rows           # those of a node are contiguous
+    cdef intp_t[::1] start
+    cdef intp_t[::1] end
+    cdef float64_t[::1] errors      # expected of the subtree
+    cdef uint8_t[::1] changed       # since the node was last looked at
+    cdef float64_t[:, ::1] counts   # of the tree
+    # While rows try another branch: counts of those that reach a leaf.
+    cdef float64_t[:, ::1] more
+    cdef intp_t[::1] spare          # rows on their way
+    cdef intp_t[::1] place          # [n_outcomes + 1] where the next row of a child goes
+    cdef uint8_t[::1] is_reached
+    cdef intp_t[::1] reached        # leaves with `more`
+    cdef float64_t[::1] seen        # scratch, [n_classes]
+    cdef intp_t[::1] stack          # a node is on it once at most
+    cdef intp_t[::1] inner_stack
+
+    def __init__(self, Tree tree, Criterion criterion, X, y, weight, float64_t cf):
+        n_nodes, n_rows = tree.node_count, len(y)
+        self.tree = tree.pruned(np.zeros(n_nodes, dtype=np.bool_))
+        self.criterion = criterion
+        self.sparse = issparse(X)
+        if self.sparse:
+            self.row_starts = X.indptr.astype(np.int64, copy=False)
+            self.row_places = X.indices.astype(np.int32, copy=False)
+            self.row_values = X.data
+            self.row = np.zeros(X.shape[1], dtype=np.float32)
+            self.row_held = -1
+        else:
+            self.X = X
+        self.y = y
+        self.weight = weight
+        self.class_weight = tree.class_weight
+        self.log_cf = log(cf)
+        self.z = -ndtri(cf)
+        self.leaf = (tree.feature < 0).astype(np.uint8)
+        self.rows = np.arange(n_rows)
+        self.start = np.zeros(n_nodes, dtype=np.intp)
+        self.end = np.zeros(n_nodes, dtype=np.intp)
+        self.errors = np.zeros(n_nodes)
+        self.changed = np.ones(n_nodes, dtype=np.uint8)
+        self.counts = <float64_t[:n_nodes, :tree.n_classes]> self.tree.counts
+        self.more = np.zeros((n_nodes, tree.n_classes))
+        self.is_reached = np.zeros(n_nodes, dtype=np.uint8)
+        self.reached = np.zeros(n_nodes, dtype=np.intp)
+        self.seen = np.zeros(tree.n_classes)
+        self.spare = np.zeros(n_rows, dtype=np.intp)
+        self.place = np.zeros(tree.n_children.max() + 1, dtype=np.intp)
+        self.stack = np.zeros(n_nodes + 1, dtype=np.intp)
+        self.inner_stack = np.zeros(n_nodes + 1, dtype=np.intp)
+
+    def prune(self):
+        """Prune the copy and return it.
+
+        Returns
+        -------
+        Tree
+        """
+        with nogil:
+            self.end[0] = self.rows.shape[0]
+            self._distribute(0, recount=False)
+            self._collapse()
+            self._prune()
+        return self.tree.pruned(np.asarray(self.leaf, dtype=np.bool_))
+
+    cdef float64_t _as_leaf(self, intp_t node, bint with_more) noexcept nogil:
+        # Errors expected of the node as a leaf. The class proportions are those
+        # with class_weight, on the scale of the rows behind them.
+        cdef float64_t n = 0.0
+        cdef float64_t total = 0.0
+        cdef float64_t largest = 0.0
+        cdef float64_t count
+        cdef intp_t c
+        for c in range(self.tree.n_classes):
+            count = self.counts[node, c]
+            if with_more:
+                count += self.more[node, c]
+            n += count
+            count *= self.class_weight[c]
+            total += count
+            largest = fmax(largest, count)
+        return upper_errors(n, n * (1.0 - largest / total), self.log_cf, self.z)
+
+    cdef void _collapse(self) noexcept nogil:
+        # Before anything else: tests that make no fewer errors in training.
+        cdef intp_t node, c
+        cdef float64_t own, count, largest
+        for node in range(self.tree.node_count - 1, -1, -1):
+            own = 0.0
+            largest = 0.0
+            for c in range(self.tree.n_classes):
+                count = self.counts[node, c] * self.class_weight[c]
+                own += count
+                largest = fmax(largest, count)
+            own -= largest
+            self.errors[node] = own
+            if not self.leaf[node]:
+                self.errors[node] = self._errors_below(node)
+                if self.errors[node] >= own - COLLAPSE:
+                    self.leaf[node] = True
+
+    cdef float64_t _errors_below(self, intp_t node) noexcept nogil:
+        cdef intp_t left = self.tree.nodes[node].left
+        cdef float64_t errors = self.errors[left]
+        cdef intp_t child
+        for child in range(left + 1, left + self.tree.branching[node].n_children):
+            errors += self.errors[child]
+        return errors
+
+    cdef void _prune(self) noexcept nogil:
+        # On the stack ~node asks for the children of a node, node for itself.
+        cdef intp_t size = 1
+        cdef intp_t node, left, child
+        self.stack[0] = ~0
+        while size > 0:
+            size -= 1
+            node = self.stack[size]
+            if node < 0:
+                node = ~node
+                if not self.changed[node]:
+                    continue
+                self.changed[node] = False
+                if self.leaf[node]:
+                    self.errors[node] = self._as_leaf(node, False)
+                    continue
+                left = self.tree.nodes[node].left
+                self.stack[size] = node
+                size += 1
+                for child in range(left, left + self.tree.branching[node].n_children):
+                    self.stack[size] = ~child
+                    size += 1
+            elif self._raises(node):
+                self.stack[size] = ~node
+                size += 1
+
+    cdef bint _raises(self, intp_t node) noexcept nogil:
+        # Decide about a node whose children are done; True if a branch took its
+        # place and the node is to be looked at again.
+        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t larger = left
+        cdef float64_t as_leaf = self._as_leaf(node, False)
+        cdef float64_t as_tree = self._errors_below(node)
+        cdef float64_t as_branch
+        cdef float64_t most = -1.0
+        cdef float64_t n
+        cdef intp_t child, c
+        for child in range(left, left + self.tree.branching[node].n_children):
+            n = 0.0
+            for c in range(self.tree.n_classes):
+                n += self.counts[child, c]
+            if n > most:
+                most = n
+                larger = child
+        if self.leaf[larger]:
+            as_branch = as_leaf
+        else:
+            as_branch = self._as_branch(node, larger)
+        if as_leaf <= as_tree + SLACK and as_leaf <= as_branch + SLACK:
+            self.leaf[node] = True
+            self.errors[node] = as_leaf
+            return False
+        if as_branch > as_tree + SLACK:
+            self.errors[node] = as_tree
+            return False
+        # The branch is no leaf: that was as good as a leaf above.
+        self.tree.nodes[node] = self.tree.nodes[larger]
+        self.tree.branching[node] = self.tree.branching[larger]
+        self.tree.evidence[node] = self.tree.evidence[larger]
+        self._distribute(node, recount=True)
+        self.changed[node] = True
+        return True
+
+    cdef float64_t _as_branch(self, intp_t parent, intp_t branch) noexcept nogil:
+        # Errors expected of a branch that gets the other rows of its parent too.
+        cdef float64_t total = self.errors[branch]
+        cdef intp_t n_reached = 0
+        cdef intp_t i, row, node, c
+        i = self.start[parent]
+        while i < self.end[parent]:
+            if i == self.start[branch]:
+                i = self.end[branch]
+                continue
+            row = self.rows[i]
+            i += 1
+            node = branch
+            while not self.leaf[node]:
+                node = self._child(node, row)
+            if not self.is_reached[node]:
+                self.is_reached[node] = True
+                self.reached[n_reached] = node
+                n_reached += 1
+            self.more[node, self.y[row]] += self.weight[row]
+        for i in range(n_reached):
+            node = self.reached[i]
+            total += self._as_leaf(node, True) - self.errors[node]
+            self.is_reached[node] = False
+            for c in range(self.tree.n_classes):
+                self.more[node, c] = 0.0
+        return total
+
+    cdef intp_t _child(self, intp_t node, intp_t row) noexcept nogil:
+        # Where a row goes. Rows raised into a branch may have a category that it does
+        # not know: they go on with the child that was the largest.
+        cdef intp_t child = self.tree.child(node, self._row(row))
+        if child == node:
+            child = self.tree.nodes[node].left + self.tree.branching[node].missing_left
+        return child
+
+    cdef const float32_t* _row(self, intp_t row) noexcept nogil:
+        cdef intp_t i
+        if not self.sparse:
+            return &self.X[row, 0]
+        if row != self.row_held:
+            if self.row_held >= 0:
+                for i in range(
+                    self.row_starts[self.row_held], self.row_starts[self.row_held + 1]
+                ):
+                    self.row[self.row_places[i]] = 0.0
+            for i in range(self.row_starts[row], self.row_starts[row + 1]):
+                self.row[self.row_places[i]] = self.row_values[i]
+            self.row_held = row
+        return &self.row[0]
+
+    cdef void _distribute(self, intp_t root, bint recount) noexcept nogil:
+        # Give every node below the root its rows.
+        cdef intp_t size = 1
+        cdef intp_t node, left, child
+        self.inner_stack[0] = root
+        while size > 0:
+            size -= 1
+            node = self.inner_stack[size]
+            if recount and node != root:
+                self._recount(node)
+            if self.leaf[node]:
+                continue
+            left = self.tree.nodes[node].left
+            if self.tree.branching[node].first >= 0:
+                self._divide_by_category(node)
+            else:
+                self._divide_by_number(node)
+            for child in range(left, left + self.tree.branching[node].n_children):
+                self.inner_stack[size] = child
+                size += 1
+
+    cdef void _divide_by_number(self, intp_t node) noexcept nogil:
+        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t low = self.start[node]
+        cdef intp_t high = self.end[node]
+        cdef intp_t row
+        while low < high:
+            row = self.rows[low]
+            if self.tree.child(node, self._row(row)) > left:
+                high -= 1
+                self.rows[low] = self.rows[high]
+                self.rows[high] = row
+            else:
+                low += 1
+        self.start[left] = self.start[node]
+        self.end[left] = low
+        self.start[left + 1] = low
+        self.end[left + 1] = self.end[node]
+
+    cdef void _divide_by_category(self, intp_t node) noexcept nogil:
+        # From now on the test knows the categories of all these rows.
+        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t feature = self.tree.nodes[node].feature
+        cdef intp_t r = self.tree.branching[node].n_children
+        cdef intp_t start = self.start[node]
+        cdef intp_t end = self.end[node]
+        cdef intp_t i, z, row
+        for z in range(r + 1):
+            self.place[z] = 0
+        for i in range(start, end):
+            row = self.rows[i]
+            if self.tree.child(node, self._row(row)) == node:
+                self.tree.lead(node, <intp_t> self._row(row)[feature])
+            self.place[self._child(node, row) - left + 1] += 1
+        for z in range(r):
+            self.place[z + 1] += self.place[z]
+            self.start[left + z] = start + self.place[z]
+            self.end[left + z] = start + self.place[z + 1]
+        for i in range(start, end):
+            row = self.rows[i]
+            z = self._child(node, row) - left
+            self.spare[start + self.place[z]] = row
+            self.place[z] += 1
+        for i in range(start, end):
+            self.rows[i] = self.spare[i]
+
+    cdef void _recount(self, intp_t node) noexcept nogil:
+        cdef intp_t i, c
+        cdef float64_t n = 0.0
+        if self.tree.n_node_samples[node] == self.end[node] - self.start[node]:
+            return      # a branch only gains rows when it is raised
+        self.changed[node] = True
+        self.tree.n_node_samples[node] = self.end[node] - self.start[node]
+        for c in range(self.tree.n_classes):
+            self.counts[node, c] = 0.0
+        for i in range(self.start[node], self.end[node]):
+            self.counts[node, self.y[self.rows[i]]] += self.weight[self.rows[i]]
+        for c in range(self.tree.n_classes):
+            self.seen[c] = self.counts[node, c] * self.class_weight[c]
+            n += self.seen[c]
+        self.tree.impurity[node] = self.criterion.impurity(&self.seen[0], n)

@@ -1,0 +1,1 @@
+"""A tree for people and for other tools."""

@@ -1,0 +1,307 @@
+"""A grown tree as plain records, which all that shows a tree is written from."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ...tables._features import MISSING
+
+MOST_NAMES = 8  # categories written out
+NO_SPLIT = "no split"
+
+
+class Branch(NamedTuple):
+    """Where a test sends some of the rows, see `node_table`."""
+
+    node: int
+    words: str
+    categories: tuple | None
+    takes_missing: bool
+
+
+class NodeRow(NamedTuple):
+    """One node of a tree, see `node_table`."""
+
+    node: int
+    parent: int
+    depth: int
+    n_children: int
+    feature: int
+    name: str | None
+    test: str | None
+    branches: tuple
+    threshold: float
+    missing_seen: bool
+    keeps_unknown: bool
+    label: object
+    value: tuple
+    counts: tuple
+    weight: float
+    impurity: float
+    evidence: dict
+
+
+def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
+    """Describe every node of a fitted confidence tree by a plain record.
+
+    What :func:`export_text`, the picture of a tree and the command line show is made of
+    these records, so that they cannot disagree. They hold no array and no part of the
+    tree, and ``pandas.DataFrame(node_table(tree))`` is a table of them.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+        Fitted tree.
+    feature_names : sequence of str or None, default=None
+        One name a feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
+    class_names : sequence of str or None, default=None
+        One name a class. None: the class labels.
+    decimals : int, default=4
+        Significant digits of the thresholds in words.
+
+    Returns
+    -------
+    list of NamedTuple
+        In the order of the node ids, so that ``node_table(tree)[i].node == i``:
+
+        - ``node``, ``parent`` (-1 at the root), ``depth``, ``n_children``;
+        - ``feature`` (its index, -2 at a leaf as in ``tree_``) and its ``name``;
+        - ``test`` in words, None at a leaf. Of a test with two outcomes it is what
+          holds in the first branch;
+        - ``branches``: one record for each child, with its ``node``, the ``words`` that
+          are true of its rows, ``categories`` (a tuple, None standing for a missing
+          value; None if the test is numeric) and ``takes_missing``, whether missing
+          values go this way;
+        - ``threshold``: NaN at a leaf and at a nominal test, infinity at a test that
+          only asks whether there is a value;
+        - ``missing_seen``: whether training rows of the node missed the value. If not,
+          the words say nothing of missing values: those of a numeric feature take the
+          branch of more training rows;
+        - ``keeps_unknown``: whether rows stay at the node if no branch names their
+          category; so it is at every nominal test;
+        - ``label``: the class that `predict` gives, if leaves predict by their class
+          proportions. Among equally frequent classes the first one;
+        - ``value``: the class proportions, with `class_weight`;
+        - ``counts``: weight of the training rows of each class, without `class_weight`;
+          ``weight`` is their sum;
+        - ``impurity``, as in ``tree_``;
+        - ``evidence``: a dict of the fields of ``tree_.evidence`` that apply, empty at
+          a leaf. ``"rival"`` puts ``"rival_feature"`` into words, and ``"statement"``
+          says what ``"confidence"`` is.
+
+    See Also
+    --------
+    export_text : The tree as text.
+    skconftree.inspection.ConfidenceTreeDisplay : The tree as a picture.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import node_table
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
+    >>> root, *leaves = node_table(tree, class_names=["setosa", "versi", "virgin"])
+    >>> root.test, root.counts
+    ('petal length (cm) <= 2.45', (50.0, 50.0, 50.0))
+    >>> for branch, leaf in zip(root.branches, leaves):
+    ...     print(branch.words, leaf.label, leaf.weight)
+    petal length (cm) <= 2.45 setosa 50.0
+    petal length (cm) > 2.45 versi 100.0
+    """
+    check_is_fitted(estimator)
+    with estimator._lock:
+        return read_nodes(
+            estimator,
+            feature_names=feature_names,
+            class_names=class_names,
+            decimals=decimals,
+        )
+
+
+def read_nodes(
+    estimator, nodes=None, *, feature_names=None, class_names=None, decimals=4
+):
+    """Describe some nodes, see `node_table`; all if `nodes` is None.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+    nodes : ndarray of shape (n_rows,), intp, or None, default=None
+    feature_names, class_names, decimals
+        See `node_table`.
+
+    Returns
+    -------
+    list of NodeRow
+    """
+    names = _labels(
+        "feature_names",
+        feature_names,
+        getattr(estimator, "feature_names_in_", None),
+        estimator.n_features_in_,
+    )
+    labels = estimator.classes_.tolist()
+    if class_names is not None:
+        labels = _labels("class_names", class_names, None, len(labels))
+    tree = estimator.tree_
+    if nodes is None:
+        nodes = np.arange(tree.node_count)
+    # Each array is asked for once: several are made anew, for all nodes.
+    feature, threshold = tree.feature[nodes], tree.threshold[nodes]
+    is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]
+    counts, value = tree.counts[nodes], tree.value[nodes]
+    evidence = tree.evidence[nodes]
+    best = value.argmax(axis=1)  # as in `predict`
+    tests = _Tests(estimator, names, decimals)
+    branches = [
+        tests.branches(*test)
+        for test in zip(
+            nodes.tolist(),
+            feature.tolist(),
+            threshold.tolist(),
+            is_nominal.tolist(),
+            missing_seen.tolist(),
+            tree.missing_go_to_left[nodes].tolist(),
+            strict=True,
+        )
+    ]
+    evidence_of = _Evidence(estimator, names, evidence.dtype.names)
+    columns = NodeRow(
+        node=nodes.tolist(),
+        parent=tree.parent[nodes].tolist(),
+        depth=tree.depth[nodes].tolist(),
+        n_children=tree.n_children[nodes].tolist(),
+        feature=feature.tolist(),
+        name=[names[one] if one >= 0 else None for one in feature.tolist()],
+        test=[tests.words(*test) for test in zip(feature, branches, strict=True)],
+        branches=branches,
+        threshold=np.where(feature < 0, np.nan, threshold).tolist(),
+        missing_seen=[
+            any(one.takes_missing for one in some) if nominal else seen
+            for nominal, seen, some in zip(
+                is_nominal.tolist(), missing_seen.tolist(), branches, strict=True
+            )
+        ],
+        keeps_unknown=is_nominal.tolist(),
+        label=[labels[place] for place in best.tolist()],
+        # one by one, so that there are never two lists beside each tuple
+        value=(tuple(row.tolist()) for row in value),
+        counts=(tuple(row.tolist()) for row in counts),
+        weight=counts.sum(axis=1).tolist(),
+        impurity=tree.impurity[nodes].tolist(),
+        evidence=map(evidence_of, evidence.tolist()),
+    )
+    return list(map(NodeRow, *columns))
+
+
+def _labels(parameter, given, known, size):
+    # Names for display: those given, or those known, or x0, x1, ...
+    if given is None:
+        given = [f"x{place}" for place in range(size)] if known is None else known
+    if len(given) != size:
+        raise ValueError(f"{parameter} must contain {size} elements, got {len(given)}")
+    return [str(name) for name in given]
+
+
+class _Tests:
+    """The tests of a tree in words.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+    names : list of str
+        Of the features.
+    decimals : int
+        Significant digits of a threshold.
+    """
+
+    def __init__(self, estimator, names, decimals):
+        self.tree = estimator.tree_
+        self.categories = estimator.categories_
+        self.names = names
+        self.decimals = decimals
+
+    def branches(
+        self, node, feature, threshold, is_nominal, missing_seen, missing_left
+    ):
+        """Branches of a node; none of a leaf."""
+        if feature < 0:
+            return ()
+        name = self.names[feature]
+        children = self.tree.children(node).tolist()
+        if is_nominal:
+            targets, known = self.tree.branches(node), self.categories[feature]
+            return tuple(
+                Branch(child, f"{name} {_set(group)}", tuple(group), MISSING in group)
+                for child, group in _groups(children, targets, known).items()
+            )
+        if threshold == math.inf:
+            words = ["is known", "is missing"]
+        else:
+            words = [f"{sign} {threshold:.{self.decimals}g}" for sign in ("<=", ">")]
+            if missing_seen:
+                words[not missing_left] += " or missing"
+        left, right = children
+        return (
+            Branch(left, f"{name} {words[0]}", None, missing_left),
+            Branch(right, f"{name} {words[1]}", None, not missing_left),
+        )
+
+    def words(self, feature, branches):
+        """What a node asks; None at a leaf."""
+        if not branches:
+            return None
+        return branches[0].words if len(branches) == 2 else f"{self.names[feature]} = ?"
+
+
+def _groups(children, targets, known):
+    # The categories of each child. A stream may have given a node room for codes
+    # that no category has yet.
+    groups = {child: [] for child in children}
+    for category, child in zip(known, targets.tolist(), strict=False):
+        if child in groups:  # or rows stay
+            groups[child].append(category)
+    return groups
+
+
+def _set(group):
+    labels = ["missing" if one is MISSING else str(one) for one in group[:MOST_NAMES]]
+    if len(group) == 1:
+        return f"= {labels[0]}"
+    if len(group) > MOST_NAMES:
+        labels.append(f"and {len(group) - MOST_NAMES} more")
+    return f"in {{{', '.join(labels)}}}"
+
+
+class _Evidence:
+    """Evidence of a split as a dict.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+    names : list of str
+        Of the features.
+    fields : sequence of str
+        Of the evidence.
+    """
+
+    def __init__(self, estimator, names, fields):
+        self.names = names
+        self.fields = fields
+        self.statement = getattr(estimator.bound_, "statement", "confidence")
+
+    def __call__(self, values):
+        said = zip(self.fields, values, strict=True)
+        said = {field: value for field, value in said if not math.isnan(value)}
+        if math.isfinite(said.get("rival_score", math.inf)):
+            rival = said["rival_feature"]
+            said["rival"] = self.names[rival] if rival >= 0 else NO_SPLIT
+        else:  # infinity stands for no rival, and a leaf has none
+            del said["rival_feature"]
+            said.pop("rival_score", None)
+        if "confidence" in said:
+            said["statement"] = self.statement
+        return said

@@ -1,0 +1,278 @@
+"""Copies of trees made of scikit-learn's own parts."""
+
+import importlib
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+
+from ..._compat import make_sklearn_tree
+from ...tables._features import MISSING, UNKNOWN
+from ..split._criterion import CRITERIA
+from ._node_table import read_nodes
+
+
+def to_sklearn(estimator):
+    """Copy a fitted tree, see `ConfidenceTreeClassifier.to_sklearn`.
+
+    A nominal test becomes a column of its own, in which the categories of each branch
+    have neighbouring codes and unknown ones are -1, and thresholds between them.
+    """
+    tree = estimator.tree_
+    if not tree.is_nominal.any():
+        classifier = _classifier(
+            estimator,
+            {
+                "left_child": tree.children_left,
+                "right_child": tree.children_right,
+                "feature": tree.feature,
+                "threshold": tree.threshold,
+                "missing_go_to_left": tree.missing_go_to_left,
+                "impurity": tree.impurity,
+                "n_node_samples": tree.n_node_samples,
+                "weighted_n_node_samples": tree.weighted_n_node_samples,
+            },
+            tree.value,
+            n_features=estimator.n_features_in_,
+        )
+        if estimator.is_categorical_ is None:
+            if hasattr(estimator, "feature_names_in_"):
+                classifier.feature_names_in_ = estimator.feature_names_in_
+            return classifier
+    _check_categories(estimator)
+    unfolding = _Unfolding(estimator)
+    transformer = ColumnTransformer(unfolding.transformers())
+    transformer.fit(_example(estimator))
+    return Pipeline([("tests", transformer), ("tree", unfolding.classifier())])
+
+
+def _check_categories(estimator):
+    for column, categories in enumerate(estimator.categories_):
+        for one in categories or ():
+            if isinstance(one, tuple | bytes | complex):
+                raise ValueError(
+                    f"Column {column} has categories that scikit-learn's "
+                    f"OrdinalEncoder cannot encode, {type(one).__name__} objects such "
+                    f"as {one!r}. Turn them into strings before fit."
+                )
+
+
+def _classifier(estimator, nodes, values, n_features):
+    known = estimator.criterion_ in ("gini", "entropy")
+    depth = np.zeros(len(values), dtype=np.intp)
+    # children have larger ids than their parent
+    for node in np.flatnonzero(nodes["left_child"] >= 0):
+        for side in ("left_child", "right_child"):
+            depth[nodes[side][node]] = depth[node] + 1
+    return make_sklearn_tree(
+        nodes,
+        values,
+        max_depth=int(depth.max()),
+        n_features=n_features,
+        classes=estimator.classes_,
+        parameters={
+            "criterion": estimator.criterion_ if known else "gini",
+            "max_depth": estimator.max_depth,
+            "random_state": estimator.random_state,
+        },
+    )
+
+
+class _Stay(NamedTuple):
+    """Where rows of an unknown category stay: a leaf with the node's proportions."""
+
+    node: int
+
+
+class _Targets(NamedTuple):
+    """Where the codes of a nominal test lead."""
+
+    node: int
+    column: int
+    nodes: list  # children and _Stay, in the order of their codes
+    ends: list  # code that follows those of each
+
+    def part(self, first, last):
+        """Some of the targets; what a single one is."""
+        if last - first == 1:
+            return self.nodes[first]
+        return self._replace(nodes=self.nodes[first:last], ends=self.ends[first:last])
+
+
+class _Unfolding:
+    """Nodes of a binary tree in which nominal tests are thresholds.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+        self.table = read_nodes(estimator)
+        tree = estimator.tree_
+        # Asked for once: most are made anew, for all nodes.
+        self.class_weight = tree.class_weight
+        self.counts = tree.counts
+        self.value = tree.value
+        self.n_rows = tree.n_node_samples
+        self.weight = tree.weighted_n_node_samples
+        self.numeric = np.flatnonzero(~estimator.is_categorical_).tolist()
+        self.place = {feature: i for i, feature in enumerate(self.numeric)}
+        self.encoded = {}  # (feature, order) to (column, categories in that order)
+        if not self.numeric and not tree.is_nominal.any():
+            # scikit-learn does not predict without a column, be it one without a test
+            self._encode(0, [estimator.categories_[0]])
+        self.rows = []  # of the new nodes
+        self.values = []
+        self.impurities = CRITERIA[estimator.criterion_](tree.n_classes).impurities
+        # what is to be written, and where its id belongs
+        waiting = [(0, None)]
+        while waiting:
+            target, link = waiting.pop()
+            new, children = self._unfold(target)
+            if link is not None:
+                parent, side = link
+                self.rows[parent][side] = new
+            for side, child in zip(
+                ("right_child", "left_child"), children[::-1], strict=False
+            ):
+                waiting.append((child, (new, side)))
+
+    def _unfold(self, target):
+        # Write the node at the top of a target; its id and what its children are.
+        if isinstance(target, _Stay):
+            nothing = np.zeros(len(self.class_weight))
+            return self._write(target.node, nothing, 0), []
+        if not isinstance(target, _Targets) and self.table[target].keeps_unknown:
+            target = self._targets(target)
+        if isinstance(target, _Targets):
+            half = len(target.nodes) // 2
+            counts, n_rows = None, None
+            if not isinstance(target.nodes[0], _Stay):
+                counts = self.counts[target.nodes].sum(axis=0)
+                n_rows = self.n_rows[target.nodes].sum()
+            new = self._write(
+                target.node,
+                counts,
+                n_rows,
+                feature=target.column,
+                threshold=target.ends[half - 1] - 0.5,
+            )
+            return new, [
+                target.part(0, half),
+                target.part(half, len(target.nodes)),
+            ]
+        row = self.table[target]
+        if not row.branches:
+            return self._write(target), []
+        new = self._write(
+            target,
+            feature=self.place[row.feature],
+            threshold=row.threshold,
+            missing_go_to_left=row.branches[0].takes_missing,
+        )
+        return new, [branch.node for branch in row.branches]
+
+    def _targets(self, node):
+        row = self.table[node]
+        # an encoder wants what is missing last
+        branches = sorted(row.branches, key=lambda branch: branch.takes_missing)
+        column, ends = self._encode(row.feature, [one.categories for one in branches])
+        targets = [_Stay(node), *(branch.node for branch in branches)]
+        return _Targets(node, column, targets, ends)
+
+    def _encode(self, feature, groups):
+        # Column with the codes of the groups, and where those of each end.
+        order, ends = [], [0]
+        for group in groups:
+            order += [one for one in group if one is not MISSING]
+            if MISSING in group:  # which may come in two forms
+                order += [None, np.nan]
+            ends.append(len(order))
+        column, _ = self.encoded.setdefault(
+            (feature, tuple(map(repr, order))),
+            (len(self.numeric) + len(self.encoded), order),
+        )
+        return column, ends
+
+    def _write(self, node, counts=None, n_rows=None, **test):
+        # As the old node, if no counts are given.
+        value, impurity = self.value[node], self.table[node].impurity
+        weight = self.weight[node]
+        if counts is not None:
+            seen = counts * self.class_weight
+            weight = seen.sum()
+            if weight > 0.0:
+                value = seen / weight
+                impurity = self.impurities(seen[np.newaxis])[0]
+        self.rows.append(
+            {
+                "left_child": -1,
+                "right_child": -1,
+                "feature": -2,
+                "threshold": -2.0,
+                "missing_go_to_left": False,
+                "impurity": impurity,
+                "n_node_samples": self.n_rows[node] if n_rows is None else n_rows,
+                "weighted_n_node_samples": weight,
+            }
+            | test
+        )
+        self.values.append(value)
+        return len(self.rows) - 1
+
+    def transformers(self):
+        """Steps of a `ColumnTransformer`: the numeric columns, then one a test."""
+        names = getattr(self.estimator, "feature_names_in_", None)
+
+        def columns(features):
+            return features if names is None else names[features].tolist()
+
+        steps = []
+        if self.numeric:
+            steps.append(("numeric", "passthrough", columns(self.numeric)))
+        for (feature, _), (column, order) in self.encoded.items():
+            categories = np.empty(len(order), dtype=object)
+            for place, category in enumerate(order):
+                categories[place] = category  # which may be a tuple
+            # as objects, as numbers would have to be sorted
+            step = make_pipeline(
+                FunctionTransformer(np.asarray, kw_args={"dtype": object}),
+                OrdinalEncoder(
+                    categories=[categories],
+                    handle_unknown="use_encoded_value",
+                    unknown_value=int(UNKNOWN),
+                ),
+            )
+            steps.append((f"test{column}", step, columns([feature])))
+        return steps
+
+    def classifier(self):
+        """Make the tree behind the transformers."""
+        nodes = {
+            name: np.array([row[name] for row in self.rows]) for name in self.rows[0]
+        }
+        return _classifier(
+            self.estimator,
+            nodes,
+            np.array(self.values),
+            n_features=len(self.numeric) + len(self.encoded),
+        )
+
+
+def _example(estimator):
+    # One row with the names of the columns, so that the transformers know them.
+    row = np.zeros((1, estimator.n_features_in_), dtype=object)
+    if not hasattr(estimator, "feature_names_in_"):
+        return row
+    columns = estimator.feature_names_in_.tolist()
+    for library in ("pandas", "polars"):
+        try:
+            frames = importlib.import_module(library)
+        except ImportError:
+            continue
+        return frames.DataFrame({name: [0] for name in columns})
+    raise ImportError("to_sklearn of a tree with column names needs pandas or polars.")

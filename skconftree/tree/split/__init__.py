@@ -1,0 +1,1 @@
+"""The best test of a node."""

@@ -1,0 +1,1 @@
+"""Growth row by row."""

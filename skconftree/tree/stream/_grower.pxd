@@ -1,0 +1,65 @@
+# Grower: a tree that learns row by row.
+#
+# Every row goes through the same steps, whatever call it came with: it is routed to
+# its leaf, foretold, counted there, and the leaf is examined if enough weight has
+# come since the last time. Nothing waits for the end of a call, so cutting a stream
+# into chunks cannot matter. What concerns the whole tree (signals, the memory limit)
+# happens when the number of rows is a multiple of BOUNDARY.
+
+from skconftree.tree.leaves._forecast cimport Forecaster
+from skconftree.tree.stream._installer cimport Installer
+from skconftree.tree.leaves._leaf cimport Leaf, Policy
+from skconftree.tree.stream._leaf_splitter cimport LeafSplitter
+from skconftree.tree.leaves._leaf_store cimport LeafStore
+from skconftree.tree.stream._memory_limit cimport MemoryLimit
+from skconftree.tree.split._splitter cimport Split
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._lock cimport Lockable, ModelLock
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
+
+
+cdef class Grower:
+    cdef readonly Tree tree
+    cdef ModelLock lock                 # of the tree and all that grows it
+    cdef readonly dict recipe           # what it was made from
+    cdef object make
+    cdef readonly intp_t n_rows_seen
+    cdef readonly float64_t weight_seen
+    cdef float64_t total_weight         # of all rows, reweighted by class
+    cdef LeafStore leaves
+    cdef Policy* policy                 # the store's
+    cdef LeafSplitter splitter
+    cdef Forecaster forecaster
+    cdef Installer installer
+    cdef MemoryLimit limit
+
+    cdef float64_t grace
+    cdef bint recurses                  # children of a split are examined at once
+    cdef intp_t max_depth
+    cdef intp_t max_leaves
+    cdef float64_t min_split            # weights, or fractions of all if negative
+    cdef float64_t min_leaf
+    cdef float64_t min_seen_fraction
+
+    cdef float64_t* below               # [n_classes]
+    cdef bint finite                    # no value of the rows learnt is missing
+    cdef const float64_t* class_weight  # [n_classes] or NULL
+
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1
+    cdef int learn_row(
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
+    ) except -1 nogil
+    cdef int limit_memory(self) except -1
+    cdef intp_t _route_row(
+        self, const float32_t* x, bint finite, intp_t* stopped_at
+    ) noexcept nogil
+    cdef int _admit(self, const float32_t* x) except -1
+    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
+    cdef intp_t _majority_below(self, intp_t node) noexcept nogil
+    cdef bint _due(self, const Leaf* leaf) noexcept nogil
+    cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
+    cdef int _grow(self, Leaf* leaf) except -1 nogil
+    cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil

@@ -1,0 +1,505 @@
+"""Growth of a tree row by row."""
+
+from copy import copy
+
+import numpy as np
+
+from skconftree.tree.stream._grower_state import (
+    STATE_VERSION, GrowerState, damaged, read_state,
+)
+
+from libc.math cimport rint
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from skconftree.bounds._contract cimport Bound
+from skconftree.tree.leaves._bayes cimport Scratch, free_scratch, make_scratch
+from skconftree.tree.split._criterion cimport Criterion
+from skconftree.tree.leaves._leaf cimport NOTHING, add_row, make_room
+from skconftree.tree.stream._memory_limit cimport bytes_of
+from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
+
+cdef enum:
+    BOUNDARY = 1024     # rows
+
+
+cdef class Grower:
+    """Grows a tree row by row.
+
+    Parameters
+    ----------
+    tree : Tree
+        With at least a root. Its leaves go on from their counts.
+    criterion : Criterion
+    bound : Bound or None
+    recipe : dict
+        Checked. Plain values from which all this can be made again: among them
+        ``class_weight`` (ndarray of shape (n_classes,), float64, or None), ``X_pool``
+        (rows without label, ndarray of shape (n_pool, n_features), float32, or None)
+        and ``box`` (limits of the features, ndarray of shape (n_features, 2), float64,
+        or None, if the weight of a leaf is its volume).
+    options : dict
+        Growth parameters.
+    make : callable
+        Makes a grower from a tree, a recipe and, if given, a state.
+    """
+
+    def __init__(
+        self, Tree tree, Criterion criterion, Bound bound, dict recipe, dict options,
+        make,
+    ):
+        cdef intp_t d = tree.n_features
+        cdef intp_t K = tree.n_classes
+        cdef const float64_t[::1] class_weight = recipe["class_weight"]
+        cdef const float32_t[:, ::1] pool = recipe["X_pool"]
+        cdef const float64_t[:, ::1] box = recipe["box"]
+        self.tree = tree
+        self.lock = ModelLock()
+        tree.grows(criterion, self.lock)
+        self.recipe = recipe
+        self.make = make
+        self.splitter = LeafSplitter(
+            d, criterion, bound, options, class_weight, pool, box
+        )
+        self.forecaster = Forecaster(d, K, options["leaf_prediction"], class_weight)
+        self.leaves = LeafStore(d, K, options, self.forecaster.judging)
+        self.policy = &self.leaves.policy
+        self.splitter.policy = self.policy
+        self.forecaster.policy = self.policy
+        self.forecaster.bayes.n_codes = self.policy.n_codes
+        self.installer = Installer(self.leaves, self.splitter, self.forecaster)
+        self.limit = MemoryLimit(
+            options["max_bytes"], 1 if recipe["drift"] is None else 2, tree,
+            0 if pool is None else pool.shape[0], options["by_volume"],
+        )
+        self.grace = options["grace_period"]
+        self.recurses = options["recurses"]
+        self.max_depth = options["max_depth"]
+        self.max_leaves = options["max_leaves"]
+        self.min_split = options["min_samples_split"]
+        self.min_leaf = options["min_samples_leaf"]
+        self.min_seen_fraction = options["min_weight_fraction_leaf"]
+        self.below = <float64_t*> calloc(K, sizeof(float64_t))
+        if self.below == NULL:
+            raise MemoryError()
+        if class_weight is not None:
+            self.class_weight = self.splitter.class_weight
+
+    def __dealloc__(self):
+        free(self.below)
+
+    def share_lock(self, Lockable owner):
+        """Take the lock of the model whose part this is, before others see it."""
+        self.lock = owner._lock
+        self.tree.lock = owner._lock
+
+    def open_leaves(self):
+        """Give every leaf of the tree an empty memory, and the pool's rows to theirs."""
+        cdef const float32_t[:, ::1] pool = self.splitter.pool
+        cdef intp_t[::1] home
+        cdef intp_t i, stopped_at
+        self.leaves.open(self.tree)
+        self.total_weight = float(
+            (self.tree.counts_of_leaves() @ self.tree.class_weight)[
+                self.tree.feature < 0
+            ].sum()
+        )
+        self.weight_seen = float(
+            self.tree.counts_of_leaves()[self.tree.feature < 0].sum()
+        )
+        if pool is not None:
+            home = np.empty(pool.shape[0], dtype=np.intp)
+            for i in range(pool.shape[0]):
+                home[i] = self._route_row(&pool[i, 0], False, &stopped_at)
+            self.leaves.open_pool(home)
+        if self.splitter.by_volume:
+            self.leaves.open_boxes(self.tree, self.splitter.root_box)
+        self.limit.look(self.tree, self.leaves)
+        self.limit.check(self.tree, self.leaves)
+
+    def reserve_codes(self, intp_t n_codes):
+        """Make room for tests of features with so many categories."""
+        if self.policy.n_codes != NULL:
+            self.splitter.reserve_categories(n_codes + 1)
+
+    def remember(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ):
+        """Hand the leaves the rows that the tree was fitted to.
+
+        After the last of them comes `settle`.
+
+        Parameters
+        ----------
+        X, y, weight
+            As in `learn`.
+        """
+        cdef intp_t i, stopped_at
+        cdef float64_t w = 1.0
+        cdef Leaf* leaf
+        self._check_rows(X, y, weight)
+        for i in range(X.shape[0]):
+            leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
+            self.leaves.meet(&X[i, 0], False)
+            if not make_room(leaf, self.policy, &X[i, 0]):
+                raise MemoryError("No memory to keep the rows of the leaves.")
+            if weight is not None:
+                w = weight[i]
+            if w != rint(w):
+                self.splitter.whole = False
+            self.forecaster.locate(leaf, &X[i, 0], &self.forecaster.scratch)
+            if not add_row(
+                leaf, self.policy, &X[i, 0], y[i], w, self.forecaster.scratch.places
+            ):
+                raise MemoryError("No memory to keep the rows of the leaves.")
+
+    def settle(self):
+        """Hold what is remembered, but not as evidence."""
+        self.leaves.settle()
+
+    # -- learning -----------------------------------------------------------------
+
+    def learn(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight, intp_t[::1] foretold, bint finite,
+    ):
+        """Learn rows in their order, for whoever holds the lock to learn.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float32
+        y : ndarray of shape (n_rows,), uint16
+            Class indices.
+        weight : ndarray of shape (n_rows,), float64, or None
+            Positive weights.
+        foretold : ndarray of shape (n_rows,), intp, or None
+            Filled with the class predicted for each row before it is learnt.
+        finite : bool
+            Whether no value is missing.
+        """
+        cdef intp_t n = X.shape[0]
+        cdef intp_t i
+        cdef intp_t guess
+        cdef intp_t* out = NULL
+        cdef float64_t w = 1.0
+        self._check_rows(X, y, weight)
+        if foretold is not None:
+            if foretold.shape[0] != n:
+                raise ValueError("Rows do not fit the growing tree.")
+            out = &guess
+        self.finite = finite
+        self.tree.stale = True
+        begin_rows()
+        try:
+            with nogil:
+                for i in range(n):
+                    if weight is not None:
+                        w = weight[i]
+                    self.learn_row(&X[i, 0], y[i], w, out)
+                    if foretold is not None:
+                        foretold[i] = guess
+                    if self.n_rows_seen % BOUNDARY == 0:
+                        with gil:
+                            self.limit_memory()
+                            between_rows()
+        finally:
+            end_rows()
+
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1:
+        # Before the first of them is learnt: labels and codes index arrays.
+        cdef intp_t n = X.shape[0]
+        cdef intp_t i, j
+        cdef bint sound = (
+            X.shape[1] == self.policy.n_features and y.shape[0] == n
+            and (weight is None or weight.shape[0] == n)
+        )
+        if sound:
+            with nogil:
+                for i in range(n):
+                    sound = sound and y[i] < self.policy.n_classes
+                for j in range(self.policy.n_nominal):
+                    for i in range(n):
+                        sound = sound and self.splitter.has_room(
+                            X[i, self.policy.nominal[j]]
+                        )
+        if not sound:
+            raise ValueError(
+                "Rows do not fit the growing tree: the estimator's attributes have "
+                "been changed."
+            )
+        return 0
+
+    cdef int learn_row(
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
+    ) except -1 nogil:
+        # Foretell the class of a row, if asked for, then learn it.
+        cdef intp_t stopped_at
+        cdef intp_t node = self._route_row(x, self.finite, &stopped_at)
+        cdef Leaf* leaf = self.leaves.at[node]
+        cdef Scratch* scratch = &self.forecaster.scratch
+        cdef bint judging = self.forecaster.judging
+        cdef float64_t* counts
+        cdef intp_t* n_rows
+        cdef intp_t guess
+        self.forecaster.locate(leaf, x, scratch)
+        if judging or foretold != NULL:
+            guess = self.forecaster.foretell(self.tree, leaf, x)
+            if foretold != NULL:
+                foretold[0] = guess
+                if stopped_at >= 0:
+                    foretold[0] = self._majority_below(stopped_at)
+        if weight == 0.0:
+            return 0    # as if it were absent
+        self.leaves.meet(x, self.finite)
+        if stopped_at >= 0:
+            with gil:
+                self._admit(x)
+        if self.policy.n_nominal > 0:
+            if not make_room(leaf, self.policy, x):
+                with gil:
+                    raise MemoryError("No memory for another category of a leaf.")
+            self.forecaster.locate(leaf, x, scratch)
+        if not add_row(leaf, self.policy, x, y, weight, scratch.places):
+            with gil:
+                raise MemoryError("No memory for another row of a leaf.")
+        if judging:
+            self.forecaster.judge(leaf, y, weight)
+        if weight != rint(weight):
+            self.splitter.whole = False
+        counts = self.tree.counts + node * self.policy.n_classes
+        counts[y] += weight
+        n_rows = self.tree.n_node_samples + node
+        n_rows[0] += 1
+        self.weight_seen += weight
+        if self.class_weight != NULL:
+            weight *= self.class_weight[y]
+        self.total_weight += weight
+        self.n_rows_seen += 1
+        if self._due(leaf):
+            self._grow(leaf)
+        return 0
+
+    cdef int _admit(self, const float32_t* x) except -1:
+        # Where a category was not known it is now: the row goes that way.
+        cdef intp_t node = 0
+        cdef intp_t to
+        while self.tree.nodes[node].feature >= 0:
+            to = self.tree.child(node, x)
+            if to == node:
+                self.tree.admit(node, <intp_t> x[self.tree.nodes[node].feature])
+                to = self.tree.child(node, x)
+            node = to
+        return 0
+
+    cdef intp_t _route_row(
+        self, const float32_t* x, bint finite, intp_t* stopped_at
+    ) noexcept nogil:
+        # The leaf of a row. A category that is not known at a node goes on with the
+        # child that was the largest; the first such node is noted.
+        cdef intp_t node = 0
+        cdef intp_t to
+        stopped_at[0] = -1
+        if not finite or self.tree.n_ordinals > 0:
+            while self.tree.nodes[node].feature >= 0:
+                to = self.tree.child(node, x)
+                if to == node:
+                    if stopped_at[0] < 0:
+                        stopped_at[0] = node
+                    to = self.tree.nodes[node].left + (
+                        self.tree.branching[node].missing_left
+                    )
+                node = to
+            return node
+        while self.tree.nodes[node].feature >= 0:
+            node = self.tree.nodes[node].left + (
+                x[self.tree.nodes[node].feature] > self.tree.nodes[node].threshold
+            )
+        return node
+
+    # -- prediction ---------------------------------------------------------------
+
+    @property
+    def predicts_by_bayes(self):
+        """Whether leaves may predict by naive Bayes."""
+        return self.forecaster.judging
+
+    def predict_proba(self, const float32_t[:, ::1] X, bint finite):
+        """Class probabilities of rows, for whoever holds the lock to read.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float32
+        finite : bool
+            Whether no value is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), float64
+        """
+        cdef intp_t n = X.shape[0]
+        cdef intp_t K = self.policy.n_classes
+        if X.shape[1] != self.policy.n_features:
+            raise ValueError("Rows do not fit the growing tree.")
+        proba = np.empty((n, K))
+        cdef float64_t[:, ::1] out = proba
+        cdef const Leaf* leaf
+        cdef Scratch scratch
+        cdef intp_t i, stopped_at
+        if not make_scratch(&scratch, self.policy.n_features, K):
+            raise MemoryError("No memory to predict.")
+        with nogil:
+            for i in range(n):
+                leaf = self.leaves.at[self._route_row(&X[i, 0], finite, &stopped_at)]
+                if stopped_at < 0:
+                    self.forecaster.fill_proba(
+                        self.tree, leaf, &X[i, 0], &scratch, &out[i, 0]
+                    )
+                else:
+                    self._fill_below(stopped_at, &out[i, 0])
+            free_scratch(&scratch)
+        return proba
+
+    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil:
+        # Class proportions of an internal node.
+        cdef intp_t c
+        cdef float64_t total = 0.0
+        memset(out, 0, self.policy.n_classes * sizeof(float64_t))
+        self.tree.add_counts(node, out)
+        for c in range(self.policy.n_classes):
+            if self.class_weight != NULL:
+                out[c] *= self.class_weight[c]
+            total += out[c]
+        for c in range(self.policy.n_classes):
+            out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
+
+    cdef intp_t _majority_below(self, intp_t node) noexcept nogil:
+        cdef intp_t best = 0
+        cdef intp_t c
+        self._fill_below(node, self.below)
+        for c in range(1, self.policy.n_classes):
+            if self.below[c] > self.below[best]:
+                best = c
+        return best
+
+    # -- growth -------------------------------------------------------------------
+
+    cdef bint _due(self, const Leaf* leaf) noexcept nogil:
+        return leaf.n_fresh - leaf.n_examined >= self.grace and self._may_split(leaf)
+
+    cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
+        # A pure leaf is not examined, nor is one that nothing is known about.
+        cdef const float64_t* counts = (
+            leaf.fresh if self.policy.separate else leaf.held
+        )
+        cdef float64_t n = leaf.n_fresh if self.policy.separate else leaf.n_held
+        cdef float64_t least = self.min_split
+        cdef intp_t n_present = 0
+        cdef intp_t c
+        if leaf.memory == NOTHING or self.limit.full or self.leaves.n_leaves >= self.max_leaves:
+            return False
+        if least < 0.0:
+            least *= -self.weight_seen
+        for c in range(self.policy.n_classes):
+            n_present += counts[c] > 0.0
+        return (
+            n_present > 1 and n >= least
+            and self.tree.depth[leaf.node] < self.max_depth
+        )
+
+    cdef int _grow(self, Leaf* leaf) except -1 nogil:
+        # Examine a leaf and, if the bound wants it, what becomes of it, the first child
+        # of each node first.
+        cdef intp_t top = leaf.node
+        cdef intp_t node = top
+        cdef Split split
+        while node >= 0:
+            leaf = self.leaves.at[node]
+            if node == top or self._may_split(leaf):
+                self._examine(leaf, &split)
+                if split.feature >= 0:
+                    self.installer.install(self.tree, leaf, &split)
+                    self.limit.look(self.tree, self.leaves)
+            if not self.recurses:
+                break
+            node = self.tree.next_below(top, node)
+        return 0
+
+    cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:
+        leaf.attempt += 1
+        leaf.n_examined = leaf.n_fresh
+        self.splitter.min_weight = self.min_leaf
+        if self.min_leaf < 0.0:
+            self.splitter.min_weight *= -self.weight_seen
+        self.splitter.min_seen_weight = self.min_seen_fraction * self.total_weight
+        if not self.splitter.examine(
+            leaf, self.tree.depth[leaf.node], self.weight_seen, self.total_weight,
+            split,
+        ):
+            with gil:
+                raise MemoryError("No memory to examine a leaf.")
+        return 0
+
+    # -- the whole tree -----------------------------------------------------------
+
+    @property
+    def n_bytes(self):
+        """Bytes of the tree and of what its leaves remember."""
+        return bytes_of(self.tree, self.leaves)
+
+    @property
+    def n_drifts(self):
+        """Drifts found; this grower looks for none."""
+        return 0
+
+    cdef int limit_memory(self) except -1:
+        self.limit.enforce(self.tree, self.leaves)
+        return 0
+
+    # -- state --------------------------------------------------------------------
+
+    def __reduce__(self):
+        # All parts at one moment, whenever each of them is written.
+        self.lock.read()
+        try:
+            return self.make, (copy(self.tree), self.recipe, self.__getstate__())
+        finally:
+            self.lock.leave()
+
+    def __getstate__(self):
+        return (STATE_VERSION, *self._state())
+
+    def _state(self):
+        return GrowerState(
+            n_rows_seen=self.n_rows_seen,
+            weight_seen=self.weight_seen,
+            total_weight=self.total_weight,
+            full=bool(self.limit.full),
+            whole=bool(self.splitter.whole),
+            leaves=self.leaves.write(),
+            missing=bool(self.policy.missing),
+            n_codes=self.leaves.n_codes,
+        )
+
+    def __setstate__(self, state):
+        self._take(read_state(state))
+
+    def _take(self, state):
+        cdef intp_t n_pool = 0
+        if state.detector is not None or state.background is not None:
+            raise damaged()
+        if self.splitter.pool is not None:
+            n_pool = self.splitter.pool.shape[0]
+        self.policy.missing = state.missing
+        self.leaves.n_codes = state.n_codes
+        if state.n_codes is not None:
+            self.reserve_codes(max(state.n_codes))
+        self.leaves.read(state.leaves, self.tree, n_pool, self.splitter.by_volume)
+        self.n_rows_seen = state.n_rows_seen
+        self.weight_seen = state.weight_seen
+        self.total_weight = state.total_weight
+        self.limit.full = state.full
+        self.splitter.whole = state.whole

@@ -1,0 +1,152 @@
+"""Installation of splits in a growing tree."""
+
+from libc.math cimport rint
+from libc.stdlib cimport free, realloc
+
+from skconftree.tree.leaves._leaf cimport ROWS, new_leaf, release_leaf
+from skconftree.tree.split._missing cimport missing_left_bit
+from skconftree.tree.leaves._parting cimport part_pool, start_child
+from skconftree.utils._typedefs cimport int32_t
+
+
+cdef class Installer:
+    """Installs splits.
+
+    Parameters
+    ----------
+    leaves : LeafStore
+    splitter : LeafSplitter
+    forecaster : Forecaster
+    """
+
+    def __init__(
+        self, LeafStore leaves, LeafSplitter splitter, Forecaster forecaster
+    ):
+        self.leaves = leaves
+        self.splitter = splitter
+        self.forecaster = forecaster
+
+    def __dealloc__(self):
+        free(self.share)
+        free(self.children)
+
+    cdef int install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil:
+        cdef intp_t K = tree.n_classes
+        cdef intp_t node = leaf.node
+        cdef intp_t first = tree.node_count
+        cdef intp_t r = self.splitter.n_outcomes
+        cdef Leaf** children
+        cdef Parting parting
+        cdef intp_t z
+        cdef bint done = True
+        self._describe(split, &parting)
+        with gil:
+            self._reserve(tree, &parting)
+        children = self.children
+        for z in range(r):
+            children[z] = new_leaf(&self.leaves.policy, first + z)
+        for z in range(r):
+            done = (
+                done and children[z] != NULL
+                and start_child(
+                    leaf, &self.leaves.policy, &parting, z, self.share + z * K,
+                    children[z],
+                )
+                and part_pool(
+                    leaf, &self.leaves.policy, &parting, z, self.splitter.pool,
+                    children[z],
+                )
+            )
+        if not done:
+            for z in range(r):
+                release_leaf(children[z], &self.leaves.policy)
+            with gil:
+                raise MemoryError("No memory to split a leaf.")
+        if parting.ordinals == NULL:
+            tree.split(node, split.feature, split.threshold, &split.evidence)
+            tree.send_missing(
+                node, self.splitter.missing_left, self.splitter.missing_seen
+            )
+        else:
+            tree.split_nominal(
+                node, split.feature, parting.ordinals, parting.n_codes, r,
+                &split.evidence,
+            )
+            tree.send_strays(node, parting.stray)
+        self._add_children(tree, leaf, &parting)
+        for z in range(r):
+            self.forecaster.pass_on(leaf, children[z])
+        self.leaves.replace(leaf, children, first, r)
+        return 0
+
+    cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil:
+        # The test that the splitter has just chosen.
+        cdef const int32_t* n_codes = self.leaves.policy.n_codes
+        parting.feature = split.feature
+        parting.n_outcomes = self.splitter.n_outcomes
+        parting.threshold = split.threshold
+        parting.cut = split.cut & (missing_left_bit() - 1)
+        parting.missing_left = self.splitter.missing_left
+        parting.ordinals = NULL
+        parting.n_codes = 0
+        parting.stray = 0
+        if n_codes != NULL and n_codes[split.feature] >= 0:
+            parting.ordinals = self.splitter.ordinals
+            parting.n_codes = n_codes[split.feature]
+            parting.stray = self.splitter.stray_child
+
+    cdef int _reserve(self, Tree tree, const Parting* parting) except -1:
+        cdef intp_t r = parting.n_outcomes
+        cdef void* larger
+        tree.reserve(tree.node_count + r)
+        tree.reserve_ordinals(tree.n_ordinals + parting.n_codes)
+        self.leaves.reserve(tree.node_count + r)
+        if r > self.room:
+            larger = realloc(self.share, r * tree.n_classes * sizeof(float64_t))
+            if larger == NULL:
+                raise MemoryError("No memory to split a leaf.")
+            self.share = <float64_t*> larger
+            larger = realloc(self.children, r * sizeof(Leaf*))
+            if larger == NULL:
+                raise MemoryError("No memory to split a leaf.")
+            self.children = <Leaf**> larger
+            self.room = r
+        return 0
+
+    cdef void _add_children(
+        self, Tree tree, const Leaf* leaf, const Parting* parting
+    ) noexcept nogil:
+        # Leaves whose counts add up to those of the node: the last takes the rest.
+        cdef intp_t K = tree.n_classes
+        cdef intp_t r = parting.n_outcomes
+        cdef const float64_t* counts = tree.counts + leaf.node * K
+        cdef float64_t* rest = self.share + (r - 1) * K
+        cdef float64_t* child
+        cdef float64_t total = 0.0
+        cdef float64_t n
+        cdef intp_t n_rows = tree.n_node_samples[leaf.node]
+        cdef intp_t rows_left = n_rows
+        cdef intp_t rows, z, c
+        for c in range(K):
+            total += counts[c]
+            rest[c] = counts[c]
+        for z in range(r):
+            child = self.share + z * K
+            if z < r - 1:
+                for c in range(K):
+                    if leaf.memory == ROWS and counts[c] == leaf.held[c]:
+                        child[c] = self.children[z].held[c]
+                    else:
+                        child[c] = min(child[c] * counts[c], rest[c])
+                    rest[c] = max(rest[c] - child[c], 0.0)
+            n = 0.0
+            for c in range(K):
+                n += child[c]
+            rows = rows_left
+            if z < r - 1:
+                rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
+                if leaf.memory == ROWS and leaf.n_rows == n_rows:
+                    rows = self.children[z].n_rows
+                rows = min(rows, rows_left)
+            rows_left -= rows
+            tree.add_leaf(leaf.node, child, rows, 0.0)

@@ -1,0 +1,25 @@
+# MemoryLimit: the memory that a growing tree may take, and which leaves forget for it.
+#
+# Leaves can forget, but splits stay. So a tree is full, and must not split, if two
+# more leaves would be too many even if all of them forgot. That is looked at after
+# each split; what leaves remember is looked at now and then.
+
+from skconftree.tree.leaves._leaf_store cimport LeafStore
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._typedefs cimport intp_t
+
+
+cdef class MemoryLimit:
+    cdef readonly intp_t max_bytes      # of this tree; -1 = no limit
+    cdef intp_t given                   # of all trees that share it
+    cdef bint full
+    cdef intp_t node_bytes              # of a node, without its memory
+    cdef intp_t bare_bytes              # of a leaf that remembers nothing
+    cdef intp_t pool_bytes
+
+    cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil
+    cdef enforce(self, Tree tree, LeafStore leaves)
+    cdef intp_t _least_bytes(self, intp_t n_nodes, intp_t n_leaves) noexcept nogil
+
+
+cdef intp_t bytes_of(Tree tree, LeafStore leaves)

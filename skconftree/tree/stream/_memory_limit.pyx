@@ -1,0 +1,81 @@
+"""A limit to the memory of a growing tree."""
+
+import numpy as np
+
+from skconftree.tree.leaves._leaf cimport NOTHING, Leaf, forget, leaf_bytes
+from skconftree.utils._typedefs cimport float64_t, int32_t
+
+
+cdef class MemoryLimit:
+    """A limit to the memory of a growing tree.
+
+    Parameters
+    ----------
+    max_bytes : int
+        -1 = no limit.
+    n_trees : int
+        How many trees share it equally.
+    tree : Tree
+    n_pool : int
+        Number of rows without label.
+    with_boxes : bool
+        Whether leaves have boxes.
+    """
+
+    def __init__(
+        self, intp_t max_bytes, intp_t n_trees, Tree tree, intp_t n_pool,
+        bint with_boxes,
+    ):
+        self.given = max_bytes
+        self.max_bytes = max_bytes
+        if max_bytes >= 0:
+            self.max_bytes //= n_trees
+        self.node_bytes = tree.bytes_of_nodes() // tree.node_count + sizeof(Leaf*)
+        self.bare_bytes = sizeof(Leaf) + 3 * tree.n_classes * sizeof(float64_t)
+        if with_boxes:
+            self.bare_bytes += 2 * tree.n_features * sizeof(float64_t)
+        self.pool_bytes = n_pool * sizeof(int32_t)
+
+    cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil:
+        # Whether the tree is full.
+        self.full = self.max_bytes >= 0 and self.max_bytes < (
+            self._least_bytes(tree.node_count + 2, leaves.n_leaves + 1)
+        )
+
+    cdef intp_t _least_bytes(self, intp_t n_nodes, intp_t n_leaves) noexcept nogil:
+        # What is left if every leaf forgets.
+        return n_nodes * self.node_bytes + n_leaves * self.bare_bytes + self.pool_bytes
+
+    def check(self, Tree tree, LeafStore leaves):
+        """Raise if the tree as it is has no room."""
+        least = self._least_bytes(tree.node_count, leaves.n_leaves)
+        if 0 <= self.max_bytes < least:
+            raise ValueError(
+                f"max_bytes={self.given} is too small: the tree takes {least} bytes "
+                f"before its first row"
+                f"{', and a second one is needed' if self.max_bytes < self.given else ''}."
+            )
+
+    cdef enforce(self, Tree tree, LeafStore leaves):
+        # Leaves with the fewest errors to save forget first.
+        cdef intp_t total, node
+        if self.max_bytes < 0:
+            return
+        total = bytes_of(tree, leaves)
+        if total <= self.max_bytes:
+            return
+        counts = tree.counts_of_leaves()
+        errors = counts.sum(axis=1) - counts.max(axis=1)
+        for node in np.argsort(errors, kind="stable"):
+            if leaves.at[node] == NULL or leaves.at[node].memory == NOTHING:
+                continue
+            total -= leaf_bytes(leaves.at[node], &leaves.policy)
+            forget(leaves.at[node], &leaves.policy)
+            total += leaf_bytes(leaves.at[node], &leaves.policy)
+            if total <= self.max_bytes:
+                break
+
+
+cdef intp_t bytes_of(Tree tree, LeafStore leaves):
+    # Of the nodes and of what the leaves remember.
+    return tree.bytes_of_nodes() + tree.node_count * sizeof(Leaf*) + leaves.bytes_of_leaves()

@@ -1,0 +1,141 @@
+"""Growth of a tree that drifts replace."""
+
+from copy import copy
+
+from skconftree.tree.stream._grower_state import damaged
+
+from skconftree.drift._detector cimport DRIFT, STABLE, WARNING
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._typedefs cimport intp_t
+
+
+cdef class WatchedGrower(Grower):
+    """Grows a tree row by row, and another one from each warning of a drift on.
+
+    Parameters
+    ----------
+    *arguments
+        Those of `Grower`. The recipe's ``drift`` makes the detector.
+    """
+
+    def __init__(self, *arguments):
+        Grower.__init__(self, *arguments)
+        self.detector = self.recipe["drift"].kernel()
+
+    @property
+    def n_drifts(self):
+        """Drifts found, each of which replaced the tree."""
+        return self.detector.n_drifts
+
+    @property
+    def n_bytes(self):
+        """Bytes of the trees and of what their leaves remember."""
+        cdef intp_t total = Grower.n_bytes.__get__(self)
+        if self.background is not None:
+            total += self.background.n_bytes
+        return total
+
+    def reserve_codes(self, intp_t n_codes):
+        """Make room for tests of features with so many categories, in both trees."""
+        Grower.reserve_codes(self, n_codes)
+        if self.background is not None:
+            self.background.reserve_codes(n_codes)
+
+    cdef int limit_memory(self) except -1:
+        if self.background is not None:
+            self.background.limit_memory()
+        return Grower.limit_memory(self)
+
+    cdef int learn_row(
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
+    ) except -1 nogil:
+        cdef intp_t guess = 0
+        Grower.learn_row(self, x, y, weight, &guess)
+        if foretold != NULL:
+            foretold[0] = guess
+        if weight > 0.0:
+            self._watch(guess != y, x, y, weight)
+        return 0
+
+    cdef int _watch(
+        self, bint error, const float32_t* x, label_t y, float64_t weight
+    ) except -1 nogil:
+        cdef int state = self.detector.update(error, weight)
+        cdef bint lasting = self.detector.lasting
+        if state == STABLE and not lasting:
+            if self.background is not None:
+                with gil:
+                    self.background = None
+            return 0
+        if state != STABLE and (
+            self.background is None or (lasting and state == WARNING)
+        ):
+            with gil:
+                self.background = self._sapling()
+        if self.background is None:
+            return 0
+        self.background.finite = self.finite
+        self.background.tree.stale = True
+        self.background.learn_row(x, y, weight, NULL)
+        if state == DRIFT:
+            with gil:
+                self._become(self.background)
+                self.background = None
+        return 0
+
+    def _sapling(self):
+        # An empty tree of the same kind.
+        tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
+        tree.add_root()
+        grower = self._second(tree, None)
+        grower.reserve_codes(self.splitter.category_room - 1)
+        grower.open_leaves()
+        return grower
+
+    def _second(self, Tree tree, state):
+        # What grows a tree in the background, and watches nothing.
+        options = {**self.recipe["options"], "max_bytes": self.limit.max_bytes}
+        return self.make(
+            tree, {**self.recipe, "options": options, "drift": None}, state
+        )
+
+    cdef int _become(self, Grower other) except -1:
+        # Trade trees; the other one, which is given up, gets ours.
+        self.tree, other.tree = other.tree, self.tree
+        self.tree.lock = self.lock
+        self.leaves.trade(other.leaves)
+        self.weight_seen = other.weight_seen
+        self.total_weight = other.total_weight
+        self.splitter.whole = other.splitter.whole
+        self.limit.full = other.limit.full
+        self.tree.stale = True
+        return 0
+
+    def _state(self):
+        background = None
+        if self.background is not None:
+            background = (copy(self.background.tree), self.background.__getstate__())
+        return Grower._state(self)._replace(
+            detector=copy(self.detector), background=background
+        )
+
+    def _take(self, state):
+        if state.detector is None:
+            raise damaged()
+        Grower._take(self, state._replace(detector=None, background=None))
+        self.detector = state.detector
+        self.background = None
+        if state.background is not None:
+            self.background = self._take_second(state.background)
+
+    def _take_second(self, background):
+        # Made from the same recipe, not believed: leaves will be traded.
+        if not (isinstance(background, tuple) and len(background) == 2):
+            raise damaged()
+        tree, state = background
+        if not isinstance(tree, Tree) or (
+            (tree.n_features, tree.n_classes)
+            != (self.tree.n_features, self.tree.n_classes)
+        ):
+            raise damaged()
+        return self._second(tree, state)
