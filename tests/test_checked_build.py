@@ -5,12 +5,19 @@ returns 0, so a bounds-checked build proves nothing unless that message fails th
 test. The functions called here have no guard and exist in that build only.
 """
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+from skconftree.utils._memory import fail_every
+
+from skconftree.tree._grow import grow
+from skconftree.tree._training_data import TrainingData
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,6 +56,46 @@ def test_overflow_is_checked(checks, ignored):
     assert ignored == []
     checks.add(2**62, 2**62)
     assert [found.exc_type for found in ignored] == [OverflowError]
+
+
+@pytest.mark.usefixtures("checks")
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_every_allocation_of_growth_may_fail(is_sparse):
+    """Then the caller gets a MemoryError, and a shared table is as it was."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6)).astype(np.float32)
+    X[:, 3:] = np.round(X[:, 3:])
+    X[rng.random(X.shape) < 0.8] = 0.0
+    y = (X.sum(axis=1) + 0.3 * rng.normal(size=400) > 0).astype(int)
+    settings = {"criterion": "gini", "bound": None, "max_depth": 3}
+    counts = rng.integers(0, 3, 400).astype(np.uint8)
+
+    def encode():
+        return TrainingData(csr_array(X) if is_sparse else X, y, 2)
+
+    data = encode()
+    digest = data.table.digest()
+    expected = grow(data, counts, **settings)
+    for work in (encode, lambda: grow(data, counts, **settings)):
+        fail_every(0)
+        work()
+        n_allocations = fail_every(0)
+        assert n_allocations > 5
+        for n in range(1, n_allocations + 1):
+            fail_every(n)
+            try:
+                with pytest.raises(MemoryError):
+                    work()
+            finally:
+                fail_every(0)
+    assert data.table.digest() == digest
+    assert_array_equal(grow(data, counts, **settings).counts, expected.counts)
+
+
+def test_allocations_fail_in_that_build_only():
+    if importlib.util.find_spec("skconftree.utils._checks") is None:
+        with pytest.raises(RuntimeError, match="Only the checked build"):
+            fail_every(1)
 
 
 @pytest.mark.usefixtures("checks")

@@ -3,14 +3,14 @@
 import numpy as np
 
 from libc.math cimport isfinite
-from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from skconftree.tree.batch._column_splitter cimport ColumnSplitter
-from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.batch._folded_rows cimport Segment
-from skconftree.tree.split._splitter cimport Split
 from skconftree.tree.nodes._tree cimport Tree
+from skconftree.tree.split._node cimport NodeRecord
+from skconftree.tree.split._splitter cimport Split
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 cdef float64_t EPSILON = np.finfo(np.float64).eps
@@ -42,6 +42,7 @@ cdef class Builder:
     cdef intp_t max_depth
     cdef float64_t min_split_weight
     cdef intp_t max_leaf_nodes
+    cdef Arena arena                # of the candidates too
     cdef intp_t* starts             # where the children of the last split begin
     cdef float64_t* pools           # and their weights W
     cdef intp_t* scratch
@@ -59,28 +60,12 @@ cdef class Builder:
         self.max_depth = max_depth
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.min_weight)
         self.max_leaf_nodes = max_leaf_nodes
-        self.starts = <intp_t*> malloc((splitter.outcome_room + 1) * sizeof(intp_t))
-        self.pools = <float64_t*> malloc(splitter.outcome_room * sizeof(float64_t))
-        self.scratch = <intp_t*> malloc(2 * splitter.outcome_room * sizeof(intp_t))
-        self.made = <Candidate*> malloc(splitter.outcome_room * sizeof(Candidate))
-        if (
-            self.starts == NULL or self.pools == NULL or self.scratch == NULL
-            or self.made == NULL
-        ):
-            raise MemoryError()
-
-    def __dealloc__(self):
-        free(self.starts)
-        free(self.pools)
-        free(self.scratch)
-        while self.n_made > 0:
-            self.n_made -= 1
-            _release(&self.made[self.n_made])
-        free(self.made)
-        while self.n_open > 0:
-            self.n_open -= 1
-            _release(&self.open[self.n_open])
-        free(self.open)
+        cdef intp_t room = splitter.outcome_room
+        self.arena = Arena()
+        self.starts = <intp_t*> self.arena.take(room + 1, sizeof(intp_t))
+        self.pools = <float64_t*> self.arena.take(room, sizeof(float64_t))
+        self.scratch = <intp_t*> self.arena.take(2 * room, sizeof(intp_t))
+        self.made = <Candidate*> self.arena.take(room, sizeof(Candidate))
 
     def build(
         self, Tree tree, const float64_t[::1] counts, intp_t n_labelled,
@@ -115,24 +100,19 @@ cdef class Builder:
         root.depth = 0
         root.pool = pool
         root.n_features = features.shape[0]
-        root.features = <int32_t*> malloc(d * sizeof(int32_t))
+        root.features = <int32_t*> self.arena.take(d, sizeof(int32_t))
         root.box = NULL
-        if root.features == NULL:
-            raise MemoryError()
         for f in range(root.n_features):
             root.features[f] = features[f]
         if box is not None:
-            root.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
-            if root.box == NULL:
-                free(root.features)
-                raise MemoryError()
+            root.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
             memcpy(root.box, &box[0, 0], 2 * d * sizeof(float64_t))
         tree.add_leaf(-1, &counts[0], n_labelled, self._impurity(&counts[0]))
         with nogil:
             if self._may_split(0):
                 self._add(&candidate)
             else:
-                _release(&candidate)
+                self._release(&candidate)
             if self.max_leaf_nodes < 0:
                 self._grow_depth_first()
             else:
@@ -146,7 +126,7 @@ cdef class Builder:
             self._examine(&candidate)
             if candidate.split.feature >= 0:
                 self._install(&candidate)
-            _release(&candidate)
+            self._release(&candidate)
         return 0
 
     cdef int _grow_best_first(self) except -1 nogil:
@@ -169,7 +149,7 @@ cdef class Builder:
             if n_leaves + self.splitter.n_outcomes - 1 <= self.max_leaf_nodes:
                 n_leaves += self.splitter.n_outcomes - 1
                 self._install(&candidate)
-            _release(&candidate)
+            self._release(&candidate)
         return 0
 
     cdef void _enter(self, const Candidate* candidate) noexcept nogil:
@@ -227,7 +207,8 @@ cdef class Builder:
         if n_open == 0:
             return 0
         self._partition(record, split)
-        free(candidate.segments)    # the columns know them until they move on
+        # the columns know them until they move on
+        self.arena.give_back(candidate.segments)
         candidate.segments = NULL
         # all are made before one is examined, which moves the columns on; the stack
         # gives back the first child first
@@ -293,15 +274,9 @@ cdef class Builder:
         record.depth = parent.record.depth + 1
         record.pool = self.pools[outcome]
         record.box = NULL
+        self._pass_features(&parent.record, &child, outcome)
         if parent.record.box != NULL:
-            record.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
-        if not self._pass_features(&parent.record, &child, outcome) or (
-            parent.record.box != NULL and record.box == NULL
-        ):
-            _release(&child)
-            with gil:
-                raise MemoryError()
-        if record.box != NULL:
+            record.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
             memcpy(record.box, parent.record.box, 2 * d * sizeof(float64_t))
             if isfinite(parent.split.threshold):
                 record.box[2 * parent.split.feature + 1 - outcome] = (
@@ -311,14 +286,14 @@ cdef class Builder:
         self.n_made += 1
         return 0
 
-    cdef bint _pass_features(
+    cdef int _pass_features(
         self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
-    ) noexcept nogil:
-        # The features of a child, and the segments of its sparse columns; whether
-        # there was memory. Where all features are visited, a column that is zero in
-        # the child is dropped at once: the lists of all open nodes together are no
-        # longer than what the table stores. A sample of features is drawn from a list
-        # which must not depend on how they are stored.
+    ) except -1 nogil:
+        # The features of a child, and the segments of its folded columns. Where all
+        # features are visited, a column that is zero in the child is dropped at once:
+        # the lists of all open nodes together are no longer than what the table
+        # stores. A sample of features is drawn from a list which must not depend on
+        # how they are stored.
         cdef bint keeps_all = self.splitter.max_features < self.splitter.n_features
         cdef intp_t n_features = 0
         cdef intp_t n_segments = 0
@@ -339,17 +314,15 @@ cdef class Builder:
                 else:
                     n_features += 1
             child.n_features = n_features
-            candidate.segments = <Segment*> malloc((n_segments + 1) * sizeof(Segment))
-        child.features = <int32_t*> malloc((child.n_features + 1) * sizeof(int32_t))
-        if child.features == NULL or (
-            self.splitter.rows.folded is not None and candidate.segments == NULL
-        ):
-            return False
+            candidate.segments = <Segment*> self.arena.take(
+                n_segments, sizeof(Segment)
+            )
+        child.features = <int32_t*> self.arena.take(child.n_features, sizeof(int32_t))
         if self.splitter.rows.folded is None:
             memcpy(
                 child.features, parent.features, parent.n_features * sizeof(int32_t)
             )
-            return True
+            return 0
         n_features = 0
         for j in range(parent.n_features):
             f = parent.features[j]
@@ -363,26 +336,25 @@ cdef class Builder:
             if kept:
                 child.features[n_features] = <int32_t> f
                 n_features += 1
-        return True
+        return 0
+
+    cdef void _release(self, Candidate* candidate) noexcept nogil:
+        self.arena.give_back(candidate.record.features)
+        self.arena.give_back(candidate.record.box)
+        self.arena.give_back(candidate.segments)
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:
         # Put an open node on the stack or, with its split, on the heap.
-        cdef Candidate* larger
         if self.max_leaf_nodes >= 0:
             self._examine(candidate)
             if candidate.split.feature < 0:
-                _release(candidate)
+                self._release(candidate)
                 return 0
         if self.n_open == self.room:
-            larger = <Candidate*> realloc(
-                self.open, (2 * self.room + 16) * sizeof(Candidate)
-            )
-            if larger == NULL:
-                _release(candidate)
-                with gil:
-                    raise MemoryError()
-            self.open = larger
             self.room = 2 * self.room + 16
+            self.open = <Candidate*> self.arena.resize(
+                self.open, self.room, sizeof(Candidate)
+            )
         self.open[self.n_open] = candidate[0]
         self.n_open += 1
         if self.max_leaf_nodes >= 0:
@@ -420,9 +392,3 @@ cdef void _swap(Candidate* a, Candidate* b) noexcept nogil:
     cdef Candidate held = a[0]
     a[0] = b[0]
     b[0] = held
-
-
-cdef void _release(Candidate* candidate) noexcept nogil:
-    free(candidate.record.features)
-    free(candidate.record.box)
-    free(candidate.segments)
