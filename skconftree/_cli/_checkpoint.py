@@ -23,7 +23,7 @@ MOST_JSON = 2**28
 OBJECT = "run"  # the part of the progress that JSON does not have
 
 # All that a model is made of. A pickle that asks for anything else is none of ours.
-ROOMS = ("bounds", "drift", "evaluation", "tree", "utils")
+ROOMS = ("bounds", "drift", "evaluation", "tables", "tree", "utils")
 NAMES = {
     ("numpy", "dtype"),
     ("numpy", "ndarray"),

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.bounds._registry import BOUNDS
-from skconftree.tree import _sparse
+from skconftree.tables import _sparse
 
 FORMATS = (sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array)
 

@@ -103,7 +103,7 @@ def test_a_column_that_was_named_is_meant():
     ],
 )
 def test_too_many_categories_are_numbers_perhaps(stray, words):
-    values = [*map(str, range(5000)), *stray]
+    values = 2 * [*map(str, range(5000)), *stray]
     X = pd.DataFrame({"size": pd.Series(values, dtype="str")})
     with pytest.raises(ValueError, match=words):
         ConfidenceTreeClassifier().fit(X, np.arange(len(values)) % 2)

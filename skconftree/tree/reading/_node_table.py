@@ -105,11 +105,11 @@ def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
     >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
     >>> root, *leaves = node_table(tree, class_names=["setosa", "versi", "virgin"])
     >>> root.test, root.counts
-    ('petal length (cm) <= 2.45', (50.0, 50.0, 50.0))
+    ('petal width (cm) <= 0.8', (50.0, 50.0, 50.0))
     >>> for branch, leaf in zip(root.branches, leaves):
     ...     print(branch.words, leaf.label, leaf.weight)
-    petal length (cm) <= 2.45 setosa 50.0
-    petal length (cm) > 2.45 versi 100.0
+    petal width (cm) <= 0.8 setosa 50.0
+    petal width (cm) > 0.8 versi 100.0
     """
     check_is_fitted(estimator)
     with estimator._lock:
