@@ -16,8 +16,8 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from skconftree.utils._memory import fail_every
 
-from skconftree.tree.batch._grow import grow
 from skconftree.tables._training_data import TrainingData
+from skconftree.tree.batch._grow import grow
 
 ROOT = Path(__file__).parents[1]
 

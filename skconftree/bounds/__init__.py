@@ -4,6 +4,7 @@ A bound decides whether the evidence for a test suffices to split a node. It see
 class counts and knows neither trees nor features.
 """
 
+from ._base import BaseBound
 from ._bayes_factor import BayesFactorBound, log_bayes_factor
 from ._binomial import binomial_upper
 from ._chi2 import Chi2Bound, chi2_pvalue
@@ -28,6 +29,7 @@ from ._possibilistic import (
 )
 
 __all__ = [
+    "BaseBound",
     "BayesFactorBound",
     "Chi2Bound",
     "CredibleBound",

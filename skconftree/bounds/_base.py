@@ -52,6 +52,24 @@ class BaseBound(BaseEstimator):
         What a tree's ``nominal_splits="auto"`` means with this bound.
     pruning_confidence : float or None
         The strength that goes with it; None is the default of the pruning.
+
+    See Also
+    --------
+    param_grid : A grid over bounds and their levels.
+
+    Notes
+    -----
+    A subclass defines ``_make_kernel(criterion, n_classes)``, which makes the compiled
+    object, a subclass of ``Bound`` of ``skconftree/bounds/_contract.pxd``. It need not
+    be part of this package; ``CONTRIBUTING.md`` has a whole file to start from.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import BaseBound, GTestBound
+    >>> isinstance(GTestBound(), BaseBound)
+    True
+    >>> GTestBound().criteria
+    ('entropy', 'gini', 'kearns_mansour')
     """
 
     criteria = ()
@@ -91,7 +109,7 @@ class BaseBound(BaseEstimator):
                     f"float. Got {value!r} instead."
                 )
 
-    def kernel(self, criterion, n_classes):
+    def kernel(self, criterion, n_classes, *, tie_threshold=0.0):
         """Make the compiled decision for one fit, scratch memory included.
 
         Parameters
@@ -100,6 +118,9 @@ class BaseBound(BaseEstimator):
             One of `criteria`; None is the first of them.
         n_classes : int
             Number of classes, at least 2.
+        tie_threshold : float, default=0.0
+            Radius at which a race is settled although no winner is sure, 0 for never;
+            other bounds know no ties.
 
         Returns
         -------
@@ -107,11 +128,15 @@ class BaseBound(BaseEstimator):
             Of the bound's own class; for one fit and one thread.
         """
         self.check_parameters()
-        return self._make_kernel(self.check_criterion(criterion), n_classes)
+        kernel = self._make_kernel(self.check_criterion(criterion), n_classes)
+        kernel.settle_ties(tie_threshold)
+        return kernel
 
     def _make_kernel(self, criterion, n_classes):
         """Make the kernel; parameters and criterion have been checked."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} has no _make_kernel, which makes what decides."
+        )
 
     def check_criterion(self, criterion):
         """Resolve a criterion.

@@ -137,6 +137,15 @@ def is_integral(counts):
 cdef class Bound:
     """Decides whether the best test of a node becomes a split."""
 
+    def settle_ties(self, float64_t tie_threshold):
+        """Install the best test once the radius has shrunk to this; races only.
+
+        Parameters
+        ----------
+        tie_threshold : float
+            0 for never.
+        """
+
     cdef float64_t rank(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         float64_t most,

@@ -48,6 +48,10 @@ cdef class RaceBound(Bound):
         self.factor = factor
         self.against_no_split = against_no_split
 
+    def settle_ties(self, float64_t tie_threshold):
+        """See `Bound.settle_ties`."""
+        self.tie_threshold = tie_threshold
+
     cdef float64_t radius(self, const NodeFacts* facts) noexcept nogil:
         return INFINITY
 

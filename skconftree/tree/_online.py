@@ -84,13 +84,14 @@ def make_grower(tree, recipe, state=None):
     bound = recipe["bound"]
     n_classes = tree.n_classes
     criterion = CRITERIA[recipe["criterion"]](n_classes)
-    kernel = None if bound is None else bound.kernel(recipe["criterion"], n_classes)
+    kernel = None
+    if bound is not None:
+        kernel = bound.kernel(
+            recipe["criterion"], n_classes, tie_threshold=recipe["tie_threshold"]
+        )
     criterion.reserve(TABLES)
-    if kernel is not None:
-        if kernel.score is not None:
-            kernel.score.reserve(TABLES)
-        if hasattr(kernel, "tie_threshold"):
-            kernel.tie_threshold = recipe["tie_threshold"]
+    if kernel is not None and kernel.score is not None:
+        kernel.score.reserve(TABLES)
     options = GROWING | recipe["options"]
     if options["nominal"]:
         options["n_categories"] = np.zeros(tree.n_features, dtype=np.int32)

@@ -82,9 +82,9 @@ def grow(
 
     rows = NodeRows(data.table, data.y, sample.count, sample.weight, multiway, spends)
     score = CRITERIA[criterion](data.n_classes)
-    kernel = None if bound is None else bound.kernel(criterion, data.n_classes)
-    if hasattr(kernel, "tie_threshold"):
-        kernel.tie_threshold = tie_threshold
+    kernel = None
+    if bound is not None:
+        kernel = bound.kernel(criterion, data.n_classes, tie_threshold=tie_threshold)
     if data.is_whole and class_weight is None:
         largest = int(min(root_weight, LARGEST))
         score.reserve(largest)
