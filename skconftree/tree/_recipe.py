@@ -162,7 +162,8 @@ def _fits_tree(recipe, tree):
     n_pool = 0 if pool is None else len(pool)
     tested = np.flatnonzero(tree.is_nominal)
     return bool(
-        _is_table(recipe["class_weight"], np.float64, (K,), low=0.0)
+        tree.node_count > 0
+        and _is_table(recipe["class_weight"], np.float64, (K,), low=0.0)
         and _is_table(pool, np.float32, (n_pool, d), holes=True)
         and _is_table(box, np.float64, (d, 2))
         and options["has_pool"] == (pool is not None)

@@ -180,6 +180,8 @@ def look_from_a_signal(sequence):
     except InterruptedError:
         pass
     finally:
+        # ignored first, as a handler that waits for its turn would set the timer again
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     sequence.traits.add("signals")
