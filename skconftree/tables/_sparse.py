@@ -105,7 +105,7 @@ def in_blocks(function, X):
     -------
     ndarray
     """
-    if not issparse(X):
+    if isinstance(X, np.ndarray):
         return function(X)
     return np.concatenate([function(block) for _, block in blocks(X)])
 

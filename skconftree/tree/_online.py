@@ -520,5 +520,5 @@ class OnlineGrowth:
         if "_grower" in state:
             if isinstance(self._grower, Frozen):  # copy.copy does not share what grows
                 self._grower = self._grower.thaw()
-                self.tree_ = self._grower.tree
             self._grower.share_lock(self)
+            self.tree_ = self._grower.tree

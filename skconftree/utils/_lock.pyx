@@ -58,7 +58,8 @@ cdef class ModelLock:
                 return 0
         if self.learner != 0 or len(self.queue) > 0:
             return self._wait(me, False)
-        self._reserve(self.n_readers + 1)
+        if self.n_readers == self.room:
+            self._reserve(self.n_readers + 1)
         self._add(me)
         return 0
 

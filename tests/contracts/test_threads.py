@@ -476,6 +476,25 @@ def test_copies_have_a_lock_of_their_own(copied):
     assert "lock" not in " ".join(vars(other)).lower()
 
 
+def test_a_copy_in_the_middle_of_a_warning():
+    """The tree in the background has learnt without a call of its own."""
+    stream = make_stream(2, 2400, kinds=["continuous"] * 2, signal=2.0)
+    stream.y[1200:] = 1 - stream.y[1200:]
+    model = make_model(drift="ddm", leaf_memory="histogram", leaf_prediction="nb")
+    in_background = 0
+    for begin in range(0, 2400, 50):
+        model.partial_fit(*stream.part(begin, begin + 50))
+        in_background += model._grower.__getstate__()[8] is not None
+        other = copy.copy(model)
+        assert state_of(other) == state_of(model)
+        rows = stream.part(begin, 2400)
+        assert state_of(other.partial_fit(*rows)) == state_of(
+            copy.deepcopy(model).partial_fit(*rows)
+        )
+    assert in_background > 0
+    assert model.n_drifts_ > 0
+
+
 FORK = """
     import os, signal, sys, threading, time
     import numpy as np

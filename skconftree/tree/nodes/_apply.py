@@ -1,6 +1,6 @@
 """Rows of any table through a tree."""
 
-from scipy.sparse import issparse
+import numpy as np
 
 from ._sparse_apply import apply_sparse
 
@@ -19,4 +19,6 @@ def find_leaves(tree, X, finite):
     -------
     ndarray of shape (n_rows,), intp
     """
-    return apply_sparse(tree, X.tocsr()) if issparse(X) else tree.apply(X, finite)
+    if isinstance(X, np.ndarray):  # a quarter of the time of issparse
+        return tree.apply(X, finite)
+    return apply_sparse(tree, X.tocsr())

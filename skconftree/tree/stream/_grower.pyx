@@ -189,7 +189,6 @@ cdef class Grower:
                 raise ValueError("Rows do not fit the growing tree.")
             out = &guess
         self.finite = finite
-        self.tree.stale = True
         begin_rows()
         try:
             with nogil:
@@ -272,6 +271,7 @@ cdef class Grower:
             self.splitter.whole = False
         counts = self.tree.counts + node * self.policy.n_classes
         counts[y] += weight
+        self.tree.stale = True
         n_rows = self.tree.n_node_samples + node
         n_rows[0] += 1
         self.weight_seen += weight
