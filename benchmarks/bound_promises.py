@@ -293,7 +293,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--noise-leaves", type=int, default=100)
     parser.add_argument("--noise-rows", type=int, default=1000)
-    parser.add_argument("--mixed-nodes", type=int, default=300)
+    parser.add_argument("--mixed-nodes", type=int, default=120)
     parser.add_argument("--planted-leaves", type=int, default=30)
     parser.add_argument("--largest", type=float, default=1e9)
     parser.add_argument("--seed", type=int, default=0)
