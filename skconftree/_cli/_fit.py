@@ -266,12 +266,15 @@ def run_fit(options):
         name for name, largest in RIVALS.items() if len(table.y) <= largest
     )
     models = make_models(tree, rivals, options.seed)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The least populated class")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         found = compare(table, models, options.folds, options.seed, progress)
-    progress("growing the tree on all rows")
-    tree.fit(table.X, table.y)
+        progress("growing the tree on all rows")
+        del caught[:]  # each fold has said the like, about its own rows
+        tree.fit(table.X, table.y)
     progress("", last=True)
+    for warning in caught:
+        progress(f"note: {warning.message}", last=True)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
     if options.json is not None:
         settings = {**given, "folds": options.folds, "seed": options.seed}
