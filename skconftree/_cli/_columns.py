@@ -5,6 +5,7 @@ cannot are its strays, and are missing values.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -18,6 +19,7 @@ HEAD = 1000  # rows that settle what the columns are
 MOST_STRAYS = 0.1
 # ... and how many may be in any case, where the share is that of a stream so far.
 STRAYS_ALLOWED = 100
+FEW_CATEGORIES = 10  # may be of one row each
 FEWEST_IDS = 50  # rows that tell an id from a column whose values happen to differ
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -121,6 +123,7 @@ class Guess(NamedTuple):
 
     reading: Reading | None  # None if it is nominal
     notes: list[str]
+    names_rows: bool = False
 
 
 def guess(texts, comma_first=False):
@@ -147,7 +150,8 @@ def guess(texts, comma_first=False):
     parsed = [(*_parsed(known, reading), reading) for reading in order]
     n_strays, example, reading = min(parsed, key=lambda one: one[0])
     if n_strays > MOST_STRAYS * len(known):
-        return Guess(None, _looks_like_names(known, len(texts)))
+        names = [text.strip() for text in known]
+        return Guess(None, [], len(texts) >= FEWEST_IDS and names_rows(names))
     notes = []
     if reading is DATE:
         notes.append(f"dates such as {example!r} are read as days since 1970-01-01")
@@ -189,14 +193,15 @@ def _looks_like_ids(values, n_rows):
     ]
 
 
-def _looks_like_names(texts, n_rows):
-    n_values = len({text.strip() for text in texts})
-    if n_rows < FEWEST_IDS or n_values <= 0.9 * n_rows:
-        return []
-    return [
-        f"it has {n_values} categories in {n_rows} rows, so that it rather names rows "
-        "than describes them; leave it out if it does"
-    ]
+def names_rows(categories):
+    """Whether a nominal column tells rows apart rather than describes them.
+
+    More than half of the rows have a category of their own; a tree that is fitted
+    leaves such a column out.
+    """
+    times = Counter(categories)
+    n_alone = sum(count == 1 for count in times.values())
+    return len(times) > FEW_CATEGORIES and 2 * n_alone > len(categories)
 
 
 def stray_note(name, texts, n_strays):

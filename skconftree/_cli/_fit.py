@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.tree import export_text, node_table
 
-from ._columns import MOST_STRAYS
+from ._columns import MOST_STRAYS, names_rows
 from ._common import (
     MISSING,
     UserError,
@@ -83,7 +83,7 @@ def read_table(path, target, named, progress):
     named = list(named)
     while True:
         with open_stream(path, target) as stream:
-            notes = settle_columns(stream, named)
+            notes = settle_columns(stream, named, whole=True)
             pieces, strays = [], Strays()
             for piece in stream.pieces(ROWS_AT_A_TIME):
                 pieces.append(piece)
@@ -103,13 +103,41 @@ def read_table(path, target, named, progress):
     if problem is not None:
         raise problem
     y = _labels([label for piece in pieces for label in piece.labels], target)
-    nominal = nominal_places(stream.readings)
+    notes += strays.notes(stream)
+    X, more = _without_names(X, stream, target)
+    notes += more
     _, problem = check_categories(None, X, 1, stream)
     if problem is not None:
         raise problem
     classes = [str(one) for one in np.unique(y)]
-    notes += strays.notes(stream)
+    nominal = nominal_places(stream.readings)
     return Table(str(path), X, y, stream.features, classes, nominal, notes)
+
+
+def _without_names(X, stream, target):
+    """Leave out the columns that name rows, as a tree would; give notes on them.
+
+    CART would see a column for nearly every row.
+    """
+    nominal = nominal_places(stream.readings)
+    out = [place for place in nominal if names_rows(X[:, place])]
+    if not out:
+        return X, []
+    notes = [
+        f"column {stream.features[place]!r} is left out: more than half of the rows "
+        "have a category of their own there, which no new row has"
+        for place in out
+    ]
+    kept = np.setdiff1d(np.arange(X.shape[1]), out)
+    if not len(kept):
+        raise UserError(
+            f"{stream.path} has no column besides the target {target!r} that describes "
+            f"rows: {notes[0]}"
+        )
+    stream.features = [stream.features[place] for place in kept]
+    stream.readings = [stream.readings[place] for place in kept]
+    X = X[:, kept]
+    return X if None in stream.readings else X.astype(np.float32), notes
 
 
 def _share(strays, X, place):
@@ -266,12 +294,15 @@ def run_fit(options):
         name for name, largest in RIVALS.items() if len(table.y) <= largest
     )
     models = make_models(tree, rivals, options.seed)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The least populated class")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         found = compare(table, models, options.folds, options.seed, progress)
-    progress("growing the tree on all rows")
-    tree.fit(table.X, table.y)
+        progress("growing the tree on all rows")
+        del caught[:]  # each fold has said the like, about its own rows
+        tree.fit(table.X, table.y)
     progress("", last=True)
+    for warning in caught:
+        progress(f"note: {warning.message}", last=True)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
     if options.json is not None:
         settings = {**given, "folds": options.folds, "seed": options.seed}

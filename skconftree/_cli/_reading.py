@@ -58,7 +58,7 @@ def places_of(names, stream):
     return [places[name] for name in names]
 
 
-def settle_columns(stream, named):
+def settle_columns(stream, named, *, whole=False):
     """Settle what the columns are, by the first rows and what the user calls nominal.
 
     Parameters
@@ -66,6 +66,8 @@ def settle_columns(stream, named):
     stream : reader
         At its first row.
     named : list of str
+    whole : bool, default=False
+        Whether the whole table will tell which columns name rows.
 
     Returns
     -------
@@ -76,11 +78,16 @@ def settle_columns(stream, named):
     for place in places_of(named, stream):
         found[place] = Guess(None, [])
     stream.readings = [one.reading for one in found.values()]
-    return [
-        f"column {stream.features[place]!r}: {note}"
-        for place, one in found.items()
-        for note in one.notes
-    ]
+    notes = []
+    for name, one in zip(stream.features, found.values(), strict=True):
+        notes += [f"column {name!r}: {note}" for note in one.notes]
+        if one.names_rows and not whole:
+            notes.append(
+                f"column {name!r}: more than half of the first rows have a category of "
+                "their own, so that it names rows rather than describes them; leave it "
+                "out if it does"
+            )
+    return notes
 
 
 def nominal_places(readings):

@@ -199,13 +199,13 @@ class PrequentialEvaluator:
         """Turn labels into class indices."""
         classes = self.classes_
         if classes.dtype.kind in "biuf" and y.dtype.kind in "biuf":
-            place, known = find_labels(classes, y)
+            place, unknown = find_labels(classes, y)
         else:
             index = {label: i for i, label in enumerate(classes.tolist())}
             place = np.array([index.get(label, -1) for label in y.tolist()], np.intp)
-            known = place >= 0
-        if not known.all():
-            row = int(known.argmin())
+            unknown = place < 0
+        if unknown.any():
+            row = int(unknown.argmax())
             raise ValueError(
                 f"Row {self.n_rows_ + row} of the stream (the first is row 0) has the "
                 f"label {y[row : row + 1].tolist()[0]!r}, which is not one of the "

@@ -315,7 +315,8 @@ class OnlineGrowth:
                     "classes that may occur in the stream."
                 )
             given, known = X, getattr(self, "_features", None)
-            X, y, finite = self._read(X, exact_labels(y), first)
+            y = y if type(y) is np.ndarray else exact_labels(y)
+            X, y, finite = self._read(X, y, first)
             if first:
                 self._set_classes(classes)
             elif (
@@ -393,16 +394,16 @@ class OnlineGrowth:
     def _encode(self, y):
         # Class indices of labels, all of which must be known.
         try:
-            index, known = find_labels(self.classes_, y)
+            index, unknown = find_labels(self.classes_, y)
         except TypeError as error:
             raise ValueError(
                 f"y must contain nothing but labels out of {self.classes_!r}, got "
                 f"values that cannot be compared with them: {error}."
             ) from error
-        if not known.all():
+        if np.count_nonzero(unknown):
             raise ValueError(
                 f"y contains labels that were not among the classes of the first "
-                f"call: {np.unique(y[~known])!r}. The classes are "
+                f"call: {np.unique(y[unknown])!r}. The classes are "
                 f"{self.classes_!r}."
             )
         return index.astype(np.uint16)

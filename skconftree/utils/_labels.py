@@ -126,22 +126,24 @@ def find_labels(classes, y):
     Returns
     -------
     index : ndarray of shape (n_rows,), intp
-    known : ndarray of shape (n_rows,), bool
+    unknown : ndarray of shape (n_rows,), bool
     """
-    same = True
-    if y.dtype != classes.dtype and classes.dtype.kind in "iu":
+    changed = None
+    # A row of a stream takes microseconds, and so does each call of NumPy here.
+    if y.dtype is not classes.dtype and classes.dtype.kind in "iu":
         if y.dtype.kind in "iuf":
-            y, same = _converted(y, classes.dtype)
+            y, changed = _converted(y, classes.dtype)
     index = classes.searchsorted(y)
     index[index == len(classes)] = 0
-    return index, (classes[index] == y) & same
+    unknown = classes[index] != y
+    return index, unknown if changed is None else unknown | changed
 
 
 def _converted(y, dtype):
-    """Numbers as those of a type of integers, and which of them are the same there."""
+    """Numbers as those of a type of integers, and which of them are others there."""
     with np.errstate(invalid="ignore"):
         found = y.astype(dtype)
-    same = (found.astype(y.dtype) == y) & ((found < 0) == (y < 0))
+    changed = (found.astype(y.dtype) != y) | ((found < 0) != (y < 0))
     if y.dtype.kind == "f":
-        same &= np.abs(y) < EXACT
-    return found, same
+        changed |= ~(np.abs(y) < EXACT)
+    return found, changed

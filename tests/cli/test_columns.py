@@ -66,7 +66,7 @@ def test_a_thousand_or_a_bit_more_than_one():
 
 def test_strays_are_missing():
     texts = ["1"] * 30 + ["unknown", "x", ""]
-    assert guess(texts) == (POINT, [])
+    assert guess(texts) == (POINT, [], False)
     values, strays = read_numbers(texts, POINT)
     assert strays == [30, 31]
     assert np.isnan(values[30:]).all()
@@ -77,17 +77,51 @@ def test_strays_are_missing():
     [
         ([str(i) for i in range(1, 101)], "row numbers"),
         ([str(i) for i in np.random.default_rng(0).permutation(100)], "row numbers"),
-        ([f"customer {i}" for i in range(100)], "100 categories in 100 rows"),
         ([str(2 * i) for i in range(100)], None),
         ([str(i % 90) for i in range(100)], None),
         ([str(i + 0.5) for i in range(100)], None),
-        ([f"kind {i % 80}" for i in range(100)], None),
         ([str(i) for i in range(49)], None),
     ],
 )
 def test_what_names_a_row_is_noted(texts, words):
     notes = guess(texts).notes
     assert notes == [] if words is None else words in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ([f"customer {i}" for i in range(100)], True),
+        ([f"kind {i % 70}" for i in range(100)], False),
+        ([f"kind {i % 80}" for i in range(100)], True),
+        ([f"kind {i // 2}" for i in range(100)], False),
+        ([f"customer {i}" for i in range(49)], False),
+    ],
+)
+def test_what_names_rows_by_texts_is_noted(texts, found):
+    assert guess(texts).names_rows is found
+
+
+def test_columns_that_name_rows_are_left_out(tmp_path, capsys):
+    """They would fill the tree with categories, and CART with columns."""
+    table, report = tmp_path / "table.csv", tmp_path / "report"
+    lines = [f"customer {i},{i % 7},{'ab'[i % 7 > 3]}" for i in range(5000)]
+    table.write_text("\n".join(["name,size,kind", *lines]))
+    fit = ["fit", str(table), "--target", "kind", "--folds", "2", "--json", str(report)]
+    assert main(fit) == 0
+    out, err = capsys.readouterr()
+    assert "note: column 'name' is left out: more than half of the rows" in err
+    assert err.count("note:") == 1
+    assert "5000 rows, 1 columns" in out
+    assert json.loads(report.read_text())["data"]["features"] == ["size"]
+    lines = [f"customer {i},{'ab'[i % 2]}" for i in range(99)]
+    table.write_text("\n".join(["name,kind", *lines]))
+    assert main(fit) == 1
+    assert (
+        "no column besides the target 'kind' that describes" in capsys.readouterr().err
+    )
+    assert main(["stream", *fit[1:4]]) == 0
+    assert "column 'name': more than half of the first rows" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")

@@ -166,8 +166,10 @@ def test_a_column_of_names_is_named_before_it_fills_the_tree(tmp_path, rows, cap
         saved, progress = _checkpoint.load(model)
         assert progress["rows"] == saved.n_rows_seen_ == MOST_CATEGORIES
         model.unlink()
+    few = [(f"name {place // 2}", *row[1:]) for place, row in enumerate(many * 2)]
+    write(table, few)
     assert main(["fit", str(table), "--target", "kind"]) == 1
-    assert words in capsys.readouterr().err
+    assert f"row {2 * MOST_CATEGORIES + 1}: column 'fur' has" in capsys.readouterr().err
 
 
 def parquet(path, rows, **changed):
