@@ -2,6 +2,8 @@
 
 import numpy as np
 
+MOST = 2.0**53  # of a count, up to which counts are exact
+
 
 def broadcast_table(*arrays):
     """Return broadcast arrays as the rows of a C-contiguous table, and their shape."""
@@ -31,6 +33,7 @@ def check_counts(counts, name="counts"):
         )
     if not (np.all(np.isfinite(counts)) and np.all(counts >= 0)):
         raise ValueError(f"{name} must be finite and not negative.")
+    _check_most(counts, name)
     return counts
 
 
@@ -65,7 +68,16 @@ def check_tables(tables, name="tables"):
         raise ValueError(
             f"{name} must hold finite counts >= 0. Got {out[bad][0]} instead."
         )
+    _check_most(out, name)
     return out
+
+
+def _check_most(counts, name):
+    if counts.size and counts.max() > MOST:
+        raise ValueError(
+            f"{name} must be at most 2**53 (about 9e15), up to which counts are exact. "
+            f"Got {counts.max():g}."
+        )
 
 
 def check_range(name, value, low, high, *, closed="neither"):

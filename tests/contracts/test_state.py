@@ -19,7 +19,7 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
-from skconftree.tree.nodes._tree_state import ARRAYS
+from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE
 
 STREAM = make_stream(
     seed=6,
@@ -146,6 +146,19 @@ def test_damaged_tree(name, damage, which):
     except ValueError:
         return
     use(model, grower)
+
+
+def test_a_leaf_that_sends_missing_values_on_is_damaged():
+    """Rows without a value stay at a leaf because it sends them to its left: itself."""
+    tree = half_grown("gtest-rows-majority").tree_
+    kind, arguments, state = tree.__reduce__()
+    place = 1 + ARRAYS.index("branching")
+    branching = np.frombuffer(state[place], BRANCHING_DTYPE).copy()
+    for wrong in (0, 2, -1):
+        branching["missing_left"][tree.feature < 0] = wrong
+        changed = (*state[:place], branching.tobytes(), *state[place + 1 :])
+        with pytest.raises(ValueError, match="damaged"):
+            kind(*arguments).__setstate__(changed)
 
 
 def nudged(data, place):

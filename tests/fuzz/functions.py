@@ -7,7 +7,7 @@ from skconftree import bounds
 from .findings import require
 from .parameters import draw_bound
 
-COUNTS = (0, 0, 1, 2, 3, 7, 50, 1000, 10**6, 0.5, 0.25, 1e-9, 1e12, 1e17)
+COUNTS = (0, 0, 1, 2, 3, 7, 50, 1000, 10**6, 0.5, 0.25, 1e-9, 1e12, 9e15)
 WRONG = (-1.0, np.nan, np.inf)
 
 

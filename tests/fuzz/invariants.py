@@ -107,6 +107,8 @@ def explanations(model, X, leaves):
 
 def same_in_sklearn(model, X, proba):
     """The copy made of scikit-learn's parts predicts the same, bit for bit."""
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()  # scikit-learn's pipelines know no pyarrow
     with np.errstate(invalid="ignore"):  # of sums that scikit-learn tries
         other = model.to_sklearn().predict_proba(X)
     require(

@@ -27,6 +27,9 @@ def _busy(sequence, n):
     """Rows that keep a learning thread busy for a while."""
     draw, table = sequence.draw, sequence.table
     rows = sequence.rows(n)
+    weight = rows.weight
+    if weight is not None and not 1e-6 < weight.min() <= weight.max() < 1e6:
+        rows = sequence.rows(n, weights=False)  # no refusal in the middle of a race
     return table.give(draw, rows.X), table.labels[rows.y], rows
 
 

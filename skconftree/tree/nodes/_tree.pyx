@@ -678,6 +678,8 @@ cdef class Tree:
             weights=decrease[split],
             minlength=self.n_features,
         ).astype(np.float64)    # whole numbers if there is no split
+        # what EC2 prefers may raise the impurity in all
+        importances = np.maximum(importances, 0.0)
         total = importances.sum()
         return importances / total if total > 0.0 else importances
 

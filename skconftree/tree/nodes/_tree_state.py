@@ -166,8 +166,13 @@ def _is_tree(arrays, n_features):
 def _are_branches(arrays):
     # Whether the ordinals of every nominal test are there and lead to its children.
     branching = arrays["branching"]
-    nominal = (branching["first"] >= 0) & (branching["n_children"] > 0)
+    leaf = branching["n_children"] == 0
+    nominal = (branching["first"] >= 0) & ~leaf
     if np.any((branching["first"] >= 0) != nominal):
+        return False
+    # rows without a value stay at a leaf because it sends them to the left
+    left = branching["missing_left"]
+    if np.any(left[leaf] != 1) or np.any((left[~nominal] < 0) | (left[~nominal] > 1)):
         return False
     owned = branching[nominal]
     first, n_codes = owned["first"].astype(np.int64), owned["n_codes"]
