@@ -62,4 +62,5 @@ cdef class Grower:
     cdef bint _due(self, const Leaf* leaf) noexcept nogil
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
     cdef int _grow(self, Leaf* leaf) except -1 nogil
+    cdef bint _has_room(self, const Split* split) noexcept nogil
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil

@@ -420,13 +420,25 @@ cdef class Grower:
             leaf = self.leaves.at[node]
             if node == top or self._may_split(leaf):
                 self._examine(leaf, &split)
-                if split.feature >= 0:
+                if split.feature >= 0 and self._has_room(&split):
                     self.installer.install(self.tree, leaf, &split)
                     self.limit.look(self.tree, self.leaves)
             if not self.recurses:
                 break
             node = self.tree.next_below(top, node)
         return 0
+
+    cdef bint _has_room(self, const Split* split) noexcept nogil:
+        # A test may have more branches than leaves or bytes are left.
+        cdef intp_t r = self.splitter.n_outcomes
+        cdef intp_t n_codes = 0
+        if r == 2 and self.policy.n_codes == NULL:
+            return True     # `_may_split` has looked
+        if self.policy.n_codes != NULL:
+            n_codes = max(self.policy.n_codes[split.feature], 0)
+        return self.leaves.n_leaves - 1 + r <= self.max_leaves and (
+            self.limit.has_room(self.tree, self.leaves, r, n_codes)
+        )
 
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:
         leaf.attempt += 1
