@@ -5,7 +5,8 @@ The limit is for streams that never end; the promise is within 10 %, by n_bytes_
 
 import numpy as np
 import pytest
-from reference.streams import MEMORIES, learn, make_stream
+from reference.streams import MEMORIES, Stream, learn, make_stream
+from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
@@ -48,6 +49,25 @@ def test_limit_is_kept(bound, memory, grace_period):
     )
     if memory == "rows":
         assert largest_at_boundaries(unlimited, stream) > 1.1 * LIMIT
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_limit_is_kept_with_a_branch_for_each_category(memory):
+    """A test with hundreds of outcomes may not fit where one of two does."""
+    X = np.random.default_rng(0).integers(0, 2000, (4 * 1024, 1))
+    stream = Stream(X, X[:, 0] % 2, 2)
+    model = ConfidenceTreeClassifier(
+        bound=None,
+        categorical_features=[0],
+        nominal_splits="multiway",
+        grace_period=2000,
+        leaf_memory=memory,
+        max_bytes=2 * LIMIT,
+    )
+    assert largest_at_boundaries(model, stream) <= 1.1 * 2 * LIMIT
+    model = clone(model).set_params(max_bytes=None)
+    assert largest_at_boundaries(model, stream) > 3 * LIMIT
+    assert model.get_n_leaves() > 1000
 
 
 @pytest.mark.parametrize("drift", [None, "ddm"])

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.leaf_state import bytes_of_leaves
 from reference.streams import MEMORIES, grown, learn, make_stream
+from skconftree.tree._tree import Tree
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
@@ -256,19 +257,198 @@ def test_states_without_a_watch(place, other):
         make(copy.deepcopy(tree), recipe, state)
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("gtest-rows-majority", {"class_weight": np.ones(2)}),
-        ("credible-rows-majority", {"X_pool": np.zeros((30, 2), dtype=np.float32)}),
-        ("volume-rows-majority", {"box": np.zeros((1, 2))}),
-        ("volume-rows-majority", {"box": None}),
-    ],
-)
+POOL = np.zeros((30, 3), dtype=np.float32)
+BOX = np.column_stack([np.zeros(3), np.ones(3)])
+RECIPES = [
+    ("gtest-rows-majority", {"class_weight": np.ones(2)}),
+    ("gtest-rows-majority", {"class_weight": -np.ones(3)}),
+    ("gtest-rows-majority", {"class_weight": np.ones(3, dtype=np.float32)}),
+    ("gtest-rows-majority", {"class_weight": [1.0, 1.0, 1.0]}),
+    ("gtest-rows-majority", {"X_pool": POOL}),
+    ("credible-rows-majority", {"X_pool": POOL[:, :2].copy()}),
+    ("credible-rows-majority", {"X_pool": np.asfortranarray(POOL)}),
+    ("credible-rows-majority", {"X_pool": POOL + np.inf}),
+    ("credible-rows-majority", {"X_pool": None}),
+    ("credible-rows-majority", {"box": BOX}),
+    ("volume-rows-majority", {"box": BOX[:1]}),
+    ("volume-rows-majority", {"box": BOX * np.nan}),
+    ("volume-rows-majority", {"box": None}),
+    ("gtest-rows-majority", {"criterion": "age"}),
+    ("gtest-rows-majority", {"bound": "gtest"}),
+    ("gtest-rows-majority", {"bound": None}),
+    ("gtest-rows-majority", {"tie_threshold": np.nan}),
+    ("gtest-rows-majority", {"drift": "ddm"}),
+    ("gtest-rows-majority", {"options": None}),
+    ("gtest-rows-majority", {"age": 3}),
+]
+OPTIONS = [
+    ("credible-rows-majority", {"has_pool": False}),
+    ("gtest-rows-majority", {"has_pool": True}),
+    ("gtest-rows-majority", {"has_pool": 0}),
+    ("gtest-rows-majority", {"by_volume": True}),
+    ("gtest-rows-majority", {"nominal": [-1]}),
+    ("gtest-rows-majority", {"nominal": [3]}),
+    ("gtest-rows-majority", {"nominal": [0, 0]}),
+    ("gtest-rows-majority", {"nominal": [1, 0]}),
+    ("gtest-rows-majority", {"nominal": (0,)}),
+    ("gtest-rows-majority", {"multiway": True}),
+    ("gtest-rows-majority", {"max_features": 4}),
+    ("gtest-rows-majority", {"max_features": 0}),
+    ("gtest-rows-majority", {"max_bins": 1}),
+    ("gtest-rows-majority", {"max_bins": 2**40}),
+    ("gtest-rows-majority", {"row_limit": -2}),
+    ("gtest-rows-majority", {"seed": -1}),
+    ("gtest-rows-majority", {"separate": False}),
+    ("evalue-histogram-nb", {"fixed_cuts": False}),
+    ("gtest-rows-majority", {"inherited": np.nan}),
+    ("gtest-rows-majority", {"leaf_prediction": "median"}),
+    ("gtest-rows-majority", {"grace_period": "long"}),
+    ("gtest-rows-majority", {"max_depth": 0}),
+    ("gtest-rows-majority", {"min_samples_leaf": -2.0}),
+    ("gtest-rows-majority", {"max_bytes": 2**70}),
+    ("gtest-rows-majority", {"age": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), RECIPES)
 def test_recipes_of_another_tree(name, change):
     make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
-    with pytest.raises(ValueError, match="does not fit the tree"):
+    make(copy.deepcopy(tree), recipe, state)
+    with pytest.raises(ValueError, match="recipe of this growing tree"):
         make(copy.deepcopy(tree), {**recipe, **change}, state)
+
+
+@pytest.mark.parametrize(("name", "change"), OPTIONS)
+def test_options_of_another_tree(name, change):
+    make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
+    recipe = {**recipe, "options": {**recipe["options"], **change}}
+    with pytest.raises(ValueError, match="recipe of this growing tree"):
+        make(copy.deepcopy(tree), recipe, state)
+
+
+def test_options_that_are_missing():
+    make, (tree, recipe, state) = half_grown("none-auto-auto")._grower.__reduce__()
+    for name in recipe["options"]:
+        options = {key: one for key, one in recipe["options"].items() if key != name}
+        with pytest.raises(ValueError, match="recipe of this growing tree"):
+            make(copy.deepcopy(tree), {**recipe, "options": options}, state)
+
+
+@pytest.mark.parametrize("name", ["credible-rows-majority", "gtest-rows-majority"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_rows_with_values_that_no_row_has(name, value):
+    """The state says that none is missing."""
+    make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
+    place, leaves = bytes_of_leaves(state)
+    found = 0
+    for row in STREAM.X[:HALF]:
+        at = leaves.find(row.tobytes())
+        found += at >= 0
+        other = struct.pack("<f", value).join([leaves[:at], leaves[at + 4 :]])
+        if at >= 0:
+            with pytest.raises(ValueError, match="state of this growing tree"):
+                make(
+                    copy.deepcopy(tree),
+                    recipe,
+                    (*state[:place], other, *state[place + 1 :]),
+                )
+    assert found > 20
+
+
+@pytest.mark.parametrize(
+    "size", [(2**62, 3), (2**31, 3), (3, 2**16), (0, 3), (3, 0), (-1, 3)]
+)
+def test_trees_of_impossible_sizes(size):
+    with pytest.raises(ValueError, match="A tree has from 1 to"):
+        Tree(*size)
+
+
+def test_trees_without_a_root():
+    tree = Tree(2, 2)
+    X = np.zeros((3, 2), dtype=np.float32)
+    for call in (lambda: tree.apply(X), lambda: tree.pruned([])):
+        with pytest.raises(ValueError, match="no root"):
+            call()
+
+
+def test_a_tree_in_use_takes_no_state_and_no_root():
+    """Leaves beside it would no longer belong to its nodes."""
+    model = half_grown("gtest-rows-majority")
+    before = model.tree_.__getstate__()
+    with pytest.raises(ValueError, match="has grown takes no state"):
+        model.tree_.__setstate__(before)
+    with pytest.raises(ValueError, match="has a root"):
+        model.tree_.add_root()
+    assert model.tree_.__getstate__() == before
+
+
+ATTRIBUTES = {
+    "classes_": [np.arange(60_000), np.arange(2), [0, 1, 2], None],
+    "n_classes_": [2, "three", None],
+    "n_features_in_": [1, 4, None],
+    "feature_names_in_": [np.array(["a", "b"], dtype=object)],
+    "is_categorical_": [None, np.zeros(3, dtype=bool), np.ones(2, dtype=bool)],
+    "_features": [None, "text"],
+    "n_rows_seen_": [-1, None],
+    "tree_": [Tree(3, 3), None],
+    "_grower": ["text"],
+}
+
+
+def with_categories():
+    X = np.column_stack([STREAM.X[:, :2], np.rint(np.abs(STREAM.X[:, 1])) % 4])
+    model = ConfidenceTreeClassifier(
+        "gtest", categorical_features=[2], grace_period=20, delta=0.9
+    )
+    return model.partial_fit(X, STREAM.y, STREAM.classes), X
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_attributes_of_another_model(name):
+    model, _ = with_categories()
+    for value in ATTRIBUTES[name]:
+        other = copy.copy(model)
+        setattr(other, name, value)
+        with pytest.raises(ValueError, match="is damaged"):
+            pickle.loads(pickle.dumps(other))
+
+
+def test_attributes_that_are_changed_while_the_model_lives():
+    model, X = with_categories()
+    before = pickle.dumps(model)
+    for name, value, rows, labels in (
+        ("classes_", np.arange(60_000), X, STREAM.y + 50_000),
+        ("n_features_in_", 1, X[:, :1], STREAM.y),
+    ):
+        other = copy.copy(model)
+        setattr(other, name, value)
+        if name == "classes_":
+            other.n_classes_ = len(value)
+        else:
+            other._features = None
+        with pytest.raises(ValueError, match="Rows do not fit the growing tree"):
+            other.partial_fit(rows.astype(np.float32), labels)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("kind", ["tree", "state", "tuple"])
+def test_backgrounds_of_another_tree(kind):
+    """The trees before and behind the warning trade leaves."""
+    model = clone(MODELS["gtest-rows-majority"]).set_params(
+        drift=DDM(warning_level=0.1, drift_level=50.0)
+    )
+    make, (tree, recipe, state) = grown(model, STREAM, [HALF])._grower.__reduce__()
+    second, second_state = state[8]
+    assert isinstance(make(copy.deepcopy(tree), recipe, state).n_bytes, int)
+    other = make_stream(1, 40, 2, ["continuous"])
+    background = {
+        "tree": (grown(MODELS["gtest-rows-majority"], other).tree_, second_state),
+        "state": (second, half_grown("none-auto-auto")._grower.__getstate__()),
+        "tuple": (second,),
+    }[kind]
+    state = (*state[:8], background, *state[9:])
+    with pytest.raises(ValueError, match="of this growing tree"):
+        make(copy.deepcopy(tree), recipe, state)
 
 
 def test_leaves_of_another_tree():

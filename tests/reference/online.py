@@ -35,8 +35,9 @@ class OnlineNode:
     cuts: list | None = None  # of each feature, once they are fixed
     split: object = None
     missing_left: bool = False
-    left: "OnlineNode | None" = None
-    right: "OnlineNode | None" = None
+    branches: dict | None = None  # of a nominal test: child of each category met
+    stray: int = 0  # child of further ones
+    children: tuple = ()
 
 
 def fixed_cuts_of(values):
@@ -92,6 +93,8 @@ class OnlineTree(Grower):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         min_impurity_decrease=0.0,
+        nominal=(),
+        multiway=False,
     ):
         self.given = {
             "min_samples_split": min_samples_split,
@@ -111,8 +114,8 @@ class OnlineTree(Grower):
                 "min_weight_fraction_leaf": min_weight_fraction_leaf,
                 "min_impurity_decrease": min_impurity_decrease,
             },
-            nominal=(),
-            multiway=False,
+            nominal=nominal,
+            multiway=multiway,
         )
         self.counts_every_row = counts_every_row
         self.examines_children = examines_children
@@ -157,7 +160,12 @@ class OnlineTree(Grower):
     def learn(self, row):
         leaf = self.nodes[0]
         while leaf.split is not None:
-            leaf = leaf.right if self.goes_right(leaf, self.X[row]) else leaf.left
+            if leaf.branches is not None:
+                # a category that is met from now on belongs to that child
+                leaf.branches.setdefault(
+                    int(self.X[row, leaf.split.feature]), leaf.stray
+                )
+            leaf = leaf.children[self.outcomes(leaf, self.X[[row]])[0]]
         leaf.rows.append(row)
         if self.fixes_cuts and leaf.cuts is None and len(leaf.rows) == FIRST_CUTS:
             self.fix_cuts(leaf)
@@ -196,42 +204,55 @@ class OnlineTree(Grower):
         looked_at = self.make_node(rows, leaf.pool_rows, leaf.depth, pool, leaf.box)
         # where W is a volume, leaves outside the box have none
         split = self.examine(looked_at) if looked_at.pool > 0 else None
-        if split is None:
+        if split is None or not self.has_room(split):
             return
         self.part(leaf, split)
         if self.examines_children:
-            for child in (leaf.left, leaf.right):
+            for child in leaf.children:
                 if self.may_split(child):
                     self.update(child)
 
-    def goes_right(self, leaf, rows):
-        """Where the test of a split leaf sends rows."""
-        values = rows[..., leaf.split.feature].astype(float)
-        return np.where(
+    def has_room(self, split):
+        """Whether the tree may have as many leaves more as the test has outcomes."""
+        n_leaves = sum(node.split is None for node in self.nodes)
+        return n_leaves - 1 + len(split.test.counts) <= self.max_leaf_nodes
+
+    def outcomes(self, leaf, rows):
+        """Child of a split leaf that each row goes to."""
+        values = rows[:, leaf.split.feature].astype(float)
+        if leaf.branches is not None:
+            return np.array(
+                [leaf.branches.get(int(v), leaf.stray) for v in values], int
+            )
+        right = np.where(
             np.isnan(values), not leaf.missing_left, values > leaf.split.threshold
         )
+        return right.astype(int)
 
     def part(self, leaf, split):
         leaf.split = split
         feature, threshold = split.feature, split.threshold
-        left, right = split.test.weights
-        leaf.missing_left = split.test.missing_left
-        if leaf.missing_left is None:  # no row of the evidence missed the value
-            leaf.missing_left = left > right
-        goes_right = self.goes_right(leaf, self.X[leaf.rows])
-        pool_goes_right = self.goes_right(leaf, self.X_pool[leaf.pool_rows])
+        weights = split.test.weights
+        if split.test.branches is not None:
+            leaf.branches = dict(split.test.branches)
+            leaf.stray = max(range(len(weights)), key=lambda z: (weights[z], z))
+        elif split.test.missing_left is not None:
+            leaf.missing_left = split.test.missing_left
+        else:  # no row of the evidence missed the value
+            leaf.missing_left = weights[0] > weights[1]
+        outcome = self.outcomes(leaf, self.X[leaf.rows])
+        pool_outcome = self.outcomes(leaf, self.X_pool[leaf.pool_rows])
         children = []
-        for side in (0, 1):
+        for z, volume in enumerate(split.test.pool):
             box = leaf.box.copy()
             if math.isfinite(threshold):
-                box[feature, 1 - side] = np.clip(threshold, *box[feature])
-            rows = np.array(leaf.rows)[goes_right == side].tolist()
-            pool_rows = leaf.pool_rows[pool_goes_right == side]
-            volume = split.test.pool[side]
+                box[feature, 1 - z] = np.clip(threshold, *box[feature])
+            rows = np.array(leaf.rows)[outcome == z].tolist()
+            pool_rows = leaf.pool_rows[pool_outcome == z]
             children.append(
                 self.add_node(leaf.number, leaf.depth + 1, rows, pool_rows, volume, box)
             )
-        leaf.left, leaf.right = children
+        leaf.children = tuple(children)
 
     # -- what the batch reference asks ---------------------------------------------
 

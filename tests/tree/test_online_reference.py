@@ -28,7 +28,18 @@ def family(case, names):
     return any(case == name or case.startswith(f"{name}-") for name in names)
 
 
-def grow_both(case, criterion, stream, class_weight=None, **growth):
+def in_order_of_appearance(stream):
+    """Give the categories the codes that the estimator does."""
+    tables = [stream.X] if stream.X_pool is None else [stream.X_pool, stream.X]
+    for f in stream.nominal or ():
+        met = np.concatenate([table[:, f] for table in tables])
+        values, first = np.unique(met, return_index=True)
+        values = values[np.argsort(first)]
+        for table in tables:
+            table[:, f] = np.argmax(table[:, [f]] == values, axis=1)
+
+
+def grow_both(case, criterion, stream, class_weight=None, multiway=False, **growth):
     bound, expected = settings_of(case, criterion, stream.n_classes)
     model = ConfidenceTreeClassifier(
         bound=bound,
@@ -36,6 +47,8 @@ def grow_both(case, criterion, stream, class_weight=None, **growth):
         leaf_memory="rows",
         leaf_prediction="majority",
         class_weight=class_weight,
+        categorical_features=stream.nominal,
+        nominal_splits="multiway" if multiway else "binary",
         **{"grace_period": 1, **growth},
     )
     learn(model, stream)
@@ -53,6 +66,8 @@ def grow_both(case, criterion, stream, class_weight=None, **growth):
         sample_weight=stream.weight,
         X_pool=stream.X_pool,
         class_weight=class_weight,
+        nominal=stream.nominal or (),
+        multiway=multiway,
         **growth,
     )
     tree.run()
@@ -76,10 +91,14 @@ def assert_same(found, expected):
             )
             continue
         assert found.feature[i] == node.split.feature, where
-        assert found.threshold[i] == node.split.threshold, where
         assert_same_evidence(found.evidence[i], node.split.evidence, where)
-        assert found.children_left[i] == node.left.number, where
-        assert found.children_right[i] == node.right.number, where
+        assert found.children(i).tolist() == [one.number for one in node.children]
+        if node.branches is None:
+            assert found.threshold[i] == node.split.threshold, where
+        else:
+            leads_to = enumerate(found.branches(i) - node.children[0].number)
+            known = {code: z for code, z in leads_to if z >= 0}
+            assert known == node.branches, where
 
 
 GROWTH = {
@@ -123,6 +142,47 @@ def test_same_tree(case, data):
     found, expected = grow_both(case, criterion, stream, class_weight, **growth)
     assume(not expected.ambiguous)
     assert_same(found, expected)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "volume" not in case])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_same_tree_with_categories(case, data):
+    """Which come one by one, and each of which may have a branch of its own."""
+    criterion = data.draw(st.sampled_from([c for name, c in PAIRS if name == case]))
+    fixed = family(case, FIXED_CUTS)
+    kinds = ["nominal", "ties" if fixed else "holes"]
+    stream = data.draw(
+        streams(max_rows=70 if fixed else 40, kinds_of_features=kinds), label="stream"
+    )
+    assume(stream.weights.any() and stream.nominal)
+    in_order_of_appearance(stream)
+    multiway = data.draw(st.booleans(), label="multiway")
+    growth = data.draw(st.fixed_dictionaries({}, optional=GROWTH), label="growth")
+    found, expected = grow_both(case, criterion, stream, None, multiway, **growth)
+    assume(not expected.ambiguous)
+    assert_same(found, expected)
+
+
+@pytest.mark.parametrize("multiway", [False, True])
+@pytest.mark.parametrize("case", ["none", "credible-perks", "possibilistic", "gtest"])
+def test_trees_with_categories_grow(case, multiway):
+    """With rows without label, and with fewer leaves than a test has branches."""
+    sizes = []
+    for seed in range(12):
+        stream = make_stream(
+            seed, 45, kinds=["nominal", "nominal"], signal=4.0, n_pool=20
+        )
+        in_order_of_appearance(stream)
+        growth = {"max_leaf_nodes": 2 + seed} if seed % 2 else {}
+        found, expected = grow_both(
+            case, "entropy", stream, None, multiway, grace_period=3, **growth
+        )
+        if not expected.ambiguous:
+            assert_same(found, expected)
+            assert found.n_leaves <= growth.get("max_leaf_nodes", np.inf)
+            sizes.append(found.node_count)
+    assert np.mean(sizes) > 2
 
 
 # Longer streams, on which the published systems really grow: case, criterion, rows,

@@ -89,6 +89,7 @@ cdef bint add_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
 ) noexcept nogil
+cdef bint change_memory(Leaf* leaf, const Policy* policy) noexcept nogil
 cdef bint fix_span(Leaf* leaf, const Policy* policy) noexcept nogil
 cdef bint make_room(
     Leaf* leaf, const Policy* policy, const float32_t* x

@@ -177,7 +177,8 @@ cdef bint add_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
 ) noexcept nogil:
-    # Learn a row for which there is room; bins are the places of its values.
+    # Learn a row for which there is room; bins are the places of its values. Comes
+    # before change_memory().
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef bint missing = policy.missing
@@ -213,13 +214,18 @@ cdef bint add_row(
     leaf.n_held += weight
     if leaf.n_fresh >= OUTGROWN * policy.inherited:
         _drop_inheritance(leaf, policy)
+    return True
+
+
+cdef bint change_memory(Leaf* leaf, const Policy* policy) noexcept nogil:
+    # What becomes of a leaf that has got enough rows for it.
     if leaf.memory == ROWS:
         if policy.row_limit >= 0 and leaf.n_rows >= policy.row_limit:
             return _count_rows(leaf, policy)
-        if policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows == FIRST_CUTS:
+        if policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows >= FIRST_CUTS:
             return bins_of_rows(
-                &leaf.bins, leaf.x, leaf.n_rows, d, policy.max_bins, policy.n_codes,
-                policy.missing,
+                &leaf.bins, leaf.x, leaf.n_rows, policy.n_features, policy.max_bins,
+                policy.n_codes, policy.missing,
             )
     elif leaf.memory == GAUSSIAN and policy.fixed_cuts and leaf.span == NULL and (
         leaf.n_fresh >= FIRST_CUTS

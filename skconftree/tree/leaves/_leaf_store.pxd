@@ -24,6 +24,7 @@ cdef class LeafStore:
     ) noexcept nogil
     cdef void meet(self, const float32_t* x, bint finite) noexcept nogil
     cdef intp_t bytes_of_leaves(self) noexcept nogil
+    cdef intp_t most_rows(self) noexcept nogil
     cdef void trade(self, LeafStore other) noexcept nogil
     cdef bytes write(self)
     cdef read(self, bytes data, Tree tree, intp_t n_pool, bint with_boxes)

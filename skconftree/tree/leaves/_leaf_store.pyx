@@ -183,6 +183,15 @@ cdef class LeafStore:
                 total += leaf_bytes(self.at[node], &self.policy)
         return total
 
+    cdef intp_t most_rows(self) noexcept nogil:
+        # That a leaf keeps.
+        cdef intp_t most = 0
+        cdef intp_t node
+        for node in range(self.room):
+            if self.at[node] != NULL:
+                most = max(most, self.at[node].n_rows)
+        return most
+
     cdef void trade(self, LeafStore other) noexcept nogil:
         # Trade leaves with a store of the same policy.
         self.at, other.at = other.at, self.at

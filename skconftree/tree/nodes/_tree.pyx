@@ -439,7 +439,9 @@ cdef class Tree:
     @property
     def threshold(self):
         nodes = self._view("nodes")
-        return np.where(nodes["feature"] < 0, <float64_t> UNDEFINED, nodes["threshold"])
+        return read_only(
+            np.where(nodes["feature"] < 0, <float64_t> UNDEFINED, nodes["threshold"])
+        )
 
     @property
     def children_left(self):
@@ -455,7 +457,7 @@ cdef class Tree:
         n_children = shown["branching"]["n_children"]
         child = np.where(n_children == 2, child, UNDEFINED).astype(np.intp)
         child[n_children == 0] = NO_CHILD
-        return child
+        return read_only(child)
 
     def children(self, node):
         """Children of one node, the first one first.
@@ -522,17 +524,17 @@ cdef class Tree:
 
     @property
     def is_nominal(self):
-        return self._view("branching")["first"] >= 0
+        return read_only(self._view("branching")["first"] >= 0)
 
     @property
     def missing_go_to_left(self):
         branching = self._view("branching")
         numeric = (branching["first"] < 0) & (branching["n_children"] > 0)
-        return numeric & (branching["missing_left"] != 0)
+        return read_only(numeric & (branching["missing_left"] != 0))
 
     @property
     def missing_seen(self):
-        return self._view("branching")["missing_seen"] != 0
+        return read_only(self._view("branching")["missing_seen"] != 0)
 
     @property
     def parent(self):
@@ -560,7 +562,7 @@ cdef class Tree:
 
     @property
     def weighted_n_node_samples(self):
-        return self._view("counts") @ self.class_weight
+        return read_only(self._view("counts") @ self.class_weight)
 
     @property
     def n_leaves(self):

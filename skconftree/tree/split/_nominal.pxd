@@ -69,7 +69,8 @@ cdef class NominalScan(NodeScan):
     cdef intp_t stray_child
 
     cdef inline bint has_room(self, float64_t code) noexcept nogil:
-        return 0.0 <= code < self.category_room
+        # The last place is that of strays.
+        return 0.0 <= code < self.category_room - 1
 
     cdef void reserve_categories(self, intp_t room) except *
     cdef void _free_categories(self) noexcept

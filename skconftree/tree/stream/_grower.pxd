@@ -41,6 +41,7 @@ cdef class Grower:
     cdef float64_t min_leaf
     cdef float64_t min_seen_fraction
 
+    cdef intp_t most_rows               # that a leaf has kept
     cdef float64_t* below               # [n_classes]
     cdef bint finite                    # no value of the rows learnt is missing
     cdef const float64_t* class_weight  # [n_classes] or NULL
@@ -53,6 +54,7 @@ cdef class Grower:
         self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
     ) except -1 nogil
     cdef int limit_memory(self) except -1
+    cdef intp_t _spare_bytes(self) noexcept nogil
     cdef intp_t _route_row(
         self, const float32_t* x, bint finite, intp_t* stopped_at
     ) noexcept nogil
@@ -62,4 +64,5 @@ cdef class Grower:
     cdef bint _due(self, const Leaf* leaf) noexcept nogil
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
     cdef int _grow(self, Leaf* leaf) except -1 nogil
+    cdef bint _has_room(self, const Split* split) noexcept nogil
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil

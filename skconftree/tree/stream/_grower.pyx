@@ -15,12 +15,16 @@ from libc.string cimport memset
 from skconftree.bounds._contract cimport Bound
 from skconftree.tree.leaves._bayes cimport Scratch, free_scratch, make_scratch
 from skconftree.tree.split._criterion cimport Criterion
-from skconftree.tree.leaves._leaf cimport NOTHING, add_row, make_room
+from skconftree.tree.leaves._leaf cimport NOTHING, add_row, change_memory, make_room
 from skconftree.tree.stream._memory_limit cimport bytes_of
 from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
+from skconftree.utils._spare_memory cimport (
+    SPARE_BYTES, give_way, let_go_of_much, set_aside,
+)
 
 cdef enum:
     BOUNDARY = 1024     # rows
+    MOST_FOR_LEAVES = 268435456     # bytes kept back
 
 
 cdef class Grower:
@@ -151,8 +155,9 @@ cdef class Grower:
             self.forecaster.locate(leaf, &X[i, 0], &self.forecaster.scratch)
             if not add_row(
                 leaf, self.policy, &X[i, 0], y[i], w, self.forecaster.scratch.places
-            ):
+            ) or not change_memory(leaf, self.policy):
                 raise MemoryError("No memory to keep the rows of the leaves.")
+            self.most_rows = max(self.most_rows, leaf.n_rows)
 
     def settle(self):
         """Hold what is remembered, but not as evidence."""
@@ -189,6 +194,7 @@ cdef class Grower:
                 raise ValueError("Rows do not fit the growing tree.")
             out = &guess
         self.finite = finite
+        set_aside(self._spare_bytes())
         begin_rows()
         try:
             with nogil:
@@ -202,8 +208,10 @@ cdef class Grower:
                         with gil:
                             self.limit_memory()
                             between_rows()
+                            set_aside(self._spare_bytes())
         finally:
             end_rows()
+            let_go_of_much()
 
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
@@ -258,13 +266,15 @@ cdef class Grower:
             with gil:
                 self._admit(x)
         if self.policy.n_nominal > 0:
-            if not make_room(leaf, self.policy, x):
+            while not make_room(leaf, self.policy, x):
                 with gil:
-                    raise MemoryError("No memory for another category of a leaf.")
+                    give_way()
             self.forecaster.locate(leaf, x, scratch)
-        if not add_row(leaf, self.policy, x, y, weight, scratch.places):
+        while not add_row(leaf, self.policy, x, y, weight, scratch.places):
             with gil:
-                raise MemoryError("No memory for another row of a leaf.")
+                give_way()
+        if leaf.n_rows > self.most_rows:
+            self.most_rows = leaf.n_rows
         if judging:
             self.forecaster.judge(leaf, y, weight)
         if weight != rint(weight):
@@ -279,6 +289,9 @@ cdef class Grower:
             weight *= self.class_weight[y]
         self.total_weight += weight
         self.n_rows_seen += 1
+        while not change_memory(leaf, self.policy):
+            with gil:
+                give_way()
         if self._due(leaf):
             self._grow(leaf)
         return 0
@@ -290,8 +303,11 @@ cdef class Grower:
         while self.tree.nodes[node].feature >= 0:
             to = self.tree.child(node, x)
             if to == node:
-                self.tree.admit(node, <intp_t> x[self.tree.nodes[node].feature])
-                to = self.tree.child(node, x)
+                try:
+                    self.tree.admit(node, <intp_t> x[self.tree.nodes[node].feature])
+                except MemoryError:
+                    give_way()
+                continue
             node = to
         return 0
 
@@ -420,13 +436,27 @@ cdef class Grower:
             leaf = self.leaves.at[node]
             if node == top or self._may_split(leaf):
                 self._examine(leaf, &split)
-                if split.feature >= 0:
-                    self.installer.install(self.tree, leaf, &split)
+                if split.feature >= 0 and self._has_room(&split):
+                    while not self.installer.install(self.tree, leaf, &split):
+                        with gil:
+                            give_way()
                     self.limit.look(self.tree, self.leaves)
             if not self.recurses:
                 break
             node = self.tree.next_below(top, node)
         return 0
+
+    cdef bint _has_room(self, const Split* split) noexcept nogil:
+        # A test may have more branches than leaves or bytes are left.
+        cdef intp_t r = self.splitter.n_outcomes
+        cdef intp_t n_codes = 0
+        if r == 2 and self.policy.n_codes == NULL:
+            return True     # `_may_split` has looked
+        if self.policy.n_codes != NULL:
+            n_codes = max(self.policy.n_codes[split.feature], 0)
+        return self.leaves.n_leaves - 1 + r <= self.max_leaves and (
+            self.limit.has_room(self.tree, self.leaves, r, n_codes)
+        )
 
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:
         leaf.attempt += 1
@@ -435,12 +465,12 @@ cdef class Grower:
         if self.min_leaf < 0.0:
             self.splitter.min_weight *= -self.weight_seen
         self.splitter.min_seen_weight = self.min_seen_fraction * self.total_weight
-        if not self.splitter.examine(
+        while not self.splitter.examine(
             leaf, self.tree.depth[leaf.node], self.weight_seen, self.total_weight,
             split,
         ):
             with gil:
-                raise MemoryError("No memory to examine a leaf.")
+                give_way()
         return 0
 
     # -- the whole tree -----------------------------------------------------------
@@ -456,8 +486,26 @@ cdef class Grower:
         return 0
 
     cdef int limit_memory(self) except -1:
-        self.limit.enforce(self.tree, self.leaves)
-        return 0
+        while True:
+            try:
+                self.limit.enforce(self.tree, self.leaves)
+                return 0
+            except MemoryError:
+                give_way()
+
+    cdef intp_t _spare_bytes(self) noexcept nogil:
+        # To learn rows up to the next boundary: the arrays of the tree may be copied,
+        # and so may the rows of the largest leaf; some leaves may part.
+        cdef intp_t d = self.policy.n_features
+        cdef intp_t K = self.policy.n_classes
+        cdef intp_t leaf = 2 * d * self.policy.max_bins * K * sizeof(float64_t)
+        cdef intp_t rows = self.most_rows * (
+            d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t)
+        )
+        return (
+            SPARE_BYTES + 3 * self.tree.capacity * self.limit.node_bytes + 4 * rows
+            + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
+        )
 
     # -- state --------------------------------------------------------------------
 
@@ -498,6 +546,7 @@ cdef class Grower:
         if state.n_codes is not None:
             self.reserve_codes(max(state.n_codes))
         self.leaves.read(state.leaves, self.tree, n_pool, self.splitter.by_volume)
+        self.most_rows = self.leaves.most_rows()
         self.n_rows_seen = state.n_rows_seen
         self.weight_seen = state.weight_seen
         self.total_weight = state.total_weight

@@ -1,6 +1,7 @@
 # Installer: turns a leaf into a test and its memory into those of new leaves.
 #
-# Either all of that happens or, if memory cannot be had, nothing but allocation.
+# Either all of that happens or, if memory cannot be had, nothing but allocation: then
+# install() returns False.
 
 from skconftree.tree.leaves._forecast cimport Forecaster
 from skconftree.tree.leaves._leaf cimport Leaf
@@ -21,7 +22,7 @@ cdef class Installer:
     cdef intp_t room
 
     # `split` is what the splitter has just found for the leaf.
-    cdef int install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil
+    cdef bint install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil
     cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil
     cdef int _reserve(self, Tree tree, const Parting* parting) except -1
     cdef void _add_children(

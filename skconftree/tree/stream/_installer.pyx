@@ -30,7 +30,7 @@ cdef class Installer:
         free(self.share)
         free(self.children)
 
-    cdef int install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil:
+    cdef bint install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil:
         cdef intp_t K = tree.n_classes
         cdef intp_t node = leaf.node
         cdef intp_t first = tree.node_count
@@ -41,7 +41,10 @@ cdef class Installer:
         cdef bint done = True
         self._describe(split, &parting)
         with gil:
-            self._reserve(tree, &parting)
+            try:
+                self._reserve(tree, &parting)
+            except MemoryError:
+                return False
         children = self.children
         for z in range(r):
             children[z] = new_leaf(&self.leaves.policy, first + z)
@@ -60,8 +63,7 @@ cdef class Installer:
         if not done:
             for z in range(r):
                 release_leaf(children[z], &self.leaves.policy)
-            with gil:
-                raise MemoryError("No memory to split a leaf.")
+            return False
         if parting.ordinals == NULL:
             tree.split(node, split.feature, split.threshold, &split.evidence)
             tree.send_missing(
@@ -77,7 +79,7 @@ cdef class Installer:
         for z in range(r):
             self.forecaster.pass_on(leaf, children[z])
         self.leaves.replace(leaf, children, first, r)
-        return 0
+        return True
 
     cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil:
         # The test that the splitter has just chosen.
@@ -104,11 +106,11 @@ cdef class Installer:
         if r > self.room:
             larger = realloc(self.share, r * tree.n_classes * sizeof(float64_t))
             if larger == NULL:
-                raise MemoryError("No memory to split a leaf.")
+                raise MemoryError()
             self.share = <float64_t*> larger
             larger = realloc(self.children, r * sizeof(Leaf*))
             if larger == NULL:
-                raise MemoryError("No memory to split a leaf.")
+                raise MemoryError()
             self.children = <Leaf**> larger
             self.room = r
         return 0

@@ -317,7 +317,7 @@ cdef class LeafSplitter(Splitter):
         self.missing = NONE
         if self.nominal:
             self._fill_categories(feature)
-            return self.walk_categories(feature, self._n_codes(feature))
+            return self.walk_categories(feature, self._n_codes(feature) + 1)
         self._prepare(feature)
         if self.random_cuts:
             return self._walk_random_cut(feature)
@@ -404,13 +404,14 @@ cdef class LeafSplitter(Splitter):
         return self.policy.n_codes[feature]
 
     cdef void _fill_categories(self, intp_t feature) noexcept nogil:
-        # Class weights of each category; the last column has no label.
+        # Class weights of each category; the last column has no label, the last row is
+        # of categories that no labelled row of the tree has had.
         cdef Leaf* leaf = self.leaf
         cdef intp_t K = self.n_classes
         cdef intp_t n_codes = self._n_codes(feature)
         cdef const float64_t* profile = leaf.profile
         cdef intp_t i, c, code, first
-        memset(self.categories, 0, n_codes * (K + 1) * sizeof(float64_t))
+        memset(self.categories, 0, (n_codes + 1) * (K + 1) * sizeof(float64_t))
         if leaf.memory == ROWS:
             for i in range(self.n_labelled_rows):
                 code = <intp_t> self._value(i, feature)
@@ -429,8 +430,9 @@ cdef class LeafSplitter(Splitter):
         if self.pool is not None:
             for i in range(leaf.n_pool):
                 code = <intp_t> self.pool[leaf.pool[i], feature]
-                if 0 <= code < n_codes:
-                    self.categories[code * (K + 1) + K] += 1.0
+                if not 0 <= code < n_codes:
+                    code = n_codes
+                self.categories[code * (K + 1) + K] += 1.0
 
     # -- special walks ------------------------------------------------------------
 
@@ -515,7 +517,7 @@ cdef class LeafSplitter(Splitter):
         cdef float64_t n_left = 0.0
         if self.n_categories != NULL and self.n_categories[feature] > 0:
             self._fill_categories(feature)
-            self.divide_categories(feature, cut, self._n_codes(feature))
+            self.divide_categories(feature, cut, self._n_codes(feature) + 1)
             return
         self._prepare(feature)
         self.n_outcomes = 2

@@ -1,8 +1,9 @@
 # MemoryLimit: the memory that a growing tree may take, and which leaves forget for it.
 #
 # Leaves can forget, but splits stay. So a tree is full, and must not split, if two
-# more leaves would be too many even if all of them forgot. That is looked at after
-# each split; what leaves remember is looked at now and then.
+# more leaves would be too many even if all of them forgot; a test with more outcomes
+# may be too large before. That is looked at after each split, and before that of a
+# nominal test; what leaves remember is looked at now and then.
 
 from skconftree.tree.leaves._leaf_store cimport LeafStore
 from skconftree.tree.nodes._tree cimport Tree
@@ -18,8 +19,13 @@ cdef class MemoryLimit:
     cdef intp_t pool_bytes
 
     cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil
+    cdef bint has_room(
+        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+    ) noexcept nogil
     cdef enforce(self, Tree tree, LeafStore leaves)
-    cdef intp_t _least_bytes(self, intp_t n_nodes, intp_t n_leaves) noexcept nogil
+    cdef intp_t _least_bytes(
+        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+    ) noexcept nogil
 
 
 cdef intp_t bytes_of(Tree tree, LeafStore leaves)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skconftree.tree.leaves._leaf cimport NOTHING, Leaf, forget, leaf_bytes
-from skconftree.utils._typedefs cimport float64_t, int32_t
+from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t
 
 
 cdef class MemoryLimit:
@@ -30,7 +30,8 @@ cdef class MemoryLimit:
         self.max_bytes = max_bytes
         if max_bytes >= 0:
             self.max_bytes //= n_trees
-        self.node_bytes = tree.bytes_of_nodes() // tree.node_count + sizeof(Leaf*)
+        cdef intp_t nodes = tree.bytes_of_nodes() - tree.n_ordinals * sizeof(int16_t)
+        self.node_bytes = nodes // tree.node_count + sizeof(Leaf*)
         self.bare_bytes = sizeof(Leaf) + 3 * tree.n_classes * sizeof(float64_t)
         if with_boxes:
             self.bare_bytes += 2 * tree.n_features * sizeof(float64_t)
@@ -38,17 +39,30 @@ cdef class MemoryLimit:
 
     cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil:
         # Whether the tree is full.
-        self.full = self.max_bytes >= 0 and self.max_bytes < (
-            self._least_bytes(tree.node_count + 2, leaves.n_leaves + 1)
+        self.full = not self.has_room(tree, leaves, 2, 0)
+
+    cdef bint has_room(
+        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+    ) noexcept nogil:
+        # For a split of a leaf.
+        return self.max_bytes < 0 or (
+            self._least_bytes(tree, leaves, n_outcomes, n_codes) <= self.max_bytes
         )
 
-    cdef intp_t _least_bytes(self, intp_t n_nodes, intp_t n_leaves) noexcept nogil:
-        # What is left if every leaf forgets.
-        return n_nodes * self.node_bytes + n_leaves * self.bare_bytes + self.pool_bytes
+    cdef intp_t _least_bytes(
+        self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
+    ) noexcept nogil:
+        # What is left if every leaf forgets, after a split if n_outcomes > 0.
+        cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
+        return (
+            (tree.node_count + n_outcomes) * self.node_bytes
+            + (tree.n_ordinals + n_codes) * sizeof(int16_t)
+            + n_leaves * self.bare_bytes + self.pool_bytes
+        )
 
     def check(self, Tree tree, LeafStore leaves):
         """Raise if the tree as it is has no room."""
-        least = self._least_bytes(tree.node_count, leaves.n_leaves)
+        least = self._least_bytes(tree, leaves, 0, 0)
         if 0 <= self.max_bytes < least:
             raise ValueError(
                 f"max_bytes={self.given} is too small: the tree takes {least} bytes "

@@ -6,6 +6,7 @@ from skconftree.tree.stream._grower_state import damaged
 
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING
 from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._spare_memory cimport give_way
 from skconftree.utils._typedefs cimport intp_t
 
 
@@ -71,7 +72,12 @@ cdef class WatchedGrower(Grower):
             self.background is None or (lasting and state == WARNING)
         ):
             with gil:
-                self.background = self._sapling()
+                while True:
+                    try:
+                        self.background = self._sapling()
+                        break
+                    except MemoryError:
+                        give_way()
         if self.background is None:
             return 0
         self.background.finite = self.finite
@@ -108,6 +114,7 @@ cdef class WatchedGrower(Grower):
         self.total_weight = other.total_weight
         self.splitter.whole = other.splitter.whole
         self.limit.full = other.limit.full
+        self.most_rows = max(self.most_rows, other.most_rows)
         self.tree.stale = True
         return 0
 
