@@ -109,7 +109,8 @@ cdef class EncodedTable:
                 "copying them. Encode the rows again, or share the table among trees "
                 "that copy from it."
             )
-        self.spent = spends
+        if spends:
+            self.spent = True
 
     cdef int _encode(
         self, const float32_t* x, const int32_t* n_categories, Arena scratch
