@@ -9,6 +9,9 @@ from skconftree.tree.nodes._tree_state import (
 )
 from skconftree.utils._readonly import read_only
 
+from cpython.buffer cimport (
+    PyBUF_C_CONTIGUOUS, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
+)
 from libc.math cimport INFINITY, NAN
 
 from skconftree.tree.nodes._routing cimport child_of, route, route_any
@@ -18,6 +21,17 @@ from skconftree.utils._typedefs cimport uint8_t
 cdef enum:
     NO_CHILD = -1   # as in scikit-learn
     UNDEFINED = -2
+
+
+cdef void* address_of(array) except? NULL:
+    # Of its values. By the buffer, as `array.ctypes` is written in Python, where a
+    # signal handler may run and raise: a tree that grows asks in the middle of a row.
+    cdef Py_buffer buffer
+    cdef void* address
+    PyObject_GetBuffer(array, &buffer, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)
+    address = buffer.buf
+    PyBuffer_Release(&buffer)
+    return address
 
 
 cdef void clear_evidence(SplitEvidence* evidence) noexcept nogil:
@@ -129,29 +143,28 @@ cdef class Tree:
         self._hold(self._arrays | {"ordinals": ordinals})
 
     cdef _hold(self, dict arrays):
-        # Own these arrays and point into them.
-        cdef Py_ssize_t address
+        # Own these arrays and point into them: all of them, or none if it fails.
+        cdef void* nodes = address_of(arrays["nodes"])
+        cdef void* parent = address_of(arrays["parent"])
+        cdef void* depth = address_of(arrays["depth"])
+        cdef void* n_node_samples = address_of(arrays["n_node_samples"])
+        cdef void* counts = address_of(arrays["counts"])
+        cdef void* impurity = address_of(arrays["impurity"])
+        cdef void* evidence = address_of(arrays["evidence"])
+        cdef void* branching = address_of(arrays["branching"])
+        cdef void* ordinals = address_of(arrays["ordinals"])
         self._arrays = arrays
         self._shown = {}
         self.capacity = len(arrays["parent"])
-        address = arrays["nodes"].ctypes.data
-        self.nodes = <Node*> address
-        address = arrays["parent"].ctypes.data
-        self.parent = <int32_t*> address
-        address = arrays["depth"].ctypes.data
-        self.depth = <int32_t*> address
-        address = arrays["n_node_samples"].ctypes.data
-        self.n_node_samples = <intp_t*> address
-        address = arrays["counts"].ctypes.data
-        self.counts = <float64_t*> address
-        address = arrays["impurity"].ctypes.data
-        self.impurity = <float64_t*> address
-        address = arrays["evidence"].ctypes.data
-        self.evidence = <SplitEvidence*> address
-        address = arrays["branching"].ctypes.data
-        self.branching = <Branching*> address
-        address = arrays["ordinals"].ctypes.data
-        self.ordinals = <int16_t*> address
+        self.nodes = <Node*> nodes
+        self.parent = <int32_t*> parent
+        self.depth = <int32_t*> depth
+        self.n_node_samples = <intp_t*> n_node_samples
+        self.counts = <float64_t*> counts
+        self.impurity = <float64_t*> impurity
+        self.evidence = <SplitEvidence*> evidence
+        self.branching = <Branching*> branching
+        self.ordinals = <int16_t*> ordinals
         self.ordinal_room = len(arrays["ordinals"])
 
     # -- growth -------------------------------------------------------------------
