@@ -90,7 +90,7 @@ def random_table(seed, n_rows, columns, labels):
 def make_table(case):
     """X, y, sample_weight and X_pool of a case."""
     spec = case["table"]
-    pool = None
+    weight = pool = None
     if "X" in spec:
         X, y = spec["X"], np.array(spec["y"])
         if any(isinstance(value, (str, list)) for row in X for value in row):
@@ -104,12 +104,10 @@ def make_table(case):
     elif "stream" in spec:
         stream = make_stream(**spec["stream"])
         X, y, weight, pool = stream.X, stream.y, stream.weight, stream.X_pool
-        return X, y, weight, pool
     else:
         X, y = random_table(**spec)
-    weight = case.get("weight")
-    if weight is not None:
-        weight = np.broadcast_to(np.array(weight, dtype=float), len(y)).copy()
+    if "weight" in case:
+        weight = np.broadcast_to(np.array(case["weight"], dtype=float), len(y)).copy()
     if case.get("pool"):
         pool = X[: len(X) // 4].copy()
     return X, y, weight, pool
