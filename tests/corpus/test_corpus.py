@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 CASES = sorted(FOLDER.glob("*.json"))
 KEYS = {
     *("about", "table", "sparse", "weight", "pool", "parameters", "calls"),
-    *("raises", "warns", "apart"),
+    *("raises", "warns", "apart", "fuzz"),
 }
 
 
@@ -53,7 +53,10 @@ def test_case(path):
 def test_case_is_well_formed(path):
     case = load(path)
     assert set(case) <= KEYS
-    assert {"about", "table", "calls"} <= set(case)
+    assert "about" in case
+    if "fuzz" in case:
+        return
+    assert {"table", "calls"} <= set(case)
     assert {c if isinstance(c, str) else c[0] for c in case["calls"]} <= set(CALLS)
 
 
@@ -79,6 +82,15 @@ def test_a_replay_can_fail(change, error):
     replay(SOUND)
     with pytest.raises(error):
         replay({**SOUND, **change})
+
+
+def test_a_sequence_of_the_fuzz_can_be_a_case(monkeypatch):
+    from fuzz import run
+
+    replay({"about": "Any sequence.", "fuzz": {"seed": 5}})
+    monkeypatch.setattr(run, "run_one", lambda seed: {"found": ["something", ""]})
+    with pytest.raises(AssertionError):
+        replay({"about": "One that fails.", "fuzz": {"seed": 5}})
 
 
 def test_a_replay_notices_wrong_counts(monkeypatch):

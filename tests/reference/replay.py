@@ -20,6 +20,8 @@ raises      a pattern: the last call raises ValueError with such a message, and 
             model stays as it was
 warns       a pattern: the calls warn with such a message
 apart       true: in a process of its own, as it once ended the process
+fuzz        {"seed", "theme"} in place of a table and calls: a sequence of `tests/fuzz`;
+            write down what it did if the fuzz is to draw others
 """
 
 import json
@@ -260,6 +262,11 @@ CALLS = {
 
 def replay(case):
     """Replay a case, given as what its file holds."""
+    if "fuzz" in case:
+        from fuzz.run import run_one
+
+        assert run_one(**case["fuzz"])["found"] is None
+        return
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         Replay(case).run()
