@@ -33,9 +33,10 @@ cdef class DDMKernel(Detector):
     cdef readonly float64_t s_min
 
     def __init__(
-        self, int64_t min_samples, int64_t min_errors, float64_t warning_level,
-        float64_t drift_level,
+        self, min_samples, min_errors, float64_t warning_level, float64_t drift_level
     ):
+        if not (0 <= min_samples < 2**63 and 0 <= min_errors < 2**63):
+            raise ValueError("Numbers of rows must fit into 64 bits.")
         self.min_samples = min_samples
         self.min_errors = min_errors
         self.warning_level = warning_level

@@ -291,8 +291,8 @@ class OnlineGrowth:
         True
         """
         foretold = []
-        self._learn(X, y, classes, sample_weight, X_pool, foretold)
-        return self.classes_.take(foretold[0])
+        known = self._learn(X, y, classes, sample_weight, X_pool, foretold)
+        return known.take(foretold[0])
 
     @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, foretold):
@@ -362,6 +362,7 @@ class OnlineGrowth:
         finally:
             self.tree_ = self._grower.tree
             self.n_rows_seen_ = self._rows_before + self._grower.n_rows_seen
+        return self.classes_
 
     def _read(self, X, y, first):
         # Numbers, codes of categories in the order of the rows, and labels.
@@ -518,8 +519,9 @@ class OnlineGrowth:
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        if "_grower" in state:
-            if isinstance(self._grower, Frozen):  # copy.copy does not share what grows
-                self._grower = self._grower.thaw()
-            self._grower.share_lock(self)
-            self.tree_ = self._grower.tree
+        grower = state.get("_grower")
+        if isinstance(grower, Frozen):  # copy.copy does not share what grows
+            self._grower = grower = grower.thaw()
+            self.tree_ = grower.tree
+        if isinstance(grower, Grower):
+            grower.share_lock(self)

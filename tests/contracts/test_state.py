@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.leaf_state import bytes_of_leaves
 from reference.streams import MEMORIES, grown, learn, make_stream
-from skconftree.tree._tree import Tree
+from skconftree.tree.nodes._tree import Tree
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from skconftree.tree._tree import Tree
+from skconftree.tree.nodes._tree import Tree
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text
-from skconftree.tree._tree_state import (
+from skconftree.tree.nodes._tree_state import (
     ARRAYS,
     BRANCHING_DTYPE,
     EVIDENCE_DTYPE,
