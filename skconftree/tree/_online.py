@@ -512,7 +512,7 @@ class OnlineGrowth:
     @reads
     def __getstate__(self):
         state = dict(super().__getstate__())
-        if "_grower" in state:
+        if isinstance(state.get("_grower"), Grower):
             reduced = self._grower.__reduce__()
             state["_grower"], state["tree_"] = Frozen(reduced), reduced[1][0]
         return state

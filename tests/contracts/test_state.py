@@ -390,7 +390,6 @@ ATTRIBUTES = {
     "is_categorical_": [None, np.zeros(3, dtype=bool), np.ones(2, dtype=bool)],
     "_features": [None, "text"],
     "n_rows_seen_": [-1, None],
-    "tree_": [Tree(3, 3), None],
     "_grower": ["text"],
 }
 
@@ -409,6 +408,21 @@ def test_attributes_of_another_model(name):
     for value in ATTRIBUTES[name]:
         other = copy.copy(model)
         setattr(other, name, value)
+        with pytest.raises(ValueError, match="is damaged"):
+            pickle.loads(pickle.dumps(other))
+
+
+def test_the_tree_of_another_model():
+    """A growing model has one tree, that of its growth; a fitted one must fit it."""
+    model, _ = with_categories()
+    other = copy.copy(model)
+    other.tree_ = Tree(3, 3)
+    saved = pickle.loads(pickle.dumps(other))
+    assert saved.tree_.node_count == model.tree_.node_count
+    fitted = ConfidenceTreeClassifier().fit(STREAM.X, STREAM.y)
+    for value in (Tree(3, 3), Tree(1, 2), None):
+        other = copy.copy(fitted)
+        other.tree_ = value
         with pytest.raises(ValueError, match="is damaged"):
             pickle.loads(pickle.dumps(other))
 
