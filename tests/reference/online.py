@@ -274,7 +274,10 @@ class OnlineTree(Grower):
         result, compared = super().candidates(node)
         if self.fixes_cuts and self.leaf.cuts:
             # every cut has its weight, even if it parts nothing
-            compared = {f: len(cuts) for f, cuts in enumerate(self.leaf.cuts) if cuts}
+            nominal = {f: n for f, n in compared.items() if f in self.nominal}
+            cuts = enumerate(self.leaf.cuts)
+            compared = {f: len(c) for f, c in cuts if c and f not in self.nominal}
+            compared |= nominal  # sets of categories are not fixed
         return result, compared
 
     def _ask_race(self, node, tests, facts, compared):

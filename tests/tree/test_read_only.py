@@ -44,7 +44,7 @@ def owners(array):
         array = array.base
 
 
-@pytest.mark.parametrize("name", [*ARRAYS, "counts_of_leaves"])
+@pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_of_a_tree(name):
     for model in models():
         before = model.tree_.__getstate__()
