@@ -169,8 +169,8 @@ def our_tree(X, y, tree, *, chunk=1000, repeats=1):
         begin = time.process_time()
         for start in range(0, len(X), step):
             rows, labels = X[start : start + step], y[start : start + step]
-            foretold = model.partial_fit_predict(rows, labels, named)
-            correct += np.count_nonzero(foretold == labels)
+            predicted = model.partial_fit_predict(rows, labels, named)
+            correct += np.count_nonzero(predicted == labels)
             named = None
         seconds = time.process_time() - begin
         return correct / len(X), int(model.get_n_leaves()), seconds

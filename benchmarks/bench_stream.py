@@ -176,7 +176,7 @@ def predictions(report, options, cache):
     for name in ("random tree", "Agrawal with drift"):
         X, y, _ = options.streams[name]()
         tree = ConfidenceTreeClassifier(leaf_prediction="majority")
-        foretold = tree.partial_fit_predict(X, y, classes=np.arange(y.max() + 1))
+        predicted = tree.partial_fit_predict(X, y, classes=np.arange(y.max() + 1))
         copy = tree.to_sklearn()
         rows = np.ascontiguousarray(np.resize(X, (options.predict_rows, X.shape[1])))
         seconds = interleaved(
@@ -193,7 +193,7 @@ def predictions(report, options, cache):
             header,
             [
                 f"{name}, {len(rows):,} x {rows.shape[1]}, depth {tree.get_depth()}",
-                f"{np.mean(foretold == y):.1%}, {tree.get_n_leaves():,}",
+                f"{np.mean(predicted == y):.1%}, {tree.get_n_leaves():,}",
                 f"{speed['ours']:,.0f}",
                 f"{speed['theirs']:,.0f}",
                 f"{ratio:.2f}",

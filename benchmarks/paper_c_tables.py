@@ -105,13 +105,13 @@ def running(tree, X, y, rare):
     found, hits, wrong, correct = [], 0, 0, 0
     for rows in np.array_split(np.arange(len(X)), CHECKS):
         part = slice(rows[0], rows[-1] + 1)
-        foretold = tree.partial_fit_predict(X[part], y[part], classes=classes)
-        correct += np.count_nonzero(foretold == y[part])
+        predicted = tree.partial_fit_predict(X[part], y[part], classes=classes)
+        correct += np.count_nonzero(predicted == y[part])
         if rare is None:
             value = correct / (rows[-1] + 1)
         else:
-            either = np.count_nonzero((foretold == rare) | (y[part] == rare))
-            both = np.count_nonzero((foretold == rare) & (y[part] == rare))
+            either = np.count_nonzero((predicted == rare) | (y[part] == rare))
+            both = np.count_nonzero((predicted == rare) & (y[part] == rare))
             hits, wrong = hits + both, wrong + either - both
             value = 2 * hits / (2 * hits + wrong) if hits else 0.0
         found.append((value, tree.get_n_leaves()))

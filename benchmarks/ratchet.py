@@ -22,7 +22,7 @@ SCRIPTS = ("fit", "stream", "tables")
 PARTS = {"stream": ["--only", "predict", "one-row"]}  # without peers to install
 
 
-def fresh_run(name, options, folder):
+def fresh_rows(name, options, folder):
     """Run a script; return the lines it kept."""
     script = Path(__file__).parent / f"bench_{name}.py"
     command = [sys.executable, script, "--keep", folder]
@@ -69,7 +69,7 @@ def main(argv=None):
             failed |= tell(name, old[-1] if old else [], old[:-1], options)
             continue
         with tempfile.TemporaryDirectory() as folder:
-            fresh = fresh_run(name, argv[given + 1 :], folder)
+            fresh = fresh_rows(name, argv[given + 1 :], folder)
             slow = tell(name, fresh, old, options)
             if options.keep == "always" or (options.keep and not slow):
                 lines = (Path(folder) / path.name).read_text().splitlines(True)

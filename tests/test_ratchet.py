@@ -63,7 +63,7 @@ def test_a_slow_run_is_not_kept(ratchet, tmp_path, monkeypatch):
         keep(module, folder, [("grow", speed[0], "larger")], "2")
         return module.runs(Path(folder) / "fit.csv")[-1]
 
-    monkeypatch.setattr(command, "fresh_run", fresh)
+    monkeypatch.setattr(command, "fresh_rows", fresh)
     options = ["fit", "--results", str(tmp_path), "--keep", "--", "--quick"]
     assert command.main(options) == 1
     assert len(module.runs(tmp_path / "fit.csv")) == 1

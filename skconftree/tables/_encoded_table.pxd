@@ -14,14 +14,14 @@
 # at the first entry it means nothing.
 #
 # A column of a sparse table may be FOLDED: only its rows other than zero are kept,
-# see _folded_columns.pxd.
+# see _sparse_columns.pxd.
 #
 # NaN is the largest value: the last level, or the last entries.
 #
 # A single tree may take the arrays over, to save the copy. The table is SPENT then,
 # and says so if it is used again.
 
-from skconftree.tables._folded_columns cimport FULL, FoldedColumns
+from skconftree.tables._sparse_columns cimport FULL, SparseColumns
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
@@ -45,13 +45,13 @@ cdef class EncodedTable:
     cdef readonly bint spent
 
     cdef Arena arena
-    cdef Column* columns            # [n_features]; nothing in it if the column is folded
+    cdef Column* columns            # [n_features]; nothing in it if the column is sparse
     cdef intp_t stride              # from a value of a column to that of the next row
-    cdef FoldedColumns folded       # None if X is dense
+    cdef SparseColumns sparse       # None if X is dense
     cdef object _owners             # keeps a dense X alive
 
-    cdef inline bint is_folded(self, intp_t feature) noexcept nogil:
-        return self.folded is not None and self.folded.columns[feature].form != FULL
+    cdef inline bint is_sparse(self, intp_t feature) noexcept nogil:
+        return self.sparse is not None and self.sparse.columns[feature].form != FULL
 
     cdef int _encode(
         self, const float32_t* x, const int32_t* n_categories, Arena scratch

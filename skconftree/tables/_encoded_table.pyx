@@ -8,7 +8,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.string cimport memcpy, memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS, encode
-from skconftree.tables._folded_columns cimport CODED, FoldedColumn
+from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tables._sparse_table cimport SparseTable
 from skconftree.utils._sorting cimport make_nan_canonical, presort
 from skconftree.utils._typedefs cimport uint64_t
@@ -47,10 +47,10 @@ cdef class EncodedTable:
         self.columns = <Column*> self.arena.take_zeros(self.n_features, sizeof(Column))
         if issparse(X):
             self.stride = 1
-            self.folded = FoldedColumns(SparseTable(X))
+            self.sparse = SparseColumns(SparseTable(X))
             with nogil:
                 self._encode_sparse()
-            self.folded.end_reading()
+            self.sparse.end_reading()
         else:
             self.stride = self.n_features
             dense = X
@@ -63,14 +63,14 @@ cdef class EncodedTable:
     def n_bytes(self):
         """Bytes of memory, those of X apart."""
         cdef intp_t n_bytes = self.arena.n_bytes
-        if self.folded is not None:
-            n_bytes += self.folded.arena.n_bytes
+        if self.sparse is not None:
+            n_bytes += self.sparse.arena.n_bytes
         return n_bytes
 
     def digest(self):
         """Hash all that has been encoded; who shares a table leaves it as it is."""
         cdef Column* column
-        cdef FoldedColumns folded = self.folded
+        cdef SparseColumns sparse = self.sparse
         cdef intp_t n = self.n_rows
         found = hashlib.sha256()
 
@@ -82,17 +82,17 @@ cdef class EncodedTable:
                 + _bytes(column.order, n * sizeof(uint32_t))
                 + _bytes(column.levels, column.n_levels * sizeof(float32_t))
             )
-        if folded is not None:
+        if sparse is not None:
             found.update(
-                _bytes(folded.columns, self.n_features * sizeof(FoldedColumn))
-                + _bytes(folded.entries, folded.n_entries * sizeof(uint32_t))
-                + _bytes(folded.levels, folded.n_levels * sizeof(float32_t))
+                _bytes(sparse.columns, self.n_features * sizeof(SparseColumn))
+                + _bytes(sparse.entries, sparse.n_entries * sizeof(uint32_t))
+                + _bytes(sparse.levels, sparse.n_levels * sizeof(float32_t))
             )
             for f in range(self.n_features):
-                if folded.columns[f].form == CODED:
+                if sparse.columns[f].form == CODED:
                     found.update(_bytes(
-                        folded.codes + folded.columns[f].begin,
-                        folded.columns[f].end - folded.columns[f].begin,
+                        sparse.codes + sparse.columns[f].begin,
+                        sparse.columns[f].end - sparse.columns[f].begin,
                     ))
         return found.hexdigest()
 
@@ -198,30 +198,30 @@ cdef class EncodedTable:
 
     cdef int _encode_sparse(self) except -1 nogil:
         cdef intp_t f
-        self.folded.begin_reading()
+        self.sparse.begin_reading()
         for f in range(self.n_features):
-            self.folded.read(f)
-            if not self.is_folded(f):
+            self.sparse.read(f)
+            if not self.is_sparse(f):
                 self._add_full(f)
         return 0
 
     cdef int _add_full(self, intp_t feature) except -1 nogil:
         # The column just read from a sparse table, as one byte a row.
         cdef intp_t n = self.n_rows
-        cdef FoldedColumn* folded = &self.folded.columns[feature]
-        cdef const uint32_t* entries = self.folded.entries + self.folded.n_entries
+        cdef SparseColumn* sparse = &self.sparse.columns[feature]
+        cdef const uint32_t* entries = self.sparse.entries + self.sparse.n_entries
         cdef Column* column = &self.columns[feature]
         cdef float32_t* levels
         cdef intp_t i
-        column.n_levels = folded.n_levels
+        column.n_levels = sparse.n_levels
         column.codes = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
         levels = <float32_t*> self.arena.take(column.n_levels, sizeof(float32_t))
         column.levels = levels
         self.n_coded += 1
-        memcpy(levels, self.folded.read_levels, column.n_levels * sizeof(float32_t))
-        memset(column.codes, folded.zero, n)
-        for i in range(self.folded.n_read):
-            column.codes[entries[i] >> 1] = self.folded.read_codes[i]
+        memcpy(levels, self.sparse.read_levels, column.n_levels * sizeof(float32_t))
+        memset(column.codes, sparse.zero, n)
+        for i in range(self.sparse.n_read):
+            column.codes[entries[i] >> 1] = self.sparse.read_codes[i]
         return 0
 
 

@@ -290,12 +290,12 @@ class OnlineGrowth:
         >>> bool((predicted == y).mean() > 0.8)
         True
         """
-        foretold = []
-        known = self._learn(X, y, classes, sample_weight, X_pool, foretold)
-        return known.take(foretold[0])
+        predicted = []
+        known = self._learn(X, y, classes, sample_weight, X_pool, predicted)
+        return known.take(predicted[0])
 
     @learns
-    def _learn(self, X, y, classes, sample_weight, X_pool, foretold):
+    def _learn(self, X, y, classes, sample_weight, X_pool, predicted):
         # Every check comes before the first row; what is learnt stays learnt if
         # the rest of the rows cannot be. scikit-learn's _fit_context costs as much as
         # learning ten rows, and parameters are those of the first call.
@@ -346,9 +346,9 @@ class OnlineGrowth:
             if not hasattr(self, "_grower"):
                 self._start_growing(X_pool, first)
         out = None
-        if foretold is not None:
+        if predicted is not None:
             out = np.empty(len(labels), dtype=np.intp)
-            foretold.append(out)
+            predicted.append(out)
         try:
             if self._features is not None:
                 self._grower.reserve_codes(int(self._features.n_categories.max()))
@@ -486,7 +486,7 @@ class OnlineGrowth:
             self._grower = grower
 
     def _predicts_by_bayes(self):
-        # "auto" has nothing to choose by before a row has been foretold
+        # "auto" has nothing to choose by before a row has been predicted
         return (
             hasattr(self, "_grower")
             and self._grower.predicts_by_bayes

@@ -14,7 +14,7 @@ import numpy as np
 from ..bounds._base import BaseBound
 from ..drift import BaseDetector
 from ..tables._features import MAX_CATEGORIES, UNKNOWN
-from .leaves._forecast import PREDICTIONS
+from .leaves._predictor import PREDICTIONS
 from .split._criterion import CRITERIA
 
 LARGEST = 2**62

@@ -31,7 +31,7 @@ cdef inline float32_t value_of_bits(uint32_t ordered) noexcept nogil:
 cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil
 
 
-# Entries of a run, (row << 1) | new, in ascending order of column[row], rows of
+# Rows as entries, (row << 1) | new, in ascending order of column[row], rows of
 # equal value in their order; canonical NaN is last. keys and other are scratch, [n] each.
 cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,

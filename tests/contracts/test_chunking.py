@@ -62,14 +62,14 @@ def test_foreseeing_and_looking_do_not_matter(problem):
 
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(max_rows=80))
-def test_foretold_is_predicted(problem):
+def test_predicted_is_predicted(problem):
     """partial_fit_predict answers what predict would have said before each row."""
     model, stream = problem
-    foretold = learn(copy.deepcopy(model), stream, foresee=True)
+    predicted = learn(copy.deepcopy(model), stream, foresee=True)
     one_by_one = copy.deepcopy(model)
     for i in range(len(stream)):
         if i > 0:
-            assert one_by_one.predict(stream.X[i : i + 1])[0] == foretold[i]
+            assert one_by_one.predict(stream.X[i : i + 1])[0] == predicted[i]
         learn(one_by_one, stream, [i + 1], i)
 
 

@@ -51,8 +51,8 @@ def make(options):
 def test_tree_of_the_rows_since_the_warning(options):
     X, y = drifting_stream(seed=1)
     model = make(options).set_params(drift=DETECTOR)
-    foretold = model.partial_fit_predict(X, y, CLASSES)
-    states = clone(DETECTOR).update_many(foretold != y)
+    predicted = model.partial_fit_predict(X, y, CLASSES)
+    states = clone(DETECTOR).update_many(predicted != y)
     end = BEFORE + np.flatnonzero(states[BEFORE:] == DriftState.DRIFT)[0]
     warning = np.flatnonzero(states[:end] == DriftState.STABLE)[-1] + 1
     assert warning < end - 30

@@ -103,7 +103,7 @@ def learn(sequence):
     if foresee:
         require(
             told[0].shape == (len(rows),) and np.isin(told[0], model.classes_).all(),
-            "foretold classes",
+            "predicted classes",
         )
     after_learning(sequence)
 

@@ -34,8 +34,8 @@ class Leaf:
     high: np.ndarray | None = None
     kind: np.ndarray | None = None
     missing: bool = False  # numeric features have a bin of missing values, the last
-    profile: np.ndarray | None = None  # [bins, K]
-    fresh_profile: np.ndarray | None = None
+    histogram: np.ndarray | None = None  # [bins, K]
+    fresh_histogram: np.ndarray | None = None
     moments: dict = field(default_factory=dict)  # class: (n, block of [4, d])
     fresh_moments: dict = field(default_factory=dict)
     known: dict = field(default_factory=dict)  # class: weight with a value, [d]
@@ -50,7 +50,7 @@ class Leaf:
 
     def counts_of(self, feature, fresh=False):
         """Class counts of a feature's bins of values."""
-        table = self.fresh_profile if fresh else self.profile
+        table = self.fresh_histogram if fresh else self.histogram
         return table[self._places_of(feature)]
 
     def _places_of(self, feature):
@@ -89,7 +89,7 @@ def _read_leaf(reader, node, d, K):
     integers = reader.take(np.int64, 12).tolist()
     numbers = reader.take(np.float64, 7)
     memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
-    profile, fresh_profile, span, n_pool, box, missing = integers[6:]
+    histogram, fresh_histogram, span, n_pool, box, missing = integers[6:]
     leaf = Leaf(
         node=node,
         memory=memory,
@@ -113,10 +113,10 @@ def _read_leaf(reader, node, d, K):
         leaf.high = reader.take(np.float32, d)
         leaf.kind = reader.take(np.uint8, d)
         leaf.missing = bool(missing)
-    if profile:
-        leaf.profile = reader.take(np.float64, n_bins, K)
-    if fresh_profile:
-        leaf.fresh_profile = reader.take(np.float64, n_bins, K)
+    if histogram:
+        leaf.histogram = reader.take(np.float64, n_bins, K)
+    if fresh_histogram:
+        leaf.fresh_histogram = reader.take(np.float64, n_bins, K)
     leaf.moments, leaf.known = reader.take_moments(d, K)
     leaf.fresh_moments, leaf.fresh_known = reader.take_moments(d, K)
     if span:

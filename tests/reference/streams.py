@@ -208,8 +208,8 @@ def problems_in_chunks(draw, **options):
 
 
 def learn(model, stream, ends=None, begin=0, foresee=False):
-    """Learn the rest of a stream in chunks; return what was foretold, if asked for."""
-    foretold = []
+    """Learn the rest of a stream in chunks; return what was predicted, if asked for."""
+    predicted = []
     for end in ends or [len(stream)]:
         if end <= begin:
             continue
@@ -217,9 +217,9 @@ def learn(model, stream, ends=None, begin=0, foresee=False):
         if not hasattr(model, "tree_"):
             pool = {"X_pool": stream.X_pool}
         call = model.partial_fit_predict if foresee else model.partial_fit
-        foretold.append(call(*stream.part(begin, end), **pool))
+        predicted.append(call(*stream.part(begin, end), **pool))
         begin = end
-    return np.concatenate(foretold) if foresee else model
+    return np.concatenate(predicted) if foresee else model
 
 
 def grown(model, stream, ends=None):

@@ -422,7 +422,7 @@ def test_features_that_say_nothing_are_harmless(memory, prediction):
     padded.X = np.column_stack([plain.X, np.zeros(1500), np.full(1500, 7.25)]).astype(
         np.float32
     )
-    foretold = []
+    predicted = []
     for stream in (plain, padded):
         model = ConfidenceTreeClassifier(
             bound="gtest",
@@ -430,10 +430,10 @@ def test_features_that_say_nothing_are_harmless(memory, prediction):
             leaf_memory=memory,
             leaf_prediction=prediction,
         )
-        foretold.append(learn(model, stream, foresee=True))
+        predicted.append(learn(model, stream, foresee=True))
         assert np.isfinite(model.predict_proba(stream.X)).all()
-    assert (foretold[0] == foretold[1]).mean() > 0.99
-    assert (foretold[0] == plain.y)[500:].mean() > 0.75
+    assert (predicted[0] == predicted[1]).mean() > 0.99
+    assert (predicted[0] == plain.y)[500:].mean() > 0.75
 
 
 @pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian", "auto"])
@@ -455,7 +455,7 @@ def test_adaptive_leaves_take_the_better_of_both(memory, bayes_is_better):
             leaf_memory=memory,
             leaf_prediction=prediction,
         )
-        foretold = model.partial_fit_predict(X, y, [0, 1])
-        accuracy[prediction] = (foretold == y).mean()
+        predicted = model.partial_fit_predict(X, y, [0, 1])
+        accuracy[prediction] = (predicted == y).mean()
     assert (accuracy["nb"] > accuracy["majority"] + 0.05) == bayes_is_better
     assert accuracy["nba"] >= max(accuracy.values()) - 0.03

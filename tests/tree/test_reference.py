@@ -243,7 +243,7 @@ def test_awkward_neighbours(values):
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
 def test_more_values_than_one_byte_can_code(scale):
-    """Coded, sorted and profiled features find the same cut."""
+    """Coded, sorted and counted features find the same cut."""
     rng = np.random.default_rng(2)
     levels = np.column_stack([rng.integers(0, m, 400) for m in (3, 200, 300, 100_000)])
     X = (levels * scale).astype(np.float32)

@@ -75,5 +75,5 @@ def test_many_rare_columns_do_not_favour_the_rarest_class():
     tree = ConfidenceTreeClassifier(
         leaf_memory="gaussian", leaf_prediction="nb", grace_period=1e6
     )
-    foretold = tree.partial_fit_predict(X, y, classes=[0, 1])
-    assert np.mean(foretold[500:] == y[500:]) > 0.9
+    predicted = tree.partial_fit_predict(X, y, classes=[0, 1])
+    assert np.mean(predicted[500:] == y[500:]) > 0.9

@@ -6,7 +6,7 @@ from libc.math cimport isfinite
 from libc.string cimport memcpy
 
 from skconftree.tree.batch._column_splitter cimport ColumnSplitter
-from skconftree.tree.batch._folded_rows cimport Segment
+from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._splitter cimport Split
@@ -153,8 +153,8 @@ cdef class Builder:
         return 0
 
     cdef void _enter(self, const Candidate* candidate) noexcept nogil:
-        if self.splitter.rows.folded is not None:
-            self.splitter.rows.folded.enter(
+        if self.splitter.rows.sparse is not None:
+            self.splitter.rows.sparse.enter(
                 candidate.record.id, candidate.segments, candidate.n_segments
             )
 
@@ -235,7 +235,7 @@ cdef class Builder:
             node, split.feature, self.splitter.ordinals, n_codes, self.splitter.n_outcomes,
             &split.evidence,
         )
-        self.tree.send_strays(node, self.splitter.stray_child)
+        self.tree.send_unknown(node, self.splitter.unknown_child)
         return 0
 
     cdef void _partition(self, NodeRecord* record, Split* split) noexcept nogil:
@@ -244,7 +244,7 @@ cdef class Builder:
         if nominal:
             self.splitter.rows.mark_categories(
                 split.feature, self.splitter.ordinals, self.splitter.n_categories[split.feature],
-                self.splitter.stray_child, multiway, record.start, record.end,
+                self.splitter.unknown_child, multiway, record.start, record.end,
             )
         else:
             self.splitter.rows.mark(
@@ -289,7 +289,7 @@ cdef class Builder:
     cdef int _pass_features(
         self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
     ) except -1 nogil:
-        # The features of a child, and the segments of its folded columns. Where all
+        # The features of a child, and the segments of its sparse columns. Where all
         # features are visited, a column that is zero in the child is dropped at once:
         # the lists of all open nodes together are no longer than what the table
         # stores. A sample of features is drawn from a list which must not depend on
@@ -304,11 +304,11 @@ cdef class Builder:
         candidate.segments = NULL
         candidate.n_segments = 0
         child.n_features = parent.n_features
-        if self.splitter.rows.folded is not None:
+        if self.splitter.rows.sparse is not None:
             for j in range(parent.n_features):
                 f = parent.features[j]
-                if self.splitter.rows.is_folded(f):
-                    kept = self.splitter.rows.folded.child_segment(f, outcome, &segment)
+                if self.splitter.rows.is_sparse(f):
+                    kept = self.splitter.rows.sparse.child_segment(f, outcome, &segment)
                     n_segments += kept
                     n_features += kept or keeps_all
                 else:
@@ -318,7 +318,7 @@ cdef class Builder:
                 n_segments, sizeof(Segment)
             )
         child.features = <int32_t*> self.arena.take(child.n_features, sizeof(int32_t))
-        if self.splitter.rows.folded is None:
+        if self.splitter.rows.sparse is None:
             memcpy(
                 child.features, parent.features, parent.n_features * sizeof(int32_t)
             )
@@ -327,9 +327,9 @@ cdef class Builder:
         for j in range(parent.n_features):
             f = parent.features[j]
             kept = keeps_all
-            if not self.splitter.rows.is_folded(f):
+            if not self.splitter.rows.is_sparse(f):
                 kept = True
-            elif self.splitter.rows.folded.child_segment(f, outcome, &segment):
+            elif self.splitter.rows.sparse.child_segment(f, outcome, &segment):
                 kept = True
                 candidate.segments[candidate.n_segments] = segment
                 candidate.n_segments += 1

@@ -26,11 +26,11 @@ cdef class ColumnSplitter(Splitter):
     cdef Arena arena
 
     # The walk of one feature.
-    cdef float64_t* profile         # [MAX_LEVELS, n_classes + 1]
+    cdef float64_t* histogram         # [MAX_LEVELS, n_classes + 1]
     cdef int32_t* tally             # the same before conversion, of whole weights
-    cdef const uint8_t* run_codes   # codes of the run's rows, or NULL
-    cdef uint32_t* run              # [RUN_LIMIT] sorted entries of a small node
-    cdef uint32_t* keys             # [RUN_LIMIT]
+    cdef const uint8_t* sorted_codes    # codes of the sorted rows, or NULL
+    cdef uint32_t* sorted_rows      # [SORT_LIMIT] entries of a small node
+    cdef uint32_t* keys             # [SORT_LIMIT]
     cdef MissingRows missing        # of the tests being walked
     cdef float64_t* missing_counts  # [n_classes + 1] of the rows without a value; the
                                     # last one has no label
@@ -42,10 +42,10 @@ cdef class ColumnSplitter(Splitter):
                                     # sparse tables only
 
     cdef Column* _column(self, intp_t feature) noexcept nogil
-    cdef bint _is_counted_folded(self, intp_t feature) noexcept nogil
-    cdef bint _profiles(self, intp_t n_levels) noexcept nogil
-    cdef intp_t _walk_folded(self, intp_t feature) noexcept nogil
-    cdef void _fill_folded_profile(self, intp_t feature) noexcept nogil
+    cdef bint _is_counted_sparse(self, intp_t feature) noexcept nogil
+    cdef bint _counts_codes(self, intp_t n_levels) noexcept nogil
+    cdef intp_t _walk_sparse(self, intp_t feature) noexcept nogil
+    cdef void _fill_sparse_histogram(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_values(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_order(self, const Column* column, intp_t n) noexcept nogil
     cdef intp_t _walk_with_missing(self, intp_t feature) noexcept nogil

@@ -6,14 +6,14 @@ from libc.string cimport memset
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tree.split._missing cimport LEFT, NONE, UNLABELLED, missing_left_bit
 from skconftree.tree.split._node cimport NodeScan
-from skconftree.tree.batch._profile cimport count_codes, sort_codes
+from skconftree.tree.batch._code_counts cimport count_codes, sort_codes
 from skconftree.tree.split._scan cimport REPEATS, weight_of
-from skconftree.tables._folded_columns cimport CODED, FoldedColumn
+from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._midpoint cimport midpoint
 
 cdef enum:
-    RUN_LIMIT = 16384       # longest run sorted on the fly
+    SORT_LIMIT = 16384       # rows of a node sorted on the fly
 
 
 cdef class ColumnSplitter(Splitter):
@@ -44,10 +44,10 @@ cdef class ColumnSplitter(Splitter):
         cdef intp_t n_levels = max(<intp_t> MAX_LEVELS, self.category_room + 1)
         self.rows = rows
         for f in range(rows.n_features):
-            if rows.folded is None and rows.columns[f].has_missing:
+            if rows.sparse is None and rows.columns[f].has_missing:
                 self.cuts_only = False
         self.arena = Arena()
-        self.profile = <float64_t*> self.arena.take(
+        self.histogram = <float64_t*> self.arena.take(
             MAX_LEVELS * (K + 1), sizeof(float64_t)
         )
         self.tally = <int32_t*> self.arena.take(n_levels * (K + 1), sizeof(int32_t))
@@ -55,13 +55,13 @@ cdef class ColumnSplitter(Splitter):
             K + 1, sizeof(float64_t)
         )
         self.seen_counts = <float64_t*> self.arena.take_zeros(K + 1, sizeof(float64_t))
-        self.run = <uint32_t*> self.arena.take(RUN_LIMIT, sizeof(uint32_t))
-        self.keys = <uint32_t*> self.arena.take(RUN_LIMIT, sizeof(uint32_t))
+        self.sorted_rows = <uint32_t*> self.arena.take(SORT_LIMIT, sizeof(uint32_t))
+        self.keys = <uint32_t*> self.arena.take(SORT_LIMIT, sizeof(uint32_t))
 
     cdef intp_t walk(self, intp_t feature) noexcept nogil:
         # Walk one feature; returns 0 if it is constant in the node.
         self.feature = feature
-        self.run_codes = NULL
+        self.sorted_codes = NULL
         self.missing = NONE
         if self.nominal:
             self._count_codes(
@@ -70,11 +70,11 @@ cdef class ColumnSplitter(Splitter):
             return self.walk_categories(
                 feature, self.rows.columns[feature].n_levels
             )
-        if self.rows.is_folded(feature):
-            if self.rows.folded.n_stored(feature) == 0:
+        if self.rows.is_sparse(feature):
+            if self.rows.sparse.n_stored(feature) == 0:
                 return 0
-            if self._is_counted_folded(feature):
-                return self._walk_folded(feature)
+            if self._is_counted_sparse(feature):
+                return self._walk_sparse(feature)
         if self.random_cuts:
             return self._walk_random_cut(feature)
         if self._column(feature).has_missing:
@@ -89,31 +89,31 @@ cdef class ColumnSplitter(Splitter):
         cdef const float64_t* weight = self.rows.node_weight
         if column.order != NULL:
             return self._walk_order(column, n)
-        if not self._profiles(column.n_levels):
+        if not self._counts_codes(column.n_levels):
             sort_codes(
-                column.codes + start, n, column.n_levels, self.keys, self.run
+                column.codes + start, n, column.n_levels, self.keys, self.sorted_rows
             )
-            self.run_codes = column.codes + start
-            return self.walk_run(
-                self.run, n, self.rows.node_y + start,
+            self.sorted_codes = column.codes + start
+            return self.walk_sorted(
+                self.sorted_rows, n, self.rows.node_y + start,
                 count + start if count != NULL else NULL,
                 weight + start if weight != NULL else NULL, self.counts,
             )
-        self._count_codes(column, self.n_classes + self.has_pool, self.profile)
+        self._count_codes(column, self.n_classes + self.has_pool, self.histogram)
         if self.has_pool:
-            return self.walk_profile_with_pool(
-                self.profile, column.n_levels, column.levels
+            return self.walk_histogram_with_pool(
+                self.histogram, column.n_levels, column.levels
             )
-        return self.walk_profile(self.profile, column.n_levels, self.counts)
+        return self.walk_histogram(self.histogram, column.n_levels, self.counts)
 
     cdef intp_t _walk_order(self, const Column* column, intp_t n) noexcept nogil:
         # The first n rows of the node, in the order of their values.
         if self.has_pool:
-            return self.walk_run_with_pool(
+            return self.walk_sorted_with_pool(
                 column.order + self.node.start, n, self.rows.y, self.rows.count,
                 self.rows.weight, column.values, self.rows.stride,
             )
-        return self.walk_run(
+        return self.walk_sorted(
             column.order + self.node.start, n, self.rows.y, self.rows.count,
             self.rows.weight, self.counts,
         )
@@ -121,7 +121,7 @@ cdef class ColumnSplitter(Splitter):
     # -- columns of sparse tables ---------------------------------------------------
 
     cdef void begin(self, NodeRecord* node, const float64_t* counts) noexcept nogil:
-        # Folded columns have entered the node.
+        # Sparse columns have entered the node.
         cdef const int32_t* count = self.rows.node_count
         cdef const float64_t* weight = self.rows.node_weight
         cdef intp_t i
@@ -131,9 +131,9 @@ cdef class ColumnSplitter(Splitter):
         self.n_walked = fmin(
             self.n_repeated, <float64_t> REPEATS * (node.end - node.start)
         )
-        if self.rows.folded is None:
+        if self.rows.sparse is None:
             return
-        self.rows.folded.unfolded_feature = -1
+        self.rows.sparse.dense_feature = -1
         self.unlabelled = 0.0
         if self.has_pool:
             for i in range(node.start, node.end):
@@ -141,82 +141,82 @@ cdef class ColumnSplitter(Splitter):
                     self.unlabelled += weight_of(count, weight, i)
 
     cdef inline Column* _column(self, intp_t feature) noexcept nogil:
-        if self.rows.folded_columns == NULL:
+        if self.rows.sparse_columns == NULL:
             return &self.rows.columns[feature]
-        if self.rows.is_folded(feature) and (
-            self.rows.folded.unfolded_feature != feature
+        if self.rows.is_sparse(feature) and (
+            self.rows.sparse.dense_feature != feature
         ):
-            self.rows.unfold(
+            self.rows.densify(
                 feature, self.node.start, self.node.end, self.has_pool
             )
         return self.rows.column(feature)
 
-    cdef bint _is_counted_folded(self, intp_t feature) noexcept nogil:
-        # Whether the entries of a folded column tell all that a walk over all rows
+    cdef bint _is_counted_sparse(self, intp_t feature) noexcept nogil:
+        # Whether the entries of a sparse column tell all that a walk over all rows
         # of the node would, to the last bit. Sums of fractions depend on their order,
-        # and so do sums of phi over the rows of a run.
-        cdef intp_t n_levels = self.rows.folded_columns[feature].n_levels
+        # and so do sums of phi over sorted rows.
+        cdef intp_t n_levels = self.rows.sparse_columns[feature].n_levels
         if self.random_cuts or not self.integral:
             return False
         if n_levels == 0:
             return not self.additive and not self.has_pool
-        return self._profiles(n_levels)
+        return self._counts_codes(n_levels)
 
-    cdef inline bint _profiles(self, intp_t n_levels) noexcept nogil:
+    cdef inline bint _counts_codes(self, intp_t n_levels) noexcept nogil:
         # Whether codes are counted, not sorted.
         return (
             2 * self.n_walked >= n_levels * self.n_classes
-            or self.n_walked >= RUN_LIMIT or self.has_pool
+            or self.n_walked >= SORT_LIMIT or self.has_pool
         )
 
-    cdef intp_t _walk_folded(self, intp_t feature) noexcept nogil:
-        cdef FoldedColumn* column = &self.rows.folded_columns[feature]
-        cdef const uint32_t* entries = self.rows.folded.segment(feature)
-        cdef const float32_t* levels = self.rows.folded.levels + column.levels
-        cdef intp_t n = self.rows.folded.n_stored(feature)
+    cdef intp_t _walk_sparse(self, intp_t feature) noexcept nogil:
+        cdef SparseColumn* column = &self.rows.sparse_columns[feature]
+        cdef const uint32_t* entries = self.rows.sparse.segment(feature)
+        cdef const float32_t* levels = self.rows.sparse.levels + column.levels
+        cdef intp_t n = self.rows.sparse.n_stored(feature)
         cdef intp_t i, c
-        cdef float64_t* zero = self.profile
+        cdef float64_t* zero = self.histogram
         if column.n_levels > 0:
-            self._fill_folded_profile(feature)
+            self._fill_sparse_histogram(feature)
             if self.has_pool:
-                return self.walk_profile_with_pool(
-                    self.profile, column.n_levels, levels
+                return self.walk_histogram_with_pool(
+                    self.histogram, column.n_levels, levels
                 )
-            return self.walk_profile(self.profile, column.n_levels, self.counts)
+            return self.walk_histogram(self.histogram, column.n_levels, self.counts)
         for c in range(self.n_classes):
             zero[c] = self.counts[c]
         for i in range(n):
             zero[self.rows.y[entries[i] >> 1]] -= weight_of(
                 self.rows.count, self.rows.weight, entries[i] >> 1
             )
-        return self.walk_run_with_gap(
-            entries, n, self.rows.folded.n_below(feature),
+        return self.walk_sorted_with_gap(
+            entries, n, self.rows.sparse.n_below(feature),
             self.node.end - self.node.start - n, zero, self.rows.y,
             self.rows.count, self.rows.weight,
         )
 
-    cdef void _fill_folded_profile(self, intp_t feature) noexcept nogil:
+    cdef void _fill_sparse_histogram(self, intp_t feature) noexcept nogil:
         # As _count_codes; what is not stored has the rest of the node's counts.
-        cdef FoldedColumn* column = &self.rows.folded_columns[feature]
-        cdef const uint32_t* entries = self.rows.folded.segment(feature)
-        cdef const uint8_t* codes = self.rows.folded.codes + column.begin
-        cdef intp_t n = self.rows.folded.n_stored(feature)
+        cdef SparseColumn* column = &self.rows.sparse_columns[feature]
+        cdef const uint32_t* entries = self.rows.sparse.segment(feature)
+        cdef const uint8_t* codes = self.rows.sparse.codes + column.begin
+        cdef intp_t n = self.rows.sparse.n_stored(feature)
         cdef const label_t* y = self.rows.y
         cdef const int32_t* count = self.rows.count
         cdef const float64_t* weight = self.rows.weight
         cdef intp_t width = self.n_classes + self.has_pool
         cdef intp_t size = column.n_levels * width
-        cdef float64_t* zero = self.profile + column.zero * width
+        cdef float64_t* zero = self.histogram + column.zero * width
         cdef int32_t* tally = self.tally
         cdef intp_t i, c, row
         cdef intp_t code = 1 - column.zero
         cdef float64_t rest
         if weight != NULL:
-            memset(self.profile, 0, size * sizeof(float64_t))
+            memset(self.histogram, 0, size * sizeof(float64_t))
             for i in range(n):
                 if column.form == CODED:
                     code = codes[i]
-                self.profile[code * width + y[entries[i] >> 1]] += (
+                self.histogram[code * width + y[entries[i] >> 1]] += (
                     weight[entries[i] >> 1]
                 )
         else:
@@ -235,11 +235,11 @@ cdef class ColumnSplitter(Splitter):
                 for i in range(n):
                     tally[y[entries[i] >> 1]] += 1
             for i in range(size):
-                self.profile[i] = self.tally[i]
+                self.histogram[i] = self.tally[i]
         for c in range(width):
             rest = self.counts[c] if c < self.n_classes else self.unlabelled
             for i in range(column.n_levels):
-                rest -= self.profile[i * width + c]
+                rest -= self.histogram[i * width + c]
             zero[c] = rest
 
     # -- missing values -----------------------------------------------------------
@@ -277,14 +277,14 @@ cdef class ColumnSplitter(Splitter):
         cdef Column* column = self._column(feature)
         if column.order == NULL:
             if self.has_pool:
-                return self.walk_profile_with_pool(
-                    self.profile, column.n_levels - 1, column.levels
+                return self.walk_histogram_with_pool(
+                    self.histogram, column.n_levels - 1, column.levels
                 )
-            return self.walk_profile(self.profile, column.n_levels - 1, self.counts)
+            return self.walk_histogram(self.histogram, column.n_levels - 1, self.counts)
         return self._walk_order(column, self.n_seen)
 
     cdef void _count_missing(self, intp_t feature) noexcept nogil:
-        # Counts of the rows with and without a value; fills the profile if CODED.
+        # Counts of the rows with and without a value; fills the histogram if CODED.
         cdef Column* column = self._column(feature)
         cdef intp_t K = self.n_classes
         cdef intp_t start = self.node.start
@@ -296,9 +296,9 @@ cdef class ColumnSplitter(Splitter):
         memset(self.missing_counts, 0, (K + 1) * sizeof(float64_t))
         memset(self.seen_counts, 0, (K + 1) * sizeof(float64_t))
         if column.order == NULL:
-            self._count_codes(column, width, self.profile)
+            self._count_codes(column, width, self.histogram)
             for b in range(column.n_levels):
-                level = self.profile + b * width
+                level = self.histogram + b * width
                 counts = self.seen_counts
                 if b == column.n_levels - 1:
                     counts = self.missing_counts
@@ -346,7 +346,7 @@ cdef class ColumnSplitter(Splitter):
             return cut == column.n_levels - 2
         return cut == self.rows.n_present(feature, self.node.start, self.node.end)
 
-    # -- profiles and runs --------------------------------------------------------
+    # -- histograms and sorted rows --------------------------------------------------------
 
     cdef void _count_codes(
         self, const Column* column, intp_t width, float64_t* out
@@ -373,11 +373,11 @@ cdef class ColumnSplitter(Splitter):
             )
 
     cdef void take(self, intp_t size) noexcept nogil:
-        # A run of codes counts positions in rows; a cut is a code.
+        # Sorted codes count positions in rows; a cut is a code.
         cdef intp_t i
-        if self.run_codes != NULL:
+        if self.sorted_codes != NULL:
             for i in range(size):
-                self.position[i] = self.run_codes[self.run[self.position[i] - 1] >> 1]
+                self.position[i] = self.sorted_codes[self.sorted_rows[self.position[i] - 1] >> 1]
         if self.missing != NONE:
             self._add_missing(size)
         NodeScan.take(self, size)
@@ -562,7 +562,7 @@ cdef class ColumnSplitter(Splitter):
             code = column.codes[i] if column.codes != NULL else column.wide[i]
             z = self.ordinals[code]
             if z < 0:
-                z = self.stray_child
+                z = self.unknown_child
             self.child_rows[z] += 1
             self.n_labelled[z] += self.rows.node_y[i] < self.n_classes
 

@@ -4,10 +4,10 @@
 # A sample is whole counts beside the rows, never copied rows: a row with count 0 is
 # absent. Rows keep the numbers that they have in the table, and what belongs to a row
 # (y, count, weight, goes_left) lies by these. In node order lie
-#   codes of CODED features: a node profiles them in one pass,
+#   codes of CODED features: a node histograms them in one pass,
 #   entries of SORTED features, sorted within each node: presorted once and kept
 #   sorted by stable partition, so no node sorts again,
-#   and, if a feature is coded or folded, the rows themselves, labels and weights.
+#   and, if a feature is coded or sparse, the rows themselves, labels and weights.
 #
 # All is as if the rows of the sample had been encoded by themselves: levels that none of
 # them has are left out, and a sorted feature of which few values are left is coded.
@@ -20,8 +20,8 @@
 # CODED. A bit above it says that missing values go left as well.
 
 from skconftree.tables._encoded_table cimport Column, EncodedTable
-from skconftree.tables._folded_columns cimport FULL, FoldedColumn
-from skconftree.tree.batch._folded_rows cimport FoldedRows
+from skconftree.tables._sparse_columns cimport FULL, SparseColumn
+from skconftree.tree.batch._sparse_rows cimport SparseRows
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
@@ -41,9 +41,9 @@ cdef class NodeRows:
     cdef intp_t stride              # from a value of a column to that of the next row
 
     # In node order.
-    cdef Column* columns            # [n_features]; read column(f) if it may be folded
-    cdef FoldedRows folded          # None if X is dense
-    cdef FoldedColumn* folded_columns   # its columns, or NULL
+    cdef Column* columns            # [n_features]; read column(f) if it may be sparse
+    cdef SparseRows sparse          # None if X is dense
+    cdef SparseColumn* sparse_columns   # its columns, or NULL
     cdef uint32_t* ids              # [n_rows] the rows
     cdef label_t* node_y            # [n_rows]
     cdef int32_t* node_count        # [n_rows], or NULL
@@ -56,18 +56,18 @@ cdef class NodeRows:
     cdef float64_t* scratch         # [n_rows + 1] right halves on their way
     cdef object _owners             # keeps labels and weights alive
 
-    cdef inline bint is_folded(self, intp_t feature) noexcept nogil:
-        return self.folded_columns != NULL and self.folded_columns[feature].form != FULL
+    cdef inline bint is_sparse(self, intp_t feature) noexcept nogil:
+        return self.sparse_columns != NULL and self.sparse_columns[feature].form != FULL
 
     cdef inline Column* column(self, intp_t feature) noexcept nogil:
-        # A folded one has been unfolded in the node.
-        if self.is_folded(feature):
-            return &self.folded.unfolded
+        # A sparse one has been made dense in the node.
+        if self.is_sparse(feature):
+            return &self.sparse.dense
         return &self.columns[feature]
 
     cdef inline float32_t value(self, intp_t row, intp_t feature) noexcept nogil:
-        if self.folded_columns != NULL:
-            return self.folded.table.value(row, feature)
+        if self.sparse_columns != NULL:
+            return self.sparse.table.value(row, feature)
         return self.columns[feature].values[row * self.stride]
 
     cdef int _begin(self, bint multiway, bint spends) except -1 nogil
@@ -84,7 +84,7 @@ cdef class NodeRows:
         self, Column* column, intp_t n_levels, const uint32_t* places
     ) except -1 nogil
     cdef int _start_node_order(self) except -1 nogil
-    cdef void unfold(
+    cdef void densify(
         self, intp_t feature, intp_t start, intp_t end, bint with_values
     ) noexcept nogil
     cdef intp_t n_present(

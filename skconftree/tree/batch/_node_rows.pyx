@@ -56,8 +56,8 @@ cdef class NodeRows:
             self.n_rows = self._find_present(&repeated)
         if not repeated:
             self.count = NULL
-        if table.folded is not None:
-            self.folded = FoldedRows(table.folded, self.n_rows)
+        if table.sparse is not None:
+            self.sparse = SparseRows(table.sparse, self.n_rows)
         with nogil:
             self._begin(multiway, spends)
 
@@ -69,14 +69,14 @@ cdef class NodeRows:
             self.branch = <label_t*> self.arena.take(self.table.n_rows, sizeof(label_t))
             self.branches = <label_t*> self.arena.take(n, sizeof(label_t))
         cdef bint all_present = n == self.table.n_rows
-        if not all_present or self.table.n_coded > 0 or self.folded is not None:
+        if not all_present or self.table.n_coded > 0 or self.sparse is not None:
             self._start_node_order()
         if spends and all_present:
             self._take_over()
         else:
             self._copy()
-        if self.folded is not None:
-            self.folded_columns = self.folded.columns
+        if self.sparse is not None:
+            self.sparse_columns = self.sparse.columns
         return 0
 
     cdef intp_t _find_present(self, bint* repeated) noexcept nogil:
@@ -122,8 +122,8 @@ cdef class NodeRows:
 
     cdef int _take_over(self) except -1 nogil:
         self.columns = self.table.columns
-        if self.folded is not None:
-            self.folded.take_over()
+        if self.sparse is not None:
+            self.sparse.take_over()
         return 0
 
     cdef int _copy(self) except -1 nogil:
@@ -144,8 +144,8 @@ cdef class NodeRows:
                 column.wide = <label_t*> self.arena.take(n, sizeof(label_t))
                 for i in range(n):
                     column.wide[i] = columns[f].wide[self.ids[i]]
-        if self.folded is not None:
-            self.folded.copy(
+        if self.sparse is not None:
+            self.sparse.copy(
                 NULL if n == self.table.n_rows else self.goes_left, self.ids
             )
         self.arena.give_back(places)
@@ -235,11 +235,11 @@ cdef class NodeRows:
         column.order = NULL
         return 0
 
-    cdef void unfold(
+    cdef void densify(
         self, intp_t feature, intp_t start, intp_t end, bint with_values
     ) noexcept nogil:
-        # Make the node's part of a folded column, as if it had not been folded.
-        self.folded.unfold(feature, self.ids, start, end, with_values)
+        # Make the node's part of a sparse column, as if it had not been sparse.
+        self.sparse.densify(feature, self.ids, start, end, with_values)
 
     cdef intp_t n_present(
         self, intp_t feature, intp_t start, intp_t end
@@ -269,8 +269,8 @@ cdef class NodeRows:
         cdef intp_t missing = MAX_LEVELS
         cdef intp_t i
         cut &= missing_left_bit() - 1
-        if self.is_folded(feature):
-            self.folded.mark(
+        if self.is_sparse(feature):
+            self.sparse.mark(
                 feature, cut, self.ids + start, end - start, self.goes_left
             )
             return
@@ -323,9 +323,9 @@ cdef class NodeRows:
         for j in range(n_features):
             f = features[j]
             column = &self.columns[f]
-            if self.is_folded(f):
+            if self.is_sparse(f):
                 by_rows = True
-                self.folded.partition(f, self.goes_left, self.scratch)
+                self.sparse.partition(f, self.goes_left, self.scratch)
             elif column.order == NULL:
                 by_rows = True
             elif f != feature or column.has_missing:
@@ -338,7 +338,7 @@ cdef class NodeRows:
             self.sides[i] = self.goes_left[self.ids[start + i]]
         for j in range(n_features):
             column = &self.columns[features[j]]
-            if self.is_folded(features[j]):
+            if self.is_sparse(features[j]):
                 continue
             if column.codes != NULL:
                 partition_values(

@@ -33,7 +33,7 @@ cdef class NaiveBayes:
         self, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch
     ) noexcept nogil
     cdef void _score_bins(
-        self, const Bins* bins, const float64_t* profile, const float64_t* n,
+        self, const Bins* bins, const float64_t* histogram, const float64_t* n,
         Scratch* scratch,
     ) noexcept nogil
     cdef void _score_moments(

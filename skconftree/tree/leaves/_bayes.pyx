@@ -58,27 +58,27 @@ cdef class NaiveBayes:
         self, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch
     ) noexcept nogil:
         # Scores of all classes from all a leaf holds or from its own rows alone,
-        # -infinity for classes it has not met. False if there is no such model.
+        # -infinity for classes it has not seen. False if there is no such model.
         cdef const float64_t* n = leaf.fresh if own else leaf.held
-        cdef const float64_t* profile = leaf.fresh_profile if own else leaf.profile
+        cdef const float64_t* histogram = leaf.fresh_histogram if own else leaf.histogram
         cdef const Moments* moments = &leaf.moments
         cdef intp_t c
         if own:
             moments = &leaf.fresh_moments
         if not (leaf.n_fresh if own else leaf.n_held) > 0.0:
             return False
-        if profile == NULL and (leaf.memory == HISTOGRAM or moments.blocks == NULL):
+        if histogram == NULL and (leaf.memory == HISTOGRAM or moments.blocks == NULL):
             return False
         for c in range(self.n_classes):
             scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
-        if profile != NULL:
-            self._score_bins(&leaf.bins, profile, n, scratch)
+        if histogram != NULL:
+            self._score_bins(&leaf.bins, histogram, n, scratch)
         if moments.blocks != NULL:
-            self._score_moments(moments, n, profile == NULL, x, scratch)
+            self._score_moments(moments, n, histogram == NULL, x, scratch)
         return True
 
     cdef void _score_bins(
-        self, const Bins* bins, const float64_t* profile, const float64_t* n,
+        self, const Bins* bins, const float64_t* histogram, const float64_t* n,
         Scratch* scratch,
     ) noexcept nogil:
         cdef intp_t K = self.n_classes
@@ -97,7 +97,7 @@ cdef class NaiveBayes:
             n_bins = bins.first[f + 1] - bins.first[f]
             if n_bins == 1 or places[f] < 0:
                 continue
-            counts = profile + places[f] * K
+            counts = histogram + places[f] * K
             spread = 1.0 / n_bins
             for c in range(K):
                 products[c] *= (counts[c] + spread) * inverse[c]

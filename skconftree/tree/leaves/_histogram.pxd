@@ -7,7 +7,7 @@
 # Bin b of feature f holds the values in (edges[b - 1], edges[b]]; its place is
 # first[f] + b. The last edge of a feature is infinity, so that every value has a
 # bin. If `missing`, one more bin holds the rows without a value. Bin b of a nominal
-# feature holds category b; there is room for some that have not been met.
+# feature holds category b; there is room for some that have not been seen.
 
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, uint8_t, uint32_t, uint64_t,
@@ -46,7 +46,7 @@ cdef bint bins_of_codes(
     Bins* bins, intp_t n_features, const int32_t* n_codes
 ) noexcept nogil
 cdef bint bins_of_half(
-    const Bins* parent, const float64_t* profile, const float64_t* share,
+    const Bins* parent, const float64_t* histogram, const float64_t* share,
     intp_t n_features, intp_t n_classes, intp_t max_bins, const Side* side, bint missing,
     Bins* bins,
 ) noexcept nogil
@@ -54,7 +54,7 @@ cdef bint bins_with_code(
     const Bins* old, intp_t n_features, intp_t feature, intp_t code, Bins* bins
 ) noexcept nogil
 cdef void fill_half(
-    const Bins* parent, const float64_t* profile, const float64_t* scale,
+    const Bins* parent, const float64_t* histogram, const float64_t* scale,
     intp_t n_features, intp_t n_classes, const Side* side, const Bins* bins,
     float64_t* half,
 ) noexcept nogil

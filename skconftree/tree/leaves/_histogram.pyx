@@ -99,7 +99,7 @@ cdef bint bins_of_rows(
             n = _values(x + f, n_rows, n_features, column)
             if n > 0:
                 presort(column, n, keys, keys + n_rows, order)
-            counts[f] = <int32_t> _cuts_of_run(
+            counts[f] = <int32_t> _cuts_of_sorted(
                 column, order, n, max_bins, edges + f * max_bins, &repeats[f]
             )
             n_bins += counts[f] + missing
@@ -162,11 +162,11 @@ cdef intp_t _place_edges(
     return n_edges + bins.missing
 
 
-cdef intp_t _cuts_of_run(
+cdef intp_t _cuts_of_sorted(
     const float32_t* column, const uint32_t* order, intp_t n, intp_t max_bins,
     float32_t* edges, uint8_t* discrete,
 ) noexcept nogil:
-    # Edges of a sorted run, the infinite one included; returns their number. Few
+    # Edges of sorted values, the infinite one included; returns their number. Few
     # values that repeat are taken for all values there are.
     cdef intp_t n_values = 1
     cdef intp_t n_edges = 0
@@ -241,7 +241,7 @@ cdef void _range_of_half(
 
 
 cdef bint bins_of_half(
-    const Bins* parent, const float64_t* profile, const float64_t* share,
+    const Bins* parent, const float64_t* histogram, const float64_t* share,
     intp_t n_features, intp_t n_classes, intp_t max_bins, const Side* side, bint missing,
     Bins* bins,
 ) noexcept nogil:
@@ -268,7 +268,7 @@ cdef bint bins_of_half(
                 mass[b] = 0.0
                 place = (parent.first[f] + b) * n_classes
                 for c in range(n_classes):
-                    mass[b] += profile[place + c] * share[c]
+                    mass[b] += histogram[place + c] * share[c]
                 total += mass[b]
             if parent.kind[f] == DISCRETE or total == 0.0:
                 for b in range(begin, end):
@@ -364,7 +364,7 @@ cdef bint bins_with_code(
 
 
 cdef void fill_half(
-    const Bins* parent, const float64_t* profile, const float64_t* scale,
+    const Bins* parent, const float64_t* histogram, const float64_t* scale,
     intp_t n_features, intp_t n_classes, const Side* side, const Bins* bins,
     float64_t* half,
 ) noexcept nogil:
@@ -378,23 +378,23 @@ cdef void fill_half(
             for b in range(parent.first[f + 1] - parent.first[f]):
                 if f != side.feature or side.taken[b]:
                     _add_scaled(
-                        profile + (parent.first[f] + b) * K, scale, 1.0, K,
+                        histogram + (parent.first[f] + b) * K, scale, 1.0, K,
                         half + (bins.first[f] + b) * K,
                     )
             continue
         _range_of_half(parent, f, side, &begin, &end)
-        _spread_values(parent, profile, scale, K, f, begin, end, bins, half)
+        _spread_values(parent, histogram, scale, K, f, begin, end, bins, half)
         last = parent.first[f + 1] - 1
         if parent.missing and bins.missing and (
             f != side.feature or side.takes_missing
         ):
             _add_scaled(
-                profile + last * K, scale, 1.0, K, half + (bins.first[f + 1] - 1) * K
+                histogram + last * K, scale, 1.0, K, half + (bins.first[f + 1] - 1) * K
             )
 
 
 cdef void _spread_values(
-    const Bins* parent, const float64_t* profile, const float64_t* scale, intp_t K,
+    const Bins* parent, const float64_t* histogram, const float64_t* scale, intp_t K,
     intp_t f, intp_t begin, intp_t end, const Bins* bins, float64_t* half,
 ) noexcept nogil:
     cdef intp_t n_bins = n_value_bins(bins, f)
@@ -417,7 +417,7 @@ cdef void _spread_values(
             elif j < n_bins - 1 and bins.edges[first + j] < high:
                 part = 0.0
             _add_scaled(
-                profile + (parent.first[f] + b) * K, scale, part, K,
+                histogram + (parent.first[f] + b) * K, scale, part, K,
                 half + (first + j) * K,
             )
             if j < n_bins - 1 and bins.edges[first + j] < high:

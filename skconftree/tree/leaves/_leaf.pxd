@@ -38,10 +38,10 @@ cdef struct Policy:
     bint fixed_cuts         # a leaf's candidate cuts are set once
     bint bayes              # leaves may predict by naive Bayes
     float64_t inherited     # largest weight that a child takes over, unless rows
-    bint missing            # a row with a missing value has been met
+    bint missing            # a row with a missing value has been seen
     intp_t n_nominal
     const int32_t* nominal  # [n_nominal] features
-    int32_t* n_codes        # [n_features] categories met, -1 if numeric; or NULL
+    int32_t* n_codes        # [n_features] categories seen, -1 if numeric; or NULL
 
 
 cdef struct Leaf:
@@ -51,7 +51,7 @@ cdef struct Leaf:
     float64_t n_fresh           # weight of the rows since its creation
     float64_t n_examined        # n_fresh at the last attempt
     float64_t n_held
-    float64_t hits[4]           # weight of late rows that each model foretold
+    float64_t hits[4]           # weight of late rows that each model predicted
     float64_t* fresh            # [n_classes]
     float64_t* held             # [n_classes]
     float64_t* recent           # [n_classes] counts that fade with every row
@@ -64,8 +64,8 @@ cdef struct Leaf:
     float64_t* weight           # [room], or NULL if all are 1
 
     Bins bins                   # HISTOGRAM, and ROWS with fixed cuts
-    float64_t* profile          # [n_bins, n_classes] held
-    float64_t* fresh_profile
+    float64_t* histogram          # [n_bins, n_classes] held
+    float64_t* fresh_histogram
 
     Moments moments             # GAUSSIAN, and ROWS that predict by naive Bayes: held
     Moments fresh_moments

@@ -45,10 +45,10 @@ cdef bint open_codes(Leaf* leaf, const Policy* policy) noexcept nogil:
         return True
     if not bins_of_codes(&leaf.bins, policy.n_features, policy.n_codes):
         return False
-    leaf.profile = <float64_t*> calloc(
+    leaf.histogram = <float64_t*> calloc(
         leaf.bins.first[policy.n_features] * policy.n_classes, sizeof(float64_t)
     )
-    return leaf.profile != NULL
+    return leaf.histogram != NULL
 
 
 cdef bint _open_moments(Leaf* leaf, const Policy* policy) noexcept nogil:
@@ -70,11 +70,11 @@ cdef void forget(Leaf* leaf, const Policy* policy) noexcept nogil:
 
 cdef void _forget_bins(Leaf* leaf) noexcept nogil:
     free(leaf.bins.first)
-    free(leaf.profile)
-    free(leaf.fresh_profile)
+    free(leaf.histogram)
+    free(leaf.fresh_histogram)
     leaf.bins.first = NULL
-    leaf.profile = NULL
-    leaf.fresh_profile = NULL
+    leaf.histogram = NULL
+    leaf.fresh_histogram = NULL
 
 
 cdef void _forget_rows(Leaf* leaf) noexcept nogil:
@@ -110,9 +110,9 @@ cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf.bins.first != NULL:
         n_bins = leaf.bins.first[d]
         size += (d + 1) * sizeof(int32_t) + (n_bins + 2 * d) * sizeof(float32_t) + d
-        if leaf.profile != NULL:
+        if leaf.histogram != NULL:
             size += n_bins * K * sizeof(float64_t)
-        if leaf.fresh_profile != NULL:
+        if leaf.fresh_histogram != NULL:
             size += n_bins * K * sizeof(float64_t)
     size += moments_bytes(&leaf.moments, d, K)
     size += moments_bytes(&leaf.fresh_moments, d, K)
@@ -196,18 +196,18 @@ cdef bint add_row(
         add_to_moments(&leaf.moments, x, d, K, y, weight, missing)
         if leaf.fresh_moments.blocks != NULL:
             add_to_moments(&leaf.fresh_moments, x, d, K, y, weight, missing)
-    if leaf.profile != NULL:
+    if leaf.histogram != NULL:
         for f in range(d):
             if bins[f] >= 0:
-                leaf.profile[bins[f] * K + y] += weight
+                leaf.histogram[bins[f] * K + y] += weight
                 if x[f] < leaf.bins.low[f]:
                     leaf.bins.low[f] = x[f]
                 if x[f] > leaf.bins.high[f]:
                     leaf.bins.high[f] = x[f]
-    if leaf.fresh_profile != NULL:
+    if leaf.fresh_histogram != NULL:
         for f in range(d):
             if bins[f] >= 0:
-                leaf.fresh_profile[bins[f] * K + y] += weight
+                leaf.fresh_histogram[bins[f] * K + y] += weight
     leaf.fresh[y] += weight
     leaf.held[y] += weight
     leaf.n_fresh += weight
@@ -238,13 +238,13 @@ cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
     # Its own rows outweigh by far what the leaf took over.
     cdef intp_t c
     if leaf.memory == ROWS or (
-        leaf.fresh_profile == NULL and leaf.fresh_moments.blocks == NULL
+        leaf.fresh_histogram == NULL and leaf.fresh_moments.blocks == NULL
     ):
         return
-    if leaf.fresh_profile != NULL:
-        free(leaf.profile)
-        leaf.profile = leaf.fresh_profile
-        leaf.fresh_profile = NULL
+    if leaf.fresh_histogram != NULL:
+        free(leaf.histogram)
+        leaf.histogram = leaf.fresh_histogram
+        leaf.fresh_histogram = NULL
     if leaf.fresh_moments.blocks != NULL:
         release_moments(&leaf.moments, policy.n_classes)
         leaf.moments = leaf.fresh_moments
@@ -296,7 +296,7 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
     cdef int32_t* places
     cdef float64_t w
     cdef bint apart = leaf.n_inherited > 0 and (policy.separate or policy.bayes)
-    if leaf.profile != NULL:
+    if leaf.histogram != NULL:
         _forget_bins(leaf)      # of categories alone
     if leaf.bins.first == NULL and not bins_of_rows(
         &leaf.bins, leaf.x, leaf.n_rows, d, policy.max_bins, policy.n_codes,
@@ -304,18 +304,18 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
     ):
         return False
     size = leaf.bins.first[d] * K
-    leaf.profile = <float64_t*> calloc(size, sizeof(float64_t))
+    leaf.histogram = <float64_t*> calloc(size, sizeof(float64_t))
     if apart:
-        leaf.fresh_profile = <float64_t*> calloc(size, sizeof(float64_t))
+        leaf.fresh_histogram = <float64_t*> calloc(size, sizeof(float64_t))
     places = <int32_t*> malloc(d * sizeof(int32_t))
-    if leaf.profile == NULL or places == NULL or (
-        leaf.fresh_profile == NULL and apart
+    if leaf.histogram == NULL or places == NULL or (
+        leaf.fresh_histogram == NULL and apart
     ):
         free(places)
-        free(leaf.profile)
-        free(leaf.fresh_profile)
-        leaf.profile = NULL
-        leaf.fresh_profile = NULL
+        free(leaf.histogram)
+        free(leaf.fresh_histogram)
+        leaf.histogram = NULL
+        leaf.fresh_histogram = NULL
         return False
     for i in range(leaf.n_rows):
         w = 1.0 if leaf.weight == NULL else leaf.weight[i]
@@ -323,9 +323,9 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
         for f in range(d):
             if places[f] < 0:
                 continue
-            leaf.profile[places[f] * K + leaf.y[i]] += w
-            if leaf.fresh_profile != NULL and i >= leaf.n_inherited:
-                leaf.fresh_profile[places[f] * K + leaf.y[i]] += w
+            leaf.histogram[places[f] * K + leaf.y[i]] += w
+            if leaf.fresh_histogram != NULL and i >= leaf.n_inherited:
+                leaf.fresh_histogram[places[f] * K + leaf.y[i]] += w
     free(places)
     _forget_rows(leaf)
     release_moments(&leaf.moments, K)
@@ -339,7 +339,7 @@ cdef bint _count_rows(Leaf* leaf, const Policy* policy) noexcept nogil:
 cdef bint make_room(
     Leaf* leaf, const Policy* policy, const float32_t* x
 ) noexcept nogil:
-    # Bins for the categories of a row that the leaf has not met.
+    # Bins for the categories of a row that the leaf has not seen.
     cdef intp_t i, f, code
     if leaf.bins.first == NULL:
         return True
@@ -359,32 +359,32 @@ cdef bint _add_bins(
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef Bins wider
-    cdef float64_t* profile = NULL
-    cdef float64_t* fresh_profile = NULL
+    cdef float64_t* histogram = NULL
+    cdef float64_t* fresh_histogram = NULL
     cdef bint done = bins_with_code(&leaf.bins, d, feature, code, &wider)
     if not done:
         return False
-    if leaf.profile != NULL:
-        profile = _spread_out(leaf.profile, &leaf.bins, &wider, d, K, feature)
-        done = profile != NULL
-    if done and leaf.fresh_profile != NULL:
-        fresh_profile = _spread_out(leaf.fresh_profile, &leaf.bins, &wider, d, K, feature)
-        done = fresh_profile != NULL
+    if leaf.histogram != NULL:
+        histogram = _spread_out(leaf.histogram, &leaf.bins, &wider, d, K, feature)
+        done = histogram != NULL
+    if done and leaf.fresh_histogram != NULL:
+        fresh_histogram = _spread_out(leaf.fresh_histogram, &leaf.bins, &wider, d, K, feature)
+        done = fresh_histogram != NULL
     if not done:
-        free(profile)
+        free(histogram)
         free(wider.first)
         return False
     free(leaf.bins.first)
-    free(leaf.profile)
-    free(leaf.fresh_profile)
+    free(leaf.histogram)
+    free(leaf.fresh_histogram)
     leaf.bins = wider
-    leaf.profile = profile
-    leaf.fresh_profile = fresh_profile
+    leaf.histogram = histogram
+    leaf.fresh_histogram = fresh_histogram
     return True
 
 
 cdef float64_t* _spread_out(
-    const float64_t* profile, const Bins* bins, const Bins* wider, intp_t d, intp_t K,
+    const float64_t* histogram, const Bins* bins, const Bins* wider, intp_t d, intp_t K,
     intp_t feature,
 ) noexcept nogil:
     # A copy of the counts with empty bins behind those of a feature.
@@ -393,20 +393,20 @@ cdef float64_t* _spread_out(
     cdef intp_t size = bins.first[d] * K
     cdef float64_t* copy = <float64_t*> calloc(size + gap, sizeof(float64_t))
     if copy != NULL:
-        memcpy(copy, profile, before * sizeof(float64_t))
+        memcpy(copy, histogram, before * sizeof(float64_t))
         memcpy(
-            copy + before + gap, profile + before, (size - before) * sizeof(float64_t)
+            copy + before + gap, histogram + before, (size - before) * sizeof(float64_t)
         )
     return copy
 
 
 cdef bint start_fresh(Leaf* leaf, const Policy* policy) noexcept nogil:
     # From now on rows count as evidence apart from what the leaf holds already.
-    if leaf.profile != NULL and leaf.fresh_profile == NULL:
-        leaf.fresh_profile = <float64_t*> calloc(
+    if leaf.histogram != NULL and leaf.fresh_histogram == NULL:
+        leaf.fresh_histogram = <float64_t*> calloc(
             leaf.bins.first[policy.n_features] * policy.n_classes, sizeof(float64_t)
         )
-        if leaf.fresh_profile == NULL:
+        if leaf.fresh_histogram == NULL:
             return False
     if leaf.moments.blocks != NULL and leaf.fresh_moments.blocks == NULL:
         return allocate_moments(&leaf.fresh_moments, policy.n_classes)

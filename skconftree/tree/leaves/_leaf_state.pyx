@@ -87,7 +87,7 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     cdef intp_t n_bins = 0 if leaf.bins.first == NULL else leaf.bins.first[d]
     cdef int64_t[N_INTEGERS] integers = [
         leaf.memory, leaf.attempt, leaf.n_rows, leaf.n_inherited, leaf.weight != NULL,
-        n_bins, leaf.profile != NULL, leaf.fresh_profile != NULL, leaf.span != NULL,
+        n_bins, leaf.histogram != NULL, leaf.fresh_histogram != NULL, leaf.span != NULL,
         leaf.n_pool, leaf.box != NULL, leaf.bins.missing,
     ]
     cdef float64_t[N_NUMBERS] numbers = [
@@ -107,10 +107,10 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
         writer.put(leaf.bins.low, d * sizeof(float32_t))
         writer.put(leaf.bins.high, d * sizeof(float32_t))
         writer.put(leaf.bins.kind, d)
-    if leaf.profile != NULL:
-        writer.put(leaf.profile, n_bins * K * sizeof(float64_t))
-    if leaf.fresh_profile != NULL:
-        writer.put(leaf.fresh_profile, n_bins * K * sizeof(float64_t))
+    if leaf.histogram != NULL:
+        writer.put(leaf.histogram, n_bins * K * sizeof(float64_t))
+    if leaf.fresh_histogram != NULL:
+        writer.put(leaf.fresh_histogram, n_bins * K * sizeof(float64_t))
     _write_moments(writer, &leaf.moments, d, K)
     _write_moments(writer, &leaf.fresh_moments, d, K)
     if leaf.span != NULL:
@@ -214,13 +214,13 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     _require(n_bins > 0 or not (integers[6] or integers[7]))
     _require(integers[6] or not integers[7])
     if integers[6]:
-        leaf.profile = <float64_t*> reader.take_new(n_bins * K * sizeof(float64_t))
-        _require_finite(leaf.profile, n_bins * K)
+        leaf.histogram = <float64_t*> reader.take_new(n_bins * K * sizeof(float64_t))
+        _require_finite(leaf.histogram, n_bins * K)
     if integers[7]:
-        leaf.fresh_profile = <float64_t*> reader.take_new(
+        leaf.fresh_histogram = <float64_t*> reader.take_new(
             n_bins * K * sizeof(float64_t)
         )
-        _require_finite(leaf.fresh_profile, n_bins * K)
+        _require_finite(leaf.fresh_histogram, n_bins * K)
     _read_moments(reader, &leaf.moments, d, K)
     _read_moments(reader, &leaf.fresh_moments, d, K)
     _require(leaf.memory != GAUSSIAN or leaf.moments.blocks != NULL)
@@ -317,12 +317,12 @@ cdef _check_leaf(const Leaf* leaf, const Policy* policy):
     if leaf.bins.first != NULL:
         for f in range(d):
             _check_bins(&leaf.bins, f, policy)
-    if leaf.profile != NULL:
-        _check_profile(&leaf.bins, leaf.profile, leaf.held, d, K)
-        if leaf.fresh_profile != NULL:
-            _check_profile(&leaf.bins, leaf.fresh_profile, leaf.fresh, d, K)
+    if leaf.histogram != NULL:
+        _check_histogram(&leaf.bins, leaf.histogram, leaf.held, d, K)
+        if leaf.fresh_histogram != NULL:
+            _check_histogram(&leaf.bins, leaf.fresh_histogram, leaf.fresh, d, K)
         elif policy.separate:
-            _check_profile(&leaf.bins, leaf.profile, leaf.fresh, d, K)
+            _check_histogram(&leaf.bins, leaf.histogram, leaf.fresh, d, K)
     if leaf.span != NULL:
         _require_finite(leaf.span, 2 * d)
     if leaf.box != NULL:
@@ -362,8 +362,8 @@ cdef _check_bins(const Bins* bins, intp_t f, const Policy* policy):
     _require(n <= (room_for(n_codes) if n_codes >= 0 else policy.max_bins))
 
 
-cdef _check_profile(
-    const Bins* bins, const float64_t* profile, const float64_t* counts, intp_t d,
+cdef _check_histogram(
+    const Bins* bins, const float64_t* histogram, const float64_t* counts, intp_t d,
     intp_t K,
 ):
     # No feature knows more rows than there are.
@@ -373,6 +373,6 @@ cdef _check_profile(
         for c in range(K):
             total = 0.0
             for b in range(bins.first[f], bins.first[f + 1]):
-                _require(profile[b * K + c] >= 0.0)
-                total += profile[b * K + c]
+                _require(histogram[b * K + c] >= 0.0)
+                total += histogram[b * K + c]
             _require(total - counts[c] <= 1e-6 * (1.0 + counts[c]))

@@ -2,7 +2,7 @@
 #
 # A node has a leaf in the store if, and only if, it is a leaf of the tree; nobody else
 # allocates or releases one that has got its place here. What the leaves have in
-# common, the categories met so far included, is the store's `policy`: it does not
+# common, the categories seen so far included, is the store's `policy`: it does not
 # move, so that others may point to it.
 
 from skconftree.tree.leaves._leaf cimport Leaf, Policy
@@ -16,13 +16,13 @@ cdef class LeafStore:
     cdef intp_t room
     cdef intp_t n_leaves
     cdef int32_t[::1] _nominal          # nominal features
-    cdef int32_t[::1] _n_codes          # [n_features] categories met, -1 if numeric
+    cdef int32_t[::1] _n_codes          # [n_features] categories seen, -1 if numeric
 
     cdef int reserve(self, intp_t n_nodes) except -1
     cdef void replace(
         self, Leaf* leaf, Leaf** children, intp_t first, intp_t n_children
     ) noexcept nogil
-    cdef void meet(self, const float32_t* x, bint finite) noexcept nogil
+    cdef void observe(self, const float32_t* x, bint finite) noexcept nogil
     cdef intp_t bytes_of_leaves(self) noexcept nogil
     cdef intp_t most_rows(self) noexcept nogil
     cdef void trade(self, LeafStore other) noexcept nogil

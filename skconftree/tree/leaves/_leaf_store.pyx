@@ -162,7 +162,7 @@ cdef class LeafStore:
         self.at[node] = NULL
         self.n_leaves += n_children - 1
 
-    cdef void meet(self, const float32_t* x, bint finite) noexcept nogil:
+    cdef void observe(self, const float32_t* x, bint finite) noexcept nogil:
         # Take note of missing values and of categories.
         cdef intp_t i, f
         cdef int32_t* n_codes = self.policy.n_codes
@@ -226,7 +226,7 @@ cdef class LeafStore:
 
     @property
     def n_codes(self):
-        """Categories met of each feature, -1 if it is numeric; None if all are."""
+        """Categories seen of each feature, -1 if it is numeric; None if all are."""
         if self.policy.n_codes == NULL:
             return None
         return tuple(np.asarray(self._n_codes).tolist())

@@ -19,9 +19,9 @@ cdef struct Parting:
     intp_t cut                  # the last bin of values on the left
     float64_t threshold
     bint missing_left
-    const int16_t* ordinals     # outcome of each category, -1 = not met; NULL if numeric
+    const int16_t* ordinals     # outcome of each category, -1 = not seen; NULL if numeric
     intp_t n_codes
-    intp_t stray                # outcome of a category that was not met
+    intp_t unknown              # outcome of a category not seen before
 
 
 cdef inline intp_t outcome_of(const Parting* parting, float32_t value) noexcept nogil:
@@ -29,7 +29,7 @@ cdef inline intp_t outcome_of(const Parting* parting, float32_t value) noexcept 
     if parting.ordinals != NULL:
         if value >= 0.0 and value < parting.n_codes:
             outcome = parting.ordinals[<intp_t> value]
-        return parting.stray if outcome < 0 else outcome
+        return parting.unknown if outcome < 0 else outcome
     if value != value:
         return 0 if parting.missing_left else 1
     return value > parting.threshold

@@ -40,7 +40,7 @@ cdef bint start_child(
         child.held[c] *= scale
         share[c] *= scale       # for the copies below, undone at the end
         child.n_held += child.held[c]
-    if parent.profile != NULL:
+    if parent.histogram != NULL:
         done = _take_bins(parent, policy, parting, outcome, share, child)
     if done and parent.memory == GAUSSIAN:
         done = _take_moments(parent, policy, parting, outcome, share, child)
@@ -66,9 +66,9 @@ cdef void _shares(
             total = 0.0
             for b in range(parent.bins.first[feature + 1] - parent.bins.first[feature]):
                 place = (parent.bins.first[feature] + b) * K + c
-                total += parent.profile[place]
+                total += parent.histogram[place]
                 if outcome_of_bin(parting, &parent.bins, b) == outcome:
-                    inside += parent.profile[place]
+                    inside += parent.histogram[place]
             if total > 0.0:
                 share[c] = inside / total
         elif parent.moments.blocks[c] != NULL:
@@ -129,19 +129,19 @@ cdef bint _count_codes(Leaf* leaf, const Policy* policy) noexcept nogil:
     cdef intp_t K = policy.n_classes
     cdef intp_t i, j, f, place
     cdef float64_t w
-    if leaf.profile == NULL:
+    if leaf.histogram == NULL:
         return True
-    leaf.fresh_profile = <float64_t*> calloc(
+    leaf.fresh_histogram = <float64_t*> calloc(
         leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
     )
-    if leaf.fresh_profile == NULL:
+    if leaf.fresh_histogram == NULL:
         return False
     for i in range(leaf.n_rows):
         w = 1.0 if leaf.weight == NULL else leaf.weight[i]
         for j in range(policy.n_nominal):
             f = policy.nominal[j]
             place = leaf.bins.first[f] + <intp_t> leaf.x[i * policy.n_features + f]
-            leaf.profile[place * K + leaf.y[i]] += w
+            leaf.histogram[place * K + leaf.y[i]] += w
     return True
 
 
@@ -172,12 +172,12 @@ cdef bint _take_bins(
     for b in range(n_places):
         taken[b] = outcome_of_bin(parting, &parent.bins, b) == outcome
     done = bins_of_half(
-        &parent.bins, parent.profile, scale, d, K, policy.max_bins, &side, missing,
+        &parent.bins, parent.histogram, scale, d, K, policy.max_bins, &side, missing,
         &child.bins,
-    ) and _allocate_profiles(child, policy)
+    ) and _allocate_histograms(child, policy)
     if done:
         fill_half(
-            &parent.bins, parent.profile, scale, d, K, &side, &child.bins, child.profile
+            &parent.bins, parent.histogram, scale, d, K, &side, &child.bins, child.histogram
         )
         if counted:
             _match_held(child, K, feature)
@@ -185,13 +185,13 @@ cdef bint _take_bins(
     return done
 
 
-cdef bint _allocate_profiles(Leaf* leaf, const Policy* policy) noexcept nogil:
+cdef bint _allocate_histograms(Leaf* leaf, const Policy* policy) noexcept nogil:
     cdef intp_t size = leaf.bins.first[policy.n_features] * policy.n_classes
-    leaf.profile = <float64_t*> calloc(size, sizeof(float64_t))
+    leaf.histogram = <float64_t*> calloc(size, sizeof(float64_t))
     if policy.separate or policy.bayes:
-        leaf.fresh_profile = <float64_t*> calloc(size, sizeof(float64_t))
-        return leaf.profile != NULL and leaf.fresh_profile != NULL
-    return leaf.profile != NULL
+        leaf.fresh_histogram = <float64_t*> calloc(size, sizeof(float64_t))
+        return leaf.histogram != NULL and leaf.fresh_histogram != NULL
+    return leaf.histogram != NULL
 
 
 cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
@@ -201,11 +201,11 @@ cdef void _match_held(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
     for c in range(K):
         inside = 0.0
         for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
-            inside += leaf.profile[b * K + c]
+            inside += leaf.histogram[b * K + c]
         if inside > 0.0:
             ratio = leaf.held[c] / inside
             for b in range(leaf.bins.first[feature], leaf.bins.first[feature + 1]):
-                leaf.profile[b * K + c] *= ratio
+                leaf.histogram[b * K + c] *= ratio
 
 
 cdef bint _take_moments(

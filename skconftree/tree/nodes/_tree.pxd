@@ -82,7 +82,7 @@ cdef class Tree:
             self.branching[node].missing_left
         )
 
-    cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil
+    cdef void send_unknown(self, intp_t node, intp_t child) noexcept nogil
     cdef void send_missing(self, intp_t node, bint left, bint seen) noexcept nogil
     cdef inline intp_t next_below(self, intp_t top, intp_t node) noexcept nogil:
         # The node after this one below `top`, parents before their children and the

@@ -251,7 +251,7 @@ cdef class Tree:
         self.lead(node, code)
         self.n_admitted += 1
 
-    cdef void send_strays(self, intp_t node, intp_t child) noexcept nogil:
+    cdef void send_unknown(self, intp_t node, intp_t child) noexcept nogil:
         self.branching[node].missing_left = <int16_t> child
 
     cdef void _clear_branching(self, intp_t node) noexcept nogil:

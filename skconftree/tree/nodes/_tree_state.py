@@ -176,7 +176,7 @@ def _are_branches(arrays):
         return False
     owned = branching[nominal]
     first, n_codes = owned["first"].astype(np.int64), owned["n_codes"]
-    # a category that is met later is written into the node's own part of them
+    # a category that is seen later is written into the node's own part of them
     order = np.argsort(first, kind="stable")
     end = np.append(first[order], len(arrays["ordinals"]))[1:]
     if np.any(n_codes < 0) or np.any((first + n_codes)[order] > end):

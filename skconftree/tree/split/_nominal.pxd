@@ -53,7 +53,7 @@ cdef class NominalScan(NodeScan):
                                     # category; its last column has no label
     cdef int32_t* present           # [category_room] categories of labelled rows
     cdef intp_t n_present
-    cdef float64_t stray            # weight of unlabelled rows of other categories
+    cdef float64_t unknown          # weight of unlabelled rows of other categories
     cdef float64_t alone            # weight of categories of one row (or less)
     cdef bint skips_scattered       # such features have no tests
     cdef float64_t n_implied        # tests compared, 0 = those emitted; 2^1000
@@ -66,10 +66,10 @@ cdef class NominalScan(NodeScan):
     # The test of count_children(): by category the child its rows go to, -1 = no
     # labelled row has it. Their unlabelled rows go to the largest child.
     cdef int16_t* ordinals          # [category_room]
-    cdef intp_t stray_child
+    cdef intp_t unknown_child
 
     cdef inline bint has_room(self, float64_t code) noexcept nogil:
-        # The last place is that of strays.
+        # The last place is that of unknown categories.
         return 0.0 <= code < self.category_room - 1
 
     cdef void reserve_categories(self, intp_t room) except *

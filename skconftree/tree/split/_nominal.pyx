@@ -48,7 +48,7 @@ cdef class NominalScan(NodeScan):
             self.cuts_only = False
             self._n_categories = n_categories
             self.n_categories = &self._n_categories[0]
-            self.reserve_categories(n_categories.max() + 1)     # and strays
+            self.reserve_categories(n_categories.max() + 1)     # and the unknown
 
     def __dealloc__(self):
         free(self.axis)
@@ -126,7 +126,7 @@ cdef class NominalScan(NodeScan):
         cdef intp_t code, c
         self.n_present = 0
         self.alone = 0.0
-        self.stray = 0.0
+        self.unknown = 0.0
         for code in range(n_codes):
             row = self.categories + code * (K + 1)
             n = 0.0
@@ -138,7 +138,7 @@ cdef class NominalScan(NodeScan):
                 if n <= 1.0:
                     self.alone += n
             else:
-                self.stray += row[K]
+                self.unknown += row[K]
 
     # -- candidates ---------------------------------------------------------------
 
@@ -205,7 +205,7 @@ cdef class NominalScan(NodeScan):
         else:
             self.pool_left[self.size] = self.set_weight + self.set_pool
             if self.set_weight > self.n - self.set_weight:
-                self.pool_left[self.size] += self.stray
+                self.pool_left[self.size] += self.unknown
         self._emit(self.set_weight, cut)
 
     cdef intp_t _n_orderings(self) noexcept nogil:
@@ -334,8 +334,8 @@ cdef class NominalScan(NodeScan):
                 n += self.children[z * K + c]
             if n >= largest:
                 largest = n
-                self.stray_child = z
-        self.child_pool[self.stray_child] += self.stray
+                self.unknown_child = z
+        self.child_pool[self.unknown_child] += self.unknown
         if self.by_volume:
             for z in range(self.n_outcomes):
                 self.child_pool[z] = 0.0

@@ -1,7 +1,7 @@
 # Scan: walks one attribute of one node in ascending order and emits its
 # candidate tests, BLOCK at a time, into plain arrays.
 #
-# Two walks, both exact: a RUN of sorted rows, and a PROFILE of class counts per
+# Two walks, both exact: over SORTED ROWS, and over a HISTOGRAM of class counts per
 # value. After each block the walk calls take(), which a subclass overrides to
 # score the block in one virtual call and to keep what it wants. So sources,
 # scores and reductions combine freely, and the inner loops stay small.
@@ -11,8 +11,8 @@
 # row would, unless rows are repeated more than REPEATS times on average.
 #
 # A test lies between two neighbouring distinct values that labelled rows have.
-# Its position is the number of rows of the run, or the largest index of a
-# profile, that go left.
+# Its position is the number of sorted rows, or the largest index of a
+# histogram, that go left.
 
 from skconftree.bounds._contract cimport TestBlock
 from skconftree.utils._typedefs cimport (
@@ -53,7 +53,7 @@ cdef class Scan:
     cdef void take(self, intp_t size) noexcept nogil
     cdef void _emit(self, float64_t n_left, intp_t position) noexcept nogil
     cdef intp_t _finish(self) noexcept nogil
-    cdef intp_t walk_run(
+    cdef intp_t walk_sorted(
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil
@@ -78,7 +78,7 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
         const float64_t* weight,
     ) noexcept nogil
-    cdef intp_t walk_run_with_gap(
+    cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
         const float64_t* gap, const label_t* y, const int32_t* count,
         const float64_t* weight,
@@ -86,14 +86,14 @@ cdef class Scan:
     cdef void _emit_in_block(
         self, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
     ) noexcept nogil
-    cdef intp_t walk_run_with_pool(
+    cdef intp_t walk_sorted_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float32_t* x,
         intp_t stride,
     ) noexcept nogil
-    cdef intp_t walk_profile(
-        self, const float64_t* profile, intp_t n_levels, const float64_t* total
+    cdef intp_t walk_histogram(
+        self, const float64_t* histogram, intp_t n_levels, const float64_t* total
     ) noexcept nogil
-    cdef intp_t walk_profile_with_pool(
-        self, const float64_t* profile, intp_t n_levels, const float32_t* levels
+    cdef intp_t walk_histogram_with_pool(
+        self, const float64_t* histogram, intp_t n_levels, const float32_t* levels
     ) noexcept nogil

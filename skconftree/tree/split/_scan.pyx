@@ -60,7 +60,7 @@ cdef class Scan:
             self.take(size)
         return n_tests
 
-    cdef intp_t walk_run(
+    cdef intp_t walk_sorted(
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil:
@@ -246,12 +246,12 @@ cdef class Scan:
             n_left += w
         return self._finish()
 
-    cdef intp_t walk_run_with_gap(
+    cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
         const float64_t* gap, const label_t* y, const int32_t* count,
         const float64_t* weight,
     ) noexcept nogil:
-        # As walk_run, without sums of phi. Behind the first n_below of the n entries
+        # As walk_sorted, without sums of phi. Behind the first n_below of the n entries
         # lie n_gap rows of one value that have none; `gap` are their counts. Blocks
         # end where those of a walk over every row do, as sums depend on that.
         cdef intp_t K = self.n_classes
@@ -303,7 +303,7 @@ cdef class Scan:
         )
         self._emit(n_left, p)
 
-    cdef intp_t walk_run_with_pool(
+    cdef intp_t walk_sorted_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float32_t* x,
         intp_t stride,
@@ -342,10 +342,10 @@ cdef class Scan:
             last = row
         return self._finish()
 
-    cdef intp_t walk_profile(
-        self, const float64_t* profile, intp_t n_levels, const float64_t* total
+    cdef intp_t walk_histogram(
+        self, const float64_t* histogram, intp_t n_levels, const float64_t* total
     ) noexcept nogil:
-        # profile is [n_levels, n_classes]. Returns the number of tests.
+        # histogram is [n_levels, n_classes]. Returns the number of tests.
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef const float64_t* level
@@ -361,7 +361,7 @@ cdef class Scan:
                 phi_left += self.phi[0]
                 phi_right += self.phi[<intp_t> total[c]]
         for b in range(n_levels):
-            level = profile + b * K
+            level = histogram + b * K
             n_level = 0.0
             for c in range(K):
                 n_level += level[c]
@@ -387,10 +387,10 @@ cdef class Scan:
                 running[c] += level[c]
         return self._finish()
 
-    cdef intp_t walk_profile_with_pool(
-        self, const float64_t* profile, intp_t n_levels, const float32_t* levels
+    cdef intp_t walk_histogram_with_pool(
+        self, const float64_t* histogram, intp_t n_levels, const float32_t* levels
     ) noexcept nogil:
-        # profile is [n_levels, n_classes + 1]; its last column has no label.
+        # histogram is [n_levels, n_classes + 1]; its last column has no label.
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef const float64_t* level
@@ -400,7 +400,7 @@ cdef class Scan:
         cdef intp_t b, c, q
         memset(running, 0, K * sizeof(float64_t))
         for b in range(n_levels):
-            level = profile + b * (K + 1)
+            level = histogram + b * (K + 1)
             n_level = 0.0
             for c in range(K):
                 n_level += level[c]
@@ -411,13 +411,13 @@ cdef class Scan:
                 waiting_left = 0.0
                 q = last + 1
                 while q < b and levels[q] <= cut:
-                    waiting_left += profile[q * (K + 1) + K]
+                    waiting_left += histogram[q * (K + 1) + K]
                     q += 1
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
                 self.pool_left[self.size] = n_left + pool_left + waiting_left
                 self._emit(n_left, q - 1)
             for q in range(last + 1, b + 1):
-                pool_left += profile[q * (K + 1) + K]
+                pool_left += histogram[q * (K + 1) + K]
             for c in range(K):
                 running[c] += level[c]
             n_left += n_level

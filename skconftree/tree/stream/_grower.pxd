@@ -1,12 +1,12 @@
 # Grower: a tree that learns row by row.
 #
 # Every row goes through the same steps, whatever call it came with: it is routed to
-# its leaf, foretold, counted there, and the leaf is examined if enough weight has
+# its leaf, predicted, counted there, and the leaf is examined if enough weight has
 # come since the last time. Nothing waits for the end of a call, so cutting a stream
 # into chunks cannot matter. What concerns the whole tree (signals, the memory limit)
 # happens when the number of rows is a multiple of BOUNDARY.
 
-from skconftree.tree.leaves._forecast cimport Forecaster
+from skconftree.tree.leaves._predictor cimport LeafPredictor
 from skconftree.tree.stream._installer cimport Installer
 from skconftree.tree.leaves._leaf cimport Leaf, Policy
 from skconftree.tree.stream._leaf_splitter cimport LeafSplitter
@@ -29,7 +29,7 @@ cdef class Grower:
     cdef LeafStore leaves
     cdef Policy* policy                 # the store's
     cdef LeafSplitter splitter
-    cdef Forecaster forecaster
+    cdef LeafPredictor predictor
     cdef Installer installer
     cdef MemoryLimit limit
 
@@ -51,7 +51,7 @@ cdef class Grower:
         const float64_t[::1] weight,
     ) except -1
     cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted
     ) except -1 nogil
     cdef int limit_memory(self) except -1
     cdef intp_t _spare_bytes(self) noexcept nogil

@@ -65,13 +65,13 @@ cdef class Grower:
         self.splitter = LeafSplitter(
             d, criterion, bound, options, class_weight, pool, box
         )
-        self.forecaster = Forecaster(d, K, options["leaf_prediction"], class_weight)
-        self.leaves = LeafStore(d, K, options, self.forecaster.judging)
+        self.predictor = LeafPredictor(d, K, options["leaf_prediction"], class_weight)
+        self.leaves = LeafStore(d, K, options, self.predictor.judging)
         self.policy = &self.leaves.policy
         self.splitter.policy = self.policy
-        self.forecaster.policy = self.policy
-        self.forecaster.bayes.n_codes = self.policy.n_codes
-        self.installer = Installer(self.leaves, self.splitter, self.forecaster)
+        self.predictor.policy = self.policy
+        self.predictor.bayes.n_codes = self.policy.n_codes
+        self.installer = Installer(self.leaves, self.splitter, self.predictor)
         self.limit = MemoryLimit(
             options["max_bytes"], 1 if recipe["drift"] is None else 2, tree,
             0 if pool is None else pool.shape[0], options["by_volume"],
@@ -145,16 +145,16 @@ cdef class Grower:
         self._check_rows(X, y, weight)
         for i in range(X.shape[0]):
             leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
-            self.leaves.meet(&X[i, 0], False)
+            self.leaves.observe(&X[i, 0], False)
             if not make_room(leaf, self.policy, &X[i, 0]):
                 raise MemoryError("No memory to keep the rows of the leaves.")
             if weight is not None:
                 w = weight[i]
             if w != rint(w):
                 self.splitter.whole = False
-            self.forecaster.locate(leaf, &X[i, 0], &self.forecaster.scratch)
+            self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
             if not add_row(
-                leaf, self.policy, &X[i, 0], y[i], w, self.forecaster.scratch.places
+                leaf, self.policy, &X[i, 0], y[i], w, self.predictor.scratch.places
             ) or not change_memory(leaf, self.policy):
                 raise MemoryError("No memory to keep the rows of the leaves.")
             self.most_rows = max(self.most_rows, leaf.n_rows)
@@ -167,7 +167,7 @@ cdef class Grower:
 
     def learn(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
-        const float64_t[::1] weight, intp_t[::1] foretold, bint finite,
+        const float64_t[::1] weight, intp_t[::1] predicted, bint finite,
     ):
         """Learn rows in their order, for whoever holds the lock to learn.
 
@@ -178,7 +178,7 @@ cdef class Grower:
             Class indices.
         weight : ndarray of shape (n_rows,), float64, or None
             Positive weights.
-        foretold : ndarray of shape (n_rows,), intp, or None
+        predicted : ndarray of shape (n_rows,), intp, or None
             Filled with the class predicted for each row before it is learnt.
         finite : bool
             Whether no value is missing.
@@ -189,8 +189,8 @@ cdef class Grower:
         cdef intp_t* out = NULL
         cdef float64_t w = 1.0
         self._check_rows(X, y, weight)
-        if foretold is not None:
-            if foretold.shape[0] != n:
+        if predicted is not None:
+            if predicted.shape[0] != n:
                 raise ValueError("Rows do not fit the growing tree.")
             out = &guess
         self.finite = finite
@@ -202,8 +202,8 @@ cdef class Grower:
                     if weight is not None:
                         w = weight[i]
                     self.learn_row(&X[i, 0], y[i], w, out)
-                    if foretold is not None:
-                        foretold[i] = guess
+                    if predicted is not None:
+                        predicted[i] = guess
                     if self.n_rows_seen % BOUNDARY == 0:
                         with gil:
                             self.limit_memory()
@@ -241,27 +241,27 @@ cdef class Grower:
         return 0
 
     cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted
     ) except -1 nogil:
-        # Foretell the class of a row, if asked for, then learn it.
+        # Predict the class of a row, if asked for, then learn it.
         cdef intp_t stopped_at
         cdef intp_t node = self._route_row(x, self.finite, &stopped_at)
         cdef Leaf* leaf = self.leaves.at[node]
-        cdef Scratch* scratch = &self.forecaster.scratch
-        cdef bint judging = self.forecaster.judging
+        cdef Scratch* scratch = &self.predictor.scratch
+        cdef bint judging = self.predictor.judging
         cdef float64_t* counts
         cdef intp_t* n_rows
         cdef intp_t guess
-        self.forecaster.locate(leaf, x, scratch)
-        if judging or foretold != NULL:
-            guess = self.forecaster.foretell(self.tree, leaf, x)
-            if foretold != NULL:
-                foretold[0] = guess
+        self.predictor.locate(leaf, x, scratch)
+        if judging or predicted != NULL:
+            guess = self.predictor.predict_before(self.tree, leaf, x)
+            if predicted != NULL:
+                predicted[0] = guess
                 if stopped_at >= 0:
-                    foretold[0] = self._majority_below(stopped_at)
+                    predicted[0] = self._majority_below(stopped_at)
         if weight == 0.0:
             return 0    # as if it were absent
-        self.leaves.meet(x, self.finite)
+        self.leaves.observe(x, self.finite)
         if stopped_at >= 0:
             with gil:
                 self._admit(x)
@@ -269,14 +269,14 @@ cdef class Grower:
             while not make_room(leaf, self.policy, x):
                 with gil:
                     give_way()
-            self.forecaster.locate(leaf, x, scratch)
+            self.predictor.locate(leaf, x, scratch)
         while not add_row(leaf, self.policy, x, y, weight, scratch.places):
             with gil:
                 give_way()
         if leaf.n_rows > self.most_rows:
             self.most_rows = leaf.n_rows
         if judging:
-            self.forecaster.judge(leaf, y, weight)
+            self.predictor.judge(leaf, y, weight)
         if weight != rint(weight):
             self.splitter.whole = False
         counts = self.tree.counts + node * self.policy.n_classes
@@ -341,7 +341,7 @@ cdef class Grower:
     @property
     def predicts_by_bayes(self):
         """Whether leaves may predict by naive Bayes."""
-        return self.forecaster.judging
+        return self.predictor.judging
 
     def predict_proba(self, const float32_t[:, ::1] X, bint finite):
         """Class probabilities of rows, for whoever holds the lock to read.
@@ -371,7 +371,7 @@ cdef class Grower:
             for i in range(n):
                 leaf = self.leaves.at[self._route_row(&X[i, 0], finite, &stopped_at)]
                 if stopped_at < 0:
-                    self.forecaster.fill_proba(
+                    self.predictor.fill_proba(
                         self.tree, leaf, &X[i, 0], &scratch, &out[i, 0]
                     )
                 else:

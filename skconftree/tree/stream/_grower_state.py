@@ -25,9 +25,9 @@ class GrowerState(NamedTuple):
     background : tuple of (Tree, tuple) or None
         The tree that learns since a warning, and the state of its growth.
     missing : bool
-        A row with a missing value has been met.
+        A row with a missing value has been seen.
     n_codes : tuple of int or None
-        Categories met of each feature, -1 if it is numeric; None if all are.
+        Categories seen of each feature, -1 if it is numeric; None if all are.
     """
 
     n_rows_seen: int

@@ -3,7 +3,7 @@
 # Either all of that happens or, if memory cannot be had, nothing but allocation: then
 # install() returns False.
 
-from skconftree.tree.leaves._forecast cimport Forecaster
+from skconftree.tree.leaves._predictor cimport LeafPredictor
 from skconftree.tree.leaves._leaf cimport Leaf
 from skconftree.tree.stream._leaf_splitter cimport LeafSplitter
 from skconftree.tree.leaves._leaf_store cimport LeafStore
@@ -16,7 +16,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 cdef class Installer:
     cdef LeafStore leaves
     cdef LeafSplitter splitter
-    cdef Forecaster forecaster
+    cdef LeafPredictor predictor
     cdef float64_t* share               # [room, n_classes] of the children
     cdef Leaf** children                # [room]
     cdef intp_t room

@@ -16,15 +16,15 @@ cdef class Installer:
     ----------
     leaves : LeafStore
     splitter : LeafSplitter
-    forecaster : Forecaster
+    predictor : LeafPredictor
     """
 
     def __init__(
-        self, LeafStore leaves, LeafSplitter splitter, Forecaster forecaster
+        self, LeafStore leaves, LeafSplitter splitter, LeafPredictor predictor
     ):
         self.leaves = leaves
         self.splitter = splitter
-        self.forecaster = forecaster
+        self.predictor = predictor
 
     def __dealloc__(self):
         free(self.share)
@@ -74,10 +74,10 @@ cdef class Installer:
                 node, split.feature, parting.ordinals, parting.n_codes, r,
                 &split.evidence,
             )
-            tree.send_strays(node, parting.stray)
+            tree.send_unknown(node, parting.unknown)
         self._add_children(tree, leaf, &parting)
         for z in range(r):
-            self.forecaster.pass_on(leaf, children[z])
+            self.predictor.pass_on(leaf, children[z])
         self.leaves.replace(leaf, children, first, r)
         return True
 
@@ -91,11 +91,11 @@ cdef class Installer:
         parting.missing_left = self.splitter.missing_left
         parting.ordinals = NULL
         parting.n_codes = 0
-        parting.stray = 0
+        parting.unknown = 0
         if n_codes != NULL and n_codes[split.feature] >= 0:
             parting.ordinals = self.splitter.ordinals
             parting.n_codes = n_codes[split.feature]
-            parting.stray = self.splitter.stray_child
+            parting.unknown = self.splitter.unknown_child
 
     cdef int _reserve(self, Tree tree, const Parting* parting) except -1:
         cdef intp_t r = parting.n_outcomes

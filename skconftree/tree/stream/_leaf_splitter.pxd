@@ -37,7 +37,7 @@ cdef class LeafSplitter(Splitter):
     cdef label_t* labels                # [room] behind y, with rows without label
     cdef float64_t* weights             # [room] behind row_weight, with them
     cdef float32_t* column              # [room] values of the feature
-    cdef uint32_t* order                # [room] its run
+    cdef uint32_t* order                # [room] its sorted rows
     cdef uint64_t* keys                 # [2, room]
 
     # Counts per bin of anything else, and of ROWS with fixed cuts.

@@ -220,7 +220,7 @@ cdef class LeafSplitter(Splitter):
         cdef Leaf* leaf = self.leaf
         cdef intp_t K = self.n_classes
         cdef intp_t width = K + self.has_pool
-        cdef const float64_t* profile = leaf.profile
+        cdef const float64_t* histogram = leaf.histogram
         cdef intp_t first, b, c, i
         cdef float32_t x
         cdef float64_t w
@@ -242,14 +242,14 @@ cdef class LeafSplitter(Splitter):
                     self.missing_counts[self.y[i]] += w
                     self.n_missing += w
             return
-        if self.policy.separate and leaf.fresh_profile != NULL:
-            profile = leaf.fresh_profile
+        if self.policy.separate and leaf.fresh_histogram != NULL:
+            histogram = leaf.fresh_histogram
         for b in range(self.n_bins):
             for c in range(K):
-                self.table[b * width + c] = profile[(first + b) * K + c]
+                self.table[b * width + c] = histogram[(first + b) * K + c]
         if leaf.bins.missing:
             for c in range(K):
-                self.missing_counts[c] = profile[(first + self.n_bins) * K + c]
+                self.missing_counts[c] = histogram[(first + self.n_bins) * K + c]
                 self.n_missing += self.missing_counts[c]
 
     cdef void _count_moments(self, intp_t feature) noexcept nogil:
@@ -334,11 +334,11 @@ cdef class LeafSplitter(Splitter):
             if self.n_labelled_rows == 0 or self.n_seen == 0:
                 return 0
             if self.has_pool:
-                return self.walk_run_with_pool(
+                return self.walk_sorted_with_pool(
                     self.order, self.n_seen, self.y, NULL, self.row_weight, self.column,
                     1,
                 )
-            return self.walk_run(
+            return self.walk_sorted(
                 self.order, self.n_seen, self.y, NULL, self.row_weight, self.counts
             )
         if self.policy.fixed_cuts:
@@ -347,8 +347,8 @@ cdef class LeafSplitter(Splitter):
             self.n_tests[self.slot] = n_tests
             return n_tests
         if self.has_pool:
-            return self.walk_profile_with_pool(self.table, self.n_bins, self.edges)
-        return self.walk_profile(self.table, self.n_bins, self.counts)
+            return self.walk_histogram_with_pool(self.table, self.n_bins, self.edges)
+        return self.walk_histogram(self.table, self.n_bins, self.counts)
 
     cdef intp_t _walk_with_missing(self, intp_t feature) noexcept nogil:
         # Rows without a value first go right, then alone, then left.
@@ -409,7 +409,7 @@ cdef class LeafSplitter(Splitter):
         cdef Leaf* leaf = self.leaf
         cdef intp_t K = self.n_classes
         cdef intp_t n_codes = self._n_codes(feature)
-        cdef const float64_t* profile = leaf.profile
+        cdef const float64_t* histogram = leaf.histogram
         cdef intp_t i, c, code, first
         memset(self.categories, 0, (n_codes + 1) * (K + 1) * sizeof(float64_t))
         if leaf.memory == ROWS:
@@ -419,12 +419,12 @@ cdef class LeafSplitter(Splitter):
                     1.0 if self.row_weight == NULL else self.row_weight[i]
                 )
         else:
-            if self.policy.separate and leaf.fresh_profile != NULL:
-                profile = leaf.fresh_profile
+            if self.policy.separate and leaf.fresh_histogram != NULL:
+                histogram = leaf.fresh_histogram
             first = leaf.bins.first[feature]
             for code in range(min(n_codes, leaf.bins.first[feature + 1] - first)):
                 for c in range(K):
-                    self.categories[code * (K + 1) + c] = profile[
+                    self.categories[code * (K + 1) + c] = histogram[
                         (first + code) * K + c
                     ]
         if self.pool is not None:

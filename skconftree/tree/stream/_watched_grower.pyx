@@ -48,12 +48,12 @@ cdef class WatchedGrower(Grower):
         return Grower.limit_memory(self)
 
     cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* foretold
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted
     ) except -1 nogil:
         cdef intp_t guess = 0
         Grower.learn_row(self, x, y, weight, &guess)
-        if foretold != NULL:
-            foretold[0] = guess
+        if predicted != NULL:
+            predicted[0] = guess
         if weight > 0.0:
             self._watch(guess != y, x, y, weight)
         return 0
@@ -74,7 +74,7 @@ cdef class WatchedGrower(Grower):
             with gil:
                 while True:
                     try:
-                        self.background = self._sapling()
+                        self.background = self._new_background()
                         break
                     except MemoryError:
                         give_way()
@@ -89,7 +89,7 @@ cdef class WatchedGrower(Grower):
                 self.background = None
         return 0
 
-    def _sapling(self):
+    def _new_background(self):
         # An empty tree of the same kind.
         tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
         tree.add_root()

@@ -16,7 +16,7 @@ cdef float64_t TRUST = 1.0      # hits that a child starts with at most
 PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
 
 
-cdef class Forecaster:
+cdef class LeafPredictor:
     """Predicts with the model a leaf trusts.
 
     Parameters
@@ -56,14 +56,14 @@ cdef class Forecaster:
     ) noexcept nogil:
         # Find the bins of a row; the first thing to do with it.
         cdef intp_t i, f
-        if leaf.profile != NULL:
+        if leaf.histogram != NULL:
             find_bins(&leaf.bins, x, self.policy.n_features, scratch.places)
             for i in range(self.policy.n_nominal):
                 f = self.policy.nominal[i]
                 if x[f] >= self.policy.n_codes[f]:
-                    scratch.places[f] = -1  # there may be room, but it was never met
+                    scratch.places[f] = -1  # there may be room, but it was never seen
 
-    cdef intp_t foretell(
+    cdef intp_t predict_before(
         self, Tree tree, const Leaf* leaf, const float32_t* x
     ) noexcept nogil:
         # The class predicted for a row to be learnt, which has been located.
@@ -84,7 +84,7 @@ cdef class Forecaster:
         return self.guess[<intp_t> MAJORITY]
 
     cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil:
-        # Learn how each model did on the row last foretold.
+        # Learn how each model did on the row last predicted.
         cdef intp_t i
         if self.judging:
             for i in range(self.policy.n_classes):

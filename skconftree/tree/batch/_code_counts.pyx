@@ -5,7 +5,7 @@ from libc.string cimport memset
 from skconftree.tables._encoding cimport MAX_LEVELS
 
 cdef enum:
-    SHORT_RUN = 24              # insertion sort up to here
+    SHORT_SORT = 24              # insertion sort up to here
 
 
 cdef void count_codes(
@@ -31,12 +31,12 @@ cdef void count_codes(
 
 
 cdef void sort_codes(
-    const uint8_t* codes, intp_t n, intp_t n_levels, uint32_t* keys, uint32_t* run
+    const uint8_t* codes, intp_t n, intp_t n_levels, uint32_t* keys, uint32_t* entries
 ) noexcept nogil:
     cdef intp_t bucket[MAX_LEVELS]
     cdef uint32_t key
     cdef intp_t i, j, total, count
-    if n <= SHORT_RUN:
+    if n <= SHORT_SORT:
         for i in range(n):
             key = (<uint32_t> codes[i] << 16) | <uint32_t> i
             j = i
@@ -56,8 +56,8 @@ cdef void sort_codes(
         for i in range(n):
             keys[bucket[codes[i]]] = (<uint32_t> codes[i] << 16) | <uint32_t> i
             bucket[codes[i]] += 1
-    run[0] = (keys[0] & 0xFFFF) << 1
+    entries[0] = (keys[0] & 0xFFFF) << 1
     for i in range(1, n):
-        run[i] = ((keys[i] & 0xFFFF) << 1) | <uint32_t> (
+        entries[i] = ((keys[i] & 0xFFFF) << 1) | <uint32_t> (
             (keys[i] >> 16) != (keys[i - 1] >> 16)
         )

@@ -3,34 +3,34 @@
 from libc.string cimport memcpy, memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS
-from skconftree.tables._folded_columns cimport CODED, PAIR, SORTED
+from skconftree.tables._sparse_columns cimport CODED, PAIR, SORTED
 from skconftree.tree.batch._partition cimport (
     copy_entries, partition_codes, partition_entries, partition_rows,
 )
 from skconftree.utils._typedefs cimport uint16_t
 
 
-cdef class FoldedRows:
-    """Working copy of folded columns.
+cdef class SparseRows:
+    """Working copy of sparse columns.
 
     Parameters
     ----------
-    source : FoldedColumns
+    source : SparseColumns
     n_rows : int
         Rows of the sample.
     """
 
-    def __init__(self, FoldedColumns source, intp_t n_rows):
+    def __init__(self, SparseColumns source, intp_t n_rows):
         cdef intp_t n = source.table.n_rows
         self.source = source
         self.table = source.table
         self.n_rows = n_rows
         self.arena = Arena()
         self.by_row = <uint8_t*> self.arena.take_zeros(n, sizeof(uint8_t))
-        self.unfolded_feature = -1
-        self.unfolded_codes = <uint8_t*> self.arena.take(n_rows, sizeof(uint8_t))
-        self.unfolded_order = <uint32_t*> self.arena.take(n_rows, sizeof(uint32_t))
-        self.unfolded_values = <float32_t*> self.arena.take(n, sizeof(float32_t))
+        self.dense_feature = -1
+        self.dense_codes = <uint8_t*> self.arena.take(n_rows, sizeof(uint8_t))
+        self.dense_order = <uint32_t*> self.arena.take(n_rows, sizeof(uint32_t))
+        self.dense_values = <float32_t*> self.arena.take(n, sizeof(float32_t))
 
     cdef int take_over(self) except -1 nogil:
         # Work in the arrays of the source.
@@ -46,17 +46,17 @@ cdef class FoldedRows:
         # Copy what the rows that are present have, which are `rows`; NULL: all are.
         cdef intp_t n_features = self.source.table.n_features
         cdef intp_t room = self.source.n_entries + 1
-        cdef FoldedColumn* column
-        cdef const FoldedColumn* original
+        cdef SparseColumn* column
+        cdef const SparseColumn* original
         cdef float32_t* levels
         cdef intp_t n_entries = 0
         cdef intp_t n_levels = self.source.n_levels
         cdef intp_t f, n, i, n_values
-        self.columns = <FoldedColumn*> self.arena.take(n_features, sizeof(FoldedColumn))
+        self.columns = <SparseColumn*> self.arena.take(n_features, sizeof(SparseColumn))
         self.entries = <uint32_t*> self.arena.take(room, sizeof(uint32_t))
         self.codes = <uint8_t*> self.arena.take(room, sizeof(uint8_t))
         self.levels = self.source.levels
-        memcpy(self.columns, self.source.columns, n_features * sizeof(FoldedColumn))
+        memcpy(self.columns, self.source.columns, n_features * sizeof(SparseColumn))
         if present == NULL:
             memcpy(self.entries, self.source.entries, (room - 1) * sizeof(uint32_t))
             memcpy(self.codes, self.source.codes, room - 1)
@@ -101,7 +101,7 @@ cdef class FoldedRows:
         self, intp_t feature, intp_t n_levels, const uint32_t* rows, float32_t* levels
     ) noexcept nogil:
         # Make a coded column of a sorted one that has few values left.
-        cdef FoldedColumn* column = &self.columns[feature]
+        cdef SparseColumn* column = &self.columns[feature]
         cdef uint32_t* entries = self.entries + column.begin
         cdef uint8_t* codes = self.codes + column.begin
         cdef intp_t n = column.end - column.begin
@@ -135,7 +135,7 @@ cdef class FoldedRows:
         return k
 
     cdef intp_t _copy_codes(
-        self, FoldedColumn* column, const FoldedColumn* original,
+        self, SparseColumn* column, const SparseColumn* original,
         const uint8_t* present, float32_t* levels,
     ) noexcept nogil:
         # Entries and codes of rows that are present; levels that none of them has are
@@ -177,7 +177,7 @@ cdef class FoldedRows:
         self, intp_t node, const Segment* segments, intp_t n_segments
     ) noexcept nogil:
         # Go to a node. The root has whole columns, which need no list.
-        cdef FoldedColumn* column
+        cdef SparseColumn* column
         cdef intp_t i
         self.node = <int32_t> node
         for i in range(n_segments):
@@ -207,7 +207,7 @@ cdef class FoldedRows:
         uint8_t* goes_left,
     ) noexcept nogil:
         # Note where each row of the node goes; it has n, which are `rows`.
-        cdef FoldedColumn* column = &self.columns[feature]
+        cdef SparseColumn* column = &self.columns[feature]
         cdef intp_t n_stored = self.n_stored(feature)
         cdef const uint32_t* entries = self.segment(feature)
         cdef const uint8_t* codes = self.codes + column.begin
@@ -232,7 +232,7 @@ cdef class FoldedRows:
         self, intp_t feature, const uint8_t* goes_left, void* scratch
     ) noexcept nogil:
         # Divide the segment of the node; scratch has room for 8 bytes a row.
-        cdef FoldedColumn* column = &self.columns[feature]
+        cdef SparseColumn* column = &self.columns[feature]
         cdef intp_t n = self.n_stored(feature)
         cdef uint32_t* spare = <uint32_t*> scratch
         cdef intp_t n_left = 0
@@ -249,28 +249,28 @@ cdef class FoldedRows:
             n_left = partition_entries(self.segment(feature), n, goes_left, spare)
         column.middle = column.begin + <uint32_t> n_left
 
-    # -- a column of one node as if it were not folded ------------------------------
+    # -- a column of one node as if it were not sparse ------------------------------
 
-    cdef void unfold(
+    cdef void densify(
         self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end,
         bint with_values,
     ) noexcept nogil:
         # The part of the node, whose rows are rows[start:end].
-        cdef FoldedColumn* folded = &self.columns[feature]
-        cdef Column* column = &self.unfolded
+        cdef SparseColumn* sparse = &self.columns[feature]
+        cdef Column* column = &self.dense
         cdef intp_t n = end - start
-        self.unfolded_feature = feature
-        column.n_levels = folded.n_levels
-        column.levels = self.levels + folded.levels
+        self.dense_feature = feature
+        column.n_levels = sparse.n_levels
+        column.levels = self.levels + sparse.levels
         column.codes = NULL
         column.order = NULL
         column.values = NULL
-        if folded.n_levels > 0:
-            column.codes = self.unfolded_codes
+        if sparse.n_levels > 0:
+            column.codes = self.dense_codes
             self._unfold_codes(feature, rows + start, n, column.codes + start)
             return
-        column.order = self.unfolded_order
-        column.values = self.unfolded_values
+        column.order = self.dense_order
+        column.values = self.dense_values
         self._unfold_order(feature, rows + start, n, column.order + start)
         if with_values:
             self._unfold_values(feature, rows + start, n)
@@ -279,7 +279,7 @@ cdef class FoldedRows:
         self, intp_t feature, const uint32_t* rows, intp_t n, uint8_t* codes
     ) noexcept nogil:
         # The code of each of the node's rows.
-        cdef FoldedColumn* column = &self.columns[feature]
+        cdef SparseColumn* column = &self.columns[feature]
         cdef intp_t n_stored = self.n_stored(feature)
         cdef const uint32_t* entries = self.segment(feature)
         cdef const uint8_t* stored = self.codes + column.begin
@@ -331,8 +331,8 @@ cdef class FoldedRows:
         cdef const uint32_t* entries = self.segment(feature)
         cdef intp_t i
         for i in range(n):
-            self.unfolded_values[rows[i]] = 0.0
+            self.dense_values[rows[i]] = 0.0
         for i in range(self.n_stored(feature)):
-            self.unfolded_values[entries[i] >> 1] = self.table.value(
+            self.dense_values[entries[i] >> 1] = self.table.value(
                 entries[i] >> 1, feature
             )

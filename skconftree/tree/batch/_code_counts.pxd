@@ -18,8 +18,8 @@ cdef void count_codes(
     float64_t* out,
 ) noexcept nogil
 
-# Entries of a run, (row of the node << 1) | new, in the order of the codes. keys has
+# The node's rows as entries, (row << 1) | new, in the order of their codes. keys has
 # room for n; n is below 2^16, and there are at most MAX_LEVELS codes.
 cdef void sort_codes(
-    const uint8_t* codes, intp_t n, intp_t n_levels, uint32_t* keys, uint32_t* run
+    const uint8_t* codes, intp_t n, intp_t n_levels, uint32_t* keys, uint32_t* entries
 ) noexcept nogil

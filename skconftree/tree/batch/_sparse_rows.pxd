@@ -1,4 +1,4 @@
-# FoldedRows: the folded columns of a sparse table as a growing tree divides them.
+# SparseRows: the sparse columns of a sparse table as a growing tree divides them.
 #
 # Invariant: the entries of a node are one segment [begin, end) of its column, in the
 # order of the rows, or of the values if SORTED. partition() at a node makes of it those
@@ -6,11 +6,11 @@
 # node that was entered last; one that this node did not list has no entry there. Who
 # keeps a node for later keeps its segments.
 #
-# For what few nodes or bounds ask, unfold() makes an ordinary column of a folded one, of
+# For what few nodes or bounds ask, densify() makes an ordinary column of a sparse one, of
 # one node at a time.
 
 from skconftree.tables._encoded_table cimport Column
-from skconftree.tables._folded_columns cimport FoldedColumn, FoldedColumns
+from skconftree.tables._sparse_columns cimport SparseColumn, SparseColumns
 from skconftree.tables._sparse_table cimport SparseTable
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
@@ -24,27 +24,27 @@ cdef struct Segment:
     uint32_t end
 
 
-cdef class FoldedRows:
+cdef class SparseRows:
     cdef SparseTable table
-    cdef FoldedColumns source       # keeps what has been taken over
+    cdef SparseColumns source       # keeps what has been taken over
     cdef Arena arena
     cdef intp_t n_rows              # of the sample
-    cdef FoldedColumn* columns      # [n_features]
+    cdef SparseColumn* columns      # [n_features]
     cdef uint32_t* entries
     cdef uint8_t* codes             # of the entries of CODED columns
     cdef const float32_t* levels    # ascending within a column
     cdef int32_t node               # entered last
     cdef uint8_t* by_row            # [n_rows of the table] zero between calls
 
-    cdef Column unfolded            # of the node, and the feature it is, or -1
-    cdef intp_t unfolded_feature
-    cdef uint8_t* unfolded_codes    # [n_rows] its arrays
-    cdef uint32_t* unfolded_order
-    cdef float32_t* unfolded_values     # [n_rows of the table]
+    cdef Column dense               # of the node, and the feature it is, or -1
+    cdef intp_t dense_feature
+    cdef uint8_t* dense_codes    # [n_rows] its arrays
+    cdef uint32_t* dense_order
+    cdef float32_t* dense_values     # [n_rows of the table]
 
     cdef inline intp_t n_stored(self, intp_t feature) noexcept nogil:
         # Entries of the node entered.
-        cdef FoldedColumn* column = &self.columns[feature]
+        cdef SparseColumn* column = &self.columns[feature]
         if column.node != self.node:
             return 0
         return <intp_t> column.end - <intp_t> column.begin
@@ -57,7 +57,7 @@ cdef class FoldedRows:
     ) noexcept nogil:
         # That of the first or the second child, after partition(); whether it holds
         # anything.
-        cdef FoldedColumn* column = &self.columns[feature]
+        cdef SparseColumn* column = &self.columns[feature]
         if column.node != self.node:
             return False
         segment.feature = <int32_t> feature
@@ -70,7 +70,7 @@ cdef class FoldedRows:
         self, const uint8_t* present, const uint32_t* rows
     ) except -1 nogil
     cdef intp_t _copy_codes(
-        self, FoldedColumn* column, const FoldedColumn* original,
+        self, SparseColumn* column, const SparseColumn* original,
         const uint8_t* present, float32_t* levels,
     ) noexcept nogil
     cdef intp_t _rank(
@@ -87,7 +87,7 @@ cdef class FoldedRows:
     cdef void partition(
         self, intp_t feature, const uint8_t* goes_left, void* scratch
     ) noexcept nogil
-    cdef void unfold(
+    cdef void densify(
         self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end,
         bint with_values,
     ) noexcept nogil

@@ -1,9 +1,9 @@
-# Forecaster: what a growing leaf predicts, and which of its models it trusts.
+# LeafPredictor: what a growing leaf predicts, and which of its models it trusts.
 #
 # A leaf has up to four models: its class frequencies, naive Bayes over all it
 # holds (what it took over from its parent included), naive Bayes over its own rows
 # alone, and the frequencies of its latest rows. In `hits` it keeps how much weight of
-# late rows each would have foretold; it trusts the best. So a young leaf goes on
+# late rows each would have predicted; it trusts the best. So a young leaf goes on
 # predicting with its parent's model until its own is better, and a leaf that has
 # seen the concept change can leave behind what it knew.
 
@@ -16,7 +16,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum Prediction:
     BY_MAJORITY
-    BY_BAYES        # whichever naive Bayes has foretold more
+    BY_BAYES        # whichever naive Bayes has predicted more
     BY_BETTER       # whichever model has
 
 cdef enum Model:    # places in Leaf.hits
@@ -27,7 +27,7 @@ cdef enum Model:    # places in Leaf.hits
     N_MODELS
 
 
-cdef class Forecaster:
+cdef class LeafPredictor:
     cdef const Policy* policy
     cdef Prediction prediction
     cdef bint judging                   # keeps hits
@@ -41,7 +41,7 @@ cdef class Forecaster:
     cdef void locate(
         self, const Leaf* leaf, const float32_t* x, Scratch* scratch
     ) noexcept nogil
-    cdef intp_t foretell(
+    cdef intp_t predict_before(
         self, Tree tree, const Leaf* leaf, const float32_t* x
     ) noexcept nogil
     cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil

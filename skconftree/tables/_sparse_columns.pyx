@@ -10,7 +10,7 @@ cdef enum:
     CODED_BYTES = 5
 
 
-cdef class FoldedColumns:
+cdef class SparseColumns:
     """Columns of a sparse table, to be read in ascending order.
 
     Parameters
@@ -32,8 +32,8 @@ cdef class FoldedColumns:
         cdef intp_t n = self.table.n_rows
         cdef intp_t size = self.table.n_stored + 1
         self.level_room = self.table.n_features + MAX_LEVELS
-        self.columns = <FoldedColumn*> self.arena.take_zeros(
-            self.table.n_features, sizeof(FoldedColumn)
+        self.columns = <SparseColumn*> self.arena.take_zeros(
+            self.table.n_features, sizeof(SparseColumn)
         )
         self.entries = <uint32_t*> self.arena.take(size, sizeof(uint32_t))
         self.codes = <uint8_t*> self.arena.take(size, sizeof(uint8_t))
@@ -48,7 +48,7 @@ cdef class FoldedColumns:
     cdef int read(self, intp_t feature) except -1 nogil:
         # Read the next column and choose its form; one that is FULL is only left in
         # what has been read. Stored zeros are like others.
-        cdef FoldedColumn* column = &self.columns[feature]
+        cdef SparseColumn* column = &self.columns[feature]
         cdef uint32_t* entries = self.entries + self.n_entries
         cdef intp_t n = self.table.n_rows
         cdef intp_t n_levels = 0
@@ -97,7 +97,7 @@ cdef class FoldedColumns:
         self.n_entries += k
         return 0
 
-    cdef int _keep_levels(self, FoldedColumn* column) except -1 nogil:
+    cdef int _keep_levels(self, SparseColumn* column) except -1 nogil:
         cdef intp_t needed = self.n_levels + column.n_levels
         cdef const float32_t* last
         if column.form == PAIR:
@@ -123,7 +123,7 @@ cdef class FoldedColumns:
         self.n_levels = needed
         return 0
 
-    cdef void _sort(self, FoldedColumn* column) noexcept nogil:
+    cdef void _sort(self, SparseColumn* column) noexcept nogil:
         # Bring the entries just read into the order of their values.
         cdef intp_t n = self.table.n_rows
         cdef intp_t k = self.n_read

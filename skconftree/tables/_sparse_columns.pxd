@@ -1,4 +1,4 @@
-# FoldedColumns: the columns of a sparse table of which only the values other than zero
+# SparseColumns: the columns of a sparse table of which only the values other than zero
 # are kept.
 #
 # A column is stored in one of four forms, the one that takes the least memory:
@@ -23,7 +23,7 @@ cdef enum Form:
     SORTED
 
 
-cdef struct FoldedColumn:     # small, as a table may have a million
+cdef struct SparseColumn:     # small, as a table may have a million
     uint32_t begin          # its entries are [begin, end) of those of all columns;
     uint32_t end            # in a working copy those of `node`, the first child's
     uint32_t middle         # being [begin, middle)
@@ -34,10 +34,10 @@ cdef struct FoldedColumn:     # small, as a table may have a million
     uint8_t form
 
 
-cdef class FoldedColumns:
+cdef class SparseColumns:
     cdef SparseTable table
     cdef Arena arena
-    cdef FoldedColumn* columns      # [n_features of the table]
+    cdef SparseColumn* columns      # [n_features of the table]
     cdef uint32_t* entries          # [n_entries]
     cdef uint8_t* codes             # of the entries of CODED columns
     cdef float32_t* levels          # [n_levels] ascending within a column
@@ -56,6 +56,6 @@ cdef class FoldedColumns:
 
     cdef int begin_reading(self) except -1 nogil
     cdef int read(self, intp_t feature) except -1 nogil
-    cdef int _keep_levels(self, FoldedColumn* column) except -1 nogil
-    cdef void _sort(self, FoldedColumn* column) noexcept nogil
+    cdef int _keep_levels(self, SparseColumn* column) except -1 nogil
+    cdef void _sort(self, SparseColumn* column) noexcept nogil
     cdef int end_reading(self) except -1
