@@ -35,7 +35,7 @@ cdef float64_t CLOSE_ENOUGH = 80.0
 
 
 @lru_cache(maxsize=64)
-def sparse_root(delta):
+def folded_root(delta):
     """Roots q of P(|N(t, 1)| <= q) = delta at equidistant t, from above.
 
     The root is convex in t, so that chords between these points lie above it.
@@ -52,7 +52,7 @@ def sparse_root(delta):
     return high
 
 
-def sparse_entropy():
+def folded_entropy():
     """Entropy at equidistant (1 - 2 mu)^2, of which it is a concave function."""
     mu = 0.5 - 0.5 * np.sqrt(np.linspace(0.0, 1.0, ENTROPY_CELLS + 1))
     table = special.entr(mu) + special.entr(1.0 - mu)
@@ -60,7 +60,7 @@ def sparse_entropy():
     return table
 
 
-FOLDED_ENTROPY = sparse_entropy()
+FOLDED_ENTROPY = folded_entropy()
 
 
 def psi_of(x):
@@ -102,7 +102,7 @@ cdef class CredibleFloor(Score):
         self.solved_for[0] = -1.0
         self.solved_for[1] = -1.0
         if n_classes == 2:
-            self.root_table = sparse_root(float(delta))
+            self.root_table = folded_root(float(delta))
             self.entropy_table = FOLDED_ENTROPY
             self.root_step = (ROOT_END + self.z) / ROOT_CELLS
             if self.loss == 0.0:
