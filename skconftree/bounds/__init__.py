@@ -27,6 +27,8 @@ from ._possibilistic import (
     possibilistic_entropy,
     possibilistic_quality,
 )
+from ._risk import consistency_radius, excess_risk_upper, risk_upper
+from ._sequence import confidence_sequence
 
 __all__ = [
     "BaseBound",
@@ -43,12 +45,15 @@ __all__ = [
     "agresti_coull_upper",
     "binomial_upper",
     "chi2_pvalue",
+    "confidence_sequence",
+    "consistency_radius",
     "credible_interval",
     "derosa_practical_radius",
     "derosa_radius",
     "derosa_share",
     "ec2_confidence",
     "ec2_score",
+    "excess_risk_upper",
     "gtest_pvalue",
     "hoeffding_radius",
     "log_bayes_factor",
@@ -58,4 +63,5 @@ __all__ = [
     "param_grid",
     "possibilistic_entropy",
     "possibilistic_quality",
+    "risk_upper",
 ]

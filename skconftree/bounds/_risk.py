@@ -1,0 +1,258 @@
+"""Upper limits of a leaf's risk, and when its majority is settled.
+
+Active learning asks them where a label is worth its price.
+"""
+
+import numpy as np
+from scipy.special import betainc, betaincc, betainccinv, betaincinv
+
+from ._checks import check_choice, check_counts, check_open, check_range
+from ._credible import PRIORS
+
+NODES = 64  # of the quadrature
+STEPS = 44  # of the bisection: to 1e-13
+
+
+def risk_upper(counts, delta=0.1, *, weight=1.0, predicted=None, prior="uniform"):
+    """Upper credible limit of the risk of a leaf.
+
+    The risk of a leaf is the probability that a row of it has another class than the
+    leaf predicts, times the weight of the leaf. The class probabilities have a
+    Dirichlet posterior, the prior plus the counts; the risk is above the limit with
+    posterior probability `delta`. Labels bought where this limit is largest shrink
+    the risk of the whole tree (BOCT-AL).
+
+    Parameters
+    ----------
+    counts : array-like of shape (..., n_classes)
+        Class counts of labelled rows, drawn at random within the leaf.
+    delta : float or array-like of shape (...), default=0.1
+        Posterior probability of a larger risk, in (0, 1).
+    weight : float or array-like of shape (...), default=1.0
+        Weight of the leaf, such as the number of its rows with and without a label.
+        With 1, the limit is one of the error rate.
+    predicted : int or array-like of int of shape (...), default=None
+        Class that the leaf predicts. None: the most frequent one.
+    prior : {"uniform", "perks"}, default="uniform"
+        Pseudo-counts: one a class, or one altogether.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    See Also
+    --------
+    excess_risk_upper : The part of the risk that another prediction would avoid.
+
+    Notes
+    -----
+    With ``a = counts[predicted] + prior`` and A the sum of all counts and priors the
+    limit is ``weight * (1 - q)``, q the `delta` quantile of Beta(a, A - a); two
+    classes are equation (7) of [1]_.
+
+    References
+    ----------
+    .. [1] T. Collet, O. Pietquin, "Bayesian credible intervals for online and active
+       learning of classification trees", ADPRL 2015.
+
+    Examples
+    --------
+    A leaf without a label, two in doubt, and one that is nearly settled:
+
+    >>> from skconftree.bounds import risk_upper
+    >>> risk_upper([[0, 0], [1, 1], [5, 5], [0, 20]], delta=0.1).round(3)
+    array([0.9  , 0.804, 0.682, 0.104])
+    """
+    posterior, chosen, delta, weight = _leaves(counts, delta, weight, predicted, prior)
+    a = np.take_along_axis(posterior, chosen, -1)[..., 0]
+    # the upper quantile of the complement: one minus a small number would lose digits
+    return (weight * betainccinv(_rest(posterior, chosen), a, delta))[()]
+
+
+def excess_risk_upper(
+    counts, delta=0.1, *, weight=1.0, predicted=None, prior="uniform"
+):
+    """Upper credible limit of the risk that another prediction would avoid.
+
+    A leaf whose classes are equally frequent has a large risk, but none that a better
+    prediction would lower. The excess risk is the gap between the probabilities of
+    the best class and the one predicted, times the weight of the leaf: what active
+    learning on a fixed partition wants to be small (mbinomial).
+
+    Parameters
+    ----------
+    counts : array-like of shape (..., n_classes)
+        Class counts of labelled rows, drawn at random within the leaf.
+    delta : float or array-like of shape (...), default=0.1
+        Posterior probability of a larger gap, in (0, 1).
+    weight : float or array-like of shape (...), default=1.0
+        Weight of the leaf.
+    predicted : int or array-like of int of shape (...), default=None
+        Class that the leaf predicts. None: the most frequent one.
+    prior : {"uniform", "perks"}, default="uniform"
+        Pseudo-counts: one a class, or one altogether.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Not negative: 0 where no other class is better with probability `delta`.
+
+    See Also
+    --------
+    risk_upper : Of the whole risk; says more where all gaps are 0.
+
+    Notes
+    -----
+    Two classes: ``weight * max(0, 1 - 2 q)``, q the `delta` quantile of the posterior
+    of the class predicted [1]_. With more, the limit is that of the gap to the most
+    frequent other class, above which the limits of rarer ones never lie: the sum of
+    both probabilities and the share of one in it are independent, which leaves one
+    integral, here by Gauss-Legendre quadrature.
+
+    References
+    ----------
+    .. [1] T. Collet, O. Pietquin, "Active learning for classification: an optimistic
+       approach", ADPRL 2014.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import excess_risk_upper
+    >>> excess_risk_upper([[0, 0], [5, 5], [0, 20]], delta=0.1).round(3)
+    array([0.8  , 0.365, 0.   ])
+    >>> excess_risk_upper([6, 5, 1], delta=0.1).round(3)
+    np.float64(0.238)
+    """
+    posterior, chosen, delta, weight = _leaves(counts, delta, weight, predicted, prior)
+    b = np.take_along_axis(posterior, chosen, -1)[..., 0]
+    rest = _rest(posterior, chosen)
+    if posterior.shape[-1] == 2:
+        gap = 1.0 - 2.0 * betaincinv(b, rest, delta)
+    else:
+        others = posterior.copy()
+        np.put_along_axis(others, chosen, -1.0, -1)
+        a = others.max(-1)
+        gap = _gap_quantile(a, b, rest - a, delta)
+    return (weight * np.maximum(gap, 0.0))[()]
+
+
+def _leaves(counts, delta, weight, predicted, prior):
+    # Posterior, class predicted (as an index of one), tail and weight of each leaf.
+    check_choice("prior", prior, PRIORS)
+    counts = check_counts(counts)
+    n_classes = counts.shape[-1]
+    delta = check_open("delta", delta, 0, 1)
+    weight = check_range("weight", weight, 0, np.inf, closed="left")
+    if predicted is None:
+        predicted = counts.argmax(-1)
+    predicted = np.asarray(predicted)
+    if (
+        predicted.dtype.kind not in "iu"
+        or not ((predicted >= 0) & (predicted < n_classes)).all()
+    ):
+        raise ValueError(
+            f"predicted must hold classes, integers in [0, {n_classes - 1}]. "
+            f"Got {predicted!r}."
+        )
+    shape = np.broadcast_shapes(
+        counts.shape[:-1], delta.shape, weight.shape, predicted.shape
+    )
+    posterior = counts + (1.0 if prior == "uniform" else 1.0 / n_classes)
+    posterior = np.broadcast_to(posterior, (*shape, n_classes))
+    chosen = np.broadcast_to(predicted, shape)[..., None]
+    return posterior, chosen, np.broadcast_to(delta, shape), weight
+
+
+def _rest(posterior, chosen):
+    # A sum, not a difference: counts may be far larger than what is left.
+    others = posterior.copy()
+    np.put_along_axis(others, chosen, 0.0, -1)
+    return others.sum(-1)
+
+
+def _gap_quantile(a, b, r, delta):
+    # The e with P(p - q > e) = delta for Dirichlet(a, b, r) probabilities (p, q, .),
+    # or 0 if p is larger with less than that probability.
+    u, share = np.polynomial.legendre.leggauss(NODES)
+    both = betaincinv((a + b)[..., None], r[..., None], (u + 1.0) / 2.0)
+    a, b = a[..., None], b[..., None]
+
+    def exceeds(e):
+        place = np.minimum((1.0 + e[..., None] / both) / 2.0, 1.0)
+        return betaincc(a, b, place) @ share / 2.0
+
+    low, high = np.zeros(delta.shape), np.ones(delta.shape)
+    never = betainc(b[..., 0], a[..., 0], 0.5) <= delta
+    for _ in range(STEPS):
+        middle = (low + high) / 2.0
+        above = exceeds(middle) > delta
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.where(never, 0.0, high)
+
+
+def consistency_radius(
+    n_queried, n_seen, delta=None, *, n_classes=2, form="theory", c=1.0
+):
+    """How far from a tie the labels of a leaf have to be to settle its majority.
+
+    A leaf whose labels were queried at random is consistent if half the gap between
+    the shares of its two most frequent classes (with two classes: the distance of
+    the share from one half) exceeds this radius. Then its majority is the most
+    probable class, with probability at least ``1 - delta`` whatever the number of
+    labels asked, and further labels are not worth their price.
+
+    Parameters
+    ----------
+    n_queried : float or array-like
+        Labels of the leaf, not negative.
+    n_seen : float or array-like
+        Rows that the leaf has seen, labelled or not, at least 1.
+    delta : float or array-like, default=None
+        Probability of a wrong statement, in (0, 1]. None: ``1 / n_seen``, as in the
+        experiments of [1]_.
+    n_classes : int, default=2
+        Number of classes, at least 2.
+    form : {"theory", "practical"}, default="theory"
+        The radius of the theorem, or ``c * sqrt(log(n_seen) / n_queried)``, which
+        does not depend on `delta` and promises nothing.
+    c : float or array-like, default=1.0
+        Factor of the practical form, positive.
+
+    Returns
+    -------
+    ndarray
+        Infinite where there is no label. The arguments are broadcast.
+
+    Notes
+    -----
+    ``sqrt(log(n_classes (n_classes - 1) n_seen / delta) / (2 n_queried))``: a union
+    over the numbers of labels and pairs of classes. Equations (8) and (9) of [1]_
+    for two classes.
+
+    References
+    ----------
+    .. [1] R. De Rosa, N. Cesa-Bianchi, "Confidence decision trees via online and
+       active learning for streaming data", Journal of Artificial Intelligence
+       Research 60 (2017).
+
+    Examples
+    --------
+    >>> from skconftree.bounds import consistency_radius
+    >>> consistency_radius([0, 50, 200], 1000, 0.05).round(3)
+    array([  inf, 0.326, 0.163])
+    """
+    check_choice("form", form, ("theory", "practical"))
+    n_queried = check_range("n_queried", n_queried, 0, np.inf, closed="left")
+    n_seen = check_range("n_seen", n_seen, 1, np.inf, closed="left")
+    c = check_open("c", c, 0, np.inf)
+    if not isinstance(n_classes, (int, np.integer)) or n_classes < 2:
+        raise ValueError(f"n_classes must be an integer of 2 or more. Got {n_classes}.")
+    if delta is None:
+        delta = 1.0 / n_seen
+    delta = check_range("delta", delta, 0, 1, closed="right")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if form == "practical":
+            radius = c * np.sqrt(np.log(n_seen) / n_queried)
+        else:
+            tests = n_classes * (n_classes - 1.0) * n_seen / delta
+            radius = np.sqrt(np.log(tests) / (2.0 * n_queried))
+    return np.where(n_queried > 0, radius, np.inf)[()]

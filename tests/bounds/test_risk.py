@@ -1,0 +1,144 @@
+"""Limits of a leaf's risk, and how far a settled majority is from a tie."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import beta
+
+from skconftree.bounds import consistency_radius, excess_risk_upper, risk_upper
+
+BINARY = st.tuples(st.integers(0, 60), st.integers(0, 60))
+DELTA = st.floats(0.01, 0.6)
+
+
+@given(BINARY, DELTA, st.floats(0.0, 100.0))
+def test_risk_of_two_classes_is_the_published_formula(counts, delta, weight):
+    n0, n1 = counts
+    if n1 > n0:
+        expected = weight * (1.0 - beta.ppf(delta, n1 + 1, n0 + 1))
+    else:
+        expected = weight * beta.ppf(1.0 - delta, n1 + 1, n0 + 1)
+    found = risk_upper(counts, delta, weight=weight)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_worked_values_of_the_risk():
+    # without a label: the weight but for delta; at a tie the class does not matter
+    assert risk_upper([0, 0], 0.1, weight=8.0) == pytest.approx(7.2)
+    assert risk_upper([4, 4], 0.2, predicted=0) == pytest.approx(
+        risk_upper([4, 4], 0.2, predicted=1)
+    )
+    several = risk_upper([[0, 0, 9], [3, 3, 3]], 0.05, prior="perks")
+    expected = 1.0 - beta.ppf(0.05, [28 / 3, 10 / 3], [2 / 3, 20 / 3])
+    np.testing.assert_allclose(several, expected)
+
+
+def test_a_posterior_of_large_counts_keeps_its_digits():
+    limit = risk_upper([1e15, 0], 0.1)
+    assert limit == pytest.approx(-np.log(0.1) / 1e15, rel=1e-6)
+
+
+@given(st.lists(BINARY, min_size=1, max_size=4), DELTA)
+def test_excess_risk_of_two_classes_is_the_published_formula(counts, delta):
+    counts = np.array(counts)
+    n0, n1 = counts.T
+    expected = np.where(
+        n1 > n0,
+        1.0 - 2.0 * beta.ppf(delta, n1 + 1, n0 + 1),
+        2.0 * beta.ppf(1.0 - delta, n1 + 1, n0 + 1) - 1.0,
+    )
+    found = excess_risk_upper(counts, delta)
+    np.testing.assert_allclose(found, np.maximum(expected, 0.0), atol=1e-9)
+
+
+@given(st.lists(st.integers(0, 40), min_size=3, max_size=6), st.floats(0.02, 0.5))
+def test_a_gap_larger_than_the_limit_has_probability_delta(counts, delta):
+    counts = np.array(counts)
+    predicted = counts.argmax()
+    limit = excess_risk_upper(counts, delta)
+    chances = []
+    for other in set(range(len(counts))) - {predicted}:
+        a, b = counts[other] + 1.0, counts[predicted] + 1.0
+        rest = (counts + 1.0).sum() - a - b
+
+        def exceeds(both, a=a, b=b, rest=rest):
+            place = (1.0 + limit / both) / 2.0 if both > 0.0 else 1.0
+            return beta.pdf(both, a + b, rest) * beta.sf(place, a, b)
+
+        middle = (a + b) / (a + b + rest)
+        chances.append(quad(exceeds, 0, 1, points=[middle], limit=200)[0])
+    if limit > 0.0:
+        assert max(chances) == pytest.approx(delta, abs=2e-3)
+    else:
+        assert max(chances) <= delta + 2e-3
+
+
+def test_more_classes_with_nothing_in_them_do_not_settle_a_leaf():
+    two, three = excess_risk_upper([6, 5], 0.1), excess_risk_upper([6, 5, 0], 0.1)
+    assert 0.0 < three < two
+
+
+@pytest.mark.parametrize("limit", [risk_upper, excess_risk_upper])
+def test_arguments_are_broadcast_and_checked(limit):
+    assert limit([[3, 4], [5, 6]], [[0.1], [0.2], [0.3]]).shape == (3, 2)
+    assert limit([3, 4], predicted=[0, 1]).shape == (2,)
+    with pytest.raises(ValueError, match="delta must be in"):
+        limit([3, 4], 0.0)
+    with pytest.raises(ValueError, match="weight must be in"):
+        limit([3, 4], weight=-1.0)
+    with pytest.raises(ValueError, match="predicted must hold classes"):
+        limit([3, 4], predicted=2)
+    with pytest.raises(ValueError, match="prior must be one of"):
+        limit([3, 4], prior="jeffreys")
+    with pytest.raises(ValueError, match="at least two classes"):
+        limit([3])
+
+
+@given(st.integers(1, 500), st.integers(1, 5000), st.floats(0.001, 1.0))
+def test_radius_of_two_classes_is_the_published_formula(n_queried, n_seen, delta):
+    expected = np.sqrt(np.log(2 * n_seen / delta) / (2 * n_queried))
+    assert consistency_radius(n_queried, n_seen, delta) == pytest.approx(expected)
+
+
+def test_forms_of_the_radius():
+    usual = consistency_radius(40, 300)
+    assert usual == pytest.approx(np.sqrt(np.log(2 * 300**2) / 80))
+    practical = consistency_radius(40, 300, form="practical", c=0.5)
+    assert practical == pytest.approx(0.5 * np.sqrt(np.log(300) / 40))
+    assert consistency_radius(40, 300, 0.1, n_classes=5) > consistency_radius(
+        40, 300, 0.1
+    )
+    assert consistency_radius(0, 1) == np.inf
+    assert consistency_radius(0, 1, form="practical") == np.inf
+    # no number of labels up to this one can settle a leaf
+    at_most = 2 * np.log(2 * 1000 / 0.05)
+    assert consistency_radius(at_most, 1000, 0.05) == pytest.approx(0.5)
+
+
+def test_a_settled_majority_is_rarely_wrong():
+    # labels asked until the leaf is consistent, or for ever
+    rng = np.random.default_rng(0)
+    rows, delta = 300, 0.2
+    labels = rng.random((2000, rows)) < 0.45
+    n = np.arange(1, rows + 1)
+    share = labels.cumsum(axis=1) / n
+    wrong = share - 0.5 > consistency_radius(n, rows, delta)
+    assert wrong.any(axis=1).mean() <= delta
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_queried": -1}, "n_queried must be in"),
+        ({"n_seen": 0}, "n_seen must be in"),
+        ({"delta": 2.0}, "delta must be in"),
+        ({"n_classes": 1}, "n_classes must be an integer of 2 or more"),
+        ({"form": "other"}, "form must be one of"),
+        ({"c": 0.0}, "c must be in"),
+    ],
+)
+def test_bad_arguments_of_the_radius(change, message):
+    with pytest.raises(ValueError, match=message):
+        consistency_radius(**({"n_queried": 5, "n_seen": 9} | change))
