@@ -43,6 +43,8 @@ def canonical(value):
         return sys.intern(value)
     if kind in (list, tuple):
         return kind(map(canonical, value))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*map(canonical, value))
     if kind is dict:
         try:
             keys = sorted(value)

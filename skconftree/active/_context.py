@@ -1,0 +1,158 @@
+"""What a strategy may ask about a pool: each answer is made once a query."""
+
+from functools import cached_property
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ._pool import in_chunks, take
+
+
+def final_step(estimator):
+    """The classifier at the end of a pipeline, and what comes before it."""
+    if isinstance(estimator, Pipeline):
+        return estimator[-1], estimator[:-1] if len(estimator) > 1 else None
+    return estimator, None
+
+
+class QueryContext:
+    """A pool at the time of a query.
+
+    Attributes that cost something (`proba`, `votes`, `leaf_ids`, `leaf_counts`,
+    `density`, `dist_to_labeled`) are made when a strategy first asks for them.
+
+    Attributes
+    ----------
+    estimator : classifier or None
+        Fitted to the labels so far; None before there are two classes.
+    X : array-like, sparse or frame
+        The pool.
+    candidates : ndarray of shape (n_candidates,), intp
+        Rows of the pool that may be asked for, ascending.
+    labeled : ndarray of shape (n_labeled,), intp
+        Rows that have a label, in the order in which they were learnt.
+    codes : ndarray of shape (n_rows,), intp
+        Place of each row's label in `classes`; -1 without one.
+    classes : ndarray of shape (n_classes,)
+        Labels seen so far.
+    costs : ndarray of shape (n_candidates,) or None
+        Price of each candidate's label.
+    """
+
+    def __init__(self, pool, estimator, codes, labeled, classes, candidates, key):
+        self._pool = pool
+        self.X = pool.X
+        self.estimator = estimator
+        self.codes = codes
+        self.labeled = labeled
+        self.classes = classes
+        self.candidates = candidates
+        self.costs = None
+        self.tie_break = "random"
+        self._key = key
+
+    @property
+    def n_classes(self):
+        """Number of classes seen so far."""
+        return len(self.classes)
+
+    def rng(self, use):
+        """Random numbers for one use, the same at each query until something is taught.
+
+        Parameters
+        ----------
+        use : int
+            Tells the draws of one purpose from those of others.
+
+        Returns
+        -------
+        numpy.random.Generator
+        """
+        return np.random.default_rng([*self._key, use])
+
+    @cached_property
+    def proba(self):
+        """Class probabilities of the candidates, (n_candidates, n_classes)."""
+        return in_chunks(self.X, self.candidates, self.estimator.predict_proba)
+
+    @cached_property
+    def votes(self):
+        """Share of the committee's members for each class, as `proba`."""
+        final, before = final_step(self.estimator)
+        members = np.ravel(final.estimators_)
+        classes = {label: i for i, label in enumerate(final.classes_.tolist())}
+
+        def count(X):
+            X = X if before is None else before.transform(X)
+            out = np.zeros((X.shape[0], len(classes)))
+            rows = np.arange(len(out))
+            for member in members:
+                voted = member.predict(X)
+                if np.array_equal(member.classes_, final.classes_):
+                    index = np.searchsorted(final.classes_, voted)
+                else:  # scikit-learn's forests train their trees on class numbers
+                    index = voted.astype(np.intp)
+                out[rows, index] += 1.0
+            return out / len(members)
+
+        return in_chunks(self.X, self.candidates, count)
+
+    @cached_property
+    def leaf_ids(self):
+        """Leaf of each candidate in a single tree, (n_candidates,)."""
+        return self._leaves_of(self.candidates)
+
+    def _leaves_of(self, rows):
+        final, before = final_step(self.estimator)
+
+        def leaves(X):
+            return final.apply(X if before is None else before.transform(X))
+
+        return in_chunks(self.X, rows, leaves).astype(np.intp)
+
+    @cached_property
+    def leaf_counts(self):
+        """Labels of each class in each node of a single tree, (n_nodes, n_classes).
+
+        By the leaf protocol, if the tree has `tree_.counts`; else labels are counted.
+        """
+        final, _ = final_step(self.estimator)
+        counts = getattr(final.tree_, "counts", None)
+        if counts is not None:
+            return np.asarray(counts)
+        leaves = self._leaves_of(self.labeled)
+        out = np.zeros((final.tree_.node_count, self.n_classes))
+        np.add.at(out, (leaves, self.codes[self.labeled]), 1.0)
+        return out
+
+    @cached_property
+    def leaf_sizes(self):
+        """Candidates in each node of a single tree, (n_nodes,)."""
+        return np.bincount(self.leaf_ids, minlength=len(self.leaf_counts))
+
+    @cached_property
+    def density(self):
+        """Mean distance of each candidate to its ten nearest rows; small is dense."""
+        return self._pool.embedding.density()[self.candidates]
+
+    @cached_property
+    def dist_to_labeled(self):
+        """Squared distance of each candidate to the nearest row with a label.
+
+        Infinite if there is none.
+        """
+        nearest = self._pool.embedding.nearest_labeled(self.labeled)
+        return nearest[self.candidates]
+
+    @property
+    def points(self):
+        """Coordinates of all rows of the pool, as distances see them."""
+        return self._pool.embedding.points
+
+    def squared_distances(self, row):
+        """Squared distances of the candidates to a row of the pool."""
+        return self._pool.embedding.squared_distances(row, self.candidates)
+
+    def take(self, rows):
+        """Rows of the pool."""
+        return take(self.X, rows)

@@ -1,0 +1,78 @@
+"""Strategies that look at where rows lie, not at what is predicted for them."""
+
+import numpy as np
+
+from ._strategy import FOR_ROWS, SamplingStrategy
+
+
+class DensitySampling(SamplingStrategy):
+    """Ask for rows in crowded places, which stand for many others.
+
+    The score is ``1 / (1 + d)``, d the mean distance to the ten nearest rows of the
+    pool. Alone it asks for near copies of one row; it is meant to be weighed with
+    other scores, see :class:`WeightedSampling`.
+    """
+
+    def score(self, context):
+        """Score the candidates, see :meth:`SamplingStrategy.score`."""
+        return 1.0 / (1.0 + context.density.astype(np.float64))
+
+
+class DiversitySampling(SamplingStrategy):
+    """Ask for rows that are far from every row with a label.
+
+    The score is the squared distance to the nearest one. In a batch each row counts as
+    labelled once it is chosen, which makes it :class:`KCenterSampling`.
+    """
+
+    def score(self, context):
+        """Score the candidates, see :meth:`SamplingStrategy.score`."""
+        return _finite(context.dist_to_labeled)
+
+    def select(self, context, k):
+        """Choose rows, see :meth:`SamplingStrategy.select`."""
+        return _farthest(self, context, k)
+
+
+class KCenterSampling(DiversitySampling):
+    """Cover the pool: ask for the row that is farthest from all chosen so far.
+
+    The greedy rule for k centres, whose largest distance is at most twice the
+    smallest possible [1]_. Without any label the first row is the one nearest to the
+    middle of the pool.
+
+    References
+    ----------
+    .. [1] T. Gonzalez (1985), "Clustering to minimize the maximum intercluster
+       distance", Theoretical Computer Science 38.
+    """
+
+
+def _finite(distances):
+    # Infinite without a label: then all rows are the same.
+    return np.where(np.isfinite(distances), distances, 1.0).astype(np.float64)
+
+
+def _farthest(strategy, context, k):
+    nearest = context.dist_to_labeled.astype(np.float64)
+    price = 1.0 if context.costs is None else context.costs
+    chosen, scores = [], []
+    chance = context.rng(FOR_ROWS).random(len(nearest))
+    if not np.isfinite(nearest).any():
+        middle = context.points[context.candidates]
+        middle = ((middle - middle.mean(axis=0)) ** 2).sum(axis=1)
+        first = int(np.lexsort((chance, middle))[0])
+        nearest = context.squared_distances(context.candidates[first]).astype(float)
+        nearest[first] = -1.0
+        chosen.append(first)
+        scores.append(0.0)
+    while len(chosen) < k:
+        worth = nearest / price
+        best = np.flatnonzero(worth == worth.max())
+        place = int(best[chance[best].argmin()])
+        chosen.append(place)
+        scores.append(worth[place])
+        distances = context.squared_distances(context.candidates[place])
+        nearest = np.minimum(nearest, distances)
+        nearest[chosen] = -1.0
+    return np.array(chosen, dtype=np.intp), np.array(scores)

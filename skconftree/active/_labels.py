@@ -1,0 +1,140 @@
+"""Labels of a pool, most of which are missing."""
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from ..utils import canonical, check_labels, exact_labels, unique_classes
+
+
+def is_missing(y, missing_label=None):
+    """Tell which labels are missing.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+    missing_label : object, default=None
+        What stands for a missing label beside None and NaN.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), bool
+    """
+    y = np.asarray(y)
+    if y.dtype.kind == "f":
+        missing = np.isnan(y)
+    elif y.dtype.kind == "O":
+        # NaN and pandas' NA are not equal to themselves, or do not say
+        missing = np.array([one is None or not _is_itself(one) for one in y], bool)
+    else:
+        missing = np.zeros(len(y), dtype=bool)
+    if missing_label is not None:
+        same = y == missing_label
+        missing |= same if isinstance(same, np.ndarray) else False
+    return missing
+
+
+def _is_itself(label):
+    try:
+        return bool(label == label)
+    except (TypeError, ValueError):
+        return False
+
+
+class LabelCodes:
+    """Labels as places in a sorted list of classes, which may grow.
+
+    Parameters
+    ----------
+    missing_label : object
+    classes : array-like or None
+        All labels that may be given; None: whatever comes.
+    """
+
+    def __init__(self, missing_label, classes=None):
+        self.missing_label = missing_label
+        self.fixed = classes is not None
+        self.classes = None
+        if self.fixed:
+            if is_missing(np.array(list(classes), dtype=object), missing_label).any():
+                raise ValueError(
+                    f"classes must not hold missing_label={missing_label!r}, None or "
+                    f"NaN. Got {classes!r}."
+                )
+            self.classes = unique_classes(classes)
+
+    def read(self, y, name="y"):
+        """Separate labels from missing ones.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+        name : str
+            What error messages call it.
+
+        Returns
+        -------
+        known : ndarray of shape (n_rows,), bool
+            Rows that have a label.
+        labels : ndarray of shape (n_known,)
+        """
+        y = exact_labels(y)
+        if not hasattr(y, "__len__"):
+            y = np.asarray(y)
+        if getattr(y, "dtype", None) is None:
+            whole = np.empty(len(y), dtype=object)  # no text of numbers beside text
+            whole[:] = list(y)
+            y = whole
+        y = column_or_1d(y, warn=True)
+        known = ~is_missing(y, self.missing_label)
+        labels = y[known]
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise ValueError(
+                f"Input {name} contains infinity or a value too large for "
+                f"{labels.dtype!r}."
+            )
+        if labels.dtype == object and len(labels):
+            labels = np.array(labels.tolist())
+        if len(labels):
+            check_labels(labels, labels)
+        if self.fixed:
+            unknown = [one for one in labels.tolist() if one not in self._places()]
+            if unknown:
+                raise ValueError(
+                    f"{name} holds the label {unknown[0]!r}, which is not one of the "
+                    f"classes {self.classes.tolist()}."
+                )
+        return known, labels
+
+    def _places(self):
+        return {label: i for i, label in enumerate(self.classes.tolist())}
+
+    def encode(self, labels):
+        """Places of labels; None if one of them is new."""
+        places = self._places()
+        found = [places.get(one, -1) for one in labels.tolist()]
+        return None if -1 in found else np.array(found, dtype=np.intp)
+
+    def learn(self, *batches):
+        """Take the classes from labels, unless they are fixed."""
+        batches = [batch for batch in batches if len(batch)]
+        if not self.fixed:
+            self.classes = (
+                unique_classes(np.concatenate(batches)) if batches else np.empty(0, int)
+            )
+
+    def write(self, codes):
+        """Labels of codes, with the missing label for -1."""
+        if self.missing_label is None:
+            out = np.full(len(codes), None, dtype=object)
+        elif self.classes.dtype.kind in "iu" and isinstance(
+            self.missing_label, (int, np.integer)
+        ):
+            out = np.full(len(codes), self.missing_label, dtype=np.int64)
+        else:
+            out = np.full(len(codes), self.missing_label, dtype=object)
+        known = codes >= 0
+        out[known] = self.classes[codes[known]]
+        return out
+
+    def __getstate__(self):
+        return canonical(self.__dict__)

@@ -1,0 +1,777 @@
+"""Active learning from a pool."""
+
+import copy
+import warnings
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._compat import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from ..utils import canonical, unchanged_on_error
+from ._context import QueryContext
+from ._labels import LabelCodes
+from ._mixed import tie_break_for
+from ._pool import Embedding, n_rows_of, readable, take
+from ._registry import STRATEGIES, resolve_strategy
+from ._stopping import RiskBelow
+from ._strategy import FOR_AUDIT, TIES, refuse_unserved
+
+
+class Answer(NamedTuple):
+    """One label that was taught.
+
+    Attributes
+    ----------
+    row : int
+        Row of the pool.
+    label : object
+        Its label, or `missing_label` if the row was skipped.
+    weight : float
+    """
+
+    row: int
+    label: object
+    weight: float
+
+
+class _Batch(NamedTuple):
+    # What one call of teach brought; label codes depend on all labels, so labels stay.
+    rows: np.ndarray
+    known: np.ndarray  # which of the rows have a label
+    labels: np.ndarray  # of those
+    weight: np.ndarray | None
+    n_wrong: int | None = None  # of its labels, if it was drawn for an audit
+
+
+class _Pool:
+    # The rows, and what is known of them without any label.
+    def __init__(self, X, transform, neighbors, seed):
+        self.X = X
+        self.n_rows = n_rows_of(X)
+        self._made_of = transform, neighbors, seed
+        self._embedding = None
+
+    @property
+    def embedding(self):
+        if self._embedding is None:
+            self._embedding = Embedding(self.X, *self._made_of)
+        return self._embedding
+
+    def __getstate__(self):
+        return self.__dict__ | {"_embedding": None}  # it can be made again
+
+
+def _estimator_has(name):
+    def check(self):
+        estimator = getattr(self, "estimator_", self.estimator)
+        getattr(estimator, name)  # its own AttributeError says more than ours
+        return True
+
+    return check
+
+
+class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier that asks for the labels it wants to learn from.
+
+    Give it a pool of rows, some or none of which have a label. `query` says which rows
+    to label next, `teach` takes the labels, and `predict` and its kin are those of the
+    classifier fitted to all labels so far. Rows are always given by their place in the
+    pool: nothing has to be kept in step by hand.
+
+    Everything is a function of the pool, the parameters and the answers in their order.
+    So `query` gives the same rows until something is taught, `undo` takes back the last
+    answers as if they had not been given, and teaching the same answers again gives
+    the same model.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any scikit-learn classifier or pipeline. It is cloned, not changed, unless
+        `prefit` says that it has been fitted.
+    strategy : str, SamplingStrategy or callable, default="auto"
+        What to ask for: one of ``"auto"``, ``"random"``, ``"least_confident"``,
+        ``"margin"``, ``"entropy"``, ``"density"``, ``"diversity"``, ``"k_center"``,
+        ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``, ``"leaf_entropy"``,
+        an object, or a function of the fitted classifier and rows that gives scores.
+        Until there are labels of two classes, the pool is covered whatever the
+        strategy, unless it is ``"random"``.
+    batch_size : int, default=1
+        Rows that `query` gives unless it is told a number.
+    refit : {"auto"} or bool, default="auto"
+        Whether the classifier is fitted anew at each label (True) or goes on with
+        `partial_fit` (False). ``"auto"`` fits anew.
+    tie_break : {"auto", "random", "leaf", "density"}, default="auto"
+        Which of the rows with equal scores come first: any, those in leaves with many
+        rows a label, or those in crowded places. ``"auto"`` takes leaves with a single
+        tree, else any.
+    missing_label : object, default=None
+        What stands for a missing label in `y` and in answers, beside None and NaN; -1
+        as in scikit-learn's semi-supervised classifiers.
+    classes : array-like, default=None
+        All labels that may be given; any other raises. None: labels never seen before
+        become classes.
+    embedding : callable, default=None
+        Makes coordinates, in which distances are measured, of the pool. None
+        standardises numeric columns and makes indicators of others.
+    neighbors : object with `fit` and `kneighbors`, default=None
+        Searches neighbours for densities. None: exact up to 20,000 rows, then among
+        5,000 at random.
+    prefit : bool, default=False
+        `estimator` is fitted: it predicts, and is asked about rows, until there are
+        labels of two classes, or goes on learning with ``refit=False``.
+    random_state : int, RandomState instance or None, default=None
+        Governs all random choices, those of an estimator without a `random_state` of
+        its own included.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted to the labels so far. Not there before the first label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels seen so far, or `classes`.
+    y_ : ndarray of shape (n_rows,)
+        Labels of the pool's rows, with `missing_label` where there is none.
+    n_labeled_ : int
+        Rows with a label.
+    history_ : list of Answer
+        What has been taught since `fit`, in order.
+    audit_ : tuple of int
+        Wrong predictions among, and number of, the rows that `run` drew for an audit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if they have any.
+
+    See Also
+    --------
+    simulate : What a strategy would have been worth, on labels that are known.
+    StreamActiveLearner : For rows that come one after the other.
+
+    Notes
+    -----
+    Skipped rows are parked: they are asked for again when no other row is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = ActiveLearner(ConfidenceTreeClassifier(), random_state=0)
+    >>> learner = learner.fit(X, np.full(150, None))      # no label at all
+    >>> for _ in range(30):
+    ...     rows = learner.query()
+    ...     learner = learner.teach(rows, y[rows])
+    >>> learner.n_labeled_, bool(learner.score(X, y) > 0.9)
+    (30, True)
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "strategy": [StrOptions(set(STRATEGIES)), callable, HasMethods(["select"])],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "refit": [StrOptions({"auto"}), "boolean"],
+        "tie_break": [StrOptions({"auto", *TIES})],
+        "missing_label": [object],
+        "classes": ["array-like", None],
+        "embedding": [callable, None],
+        "neighbors": [HasMethods(["fit", "kneighbors"]), None],
+        "prefit": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        strategy="auto",
+        batch_size=1,
+        refit="auto",
+        tie_break="auto",
+        missing_label=None,
+        classes=None,
+        embedding=None,
+        neighbors=None,
+        prefit=False,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.strategy = strategy
+        self.batch_size = batch_size
+        self.refit = refit
+        self.tie_break = tie_break
+        self.missing_label = missing_label
+        self.classes = classes
+        self.embedding = embedding
+        self.neighbors = neighbors
+        self.prefit = prefit
+        self.random_state = random_state
+
+    # -- the pool -----------------------------------------------------------------
+
+    def fit(self, X, y=None):
+        """Take a pool, and learn the labels that it has.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+            The pool. It is kept, not copied.
+        y : array-like of shape (n_rows,), default=None
+            Labels; `missing_label`, None or NaN where there is none. None: there are
+            no labels at all.
+
+        Returns
+        -------
+        ActiveLearner
+            The fitted learner.
+        """
+        with unchanged_on_error(self):
+            self._check_parameters()
+            X = readable(X)
+            validate_data(self, X, skip_check_array=True)
+            n = n_rows_of(X)
+            if y is None:
+                y = np.full(n, None)
+            coder = LabelCodes(self.missing_label, self.classes)
+            known, labels = coder.read(y)
+            if len(known) and not known.any() and np.asarray(y).dtype.kind == "f":
+                raise ValueError(
+                    "Input y contains NaN only. Leave y out to begin without a label."
+                )
+            if len(known) != n:
+                raise ValueError(
+                    f"X and y must have as many rows each. Got {n} and {len(known)}."
+                )
+            self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            self._pool = _Pool(X, self.embedding, self.neighbors, self._seed)
+            self._coder = coder
+            self._start = _Batch(np.flatnonzero(known), known[known], labels, None)
+            self._answers = []
+            self._asked = None
+            self.__dict__.pop("estimator_", None)
+            self._replay()
+        return self
+
+    def _check_parameters(self):
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            self.get_params(deep=False),
+            type(self).__name__,
+        )
+        self._strategy = resolve_strategy(self.strategy)
+        if self.refit is False and not hasattr(self.estimator, "partial_fit"):
+            raise InvalidParameterError(
+                "The 'refit' parameter of ActiveLearner must be True or 'auto' with an "
+                f"estimator that has no partial_fit. Got {self.estimator!r}."
+            )
+        refuse_unserved(
+            self._strategy,
+            self.estimator,
+            {name: make() for name, make in STRATEGIES.items()},
+        )
+
+    # -- learning -----------------------------------------------------------------
+
+    def _replay(self):
+        # The state after all answers, from nothing.
+        self._coder.learn(self._start.labels, *(one.labels for one in self._answers))
+        self._codes = np.full(self._pool.n_rows, -1, dtype=np.intp)
+        self._parked = np.zeros(self._pool.n_rows, dtype=bool)
+        self._order = []  # labelled rows as they came
+        self._weights = None
+        self._n_taught = 0  # rows, skipped ones included
+        self.__dict__.pop("estimator_", None)
+        if self.prefit:
+            self.estimator_ = copy.deepcopy(self.estimator)
+        for one in (self._start, *self._answers):
+            self._note(one)
+            if self.refit is False:
+                self._grow(one)
+        self._n_taught -= len(self._start.rows)
+        if self.refit is not False:
+            self._fit_anew()
+
+    def _note(self, batch):
+        # Labels of a batch, all of whose classes are known.
+        rows = batch.rows[batch.known]
+        self._codes[rows] = self._coder.encode(batch.labels)
+        self._parked[batch.rows[~batch.known]] = True
+        self._parked[rows] = False
+        if batch.weight is not None and self._weights is None:
+            self._weights = np.ones(self._pool.n_rows)
+        if batch.weight is not None:
+            self._weights[rows] = batch.weight[batch.known]
+        self._order.extend(rows.tolist())
+        self._n_taught += len(batch.rows)
+
+    def _fit_anew(self):
+        labeled = np.array(self._order, dtype=np.intp)
+        present = np.unique(self._codes[labeled])
+        if len(present) < 2:
+            if len(present) == 1 and not self.prefit:
+                self._predict_one_class(labeled)
+            return
+        # the order of the rows is that of the pool: what is learnt does not depend on
+        # the order of the answers
+        labeled.sort()
+        weight = {}
+        if self._weights is not None:
+            weight["sample_weight"] = self._weights[labeled]
+        model = self._new_estimator()
+        y = self._coder.classes[self._codes[labeled]]
+        self.estimator_ = model.fit(take(self._pool.X, labeled), y, **weight)
+
+    def _predict_one_class(self, labeled):
+        # Many classifiers cannot be fitted to one class; this one predicts it.
+        model = DummyClassifier(strategy="most_frequent")
+        y = self._coder.classes[self._codes[labeled]]
+        self.estimator_ = model.fit(take(self._pool.X, labeled), y)
+
+    def _new_estimator(self):
+        model = clone(self.estimator)
+        parameters = model.get_params()
+        unset = {
+            name: self._seed
+            for name, value in parameters.items()
+            if (name == "random_state" or name.endswith("__random_state"))
+            and value is None
+        }
+        return model.set_params(**unset)
+
+    def _grow(self, batch):
+        rows = batch.rows[batch.known]
+        if not len(rows):
+            return
+        given = {}
+        if batch.weight is not None:
+            given["sample_weight"] = batch.weight[batch.known]
+        if not hasattr(self, "estimator_"):
+            if len(self._coder.classes) < 2:
+                self._predict_one_class(np.array(self._order, dtype=np.intp))
+                return
+            given["classes"] = self._coder.classes
+            self.estimator_ = self._new_estimator()
+        elif isinstance(self.estimator_, DummyClassifier):
+            return  # more of the one class: all is learnt again with the second one
+        self.estimator_.partial_fit(take(self._pool.X, rows), batch.labels, **given)
+
+    def teach(self, rows, labels, sample_weight=None):
+        """Learn labels.
+
+        Parameters
+        ----------
+        rows : int or array-like of shape (k,)
+            Places in the pool.
+        labels : object or array-like of shape (k,)
+            Their labels; `missing_label`, None or NaN skips a row.
+        sample_weight : array-like of shape (k,), default=None
+            Weights, such as the trust in who gave the labels.
+
+        Returns
+        -------
+        ActiveLearner
+            The learner itself.
+
+        Raises
+        ------
+        ValueError
+            If a row is not of the pool or has a label already, or a label is not one
+            of `classes`. Nothing is learnt then.
+        """
+        check_is_fitted(self, "_codes")
+        batch = self._read_batch(rows, labels, sample_weight)
+        self._warn_if_not_asked(batch.rows)
+        return self._learn(batch)
+
+    def _learn(self, batch):
+        known_classes = self._coder.encode(batch.labels) is not None
+        self._answers.append(batch)
+        try:
+            if not known_classes:
+                self._replay()
+            else:
+                self._note(batch)
+                if self.refit is False:
+                    self._grow(batch)
+                else:
+                    self._fit_anew()
+        except BaseException:
+            self._answers.pop()
+            self._replay()
+            raise
+        self._asked = None
+        return self
+
+    def _read_batch(self, rows, labels, weight):
+        scalar = np.ndim(rows) == 0
+        rows = np.atleast_1d(np.asarray(rows))
+        n = self._pool.n_rows
+        if rows.size == 0:
+            rows = rows.astype(np.intp)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise ValueError(
+                f"rows must be places in the pool, integers. Got {rows!r} instead."
+            )
+        rows = rows.astype(np.intp)
+        outside = (rows < 0) | (rows >= n)
+        if outside.any():
+            raise ValueError(
+                f"rows must be places in the pool of {n} rows, from 0 to {n - 1}. Got "
+                f"{rows[outside][0]} instead."
+            )
+        if len(np.unique(rows)) != len(rows):
+            raise ValueError(f"rows must be different from each other. Got {rows}.")
+        again = self._codes[rows] >= 0
+        if again.any():
+            raise ValueError(
+                f"Row {rows[again][0]} has a label already. Take it back with undo()."
+            )
+        known, found = self._coder.read([labels] if scalar else labels, "labels")
+        if len(known) != len(rows):
+            raise ValueError(
+                f"There must be a label for each row. Got {len(known)} labels for "
+                f"{len(rows)} rows."
+            )
+        if weight is not None:
+            weight = np.atleast_1d(np.asarray(weight, dtype=np.float64))
+            sound = np.isfinite(weight) & (weight > 0.0)
+            if weight.shape != rows.shape or not sound.all():
+                raise ValueError(
+                    "sample_weight must be a finite number above 0 for each row. Got "
+                    f"{weight}."
+                )
+        return _Batch(rows, known, found, weight)
+
+    def _warn_if_not_asked(self, rows):
+        if self._asked is None:
+            return
+        others = np.setdiff1d(rows, self._asked)
+        if len(others):
+            warnings.warn(
+                f"Row {others[0]} was not asked for. Its label is learnt all the same; "
+                "give labels to the rows that query() returned, in their order.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def undo(self, n=1):
+        """Take back the last calls of `teach`.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many.
+
+        Returns
+        -------
+        ActiveLearner
+            The learner, as it was before them.
+        """
+        check_is_fitted(self, "_codes")
+        if not isinstance(n, Integral) or not 1 <= n <= len(self._answers):
+            raise ValueError(
+                f"n must be an integer from 1 to the {len(self._answers)} calls of "
+                f"teach so far. Got {n!r} instead."
+            )
+        with unchanged_on_error(self):
+            self._answers = self._answers[: len(self._answers) - n]
+            self._asked = None
+            self._replay()
+        return self
+
+    # -- asking -------------------------------------------------------------------
+
+    def query(self, k=None, *, costs=None, return_scores=False):
+        """Say which rows to label next.
+
+        The answer is the same until something is taught.
+
+        Parameters
+        ----------
+        k : int, default=None
+            How many rows; None takes `batch_size`. Fewer are given where fewer are
+            left.
+        costs : array-like of shape (n_rows,), default=None
+            Price of each row's label: the score per cost decides.
+        return_scores : bool, default=False
+            Give the scores as well.
+
+        Returns
+        -------
+        rows : ndarray of shape (k,), intp
+            Places in the pool, all different and without a label.
+        scores : ndarray of shape (k,)
+            Of these rows, larger ones first by most strategies. Only if asked for.
+        """
+        check_is_fitted(self, "_codes")
+        k = self.batch_size if k is None else k
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"k must be an integer of 1 or more. Got {k!r} instead.")
+        price = self._read_costs(costs)
+        rows = np.empty(0, dtype=np.intp)
+        scores = np.empty(0)
+        unlabeled = self._codes < 0
+        for candidates in (
+            np.flatnonzero(unlabeled & ~self._parked),
+            np.flatnonzero(unlabeled & self._parked),
+        ):
+            wanted = min(int(k) - len(rows), len(candidates))
+            if wanted > 0:
+                context = self._context(candidates, price)
+                chosen, found = self._strategy_now().select(context, wanted)
+                self._check_choice(chosen, wanted, len(candidates))
+                rows = np.concatenate([rows, candidates[chosen]])
+                scores = np.concatenate([scores, found])
+        self._asked = rows
+        return (rows.copy(), scores) if return_scores else rows.copy()
+
+    def _model(self):
+        # None before there are two classes.
+        model = getattr(self, "estimator_", None)
+        return None if isinstance(model, DummyClassifier) else model
+
+    def _strategy_now(self):
+        # Without a model nothing can be said of the rows but where they lie.
+        if self._model() is not None or not self._strategy.needs:
+            return self._strategy
+        return STRATEGIES["auto"]()
+
+    def _context(self, candidates, price):
+        estimator = self._model()
+        context = QueryContext(
+            self._pool,
+            estimator,
+            self._codes,
+            np.array(self._order, dtype=np.intp),
+            self._coder.classes,
+            candidates,
+            (self._seed, self._n_taught),
+        )
+        context.costs = None if price is None else price[candidates]
+        context.tie_break = self.tie_break
+        if self.tie_break == "auto":
+            context.tie_break = tie_break_for(estimator)
+        return context
+
+    def _read_costs(self, costs):
+        if costs is None:
+            return None
+        price = np.asarray(costs, dtype=np.float64)
+        if price.shape != (self._pool.n_rows,):
+            raise ValueError(
+                f"costs must have one number for each of the {self._pool.n_rows} rows "
+                f"of the pool. Got shape {price.shape}."
+            )
+        if not (np.isfinite(price) & (price > 0.0)).all():
+            raise ValueError("costs must be finite and above 0.")
+        return price
+
+    def _check_choice(self, chosen, wanted, n):
+        chosen = np.asarray(chosen)
+        if (
+            len(chosen) != wanted
+            or len(np.unique(chosen)) != wanted
+            or not ((chosen >= 0) & (chosen < n)).all()
+        ):
+            raise ValueError(
+                f"{type(self._strategy).__name__}.select must give {wanted} different "
+                f"places among {n} candidates. Got {chosen!r}."
+            )
+
+    def run(self, oracle, budget=None, stop=None):
+        """Ask an oracle until the budget is spent, a rule says stop, or no row is left.
+
+        Parameters
+        ----------
+        oracle : callable
+            Called with rows of the pool and their places, gives their labels. See
+            :class:`ArrayOracle` and others. If it raises, or is interrupted, the
+            answers so far are kept.
+        budget : int, default=None
+            Labels to buy, at most. None: no limit.
+        stop : stopping rule or list of them, default=None
+            Looked at before each question; one of them suffices.
+
+        Returns
+        -------
+        ActiveLearner
+            The learner itself.
+        """
+        check_is_fitted(self, "_codes")
+        if budget is not None and (not isinstance(budget, Real) or budget < 1):
+            raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
+        if not callable(oracle):
+            raise TypeError(
+                f"oracle must be callable with (rows, places). Got {oracle!r} instead."
+            )
+        rules = [] if stop is None else stop if isinstance(stop, list) else [stop]
+        shares = [
+            rule.audit_share
+            for rule in rules
+            if isinstance(rule, RiskBelow) and rule.method == "audit"
+        ]
+        n_open = int((self._codes < 0).sum())
+        if budget is not None and budget > n_open:
+            warnings.warn(
+                f"The budget of {budget} labels is above the {n_open} rows without a "
+                "label.",
+                UserWarning,
+                stacklevel=2,
+            )
+        left = n_open if budget is None else min(int(budget), n_open)
+        asked = np.zeros(self._pool.n_rows, dtype=bool)
+        while left > 0 and not any(rule.reached(self) for rule in rules):
+            k = min(self.batch_size, left)
+            audit = self._audit_rows(k, max(shares)) if shares else None
+            rows = self.query(k) if audit is None else audit
+            # a row that was skipped in this run is not asked for twice in it
+            rows = rows[~asked[rows]]
+            if not len(rows):
+                break
+            asked[rows] = True
+            batch = self._read_batch(rows, oracle(take(self._pool.X, rows), rows), None)
+            if audit is not None:
+                judged = batch.rows[batch.known]
+                wrong = self.predict(take(self._pool.X, judged)) != batch.labels
+                batch = batch._replace(n_wrong=int(wrong.sum()))
+            self._learn(batch)
+            left -= int(batch.known.sum())
+        return self
+
+    def _audit_rows(self, k, share):
+        # Rows at random in a share of the questions, once there is a model to judge.
+        if self._model() is None:
+            return None
+        chance = np.random.default_rng([self._seed, self._n_taught, FOR_AUDIT])
+        candidates = np.flatnonzero((self._codes < 0) & ~self._parked)
+        if chance.random() >= share or not len(candidates):
+            return None
+        return chance.choice(candidates, min(k, len(candidates)), replace=False)
+
+    # -- what is known ------------------------------------------------------------
+
+    @property
+    def classes_(self):
+        """Labels seen so far."""
+        check_is_fitted(self, "_codes")
+        return self._coder.classes
+
+    @property
+    def y_(self):
+        """Labels of the pool's rows."""
+        check_is_fitted(self, "_codes")
+        return self._coder.write(self._codes)
+
+    @property
+    def n_labeled_(self):
+        """Rows with a label."""
+        check_is_fitted(self, "_codes")
+        return len(self._order)
+
+    @property
+    def history_(self):
+        """What has been taught, in order."""
+        check_is_fitted(self, "_codes")
+        out = []
+        for one in self._answers:
+            labels = iter(one.labels.tolist())
+            weight = np.ones(len(one.rows)) if one.weight is None else one.weight
+            for row, known, w in zip(
+                one.rows.tolist(), one.known, weight.tolist(), strict=True
+            ):
+                out.append(
+                    Answer(row, next(labels) if known else self.missing_label, w)
+                )
+        return out
+
+    @property
+    def audit_(self):
+        """Wrong predictions among, and number of, the rows drawn for an audit."""
+        check_is_fitted(self, "_codes")
+        judged = [one for one in self._answers if one.n_wrong is not None]
+        return (
+            sum(one.n_wrong for one in judged),
+            sum(int(one.known.sum()) for one in judged),
+        )
+
+    # -- predictions of the classifier ----------------------------------------------
+
+    def _fitted(self, X=None):
+        check_is_fitted(self, "_codes")
+        if not hasattr(self, "estimator_"):
+            raise ValueError(
+                "There is no label yet that this ActiveLearner could have learnt from. "
+                "Ask with query() and answer with teach()."
+            )
+        if isinstance(self.estimator_, DummyClassifier):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return self.estimator_
+
+    @available_if(_estimator_has("predict"))
+    def predict(self, X):
+        """Predict classes with the classifier fitted so far.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return self._fitted(X).predict(X)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of the classifier fitted so far.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return self._fitted(X).predict_proba(X)
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X):
+        """Decision values of the classifier fitted so far.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+        """
+        return self._fitted(X).decision_function(X)
+
+    def __getstate__(self):
+        # what was handed out, but not answered, is not part of the state
+        return canonical(super().__getstate__() | {"_asked": None})
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_codes")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        return tags

@@ -1,0 +1,211 @@
+"""Strategies for a single tree: a leaf is chosen, then a row in it.
+
+All rows of a leaf have the same score, so that these strategies say how much a leaf
+is worth and draw inside it.
+"""
+
+import numpy as np
+
+from ..bounds import excess_risk_upper, risk_upper
+from ._strategy import FOR_LEAVES, FOR_ROWS, SamplingStrategy
+from ._uncertainty import entropy
+
+
+class LeafSampling(SamplingStrategy):
+    """Base class: `worth` of leaves, of which the largest is asked for.
+
+    In a batch a leaf is looked at again after each row, as if the class that it
+    predicts had been the answer.
+    """
+
+    needs = ("leaves",)
+
+    def worth(self, counts, sizes, total):
+        """How much a label in a leaf is worth.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_leaves, n_classes)
+            Labels of each class.
+        sizes : ndarray of shape (n_leaves,)
+            Rows of the leaf without a label, at least one.
+        total : int
+            Rows without a label in all leaves.
+
+        Returns
+        -------
+        ndarray of shape (n_leaves,)
+        """
+        raise NotImplementedError
+
+    def score(self, context):
+        """Score the candidates, see :meth:`SamplingStrategy.score`."""
+        leaves, sizes = _occupied(context)
+        worth = np.zeros(len(context.leaf_sizes))
+        worth[leaves] = self.worth(
+            context.leaf_counts[leaves], sizes, len(context.candidates)
+        )
+        return worth[context.leaf_ids]
+
+    def select(self, context, k):
+        """Choose rows, see :meth:`SamplingStrategy.select`."""
+        if context.costs is not None:
+            return super().select(context, k)
+        leaves, sizes = _occupied(context)
+        counts = np.array(context.leaf_counts[leaves], dtype=np.float64)
+        left, total = sizes.astype(np.intp), len(context.candidates)
+        worth = np.asarray(self.worth(counts, sizes, total), dtype=np.float64)
+        chance = context.rng(FOR_ROWS)
+        rank = chance.random(len(leaves))  # among leaves of equal worth
+        taken = np.zeros(len(leaves), dtype=np.intp)
+        members = {}
+        chosen, scores = [], []
+        for _ in range(k):
+            open_leaves = np.where(left > 0, worth, -np.inf)
+            best = np.flatnonzero(open_leaves == open_leaves.max())
+            j = int(best[rank[best].argmin()])
+            if j not in members:
+                inside = np.flatnonzero(context.leaf_ids == leaves[j])
+                members[j] = self._ordered(inside, context)
+            chosen.append(members[j][taken[j]])
+            scores.append(worth[j])
+            taken[j] += 1
+            left[j] -= 1
+            counts[j, counts[j].argmax()] += 1.0
+            if left[j]:
+                worth[j] = self.worth(counts[j : j + 1], left[j : j + 1], total)[0]
+        return np.array(chosen, dtype=np.intp), np.array(scores)
+
+    def _ordered(self, inside, context):
+        # The members of a leaf in the order in which they are asked for: at random.
+        leaf = int(context.leaf_ids[inside[0]])
+        return context.rng(FOR_LEAVES + leaf).permutation(inside)
+
+
+def _occupied(context):
+    leaves = np.flatnonzero(context.leaf_sizes)
+    return leaves, context.leaf_sizes[leaves]
+
+
+class LeafRiskSampling(LeafSampling):
+    """Ask in the leaf whose risk may be largest (BOCT-AL), or whose excess risk may.
+
+    The risk of a leaf is the probability of a wrong prediction there, times its rows.
+    The worth is the upper limit that it exceeds with posterior probability `delta`:
+    leaves without labels, and large leaves, come first, and pure leaves of few labels
+    before pure leaves of many. The row is drawn at random inside the leaf, which keeps
+    its labels a fair sample of it.
+
+    Its statement stands on splits that stay: with a tree that is fitted anew at each
+    label the leaves were chosen by the very labels that are counted in them.
+
+    Parameters
+    ----------
+    delta : float, default=0.1
+        Posterior probability of a larger risk, in (0, 1).
+    gap : bool, default=False
+        Ask by the excess risk, that over the best prediction possible (mbinomial): a
+        leaf whose classes are equally frequent is left alone once that is known.
+        Where no leaf has any, the whole risk decides.
+    prior : {"uniform", "perks"}, default="uniform"
+        Pseudo-counts, see :func:`~skconftree.bounds.risk_upper`.
+
+    References
+    ----------
+    .. [1] T. Collet, O. Pietquin, "Bayesian credible intervals for online and active
+       learning of classification trees", ADPRL 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import ActiveLearner, LeafRiskSampling
+    >>> X = np.arange(40.0).reshape(-1, 1)
+    >>> y = np.full(40, None)
+    >>> y[[0, 2, 4, 6, 8, 10, 38]] = [0, 0, 0, 0, 0, 0, 1]
+    >>> tree = ConfidenceTreeClassifier(bound=None)
+    >>> learner = ActiveLearner(tree, strategy=LeafRiskSampling(), random_state=0)
+    >>> int(learner.fit(X, y).query()[0]) > 24    # where one label stands for many rows
+    True
+    """
+
+    def __init__(self, delta=0.1, gap=False, prior="uniform"):
+        self.delta = delta
+        self.gap = gap
+        self.prior = prior
+
+    def worth(self, counts, sizes, total):
+        """Worth of leaves, see :meth:`LeafSampling.worth`."""
+        rows = sizes + counts.sum(axis=1)
+        options = {"weight": rows, "prior": self.prior}
+        risk = risk_upper(_two(counts), self.delta, **options)
+        if not self.gap:
+            return risk
+        gap = excess_risk_upper(_two(counts), self.delta, **options)
+        # leaves without any gap come after all others, by their risk
+        return np.where(gap > 0.0, gap + rows.sum(), risk)
+
+
+def _two(counts):
+    # A tree that has seen one class has counts of that one: the other has none.
+    return counts if counts.shape[1] > 1 else np.pad(counts, ((0, 0), (0, 1)))
+
+
+class LeafEntropySampling(LeafSampling):
+    """Ask in the leaf with the largest entropy times share of the pool (CT-AL).
+
+    Inside the leaf, the row that is farthest from those with a label comes first.
+
+    References
+    ----------
+    .. [1] A. Jose et al. (2024), "Classification tree-based active learning: a wrapper
+       approach", arXiv 2404.09953.
+    """
+
+    def worth(self, counts, sizes, total):
+        """Worth of leaves, see :meth:`LeafSampling.worth`."""
+        n = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+        return entropy(counts / n) * sizes / total
+
+    def _ordered(self, inside, context):
+        distance = context.dist_to_labeled[inside]
+        chance = super()._ordered(np.arange(len(inside)), _Inside(context, inside))
+        return inside[np.lexsort((chance, -distance))]
+
+
+class _Inside:
+    # A context in which the members of one leaf are counted from 0.
+    def __init__(self, context, inside):
+        self.leaf_ids = context.leaf_ids[inside]
+        self.rng = context.rng
+
+
+class ExpectedErrorSampling(LeafSampling):
+    """Ask in the leaf whose expected error a label would lower most.
+
+    Exact where leaves predict their most frequent class: the answer is taken to be of
+    each class with its posterior mean probability (one pseudo-count a class), and the
+    leaf's error after it is compared with that before. Among leaves where no single
+    answer changes the prediction, the one with the largest error comes first.
+
+    References
+    ----------
+    .. [1] N. Roy, A. McCallum (2001), "Toward optimal active learning through sampling
+       estimation of error reduction", ICML.
+    """
+
+    def worth(self, counts, sizes, total):
+        """Worth of leaves, see :meth:`LeafSampling.worth`."""
+        counts = _two(counts) + 1.0
+        n = counts.sum(axis=1)
+        predicted = counts.argmax(axis=1)
+        lines = np.arange(len(counts))
+        share = counts / n[:, None]
+        error = 1.0 - share[lines, predicted]
+        # after an answer of class c the better of the two predictions is made
+        after = counts + 1.0
+        most = counts.max(axis=1)
+        gain = np.maximum(after - most[:, None], 0.0)
+        gain[lines, predicted] = 0.0
+        saved = sizes * (share * gain).sum(axis=1) / (n + 1.0)
+        return saved + 1e-6 * sizes * error / (1.0 + total)

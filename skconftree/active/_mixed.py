@@ -1,0 +1,159 @@
+"""Strategies made of others."""
+
+import numpy as np
+from sklearn.cluster import MiniBatchKMeans
+
+from ._context import final_step
+from ._strategy import FOR_ROWS, SamplingStrategy, checked_scores, largest, serves
+from ._uncertainty import MarginSampling, RandomSampling
+
+CLUSTERED = 20000  # rows among which clusters are looked for
+FEW = 3  # labels a class, on average, up to which the pool is covered first
+AT_RANDOM = 0.1  # share of the questions after that
+
+
+class WeightedSampling(SamplingStrategy):
+    """Add the scores of several strategies.
+
+    Each strategy's scores are first brought to [0, 1] by their smallest and largest
+    value among the candidates; a strategy that scores all alike adds nothing.
+
+    Parameters
+    ----------
+    strategies : list of (str, SamplingStrategy, float)
+        Name, strategy and weight, above 0. In a batch, scores are not changed by the
+        rows that are chosen.
+
+    Examples
+    --------
+    Uncertain rows in crowded places, far from what is known:
+
+    >>> from skconftree.active import (
+    ...     DensitySampling, DiversitySampling, MarginSampling, WeightedSampling)
+    >>> strategy = WeightedSampling([
+    ...     ("uncertain", MarginSampling(), 1.0),
+    ...     ("crowded", DensitySampling(), 1.0),
+    ...     ("new", DiversitySampling(), 1.0),
+    ... ])
+    """
+
+    def __init__(self, strategies):
+        self.strategies = strategies
+
+    @property
+    def needs(self):
+        """What all of the strategies need."""
+        return tuple(
+            dict.fromkeys(n for _, one, _ in self._checked() for n in one.needs)
+        )
+
+    def _checked(self):
+        try:
+            found = [
+                (str(name), one, float(weight)) for name, one, weight in self.strategies
+            ]
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "strategies must be a list of (name, strategy, weight). Got "
+                f"{self.strategies!r}."
+            ) from error
+        for name, one, weight in found:
+            if not isinstance(one, SamplingStrategy):
+                raise ValueError(
+                    f"Strategy {name!r} must be a SamplingStrategy. Got {one!r}."
+                )
+            if not weight > 0.0:
+                raise ValueError(
+                    f"The weight of strategy {name!r} must be above 0. Got {weight}."
+                )
+        if not found:
+            raise ValueError("strategies must not be empty.")
+        return found
+
+    def score(self, context):
+        """Score the candidates, see :meth:`SamplingStrategy.score`."""
+        total = np.zeros(len(context.candidates))
+        for _, one, weight in self._checked():
+            scores = np.asarray(one.score(context), dtype=np.float64)
+            low, high = scores.min(), scores.max()
+            if low < high:
+                total += weight * (scores - low) / (high - low)
+        return total
+
+
+class AutoSampling(SamplingStrategy):
+    """Cover the pool first, then ask by margin, with some rows at random.
+
+    While there are fewer than three labels a class, the pool is cut into as many
+    clusters as there will be labels; the largest ones without a label are asked for
+    their middle rows. After that rows with a small margin are asked for, and on average
+    every tenth at random: margins alone chase wrong labels, and never look where the
+    classifier is sure and wrong. Of a single tree, whose margins tie in droves, leaves
+    with many rows a label come first.
+    """
+
+    takes_costs = True
+
+    def select(self, context, k):
+        """Choose rows, see :meth:`SamplingStrategy.select`."""
+        few = len(context.labeled) < FEW * max(context.n_classes, 2)
+        if context.estimator is None or (few and context.costs is None):
+            return cover(context, k)
+        margin = MarginSampling()
+        if not serves(margin, context.estimator):
+            margin = RandomSampling()
+        scores = checked_scores(margin, margin.score(context), context)
+        chance = context.rng(FOR_ROWS)
+        lucky = int((chance.random(k) < AT_RANDOM).sum())
+        chosen = largest(scores, k - lucky, context)
+        rest = np.setdiff1d(np.arange(len(scores)), chosen)
+        chosen = np.concatenate([chosen, chance.choice(rest, lucky, replace=False)])
+        return chosen, scores[chosen]
+
+
+def cover(context, k):
+    """Middle rows of the largest clusters without a label."""
+    candidates = context.candidates
+    rng = context.rng(FOR_ROWS)
+    looked_at = candidates
+    if len(candidates) > CLUSTERED:
+        looked_at = np.sort(rng.choice(candidates, CLUSTERED, replace=False))
+    rows = np.concatenate([looked_at, context.labeled])
+    points = context.points[rows]
+    n_clusters = min(len(context.labeled) + k, len(np.unique(points, axis=0)))
+    model = MiniBatchKMeans(
+        n_clusters, random_state=int(rng.integers(2**31 - 1)), n_init=1
+    ).fit(points)
+    # from the stored centres: labels_ may be those of the step before
+    members = model.predict(points)
+    distance = ((points - model.cluster_centers_[members]) ** 2).sum(axis=1)
+    sizes = np.bincount(members[: len(looked_at)], minlength=n_clusters)
+    labels = np.bincount(members[len(looked_at) :], minlength=n_clusters)
+    place_of = np.searchsorted(candidates, looked_at)
+    free = np.ones(len(looked_at), dtype=bool)
+    chance = rng.random(len(looked_at))  # of rows that are equally near
+    chosen, scores = [], []
+    while len(chosen) < k:
+        worth = np.where(sizes > 0, sizes / (1.0 + labels) ** 2, -1.0)
+        j = int(worth.argmax())
+        if sizes[j] == 0:  # more rows are wanted than were looked at
+            others = np.setdiff1d(np.arange(len(candidates)), chosen)
+            more = rng.choice(others, k - len(chosen), replace=False)
+            return np.concatenate([chosen, more]).astype(np.intp), np.concatenate(
+                [scores, np.zeros(len(more))]
+            )
+        inside = np.flatnonzero(free & (members[: len(looked_at)] == j))
+        i = inside[np.lexsort((chance[inside], distance[inside]))[0]]
+        free[i] = False
+        chosen.append(int(place_of[i]))
+        scores.append(worth[j])
+        sizes[j] -= 1
+        labels[j] += 1
+    return np.array(chosen, dtype=np.intp), np.array(scores, dtype=np.float64)
+
+
+def tie_break_for(estimator):
+    """How rows of equal score are told apart if nobody says so."""
+    final, _ = final_step(estimator)
+    single = hasattr(final, "apply") and hasattr(final, "tree_")
+    return "leaf" if single else "random"

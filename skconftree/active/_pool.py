@@ -1,0 +1,193 @@
+"""Rows of a pool, and where they lie: what strategies measure distances in."""
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils import _safe_indexing, gen_batches
+from sklearn.utils.validation import _num_samples
+
+CHUNK = 65536  # rows that are predicted, or compared, at once
+REFERENCE = 20000  # rows among which neighbours are searched exactly
+SAMPLE = 5000  # reference rows of larger pools
+CATEGORIES = 30  # of a column of strings that become coordinates
+
+
+def take(X, rows):
+    """Rows of an array, a sparse table or a frame, in their order."""
+    return _safe_indexing(X, rows)
+
+
+def readable(X):
+    """A table whose rows can be taken, with at least one row and one column."""
+    if issparse(X):
+        X = X if X.format in ("csr", "csc") else X.tocsr()
+    elif not hasattr(X, "shape"):
+        X = np.asarray(X)
+    for size, what in zip(X.shape, ("sample", "feature"), strict=False):
+        if size == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 "
+                "is required by ActiveLearner."
+            )
+    return X
+
+
+def n_rows_of(X):
+    """Rows of a table."""
+    return _num_samples(X)
+
+
+def in_chunks(X, rows, call):
+    """Call a function on rows, a limited number at a time, and join the results.
+
+    Parameters
+    ----------
+    X : array-like, sparse or frame
+    rows : ndarray of int
+    call : callable
+        Gives an array with a row for each row it is given.
+
+    Returns
+    -------
+    ndarray
+    """
+    parts = [
+        np.asarray(call(take(X, rows[part]))) for part in gen_batches(len(rows), CHUNK)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+class Embedding:
+    """Coordinates of a pool's rows, and distances between them.
+
+    Numeric columns are standardised, missing values lie at the mean; columns of
+    strings or categories become indicators. Coordinates are made once a pool.
+
+    Parameters
+    ----------
+    X : array-like, sparse or frame of shape (n_rows, n_features)
+    transform : callable or None
+        From `X` to coordinates, instead of the above.
+    neighbors : object with `fit` and `kneighbors`, or None
+        Searches neighbours, such as scikit-learn's ``NearestNeighbors`` or a wrapper of
+        an approximate index. None: exact up to 20,000 rows, else the distances to
+        5,000 rows at random stand for those to all.
+    seed : int
+    """
+
+    def __init__(self, X, transform=None, neighbors=None, seed=0):
+        self.points = np.ascontiguousarray(
+            _coordinates(X) if transform is None else transform(X), dtype=np.float32
+        )
+        if self.points.ndim != 2 or len(self.points) != n_rows_of(X):
+            raise ValueError(
+                "embedding must give coordinates of shape (n_rows, n_dimensions). Got "
+                f"shape {self.points.shape} for {n_rows_of(X)} rows."
+            )
+        self.neighbors = neighbors
+        self.seed = seed
+        self._density = {}
+        self._nearest = None  # squared distance of each row to the nearest labelled one
+        self._labeled = np.empty(0, dtype=np.intp)
+
+    def squared_distances(self, row, rows=None):
+        """Squared distances of rows (all by default) to one row.
+
+        Each is a sum over coordinates in their order, so that it does not depend on
+        which other rows are asked about.
+        """
+        points = self.points if rows is None else self.points[rows]
+        out = np.zeros(len(points), dtype=np.float32)
+        for j in range(points.shape[1]):
+            gap = points[:, j] - self.points[row, j]
+            out += gap * gap
+        return out
+
+    def nearest_labeled(self, labeled):
+        """Squared distance of every row to the nearest of the labelled rows.
+
+        Kept between calls, and changed by the rows that are new: a minimum does not
+        depend on the order.
+        """
+        new = np.setdiff1d(labeled, self._labeled)
+        if self._nearest is None or len(self._labeled) + len(new) != len(labeled):
+            self._nearest = np.full(len(self.points), np.inf, dtype=np.float32)
+            new = labeled
+        for row in new:
+            np.minimum(self._nearest, self.squared_distances(row), out=self._nearest)
+        self._labeled = np.array(labeled)
+        return self._nearest
+
+    def density(self, k=10):
+        """Mean distance of each row to its `k` nearest others; small is dense."""
+        if k not in self._density:
+            self._density[k] = self._mean_distance(k)
+        return self._density[k]
+
+    def _mean_distance(self, k):
+        n = len(self.points)
+        k = min(k, n - 1)
+        if k < 1:
+            return np.zeros(n, dtype=np.float32)
+        if self.neighbors is not None:
+            search = self.neighbors.fit(self.points)
+            found = search.kneighbors(self.points, n_neighbors=k + 1)
+            distances = found[0] if isinstance(found, tuple) else found
+            return np.asarray(distances, dtype=np.float32)[:, 1:].mean(axis=1)
+        reference = self.points
+        if n > REFERENCE:
+            rng = np.random.default_rng(self.seed)
+            reference = self.points[rng.choice(n, SAMPLE, replace=False)]
+        out = np.empty(n, dtype=np.float32)
+        lengths = np.einsum("ij,ij->i", reference, reference)
+        for part in gen_batches(n, max(1, 2**24 // len(reference))):
+            block = self.points[part]
+            squared = lengths - 2.0 * (block @ reference.T)
+            squared += np.einsum("ij,ij->i", block, block)[:, None]
+            # the nearest is the row itself, or as near as rows of a sample come to it
+            nearest = np.partition(squared, k, axis=1)[:, : k + 1]
+            nearest.sort(axis=1)
+            out[part] = np.sqrt(np.maximum(nearest[:, 1:], 0.0)).mean(axis=1)
+        return out
+
+
+def _coordinates(X):
+    if issparse(X):
+        from sklearn.decomposition import TruncatedSVD
+
+        size = min(16, X.shape[1] - 1)
+        if size < 1:
+            return X.toarray()
+        return TruncatedSVD(size, random_state=0).fit_transform(X)
+    if hasattr(X, "columns"):
+        columns = [np.asarray(_safe_indexing(X, j, axis=1)) for j in range(X.shape[1])]
+    else:
+        X = np.asarray(X)
+        if X.ndim == 1:
+            raise ValueError("The pool must have two dimensions. Got one.")
+        if X.dtype.kind in "biuf":
+            return _standardised(X.reshape(len(X), -1))
+        columns = list(X.T)
+    numbers, words = [], []
+    for column in columns:
+        try:
+            numbers.append(np.asarray(column, dtype=np.float32))
+        except (TypeError, ValueError):
+            words.append([str(one) for one in column])
+    parts = []
+    if numbers:
+        parts.append(_standardised(np.column_stack(numbers)))
+    if words:
+        encoder = OneHotEncoder(
+            max_categories=CATEGORIES, sparse_output=False, dtype=np.float32
+        )
+        table = np.array(words, dtype=object).T
+        parts.append(encoder.fit_transform(table) / np.sqrt(2.0))
+    return np.hstack(parts)
+
+
+def _standardised(X):
+    X = np.array(X, dtype=np.float32)
+    X[~np.isfinite(X)] = np.nan
+    scaled = StandardScaler(copy=False).fit_transform(X)
+    return np.nan_to_num(scaled, copy=False, nan=0.0)

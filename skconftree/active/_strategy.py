@@ -1,0 +1,204 @@
+"""What a query strategy is: scores of candidates, and a choice among them."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ._context import final_step
+
+TIES = ("random", "leaf", "density")  # how rows of equal score are told apart
+# what random numbers are drawn for; leaves have numbers from FOR_LEAVES on
+FOR_TIES, FOR_ROWS, FOR_AUDIT, FOR_LEAVES = range(4)
+
+
+class SamplingStrategy(BaseEstimator):
+    """Base class of query strategies.
+
+    A strategy scores the candidates of a pool; rows with the largest scores are asked
+    for. Those that choose several rows with regard to each other override `select`.
+
+    A class of your own needs `score` only. It works by name nowhere, and as an object
+    everywhere: ``ActiveLearner(estimator, strategy=MySampling())``.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        Attributes of the fitted classifier without which the strategy cannot work,
+        such as ``("predict_proba",)``.
+    takes_costs : bool
+        Whether scores are divided by the costs of labels. They must not be negative
+        then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner, SamplingStrategy
+    >>> class LongPetals(SamplingStrategy):
+    ...     def score(self, context):
+    ...         return context.X[context.candidates, 2]
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> ActiveLearner(GaussianNB(), strategy=LongPetals()).fit(X).query(3)
+    array([118, 122, 117])
+    """
+
+    needs = ()
+    takes_costs = True
+
+    def score(self, context):
+        """Score the candidates.
+
+        Parameters
+        ----------
+        context : QueryContext
+
+        Returns
+        -------
+        ndarray of shape (n_candidates,)
+            The larger, the sooner a row is asked for.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define score(context).")
+
+    def select(self, context, k):
+        """Choose rows.
+
+        Parameters
+        ----------
+        context : QueryContext
+        k : int
+            At most the number of candidates.
+
+        Returns
+        -------
+        chosen : ndarray of shape (k,), intp
+            Places among the candidates, each once.
+        scores : ndarray of shape (k,)
+        """
+        scores = checked_scores(self, self.score(context), context)
+        chosen = largest(scores, k, context)
+        return chosen, scores[chosen]
+
+
+class FunctionSampling(SamplingStrategy):
+    """A function ``f(estimator, X) -> scores`` as a strategy.
+
+    Parameters
+    ----------
+    function : callable
+        Given the fitted classifier and the rows of the candidates.
+    """
+
+    def __init__(self, function):
+        self.function = function
+
+    def score(self, context):
+        """Call the function, see :meth:`SamplingStrategy.score`."""
+        return self.function(context.estimator, context.take(context.candidates))
+
+
+def checked_scores(strategy, scores, context):
+    """Scores as float64, one for each candidate, with costs taken into account."""
+    name = type(strategy).__name__
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape != context.candidates.shape:
+        raise ValueError(
+            f"{name} must give one score for each of the {len(context.candidates)} "
+            f"candidates. Got shape {scores.shape}."
+        )
+    if np.isnan(scores).any():
+        raise ValueError(f"{name} gave NaN as the score of a row.")
+    if context.costs is None:
+        return scores
+    if not strategy.takes_costs:
+        raise ValueError(f"{name} does not take costs.")
+    if scores.min(initial=0.0) < 0.0:
+        raise ValueError(f"{name} gave negative scores, which cannot be had per cost.")
+    return scores / context.costs
+
+
+def largest(scores, k, context):
+    """Places of the `k` largest scores, in their order; never by place alone.
+
+    Rows of equal score are told apart by their costs, if they have any, else by
+    `context.tie_break`.
+    """
+    if k == 0:
+        return np.empty(0, dtype=np.intp)
+    if k >= len(scores):
+        found = np.arange(len(scores))
+    else:
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        found = np.flatnonzero(scores > least)
+        tied = np.flatnonzero(scores == least)
+        order = np.lexsort(_tie_keys(tied, context))
+        found = np.concatenate([found, tied[order[: k - len(found)]]])
+    order = np.lexsort((*_tie_keys(found, context), -scores[found]))
+    return found[order]
+
+
+def _tie_keys(places, context):
+    # Of np.lexsort: the last key counts most.
+    chance = context.rng(FOR_TIES).random(len(context.candidates))[places]
+    if context.costs is not None:
+        return chance, context.costs[places]
+    if context.tie_break == "leaf" and context.estimator is not None:
+        # leaves with many rows a label first
+        leaves = context.leaf_ids[places]
+        labels = context.leaf_counts.sum(axis=1)
+        return chance, -(context.leaf_sizes / (labels + 1.0))[leaves]
+    if context.tie_break == "density":
+        return chance, context.density[places]
+    return (chance,)
+
+
+def serves(strategy, estimator):
+    """Whether a classifier, fitted or not, has what a strategy needs."""
+    return not _lacks(strategy.needs, estimator)
+
+
+def _lacks(needs, estimator):
+    final, _ = final_step(estimator)
+    lacks = []
+    for need in needs:
+        if need == "leaves":
+            # one tree, whose apply gives one leaf a row
+            found = hasattr(final, "apply") and not _is_committee(final)
+        elif need == "committee":
+            found = _is_committee(final)
+        else:
+            found = hasattr(estimator, need)
+        if not found:
+            lacks.append(need)
+    return lacks
+
+
+def _is_committee(final):
+    return hasattr(final, "estimators_") or hasattr(final, "n_estimators")
+
+
+WORDS = {
+    "predict_proba": "predict_proba",
+    "leaves": "the leaves of a single tree (apply)",
+    "committee": "members that vote (estimators_)",
+}
+
+
+def refuse_unserved(strategy, estimator, others):
+    """Raise if the classifier lacks what the strategy needs.
+
+    Parameters
+    ----------
+    strategy : SamplingStrategy
+    estimator : classifier
+    others : dict of str to SamplingStrategy
+        Strategies that may be named as a remedy.
+    """
+    lacks = _lacks(strategy.needs, estimator)
+    if lacks:
+        able = [name for name, one in others.items() if serves(one, estimator)]
+        raise ValueError(
+            f"{type(strategy).__name__} needs "
+            f"{' and '.join(WORDS.get(one, one) for one in lacks)}, which "
+            f"{type(final_step(estimator)[0]).__name__} does not have. Strategies that "
+            f"work with it: {able}."
+        )
