@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
+from skconftree.tree._settings import GrowthSettings
 from skconftree.utils._memory import fail_every
 
 from skconftree.tables._training_data import TrainingData
@@ -67,7 +68,7 @@ def test_every_allocation_of_growth_may_fail(is_sparse):
     X[:, 3:] = np.round(X[:, 3:])
     X[rng.random(X.shape) < 0.8] = 0.0
     y = (X.sum(axis=1) + 0.3 * rng.normal(size=400) > 0).astype(int)
-    settings = {"criterion": "gini", "bound": None, "max_depth": 3}
+    settings = GrowthSettings(max_depth=3)
     counts = rng.integers(0, 3, 400).astype(np.uint8)
 
     def encode():
@@ -75,8 +76,8 @@ def test_every_allocation_of_growth_may_fail(is_sparse):
 
     data = encode()
     digest = data.table.digest()
-    expected = grow(data, counts, **settings)
-    for work in (encode, lambda: grow(data, counts, **settings)):
+    expected = grow(data, counts, settings)
+    for work in (encode, lambda: grow(data, counts, settings)):
         fail_every(0)
         work()
         n_allocations = fail_every(0)
@@ -89,7 +90,7 @@ def test_every_allocation_of_growth_may_fail(is_sparse):
             finally:
                 fail_every(0)
     assert data.table.digest() == digest
-    assert_array_equal(grow(data, counts, **settings).counts, expected.counts)
+    assert_array_equal(grow(data, counts, settings).counts, expected.counts)
 
 
 def test_allocations_fail_in_that_build_only():

@@ -10,23 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
     Interval,
-    InvalidParameterError,
     RealNotInt,
     StrOptions,
     _fit_context,
     validate_parameter_constraints,
 )
 from ..bounds._base import BaseBound
-from ..bounds._registry import BOUNDS, resolve_bound
+from ..bounds._registry import BOUNDS
 from ..drift import BaseDetector
 from ..drift._registry import DETECTORS
 from ..tables._features import identifying
-from ..tables._inputs import (
-    LARGEST,
-    count_limit,
-    resolve_max_features,
-    size_limits,
-)
+from ..tables._inputs import LARGEST, resolve_max_features
 from ..tables._reading import read_rows, read_table
 from ..tables._sparse import take_rows
 from ..tables._training_data import TrainingData
@@ -47,6 +41,7 @@ from ..utils._lock import Lockable, learns, reads
 from ._model_state import check_model
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prediction import LeafPrediction
+from ._resolve import GROWTH_PARAMETERS, resolve_settings, resolve_statement
 from .batch._grow import grow
 from .nodes._tree_state import MAX_CLASSES
 from .pruning._base import TrainingRows
@@ -416,7 +411,9 @@ class ConfidenceTreeClassifier(
         """
         with unchanged_on_error(self) as unchanged:
             self._lock.undo = unchanged.restore
-            bound, criterion = self._resolve_bound()
+            bound, criterion = resolve_statement(
+                self.bound, self.criterion, self.delta, type(self).__name__
+            )
             pruning, pruning_confidence = resolve_pruning(
                 self.pruning, self.pruning_confidence, bound
             )
@@ -456,9 +453,6 @@ class ConfidenceTreeClassifier(
                         "class_weight leaves no row with a positive weight."
                     )
             total = float(len(y)) if weight is None else float(weight.sum())
-            min_split, min_leaf = size_limits(
-                self.min_samples_split, self.min_samples_leaf, total, relative
-            )
             self.max_features_ = resolve_max_features(
                 self.max_features, self.n_features_in_
             )
@@ -469,11 +463,7 @@ class ConfidenceTreeClassifier(
             self.pruning_ = pruning
             self.pruning_confidence_ = pruning_confidence
             left_out = self._left_out(X, features, weight)
-            pool_weight = getattr(bound, "pool_weight", "pool")
-            if bound is None or not bound.uses_pool or pool_weight == "labelled":
-                X_unlabelled = None
-            else:
-                X_unlabelled = X_pool
+            settings = self._settings(total, relative)
             tree = grow(
                 TrainingData(
                     X,
@@ -481,23 +471,12 @@ class ConfidenceTreeClassifier(
                     self.n_classes_,
                     sample_weight=weight,
                     class_weight=class_weight,
-                    X_pool=X_unlabelled,
+                    X_pool=X_pool if settings.uses_pool else None,
                     n_categories=None if features is None else features.n_categories,
                 ),
-                criterion=criterion,
-                bound=bound,
-                pool_weight=pool_weight,
-                splitter=self.splitter,
-                max_depth=count_limit(self.max_depth),
-                min_samples_split=min_split,
-                min_samples_leaf=min_leaf,
-                min_weight_fraction_leaf=self.min_weight_fraction_leaf,
-                max_features=self.max_features_,
-                max_leaf_nodes=count_limit(self.max_leaf_nodes),
-                min_impurity_decrease=self.min_impurity_decrease,
-                tie_threshold=self.tie_threshold,
-                seed=check_random_state(self.random_state).randint(2**31 - 1),
-                multiway=features is not None and self._splits_multiway(bound),
+                None,
+                settings,
+                check_random_state(self.random_state).randint(2**31 - 1),
                 left_out=left_out,
                 spends=True,
             )
@@ -518,20 +497,17 @@ class ConfidenceTreeClassifier(
                 warn_of_no_split(len(y), total, stacklevel=4)
         return self
 
-    def _resolve_bound(self):
-        bound = resolve_bound(self.bound, self.delta)
-        criterion = "entropy" if self.criterion == "log_loss" else self.criterion
-        if bound is None:
-            return bound, criterion or "gini"
-        if criterion is None:
-            return bound, bound.criteria[0]
-        if criterion not in bound.criteria:
-            raise InvalidParameterError(
-                f"The 'criterion' parameter of {type(self).__name__} with "
-                f"bound={self.bound!r} must be None or one of "
-                f"{list(bound.criteria)}. Got {self.criterion!r} instead."
-            )
-        return bound, criterion
+    def _settings(self, total, relative):
+        parameters = {name: getattr(self, name) for name in GROWTH_PARAMETERS}
+        return resolve_settings(
+            self.bound_,
+            self.criterion_,
+            self.n_features_in_,
+            nominal=self.is_categorical_ is not None,
+            total=total,
+            relative=relative,
+            **parameters,
+        )
 
     def _left_out(self, X, features, weight):
         # Columns that would tell the training rows apart and say nothing of others.
@@ -549,12 +525,6 @@ class ConfidenceTreeClassifier(
                 stacklevel=4,
             )
         return left_out
-
-    def _splits_multiway(self, bound):
-        splits = self.nominal_splits
-        if splits == "auto":
-            splits = getattr(bound, "nominal_splits", "binary")
-        return splits == "multiway"
 
     # -- the tree -----------------------------------------------------------------
 

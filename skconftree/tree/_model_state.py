@@ -77,11 +77,11 @@ def _has_grower(parts, tree, grower):
     if grower is None:
         return True
     nominal = parts["is_categorical_"]
-    nominal = [] if nominal is None else np.flatnonzero(nominal).tolist()
+    nominal = () if nominal is None else tuple(np.flatnonzero(nominal).tolist())
     return (
         (grower.tree.n_features, grower.tree.n_classes)
         == (tree.n_features, tree.n_classes)
-        and grower.recipe["options"]["nominal"] == nominal
+        and grower.recipe.nominal == nominal
         and _is_number(parts.get("_rows_before"))
     )
 

@@ -1,8 +1,6 @@
 """Growth with `partial_fit`."""
 
 import copy
-import sys
-from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
@@ -10,8 +8,7 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from .._compat import InvalidParameterError
-from ..drift._registry import resolve_detector
-from ..tables._inputs import count_limit, resolve_max_features
+from ..tables._inputs import resolve_max_features
 from ..tables._reading import (
     is_finite,
     read_more,
@@ -22,7 +19,6 @@ from ..tables._reading import (
 from ..tables._sparse import blocks, column_limits
 from ..tables._weights import resolve_class_weight, stream_weights
 from ..utils import (
-    canonical,
     exact_labels,
     find_labels,
     unchanged_on_error,
@@ -31,174 +27,48 @@ from ..utils import (
 )
 from ..utils._lock import learns, reads
 from ..utils._state import Frozen
-from ._recipe import check_recipe
+from ._resolve import resolve_statement
 from .nodes._tree import Tree
 from .nodes._tree_state import MAX_CLASSES
-from .split._criterion import CRITERIA
 from .stream._grower import Grower
-from .stream._watched_grower import WatchedGrower
+from .stream._make_grower import make_grower
+from .stream._recipe import Recipe
 
-MAX_BINS = 32
-ROW_LIMIT = {"rows": -1, "histogram": 64, "gaussian": -1}
-AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
-AUTO_ROWS = (128, 512)
-FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are fixed
-INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
-TABLES = 4096  # whole counts up to here come from tables
 MIN_BYTES = 65536  # smallest `max_bytes`
-GROWING = {  # what a splitter is told of a node that is not there yet
-    "integral": True,
-    "weighted": True,
-    "largest_count": 0,
-    "min_weight": 1.0,
-    "min_seen_weight": 0.0,
-    "total_weight": 1.0,
-    "time": 0.0,
-    "n_categories": None,
-}
 
 
-def make_grower(tree, recipe, state=None):
-    """Make the compiled grower of a tree.
+def draw_seed(random_state, settings, n_features):
+    """Draw a seed, if anything is drawn by it.
+
+    The state of a tree without randomness does not depend on one.
+    """
+    if settings.random_cuts or settings.max_features < n_features:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    return 0
+
+
+def limits_of(X, X_pool):
+    """Limits of the features over rows with and without label.
 
     Parameters
     ----------
-    tree : Tree
-    recipe : dict
-        What `make_recipe` gives.
-    state : tuple or None, default=None
-        Of a pickled grower.
+    X, X_pool : ndarray or sparse of shape (n_rows, n_features), float32, or None
 
     Returns
     -------
-    Grower
-        Without a state its leaves have no memory yet.
-
-    Raises
-    ------
-    ValueError
-        If tree, recipe and state do not fit each other.
+    ndarray of shape (n_features, 2), float64
     """
-    check_recipe(recipe, tree)
-    recipe = canonical(recipe)
-    bound = recipe["bound"]
-    n_classes = tree.n_classes
-    criterion = CRITERIA[recipe["criterion"]](n_classes)
-    kernel = None
-    if bound is not None:
-        kernel = bound.kernel(
-            recipe["criterion"], n_classes, tie_threshold=recipe["tie_threshold"]
+    tables = [table for table in (X, X_pool) if table is not None]
+    if not tables:
+        raise ValueError(
+            "pool_weight='volume' needs the limits of the features: give X_pool "
+            "to the first call of partial_fit."
         )
-    criterion.reserve(TABLES)
-    if kernel is not None and kernel.score is not None:
-        kernel.score.reserve(TABLES)
-    options = GROWING | recipe["options"]
-    if options["nominal"]:
-        options["n_categories"] = np.zeros(tree.n_features, dtype=np.int32)
-        options["n_categories"][options["nominal"]] = 1
-    kind = Grower if recipe["drift"] is None else WatchedGrower
-    grower = kind(tree, criterion, kernel, recipe, options, make_grower)
-    if state is not None:
-        grower.__setstate__(state)
-    return grower
-
-
-def _limit(value):
-    """Encode a size limit: a weight, or minus a fraction of all weight."""
-    return float(value) if isinstance(value, Integral) else -float(value)
-
-
-def make_recipe(estimator, n_features, class_weight, X_pool, X=None):
-    """Everything a grower is made from, as plain values.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-        With ``bound_`` and ``criterion_``.
-    n_features : int
-    class_weight : ndarray of shape (n_classes,) or None
-    X_pool : ndarray of shape (n_pool, n_features), float32, or None
-    X : ndarray of shape (n_rows, n_features), float32, or None
-        Rows that the tree has been fitted to.
-
-    Returns
-    -------
-    dict
-    """
-    bound = estimator.bound_
-    pool_weight = getattr(bound, "pool_weight", "pool")
-    if bound is None or not bound.uses_pool or pool_weight == "labelled":
-        X_pool = None
-    by_volume = pool_weight == "volume"
-    box = None
-    if by_volume:
-        tables = [table for table in (X, X_pool) if table is not None]
-        if not tables:
-            raise ValueError(
-                "pool_weight='volume' needs the limits of the features: give X_pool "
-                "to the first call of partial_fit."
-            )
-        limits = np.stack([column_limits(table) for table in tables])
-        low = np.fmin.reduce(limits[..., 0], axis=0)
-        high = np.fmax.reduce(limits[..., 1], axis=0)
-        # a feature without any value has no width
-        box = np.nan_to_num(np.column_stack([low, high]).astype(float))
-    separate = bound is not None and not bound.counts_every_row
-    fixed_cuts = bound is not None and bound.fixed_cuts
-    memory = estimator.leaf_memory
-    if memory == "auto":
-        row_limit = int(np.clip(AUTO_VALUES // n_features, *AUTO_ROWS))
-    else:
-        row_limit = ROW_LIMIT[memory]
-    if fixed_cuts and row_limit > 0:
-        row_limit = FIRST_CUTS
-    prediction = estimator.leaf_prediction
-    max_features = resolve_max_features(estimator.max_features, n_features)
-    seed = 0  # the state of a tree without randomness does not depend on one
-    if estimator.splitter == "random" or max_features < n_features:
-        seed = check_random_state(estimator.random_state).randint(2**31 - 1)
-    nominal = []
-    if estimator.is_categorical_ is not None:
-        nominal = np.flatnonzero(estimator.is_categorical_).tolist()
-    no_limit = np.iinfo(np.int32).max
-    options = {
-        # of the splitter
-        "has_pool": X_pool is not None,
-        "by_volume": by_volume,
-        "min_impurity_decrease": estimator.min_impurity_decrease,
-        "max_features": max_features,
-        "random_cuts": estimator.splitter == "random",
-        "seed": seed,
-        "nominal": nominal,
-        "multiway": bool(nominal) and estimator._splits_multiway(bound),
-        # of the leaves
-        "gaussian": memory == "gaussian",
-        "row_limit": row_limit,
-        "max_bins": MAX_BINS,
-        "separate": separate,
-        "fixed_cuts": fixed_cuts,
-        "inherited": INHERITED if separate else np.inf,
-        "leaf_prediction": "nba" if prediction == "auto" else prediction,
-        # of the growth
-        "grace_period": float(estimator.grace_period),
-        "recurses": bound is not None and bound.examines_children,
-        "max_depth": count_limit(estimator.max_depth) or no_limit,
-        "max_leaves": count_limit(estimator.max_leaf_nodes) or no_limit,
-        "min_samples_split": _limit(estimator.min_samples_split),
-        "min_samples_leaf": _limit(estimator.min_samples_leaf),
-        "min_weight_fraction_leaf": estimator.min_weight_fraction_leaf,
-        "max_bytes": count_limit(estimator.max_bytes, sys.maxsize) or -1,
-    }
-    return {
-        "criterion": estimator.criterion_,
-        "bound": bound,
-        "tie_threshold": estimator.tie_threshold,
-        "class_weight": class_weight,
-        "X_pool": X_pool,
-        "box": box,
-        "drift": resolve_detector(estimator.drift),
-        "options": options,
-    }
+    limits = np.stack([column_limits(table) for table in tables])
+    low = np.fmin.reduce(limits[..., 0], axis=0)
+    high = np.fmax.reduce(limits[..., 1], axis=0)
+    # a feature without any value has no width
+    return np.nan_to_num(np.column_stack([low, high]).astype(float))
 
 
 class OnlineGrowth:
@@ -442,13 +312,15 @@ class OnlineGrowth:
 
     def _start_growing(self, X_pool, first):
         if first:
-            self.bound_, self.criterion_ = self._resolve_bound()
+            self.bound_, self.criterion_ = resolve_statement(
+                self.bound, self.criterion, self.delta, type(self).__name__
+            )
             self.pruning_ = self.pruning_confidence_ = None
             self.max_features_ = resolve_max_features(
                 self.max_features, self.n_features_in_
             )
         class_weight = self._class_weights()
-        recipe = make_recipe(self, self.n_features_in_, class_weight, X_pool)
+        recipe = self._recipe(class_weight, X_pool)
         if first:
             self.tree_ = Tree(self.n_features_in_, self.n_classes_, class_weight)
             self.tree_.add_root()
@@ -461,6 +333,21 @@ class OnlineGrowth:
         grower.share_lock(self)
         self._grower = grower
 
+    def _recipe(self, class_weight, X_pool, X=None):
+        settings = self._settings(None, False)
+        box = limits_of(X, X_pool) if settings.by_volume else None
+        nominal = ()
+        if self.is_categorical_ is not None:
+            nominal = tuple(np.flatnonzero(self.is_categorical_).tolist())
+        return Recipe(
+            settings,
+            draw_seed(self.random_state, settings, self.n_features_in_),
+            class_weight,
+            nominal,
+            X_pool if settings.uses_pool else None,
+            box,
+        )
+
     def _keep_rows(self, X, y, weight, X_pool):
         # After `fit`: nothing, unless the parameters ask for it.
         vars(self).pop("_grower", None)
@@ -469,9 +356,7 @@ class OnlineGrowth:
         if self.leaf_memory == "rows" or by_bayes:
             if issparse(X_pool):
                 X_pool = X_pool.toarray(order="C")  # leaves look rows up
-            recipe = make_recipe(
-                self, self.n_features_in_, self.tree_.class_weight, X_pool, X
-            )
+            recipe = self._recipe(self.tree_.class_weight, X_pool, X)
             self._rows_before = self.n_rows_seen_
             grower = make_grower(self.tree_, recipe)
             if self._features is not None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skconftree.tree._settings import GrowthSettings
 from sklearn.utils._param_validation import InvalidParameterError
 
 from skconftree.bounds import (
@@ -179,9 +180,8 @@ def test_evidence_of_a_node_counts_every_test_that_matters(k):
         ]
         log_e = np.logaddexp.reduce(by_feature) - math.log(len(columns))
         bound = EValueBound(delta=0.999, per_path=False)
-        tree = grow(
-            TrainingData(part, y, k), criterion="gini", bound=bound, max_depth=1
-        )
+        settings = GrowthSettings(bound=bound, max_depth=1)
+        tree = grow(TrainingData(part, y, k), None, settings)
         assert tree.n_leaves == (2 if log_e > -math.log(0.999) else 1)
         if tree.n_leaves == 2:
             confidence = tree.evidence["confidence"][0]
@@ -201,16 +201,15 @@ def test_evidence_or_criterion_chooses_the_test(bound):
         trees = [
             grow(
                 TrainingData(X, y, 2),
-                criterion="gini",
-                bound=bound(0.9, choose=choose),
-                max_depth=1,
+                None,
+                GrowthSettings(bound=bound(0.9, choose=choose), max_depth=1),
             )
             for choose in ("evidence", "criterion")
         ]
         assert trees[0].feature[0] == feature
         above = X[:, feature][X[:, feature] > cut].min()
         assert cut <= trees[0].threshold[0] < above
-        plain = grow(TrainingData(X, y, 2), criterion="gini", bound=None, max_depth=1)
+        plain = grow(TrainingData(X, y, 2), None, GrowthSettings(max_depth=1))
         assert trees[1].feature[0] == plain.feature[0]
         assert trees[1].threshold[0] == plain.threshold[0]
         chosen.add(trees[0].threshold[0] == trees[1].threshold[0])

@@ -268,38 +268,40 @@ RECIPES = [
     ("credible-rows-majority", {"X_pool": POOL[:, :2].copy()}),
     ("credible-rows-majority", {"X_pool": np.asfortranarray(POOL)}),
     ("credible-rows-majority", {"X_pool": POOL + np.inf}),
-    ("credible-rows-majority", {"X_pool": None}),
     ("credible-rows-majority", {"box": BOX}),
     ("volume-rows-majority", {"box": BOX[:1]}),
     ("volume-rows-majority", {"box": BOX * np.nan}),
     ("volume-rows-majority", {"box": None}),
-    ("gtest-rows-majority", {"criterion": "age"}),
-    ("gtest-rows-majority", {"bound": "gtest"}),
-    ("gtest-rows-majority", {"bound": None}),
-    ("gtest-rows-majority", {"tie_threshold": np.nan}),
-    ("gtest-rows-majority", {"drift": "ddm"}),
-    ("gtest-rows-majority", {"options": None}),
+    ("gtest-rows-majority", {"nominal": (-1,)}),
+    ("gtest-rows-majority", {"nominal": (3,)}),
+    ("gtest-rows-majority", {"nominal": (0, 0)}),
+    ("gtest-rows-majority", {"nominal": (1, 0)}),
+    ("gtest-rows-majority", {"nominal": (True,)}),
+    ("gtest-rows-majority", {"nominal": [0]}),
+    ("gtest-rows-majority", {"seed": -1}),
+    ("gtest-rows-majority", {"seed": 2**63}),
+    ("gtest-rows-majority", {"seed": 1.0}),
     ("gtest-rows-majority", {"age": 3}),
 ]
-OPTIONS = [
-    ("credible-rows-majority", {"has_pool": False}),
-    ("gtest-rows-majority", {"has_pool": True}),
-    ("gtest-rows-majority", {"has_pool": 0}),
-    ("gtest-rows-majority", {"by_volume": True}),
-    ("gtest-rows-majority", {"nominal": [-1]}),
-    ("gtest-rows-majority", {"nominal": [3]}),
-    ("gtest-rows-majority", {"nominal": [0, 0]}),
-    ("gtest-rows-majority", {"nominal": [1, 0]}),
-    ("gtest-rows-majority", {"nominal": (0,)}),
+FITTING = [
+    ("volume-rows-majority", {"bound": None}),
+    ("gtest-rows-majority", {"bound": CredibleBound(pool_weight="volume")}),
+    ("gtest-rows-majority", {"drift": CredibleBound()}),
     ("gtest-rows-majority", {"multiway": True}),
     ("gtest-rows-majority", {"max_features": 4}),
+]
+SETTINGS = [
+    ("gtest-rows-majority", {"criterion": "age"}),
+    ("gtest-rows-majority", {"bound": "gtest"}),
+    ("gtest-rows-majority", {"bound": CredibleBound}),
+    ("gtest-rows-majority", {"bound": DDM()}),
+    ("gtest-rows-majority", {"tie_threshold": np.nan}),
+    ("gtest-rows-majority", {"drift": "ddm"}),
     ("gtest-rows-majority", {"max_features": 0}),
     ("gtest-rows-majority", {"max_bins": 1}),
     ("gtest-rows-majority", {"max_bins": 2**40}),
     ("gtest-rows-majority", {"row_limit": -2}),
-    ("gtest-rows-majority", {"seed": -1}),
-    ("gtest-rows-majority", {"separate": False}),
-    ("evalue-histogram-nb", {"fixed_cuts": False}),
+    ("gtest-rows-majority", {"random_cuts": 0}),
     ("gtest-rows-majority", {"inherited": np.nan}),
     ("gtest-rows-majority", {"leaf_prediction": "median"}),
     ("gtest-rows-majority", {"grace_period": "long"}),
@@ -318,20 +320,45 @@ def test_recipes_of_another_tree(name, change):
         make(copy.deepcopy(tree), {**recipe, **change}, state)
 
 
-@pytest.mark.parametrize(("name", "change"), OPTIONS)
-def test_options_of_another_tree(name, change):
+def test_rows_of_the_pool_that_are_missing():
+    make, (tree, recipe, state) = half_grown(
+        "credible-rows-majority"
+    )._grower.__reduce__()
+    with pytest.raises(ValueError, match="state of this growing tree is damaged"):
+        make(copy.deepcopy(tree), {**recipe, "X_pool": None}, state)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [(*one, "recipe of this growing tree") for one in FITTING]
+    + [(*one, "settings of a growth") for one in SETTINGS],
+)
+def test_settings_of_another_tree(name, change, words):
     make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
-    recipe = {**recipe, "options": {**recipe["options"], **change}}
-    with pytest.raises(ValueError, match="recipe of this growing tree"):
+    recipe = {**recipe, "settings": {**recipe["settings"], **change}}
+    with pytest.raises(ValueError, match=words):
         make(copy.deepcopy(tree), recipe, state)
 
 
-def test_options_that_are_missing():
+def test_settings_that_are_missing():
     make, (tree, recipe, state) = half_grown("none-auto-auto")._grower.__reduce__()
-    for name in recipe["options"]:
-        options = {key: one for key, one in recipe["options"].items() if key != name}
+    for name in recipe["settings"]:
+        settings = {key: one for key, one in recipe["settings"].items() if key != name}
+        with pytest.raises(ValueError, match="settings of a growth"):
+            make(copy.deepcopy(tree), {**recipe, "settings": settings}, state)
+    for name in recipe:
+        other = {key: one for key, one in recipe.items() if key != name}
         with pytest.raises(ValueError, match="recipe of this growing tree"):
-            make(copy.deepcopy(tree), {**recipe, "options": options}, state)
+            make(copy.deepcopy(tree), other, state)
+
+
+def test_growers_of_another_kind():
+    """One that watches for drifts needs to be told how."""
+    model = clone(MODELS["gtest-rows-majority"]).set_params(drift="ddm")
+    make, (tree, recipe, state) = grown(model, STREAM, [HALF])._grower.__reduce__()
+    recipe = {**recipe, "settings": {**recipe["settings"], "drift": None}}
+    with pytest.raises(ValueError, match="state of this growing tree is damaged"):
+        make(copy.deepcopy(tree), recipe, state)
 
 
 @pytest.mark.parametrize("name", ["credible-rows-majority", "gtest-rows-majority"])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from skconftree.tree._settings import GrowthSettings
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds._registry import BOUNDS
@@ -86,10 +87,11 @@ def draw(n, seed, dtype=np.uint8):
     return np.random.default_rng(seed).poisson(1.0, n).astype(dtype)
 
 
-def settings_of(name):
+def settings_of(name, **changes):
     bound = None if name is None else BOUNDS[name]()
     criterion = "entropy" if name is None else bound.criteria[0]
-    return {"bound": bound, "criterion": criterion, "min_samples_split": 8.0}
+    values = {"bound": bound, "criterion": criterion, "min_samples_split": 8.0}
+    return GrowthSettings(**values | changes)
 
 
 def assert_same(tree, other, *, rows=True):
@@ -115,41 +117,43 @@ def test_counts_are_repeated_rows(kind, bound, n_classes):
     n_splits = 0
     for seed in range(3):
         counts = draw(table.n_rows, seed)
-        tree = grow(data, counts, **settings)
-        assert_same(tree, grow(table.data(counts), **settings), rows=False)
+        tree = grow(data, counts, settings)
+        assert_same(tree, grow(table.data(counts), None, settings), rows=False)
         n_splits += np.count_nonzero(tree.feature >= 0)
         once = (counts > 0).astype(np.uint8)
-        assert_same(grow(data, once, **settings), grow(table.data(once), **settings))
-    assert_same(grow(data, **settings), grow(table.data(), **settings, spends=True))
+        assert_same(grow(data, once, settings), grow(table.data(once), None, settings))
+    assert_same(
+        grow(data, None, settings), grow(table.data(), None, settings, spends=True)
+    )
     assert data.table.digest() == before
     assert n_splits > 6 or bound is not None
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "settings",
+    "changes",
     [
-        {"splitter": "random"},
+        {"random_cuts": True},
         {"max_features": 2},
-        {"max_leaf_nodes": 7},
+        {"max_leaves": 7},
         {"multiway": True},
         {"min_samples_leaf": 5.0},
         {"min_weight_fraction_leaf": 0.02},
-        {"pool_weight": "volume", "bound": BOUNDS["credible"](pool_weight="volume")},
+        {"bound": BOUNDS["credible"](pool_weight="volume")},
     ],
-    ids=lambda settings: next(iter(settings)),
+    ids=lambda changes: next(iter(changes)),
 )
-def test_counts_are_repeated_rows_whatever_the_settings(kind, settings):
+def test_counts_are_repeated_rows_whatever_the_settings(kind, changes):
     table = Table(kind, 3)
-    settings = settings_of("credible" if "bound" in settings else None) | settings
+    settings = settings_of("credible" if "bound" in changes else None, **changes)
     given = {"class_weight": np.array([1.0, 2.5, 0.5])} if len(kind) > 5 else {}
     data = table.data(**given)
     before = data.table.digest()
     for seed in range(2):
         counts = draw(table.n_rows, seed)
         assert_same(
-            grow(data, counts, **settings, seed=seed),
-            grow(table.data(counts, **given), **settings, seed=seed),
+            grow(data, counts, settings, seed),
+            grow(table.data(counts, **given), None, settings, seed),
             rows=False,
         )
     assert data.table.digest() == before
@@ -167,7 +171,7 @@ def test_few_rows_of_a_large_table(kind):
     for bound in (None, "gtest", "evalue"):
         settings = settings_of(bound)
         assert_same(
-            grow(data, counts, **settings), grow(table.data(counts), **settings)
+            grow(data, counts, settings), grow(table.data(counts), None, settings)
         )
 
 
@@ -177,10 +181,10 @@ def test_threads_share_a_table(kind, dtype):
     table = Table(kind, 3)
     data = table.data()
     samples = [draw(table.n_rows, seed, dtype) for seed in range(12)]
-    settings = settings_of("gtest") | {"max_features": 3}
+    settings = settings_of("gtest", max_features=3)
 
     def one(counts):
-        return grow(data, counts, **settings)
+        return grow(data, counts, settings)
 
     with ThreadPoolExecutor(4) as pool:
         trees = list(pool.map(one, samples))
@@ -198,8 +202,8 @@ def test_whole_weights_are_repeated_rows(kind, n_classes):
     settings = settings_of("gtest")
     for sample, repeats in ((None, weight), (counts, counts * weight)):
         assert_same(
-            grow(data, sample, **settings),
-            grow(table.data(repeats), **settings),
+            grow(data, sample, settings),
+            grow(table.data(repeats), None, settings),
             rows=False,
         )
 
@@ -210,8 +214,8 @@ def test_many_repeats_change_roundings_at_most(n_classes):
     repeats = 20 * draw(N_ROWS, 1) + draw(N_ROWS, 2)
     for bound in (None, "gtest", "evalue"):
         settings = settings_of(bound)
-        tree = grow(table.data(), repeats, **settings)
-        other = grow(table.data(repeats), **settings)
+        tree = grow(table.data(), repeats, settings)
+        other = grow(table.data(repeats), None, settings)
         for name in ARRAYS[:-1]:
             assert_array_equal(getattr(tree, name), getattr(other, name))
         for name in tree.evidence.dtype.names:
@@ -229,16 +233,16 @@ def test_weights_that_are_no_counts():
     weight = rng.integers(1, 9, N_ROWS) / 4.0
     counts = draw(N_ROWS, 4)
     settings = settings_of("gtest")
-    tree = grow(table.data(sample_weight=weight), counts, **settings)
+    tree = grow(table.data(sample_weight=weight), counts, settings)
     repeated = np.repeat(weight, counts)
-    other = grow(table.data(counts, sample_weight=repeated), **settings)
+    other = grow(table.data(counts, sample_weight=repeated), None, settings)
     assert_array_equal(tree.feature, other.feature)
     assert_array_equal(tree.threshold, other.threshold)
     assert_array_equal(tree.counts, other.counts)
 
     large = np.full(N_ROWS, 2.0**23)  # whole, but their sum is no 32-bit number
-    tree = grow(table.data(sample_weight=large), **settings_of(None))
-    other = grow(table.data(), **settings_of(None) | {"min_samples_split": 2.0})
+    tree = grow(table.data(sample_weight=large), None, settings_of(None))
+    other = grow(table.data(), None, settings_of(None, min_samples_split=2.0))
     assert tree.counts[0].sum() == N_ROWS * 2.0**23
     assert_array_equal(tree.feature, other.feature)
     assert_array_equal(tree.threshold, other.threshold)
@@ -255,10 +259,10 @@ def test_estimator_takes_whole_weights_as_repeats():
 
 def test_a_spent_table_says_so():
     data = Table("mixed", 2).data()
-    grow(data, **settings_of("gtest"), spends=True)
+    grow(data, None, settings_of("gtest"), spends=True)
     for spends in (False, True):
         with pytest.raises(RuntimeError, match="table has been spent"):
-            grow(data, **settings_of("gtest"), spends=spends)
+            grow(data, None, settings_of("gtest"), spends=spends)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +278,7 @@ def test_a_spent_table_says_so():
 def test_counts_of_another_kind(counts):
     data = Table("numbers", 2).data()
     with pytest.raises(ValueError, match="counts must be an array of 700 numbers"):
-        grow(data, counts, **settings_of(None))
+        grow(data, counts, settings_of(None))
 
 
 def test_counts_without_a_label():
@@ -282,4 +286,4 @@ def test_counts_without_a_label():
     counts = np.zeros(table.n_rows, dtype=np.uint8)
     counts[N_ROWS:] = 1
     with pytest.raises(ValueError, match="counts leave no row with a label"):
-        grow(table.data(), counts, **settings_of(None))
+        grow(table.data(), counts, settings_of(None))

@@ -5,6 +5,7 @@ import numpy as np
 from libc.math cimport isfinite
 from libc.string cimport memcpy
 
+from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.batch._column_splitter cimport ColumnSplitter
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.nodes._tree cimport Tree
@@ -30,18 +31,18 @@ cdef class Builder:
     Parameters
     ----------
     splitter : ColumnSplitter
-    max_depth : int
+    settings : GrowthSettings
+        With a limit to the leaves growth is best-first, else depth-first.
     min_split_weight : float
         Smallest weight of a node that may split.
-    max_leaf_nodes : int
-        Best-first growth up to this many leaves; depth-first without limit if -1.
     """
 
     cdef ColumnSplitter splitter
     cdef Tree tree
     cdef intp_t max_depth
     cdef float64_t min_split_weight
-    cdef intp_t max_leaf_nodes
+    cdef intp_t max_leaves
+    cdef bint best_first
     cdef Arena arena                # of the candidates too
     cdef intp_t* starts             # where the children of the last split begin
     cdef float64_t* pools           # and their weights W
@@ -53,13 +54,14 @@ cdef class Builder:
     cdef intp_t room
 
     def __init__(
-        self, ColumnSplitter splitter, intp_t max_depth, float64_t min_split_weight,
-        intp_t max_leaf_nodes,
+        self, ColumnSplitter splitter, GrowthSettings settings,
+        float64_t min_split_weight,
     ):
         self.splitter = splitter
-        self.max_depth = max_depth
+        self.max_depth = settings.max_depth
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.min_weight)
-        self.max_leaf_nodes = max_leaf_nodes
+        self.max_leaves = settings.max_leaves
+        self.best_first = settings.max_leaves != NO_LIMIT
         cdef intp_t room = splitter.outcome_room
         self.arena = Arena()
         self.starts = <intp_t*> self.arena.take(room + 1, sizeof(intp_t))
@@ -113,10 +115,10 @@ cdef class Builder:
                 self._add(&candidate)
             else:
                 self._release(&candidate)
-            if self.max_leaf_nodes < 0:
-                self._grow_depth_first()
-            else:
+            if self.best_first:
                 self._grow_best_first()
+            else:
+                self._grow_depth_first()
 
     cdef int _grow_depth_first(self) except -1 nogil:
         cdef Candidate candidate
@@ -134,7 +136,7 @@ cdef class Builder:
         # decrease of impurity goes first, the older node among equals.
         cdef Candidate candidate
         cdef intp_t n_leaves = 1
-        while self.n_open > 0 and n_leaves < self.max_leaf_nodes:
+        while self.n_open > 0 and n_leaves < self.max_leaves:
             candidate = self.open[0]
             self.n_open -= 1
             self.open[0] = self.open[self.n_open]
@@ -146,7 +148,7 @@ cdef class Builder:
             )
             self.splitter.count_children(candidate.split.feature, candidate.split.cut)
             # a test may have more branches than leaves are left
-            if n_leaves + self.splitter.n_outcomes - 1 <= self.max_leaf_nodes:
+            if n_leaves + self.splitter.n_outcomes - 1 <= self.max_leaves:
                 n_leaves += self.splitter.n_outcomes - 1
                 self._install(&candidate)
             self._release(&candidate)
@@ -345,7 +347,7 @@ cdef class Builder:
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:
         # Put an open node on the stack or, with its split, on the heap.
-        if self.max_leaf_nodes >= 0:
+        if self.best_first:
             self._examine(candidate)
             if candidate.split.feature < 0:
                 self._release(candidate)
@@ -357,7 +359,7 @@ cdef class Builder:
             )
         self.open[self.n_open] = candidate[0]
         self.n_open += 1
-        if self.max_leaf_nodes >= 0:
+        if self.best_first:
             self._sift_up()
         return 0
 

@@ -4,8 +4,9 @@ from libc.math cimport INFINITY, fmin
 from libc.string cimport memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS
+from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.split._missing cimport LEFT, NONE, UNLABELLED, missing_left_bit
-from skconftree.tree.split._node cimport NodeScan
+from skconftree.tree.split._node cimport NodeScan, RootFacts
 from skconftree.tree.batch._code_counts cimport count_codes, sort_codes
 from skconftree.tree.split._scan cimport REPEATS, weight_of
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
@@ -22,25 +23,21 @@ cdef class ColumnSplitter(Splitter):
     Parameters
     ----------
     rows : NodeRows
+    settings : GrowthSettings
+    root : RootFacts
     criterion : Criterion
     bound : Bound or None
-    options : dict
-        Growth parameters under the names of the attributes they set.
-    class_weight : ndarray of shape (n_classes,), float64, or None
     """
 
     def __init__(
-        self, NodeRows rows, Criterion criterion, Bound bound, dict options,
-        const float64_t[::1] class_weight,
+        self, NodeRows rows, GrowthSettings settings, RootFacts root,
+        Criterion criterion, Bound bound,
     ):
-        cdef intp_t K = criterion.n_classes
+        cdef intp_t K = root.n_classes
         cdef intp_t f
         # more repeats are not walked one by one
-        largest_count = min(options["largest_count"], REPEATS * rows.n_rows)
-        super().__init__(
-            rows.n_features, criterion, bound,
-            options | {"largest_count": largest_count}, class_weight,
-        )
+        root.largest_count = min(root.largest_count, REPEATS * rows.n_rows)
+        super().__init__(settings, root, criterion, bound)
         cdef intp_t n_levels = max(<intp_t> MAX_LEVELS, self.category_room + 1)
         self.rows = rows
         for f in range(rows.n_features):

@@ -1,9 +1,12 @@
-"""From a table's rows and parameters to a grown tree."""
+"""From a table's rows and the settings of a growth to a grown tree."""
+
+import math
 
 import numpy as np
 
 from ..nodes._tree import Tree
-from ..split._criterion import CRITERIA
+from ..split._kernels import make_kernels
+from ..split._node import RootFacts
 from ._builder import Builder
 from ._column_splitter import ColumnSplitter
 from ._node_rows import NodeRows
@@ -11,27 +14,7 @@ from ._node_rows import NodeRows
 LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
 
-def grow(
-    data,
-    counts=None,
-    *,
-    criterion,
-    bound,
-    pool_weight="pool",
-    splitter="best",
-    max_depth=None,
-    min_samples_split=2.0,
-    min_samples_leaf=1.0,
-    min_weight_fraction_leaf=0.0,
-    max_features=None,
-    max_leaf_nodes=None,
-    min_impurity_decrease=0.0,
-    tie_threshold=0.0,
-    seed=0,
-    multiway=False,
-    left_out=None,
-    spends=False,
-):
+def grow(data, counts, settings, seed=0, *, left_out=None, spends=False):
     """Grow a tree in batch.
 
     Any number of threads may grow trees from the same data at once.
@@ -45,22 +28,10 @@ def grow(
         of a table in which the rows are repeated; `n_node_samples` counts a row once.
         Where rows are repeated more than four times on average, sums of evidence may
         differ in their last bits.
-    criterion : str
-    bound : BaseBound or None
-        Checked parameter object.
-    pool_weight : {"pool", "labelled", "volume"}
-        What the weight W of a node is.
-    splitter, max_depth, max_leaf_nodes, min_impurity_decrease, \
-            min_weight_fraction_leaf
-        As in `ConfidenceTreeClassifier`.
-    min_samples_split, min_samples_leaf : float
-        Weights.
-    max_features : int or None
-    tie_threshold : float
-        Of race bounds.
+    settings : GrowthSettings
+        Fractions are those of the weight of the sample.
     seed : int
-    multiway : bool
-        Whether nominal tests have a branch for every category.
+        Of drawn features and cuts.
     left_out : ndarray of shape (n_features,), bool, or None
         Features that are not searched.
     spends : bool
@@ -74,44 +45,38 @@ def grow(
     sample = data.sample(counts)
     class_weight = data.class_weight
     root_weight = float(sample.class_counts.sum())
-    reweighted = sample.class_counts
+    total_weight = root_weight
     if class_weight is not None:
-        reweighted = reweighted * class_weight
-    by_volume = pool_weight == "volume"
+        total_weight = float((sample.class_counts * class_weight).sum())
+    by_volume = settings.by_volume
     box = data.limits(sample) if by_volume else None
 
-    rows = NodeRows(data.table, data.y, sample.count, sample.weight, multiway, spends)
-    score = CRITERIA[criterion](data.n_classes)
-    kernel = None
-    if bound is not None:
-        kernel = bound.kernel(criterion, data.n_classes, tie_threshold=tie_threshold)
+    rows = NodeRows(
+        data.table, data.y, sample.count, sample.weight, settings.multiway, spends
+    )
+    largest = None
     if data.is_whole and class_weight is None:
         largest = int(min(root_weight, LARGEST))
-        score.reserve(largest)
-        if kernel is not None and kernel.score is not None:
-            kernel.score.reserve(largest)
-    options = {
-        "max_features": data.n_features if max_features is None else max_features,
-        "random_cuts": splitter == "random",
-        "has_pool": by_volume or sample.pool > 0.0,
-        "by_volume": by_volume,
-        "integral": data.is_whole,
-        "weighted": sample.weight is not None,
-        "largest_count": int(sample.n_rows_repeated),
-        "min_weight": float(min_samples_leaf),
-        "min_seen_weight": min_weight_fraction_leaf * float(reweighted.sum()),
-        "min_impurity_decrease": min_impurity_decrease,
-        "total_weight": float(reweighted.sum()),
-        "time": root_weight,
-        "seed": seed,
-        "n_categories": data.n_categories,
-        "multiway": multiway,
-    }
+    criterion, bound = make_kernels(settings, data.n_classes, largest)
+    root = RootFacts(
+        data.n_features,
+        data.n_classes,
+        class_weight=class_weight,
+        n_categories=data.n_categories,
+        seed=seed,
+        has_pool=by_volume or sample.pool > 0.0,
+        integral=data.is_whole,
+        weighted=sample.weight is not None,
+        largest_count=int(sample.n_rows_repeated),
+        weight=root_weight,
+        total_weight=total_weight,
+        min_weight=_weight(settings.min_samples_leaf, root_weight),
+        min_seen_weight=settings.min_weight_fraction_leaf * total_weight,
+    )
     builder = Builder(
-        ColumnSplitter(rows, score, kernel, options, class_weight),
-        np.iinfo(np.int32).max if max_depth is None else max_depth,
-        float(min_samples_split),
-        -1 if max_leaf_nodes is None else max_leaf_nodes,
+        ColumnSplitter(rows, settings, root, criterion, bound),
+        settings,
+        _weight(settings.min_samples_split, root_weight),
     )
     tree = Tree(data.n_features, data.n_classes, class_weight)
     root_pool = 1.0 if by_volume else root_weight + sample.pool
@@ -122,3 +87,8 @@ def grow(
         tree, sample.class_counts, sample.n_labelled, root_pool, box, searched
     )
     return tree
+
+
+def _weight(limit, total):
+    # Below 0 it is minus a fraction of the total.
+    return limit if limit >= 0.0 else float(math.ceil(-limit * total))

@@ -32,7 +32,7 @@ cdef struct Policy:
     intp_t n_features
     intp_t n_classes
     Memory first            # memory of a new leaf without a past
-    intp_t row_limit        # rows after which ROWS turns into HISTOGRAM; -1 = never
+    intp_t row_limit        # rows after which ROWS turns into HISTOGRAM, or NO_LIMIT
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
     bint fixed_cuts         # a leaf's candidate cuts are set once

@@ -220,7 +220,7 @@ cdef bint add_row(
 cdef bint change_memory(Leaf* leaf, const Policy* policy) noexcept nogil:
     # What becomes of a leaf that has got enough rows for it.
     if leaf.memory == ROWS:
-        if policy.row_limit >= 0 and leaf.n_rows >= policy.row_limit:
+        if leaf.n_rows >= policy.row_limit:
             return _count_rows(leaf, policy)
         if policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows >= FIRST_CUTS:
             return bins_of_rows(

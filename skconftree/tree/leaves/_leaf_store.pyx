@@ -6,6 +6,7 @@ from libc.math cimport isfinite
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._leaf cimport (
     GAUSSIAN, ROWS, leaf_bytes, new_leaf, release_leaf, start_fresh,
 )
@@ -24,27 +25,30 @@ cdef class LeafStore:
     Parameters
     ----------
     n_features, n_classes : int
-    options : dict
-        Growth parameters.
+    settings : GrowthSettings
+    nominal : tuple of int
+        Nominal features, ascending.
     bayes : bool
         Whether leaves may predict by naive Bayes.
     """
 
-    def __init__(self, intp_t n_features, intp_t n_classes, dict options, bint bayes):
+    def __init__(
+        self, intp_t n_features, intp_t n_classes, GrowthSettings settings,
+        tuple nominal, bint bayes,
+    ):
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
-        self.policy.first = GAUSSIAN if options["gaussian"] else ROWS
-        self.policy.row_limit = options["row_limit"]
-        self.policy.max_bins = options["max_bins"]
-        self.policy.separate = options["separate"]
-        self.policy.fixed_cuts = options["fixed_cuts"]
+        self.policy.first = GAUSSIAN if settings.gaussian else ROWS
+        self.policy.row_limit = settings.row_limit
+        self.policy.max_bins = settings.max_bins
+        self.policy.separate = settings.separate
+        self.policy.fixed_cuts = settings.fixed_cuts
         self.policy.bayes = bayes
-        self.policy.inherited = options["inherited"]
-        nominal = options["nominal"]
+        self.policy.inherited = settings.inherited
         if nominal:
             self._nominal = np.array(nominal, dtype=np.int32)
             self._n_codes = np.full(n_features, -1, dtype=np.int32)
-            np.asarray(self._n_codes)[nominal] = 0
+            np.asarray(self._n_codes)[list(nominal)] = 0
             self.policy.n_nominal = len(nominal)
             self.policy.nominal = &self._nominal[0]
             self.policy.n_codes = &self._n_codes[0]

@@ -24,6 +24,24 @@ cdef struct NodeRecord:
     float64_t* box          # [n_features of X, 2] limits, only if W is a volume; owned
 
 
+cdef class RootFacts:
+    # What is known of the rows of one tree, beside the settings of its growth. In a
+    # growing tree some of it changes with every row.
+    cdef readonly intp_t n_features
+    cdef readonly intp_t n_classes
+    cdef const float64_t[::1] class_weight      # [n_classes], or None
+    cdef const int32_t[::1] n_categories        # [n_features], 0 = numeric; or None
+    cdef uint64_t seed
+    cdef bint has_pool          # there are rows without label that count towards W
+    cdef bint integral          # every weight is a whole number
+    cdef bint weighted          # weights are no counts
+    cdef intp_t largest_count   # no count is larger, if weights are counts
+    cdef float64_t weight       # of the labelled rows
+    cdef float64_t total_weight     # the same, reweighted by class
+    cdef float64_t min_weight       # of a child
+    cdef float64_t min_seen_weight  # of a child, reweighted by class
+
+
 cdef class NodeScan(Scan):
     cdef intp_t n_features
     cdef bint has_pool          # rows without label count towards W

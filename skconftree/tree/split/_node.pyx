@@ -2,38 +2,82 @@
 
 from libc.stdlib cimport calloc, free
 
+from skconftree.tree._settings cimport GrowthSettings
+
+
+cdef class RootFacts:
+    """What is known of the rows of one tree, beside the settings of its growth.
+
+    The defaults are those of a tree that grows row by row.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    class_weight : ndarray of shape (n_classes,), float64, or None
+    n_categories : ndarray of shape (n_features,), int32, or None
+        0 for a numeric feature. None: all are numeric.
+    seed : int
+    has_pool : bool
+        Whether there are rows without label that count.
+    integral : bool
+        Whether all weights are whole numbers.
+    weighted : bool
+        Whether weights are no counts.
+    largest_count : int
+        No count is larger, if they are.
+    weight, total_weight : float
+        Of the labelled rows, and the same reweighted by class.
+    min_weight, min_seen_weight : float
+        Of a child, and the same reweighted by class.
+    """
+
+    def __init__(
+        self, intp_t n_features, intp_t n_classes, *, class_weight=None,
+        n_categories=None, uint64_t seed=0, bint has_pool=False, bint integral=True,
+        bint weighted=True, intp_t largest_count=0, float64_t weight=0.0,
+        float64_t total_weight=1.0, float64_t min_weight=1.0,
+        float64_t min_seen_weight=0.0,
+    ):
+        self.n_features = n_features
+        self.n_classes = n_classes
+        self.class_weight = class_weight
+        self.n_categories = n_categories
+        self.seed = seed
+        self.has_pool = has_pool
+        self.integral = integral
+        self.weighted = weighted
+        self.largest_count = largest_count
+        self.weight = weight
+        self.total_weight = total_weight
+        self.min_weight = min_weight
+        self.min_seen_weight = min_seen_weight
+
 
 cdef class NodeScan(Scan):
     """A node and its scales of class counts; base class of the splitters.
 
     Parameters
     ----------
-    n_features : int
-    n_classes : int
-    options : dict
-        Growth parameters under the names of the attributes they set.
-    class_weight : ndarray of shape (n_classes,), float64, or None
+    settings : GrowthSettings
+    root : RootFacts
     """
 
-    def __init__(
-        self, intp_t n_features, intp_t n_classes, dict options,
-        const float64_t[::1] class_weight,
-    ):
-        super().__init__(n_classes)
-        cdef intp_t K = n_classes
-        self.n_features = n_features
-        self.has_pool = options["has_pool"]
-        self.by_volume = options["by_volume"]
-        self.integral = options["integral"]
-        self.min_weight = options["min_weight"]
-        self.min_seen_weight = options["min_seen_weight"]
-        self.seed = options["seed"]
-        self.time = options["time"]
-        self._class_weight = class_weight
-        if class_weight is not None:
-            self.class_weight = &class_weight[0]
+    def __init__(self, GrowthSettings settings, RootFacts root):
+        super().__init__(root.n_classes)
+        cdef intp_t K = root.n_classes
+        self.n_features = root.n_features
+        self.has_pool = root.has_pool
+        self.by_volume = settings.by_volume
+        self.integral = root.integral
+        self.min_weight = root.min_weight
+        self.min_seen_weight = root.min_seen_weight
+        self.seed = root.seed
+        self.time = root.weight
+        self._class_weight = root.class_weight
+        if root.class_weight is not None:
+            self.class_weight = &root.class_weight[0]
         self.filters = (
-            options["weighted"] and not self.integral    # whole weights are 1 at least
+            root.weighted and not self.integral    # whole weights are 1 at least
             or self.min_weight > 1.0 or self.min_seen_weight > 0.0
         )
         self.node_scaled = <float64_t*> calloc(2 * K, sizeof(float64_t))

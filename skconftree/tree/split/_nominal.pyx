@@ -4,6 +4,8 @@ from libc.math cimport ldexp, log, sqrt
 from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memset
 
+from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.split._node cimport RootFacts
 from skconftree.utils._draws cimport mix
 
 cdef enum:
@@ -26,29 +28,26 @@ cdef class NominalScan(NodeScan):
 
     Parameters
     ----------
-    n_features : int
-    n_classes : int
-    options : dict
-        Growth parameters under the names of the attributes they set.
-    class_weight : ndarray of shape (n_classes,), float64, or None
+    settings : GrowthSettings
+    root : RootFacts
     """
 
-    def __init__(
-        self, intp_t n_features, intp_t n_classes, dict options,
-        const float64_t[::1] class_weight,
-    ):
-        super().__init__(n_features, n_classes, options, class_weight)
-        self.multiway = options["multiway"]
-        self.random_cuts = options["random_cuts"]
-        self.axis = <float64_t*> calloc(2 * n_classes, sizeof(float64_t))
+    def __init__(self, GrowthSettings settings, RootFacts root):
+        super().__init__(settings, root)
+        cdef int32_t most = 0
+        cdef intp_t f
+        self.multiway = settings.multiway
+        self.random_cuts = settings.random_cuts
+        self.axis = <float64_t*> calloc(2 * root.n_classes, sizeof(float64_t))
         if self.axis == NULL:
             raise MemoryError()
-        n_categories = options["n_categories"]
-        if n_categories is not None:
+        if root.n_categories is not None:
             self.cuts_only = False
-            self._n_categories = n_categories
+            self._n_categories = root.n_categories
             self.n_categories = &self._n_categories[0]
-            self.reserve_categories(n_categories.max() + 1)     # and the unknown
+            for f in range(root.n_features):
+                most = max(most, self.n_categories[f])
+            self.reserve_categories(most + 1)     # and the unknown
 
     def __dealloc__(self):
         free(self.axis)

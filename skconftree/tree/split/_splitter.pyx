@@ -5,7 +5,9 @@ import numpy as np
 from libc.math cimport INFINITY, NAN, exp, fmin, log, log1p
 from libc.stdlib cimport free, malloc
 
+from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.split._criterion cimport outcome_entropy
+from skconftree.tree.split._node cimport RootFacts
 from skconftree.tree.split._scan cimport BLOCK
 from skconftree.utils._draws cimport mix
 
@@ -31,20 +33,17 @@ cdef class Splitter(NominalScan):
 
     Parameters
     ----------
-    n_features : int
+    settings : GrowthSettings
+    root : RootFacts
     criterion : Criterion
     bound : Bound or None
-    options : dict
-        Growth parameters under the names of the attributes they set.
-    class_weight : ndarray of shape (n_classes,), float64, or None
     """
 
     def __init__(
-        self, intp_t n_features, Criterion criterion, Bound bound, dict options,
-        const float64_t[::1] class_weight,
+        self, GrowthSettings settings, RootFacts root, Criterion criterion, Bound bound
     ):
-        super().__init__(n_features, criterion.n_classes, options, class_weight)
-        cdef intp_t d = n_features
+        super().__init__(settings, root)
+        cdef intp_t d = root.n_features
         self.criterion = criterion
         self.bound = bound
         self.kind = PLAIN if bound is None else RACE
@@ -57,11 +56,11 @@ cdef class Splitter(NominalScan):
         elif bound is not None:
             self.ranks = self.skips_scattered = bound.ranks_attributes
             # with class weights the bound sees other counts than the criterion
-            self.ranks_by_gain = bound.ranks_by_gain and class_weight is None
+            self.ranks_by_gain = bound.ranks_by_gain and root.class_weight is None
         self.concave = criterion.concave and (self.kind == PLAIN or self.kind == RACE)
-        self.max_features = options["max_features"]
-        self.min_impurity_decrease = options["min_impurity_decrease"]
-        self.total_weight = options["total_weight"]
+        self.max_features = settings.max_features
+        self.min_impurity_decrease = settings.min_impurity_decrease
+        self.total_weight = root.total_weight
 
         # what is compared between features only in the end needs room for all
         cdef bint sampling = self.max_features < d
@@ -85,8 +84,8 @@ cdef class Splitter(NominalScan):
         if self.interval is not None or self.evidence is not None:
             self.bound_score = bound.score
         self._tables = []
-        self.phi_size = min(options["largest_count"] + 1, PHI_LIMIT)
-        if not options["weighted"] and class_weight is None and not self.has_pool:
+        self.phi_size = min(root.largest_count + 1, PHI_LIMIT)
+        if not root.weighted and root.class_weight is None and not self.has_pool:
             self.criterion_phi = self._additive_phi(criterion)
             self.bound_phi = self._additive_phi(self.bound_score)
 

@@ -21,8 +21,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 cdef class Grower:
     cdef readonly Tree tree
     cdef ModelLock lock                 # of the tree and all that grows it
-    cdef readonly dict recipe           # what it was made from
-    cdef object make
+    cdef readonly object recipe         # what it was made from
     cdef readonly intp_t n_rows_seen
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
@@ -46,6 +45,7 @@ cdef class Grower:
     cdef bint finite                    # no value of the rows learnt is missing
     cdef const float64_t* class_weight  # [n_classes] or NULL
 
+    cdef object _reader(self)
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
         const float64_t[::1] weight,

@@ -8,13 +8,16 @@ from skconftree.tree.stream._grower_state import (
     STATE_VERSION, GrowerState, damaged, read_state,
 )
 
+from skconftree.tree.split._kernels import make_kernels
+from skconftree.tree.stream._recipe import check_recipe, read_recipe
+
 from libc.math cimport rint
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from skconftree.bounds._contract cimport Bound
+from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._bayes cimport Scratch, free_scratch, make_scratch
-from skconftree.tree.split._criterion cimport Criterion
+from skconftree.tree.split._node cimport RootFacts
 from skconftree.tree.leaves._leaf cimport NOTHING, add_row, change_memory, make_room
 from skconftree.tree.stream._memory_limit cimport bytes_of
 from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
@@ -25,6 +28,37 @@ from skconftree.utils._spare_memory cimport (
 cdef enum:
     BOUNDARY = 1024     # rows
     MOST_FOR_LEAVES = 268435456     # bytes kept back
+    TABLES = 4096       # whole counts up to here come from tables
+
+
+def read_grower(tree, values, state=None):
+    """Make a grower from what was in a pickle.
+
+    Parameters
+    ----------
+    tree : Tree
+    values : object
+        What `Recipe.values` gives.
+    state : object, default=None
+        Without one the leaves have no memory yet.
+
+    Returns
+    -------
+    Grower
+
+    Raises
+    ------
+    ValueError
+        If tree, recipe and state are damaged or do not fit each other.
+    """
+    return with_state(Grower(tree, read_recipe(values)), state)
+
+
+def with_state(Grower grower, state):
+    """Give a new grower its state, if there is one, and return it."""
+    if state is not None:
+        grower.__setstate__(state)
+    return grower
 
 
 cdef class Grower:
@@ -34,55 +68,56 @@ cdef class Grower:
     ----------
     tree : Tree
         With at least a root. Its leaves go on from their counts.
-    criterion : Criterion
-    bound : Bound or None
-    recipe : dict
-        Checked. Plain values from which all this can be made again: among them
-        ``class_weight`` (ndarray of shape (n_classes,), float64, or None), ``X_pool``
-        (rows without label, ndarray of shape (n_pool, n_features), float32, or None)
-        and ``box`` (limits of the features, ndarray of shape (n_features, 2), float64,
-        or None, if the weight of a leaf is its volume).
-    options : dict
-        Growth parameters.
-    make : callable
-        Makes a grower from a tree, a recipe and, if given, a state.
+    recipe : Recipe
+
+    Raises
+    ------
+    ValueError
+        If tree and recipe do not fit each other.
     """
 
-    def __init__(
-        self, Tree tree, Criterion criterion, Bound bound, dict recipe, dict options,
-        make,
-    ):
+    def __init__(self, Tree tree, recipe):
         cdef intp_t d = tree.n_features
         cdef intp_t K = tree.n_classes
-        cdef const float64_t[::1] class_weight = recipe["class_weight"]
-        cdef const float32_t[:, ::1] pool = recipe["X_pool"]
-        cdef const float64_t[:, ::1] box = recipe["box"]
+        check_recipe(recipe, tree)
+        cdef GrowthSettings settings = recipe.settings
+        cdef const float64_t[::1] class_weight = recipe.class_weight
+        cdef const float32_t[:, ::1] pool = recipe.X_pool
+        criterion, bound = make_kernels(settings, K, TABLES)
         self.tree = tree
         self.lock = ModelLock()
         tree.grows(criterion, self.lock)
         self.recipe = recipe
-        self.make = make
-        self.splitter = LeafSplitter(
-            d, criterion, bound, options, class_weight, pool, box
+        n_categories = None     # as if each nominal feature had one
+        if recipe.nominal:
+            n_categories = np.zeros(d, dtype=np.int32)
+            n_categories[list(recipe.nominal)] = 1
+        root = RootFacts(
+            d, K, class_weight=class_weight, n_categories=n_categories,
+            seed=recipe.seed, has_pool=pool is not None,
         )
-        self.predictor = LeafPredictor(d, K, options["leaf_prediction"], class_weight)
-        self.leaves = LeafStore(d, K, options, self.predictor.judging)
+        self.splitter = LeafSplitter(
+            settings, root, criterion, bound, pool, recipe.box
+        )
+        self.predictor = LeafPredictor(d, K, settings.leaf_prediction, class_weight)
+        self.leaves = LeafStore(
+            d, K, settings, recipe.nominal, self.predictor.judging
+        )
         self.policy = &self.leaves.policy
         self.splitter.policy = self.policy
         self.predictor.policy = self.policy
         self.predictor.bayes.n_codes = self.policy.n_codes
         self.installer = Installer(self.leaves, self.splitter, self.predictor)
         self.limit = MemoryLimit(
-            options["max_bytes"], 1 if recipe["drift"] is None else 2, tree,
-            0 if pool is None else pool.shape[0], options["by_volume"],
+            settings, tree, 0 if pool is None else pool.shape[0], settings.by_volume
         )
-        self.grace = options["grace_period"]
-        self.recurses = options["recurses"]
-        self.max_depth = options["max_depth"]
-        self.max_leaves = options["max_leaves"]
-        self.min_split = options["min_samples_split"]
-        self.min_leaf = options["min_samples_leaf"]
-        self.min_seen_fraction = options["min_weight_fraction_leaf"]
+        self.grace = settings.grace_period
+        self.recurses = settings.recurses
+        self.max_depth = settings.max_depth
+        self.max_leaves = settings.max_leaves
+        self.min_split = settings.min_samples_split
+        self.min_leaf = settings.min_samples_leaf
+        self.min_seen_fraction = settings.min_weight_fraction_leaf
         self.below = <float64_t*> calloc(K, sizeof(float64_t))
         if self.below == NULL:
             raise MemoryError()
@@ -513,9 +548,14 @@ cdef class Grower:
         # All parts at one moment, whenever each of them is written.
         self.lock.read()
         try:
-            return self.make, (copy(self.tree), self.recipe, self.__getstate__())
+            return self._reader(), (
+                copy(self.tree), self.recipe.values(), self.__getstate__()
+            )
         finally:
             self.lock.leave()
+
+    cdef object _reader(self):
+        return read_grower
 
     def __getstate__(self):
         return (STATE_VERSION, *self._state())

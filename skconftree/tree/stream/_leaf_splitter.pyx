@@ -5,6 +5,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contract cimport Bound
+from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.split._criterion cimport Criterion
 from skconftree.tree.leaves._histogram cimport bin_of, n_value_bins
 from skconftree.tree.leaves._leaf cimport GAUSSIAN, HISTOGRAM, ROWS
@@ -12,7 +13,7 @@ from skconftree.tree.split._missing cimport LEFT, NONE, UNLABELLED, missing_left
 from skconftree.tree.leaves._moments cimport (
     Moments, normal_share, range_of_moments, weight_known,
 )
-from skconftree.tree.split._node cimport NodeScan
+from skconftree.tree.split._node cimport NodeScan, RootFacts
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._sorting cimport presort
@@ -26,12 +27,10 @@ cdef class LeafSplitter(Splitter):
 
     Parameters
     ----------
-    n_features : int
+    settings : GrowthSettings
+    root : RootFacts
     criterion : Criterion
     bound : Bound or None
-    options : dict
-        Growth parameters under the names of the attributes they set.
-    class_weight : ndarray of shape (n_classes,), float64, or None
     pool : ndarray of shape (n_pool, n_features), float32, or None
         Rows without label.
     root_box : ndarray of shape (n_features, 2), float64, or None
@@ -39,13 +38,13 @@ cdef class LeafSplitter(Splitter):
     """
 
     def __init__(
-        self, intp_t n_features, Criterion criterion, Bound bound, dict options,
-        const float64_t[::1] class_weight, const float32_t[:, ::1] pool,
-        const float64_t[:, ::1] root_box,
+        self, GrowthSettings settings, RootFacts root, Criterion criterion, Bound bound,
+        const float32_t[:, ::1] pool, const float64_t[:, ::1] root_box,
     ):
-        cdef intp_t n_bins = max(options["max_bins"], NORMAL_CUTS + 1)
+        cdef intp_t n_features = root.n_features
+        cdef intp_t n_bins = max(settings.max_bins, <intp_t> NORMAL_CUTS + 1)
         cdef intp_t f
-        super().__init__(n_features, criterion, bound, options, class_weight)
+        super().__init__(settings, root, criterion, bound)
         self.whole = True
         self.pool = pool
         self.root_box = root_box

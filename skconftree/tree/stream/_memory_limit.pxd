@@ -11,7 +11,7 @@ from skconftree.utils._typedefs cimport intp_t
 
 
 cdef class MemoryLimit:
-    cdef readonly intp_t max_bytes      # of this tree; -1 = no limit
+    cdef readonly intp_t max_bytes      # of this tree, or NO_LIMIT
     cdef intp_t given                   # of all trees that share it
     cdef bint full
     cdef intp_t node_bytes              # of a node, without its memory

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._leaf cimport NOTHING, Leaf, forget, leaf_bytes
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t
 
@@ -11,10 +12,8 @@ cdef class MemoryLimit:
 
     Parameters
     ----------
-    max_bytes : int
-        -1 = no limit.
-    n_trees : int
-        How many trees share it equally.
+    settings : GrowthSettings
+        If the tree is watched, another one shares its `max_bytes` equally.
     tree : Tree
     n_pool : int
         Number of rows without label.
@@ -23,13 +22,12 @@ cdef class MemoryLimit:
     """
 
     def __init__(
-        self, intp_t max_bytes, intp_t n_trees, Tree tree, intp_t n_pool,
-        bint with_boxes,
+        self, GrowthSettings settings, Tree tree, intp_t n_pool, bint with_boxes
     ):
-        self.given = max_bytes
-        self.max_bytes = max_bytes
-        if max_bytes >= 0:
-            self.max_bytes //= n_trees
+        self.given = settings.max_bytes
+        self.max_bytes = settings.max_bytes
+        if settings.max_bytes != NO_LIMIT and settings.drift is not None:
+            self.max_bytes //= 2
         cdef intp_t nodes = tree.bytes_of_nodes() - tree.n_ordinals * sizeof(int16_t)
         self.node_bytes = nodes // tree.node_count + sizeof(Leaf*)
         self.bare_bytes = sizeof(Leaf) + 3 * tree.n_classes * sizeof(float64_t)
@@ -45,7 +43,7 @@ cdef class MemoryLimit:
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil:
         # For a split of a leaf.
-        return self.max_bytes < 0 or (
+        return self.max_bytes == NO_LIMIT or (
             self._least_bytes(tree, leaves, n_outcomes, n_codes) <= self.max_bytes
         )
 
@@ -63,7 +61,7 @@ cdef class MemoryLimit:
     def check(self, Tree tree, LeafStore leaves):
         """Raise if the tree as it is has no room."""
         least = self._least_bytes(tree, leaves, 0, 0)
-        if 0 <= self.max_bytes < least:
+        if self.max_bytes < least:
             raise ValueError(
                 f"max_bytes={self.given} is too small: the tree takes {least} bytes "
                 f"before its first row"
@@ -73,7 +71,7 @@ cdef class MemoryLimit:
     cdef enforce(self, Tree tree, LeafStore leaves):
         # Leaves with the fewest errors to save forget first.
         cdef intp_t total, node
-        if self.max_bytes < 0:
+        if self.max_bytes == NO_LIMIT:
             return
         total = bytes_of(tree, leaves)
         if total <= self.max_bytes:

@@ -2,12 +2,20 @@
 
 from copy import copy
 
+from skconftree.tree.stream._grower import with_state
 from skconftree.tree.stream._grower_state import damaged
+from skconftree.tree.stream._recipe import read_recipe
 
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING
+from skconftree.tree._settings cimport NO_LIMIT
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._spare_memory cimport give_way
 from skconftree.utils._typedefs cimport intp_t
+
+
+def read_watched_grower(tree, values, state=None):
+    """Make a watched grower from what was in a pickle, as `read_grower` does."""
+    return with_state(WatchedGrower(tree, read_recipe(values)), state)
 
 
 cdef class WatchedGrower(Grower):
@@ -15,13 +23,16 @@ cdef class WatchedGrower(Grower):
 
     Parameters
     ----------
-    *arguments
-        Those of `Grower`. The recipe's ``drift`` makes the detector.
+    tree : Tree
+    recipe : Recipe
+        As of `Grower`. The settings' ``drift`` makes the detector.
     """
 
-    def __init__(self, *arguments):
-        Grower.__init__(self, *arguments)
-        self.detector = self.recipe["drift"].kernel()
+    def __init__(self, Tree tree, recipe):
+        if recipe.settings.drift is None:
+            raise damaged()
+        Grower.__init__(self, tree, recipe)
+        self.detector = recipe.settings.drift.kernel()
 
     @property
     def n_drifts(self):
@@ -100,9 +111,11 @@ cdef class WatchedGrower(Grower):
 
     def _second(self, Tree tree, state):
         # What grows a tree in the background, and watches nothing.
-        options = {**self.recipe["options"], "max_bytes": self.limit.max_bytes}
-        return self.make(
-            tree, {**self.recipe, "options": options, "drift": None}, state
+        settings = self.recipe.settings.replace(drift=None)
+        if self.limit.max_bytes != NO_LIMIT:
+            settings = settings.replace(max_bytes=self.limit.max_bytes)
+        return with_state(
+            Grower(tree, self.recipe._replace(settings=settings)), state
         )
 
     cdef int _become(self, Grower other) except -1:
@@ -125,6 +138,9 @@ cdef class WatchedGrower(Grower):
         return Grower._state(self)._replace(
             detector=copy(self.detector), background=background
         )
+
+    cdef object _reader(self):
+        return read_watched_grower
 
     def _take(self, state):
         if state.detector is None:

@@ -1,0 +1,233 @@
+"""The parameters of a growth, resolved, typed and checked."""
+
+from libc.math cimport INFINITY
+
+cdef tuple OF_BOUNDS = (
+    "kernel", "uses_pool", "counts_every_row", "fixed_cuts", "examines_children",
+)
+cdef intp_t MOST_BINS = 65536
+
+# Arguments of GrowthSettings, in the order of its values.
+NAMES = (
+    "criterion",
+    "bound",
+    "tie_threshold",
+    "max_features",
+    "random_cuts",
+    "multiway",
+    "max_depth",
+    "max_leaves",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "min_impurity_decrease",
+    "gaussian",
+    "row_limit",
+    "max_bins",
+    "inherited",
+    "leaf_prediction",
+    "grace_period",
+    "drift",
+    "max_bytes",
+)
+
+
+cdef class GrowthSettings:
+    """Every parameter of a growth; none of them changes.
+
+    Compiled code indexes arrays and divides by what it finds here, so everything is
+    checked, wherever it comes from: numbers have exactly the type that is said.
+
+    Parameters
+    ----------
+    criterion : str
+    bound : BaseBound or None
+        Checked parameter object. What counts as evidence is its business.
+    tie_threshold : float
+        Of race bounds.
+    max_features : int or None
+        Number of features examined at a node; None means all.
+    random_cuts : bool
+        Draw one cut of a feature.
+    multiway : bool
+        Whether nominal tests have a branch for every category.
+    max_depth, max_leaves : int or None
+    min_samples_split, min_samples_leaf : float
+        Weights, or minus a fraction of all weight.
+    min_weight_fraction_leaf, min_impurity_decrease : float
+        As in `ConfidenceTreeClassifier`.
+    gaussian : bool
+        Whether a growing leaf starts with moments instead of rows.
+    row_limit : int or None
+        Rows after which it counts them instead.
+    max_bins : int
+        Bins of a feature.
+    inherited : float
+        Largest weight that a leaf takes over from its parent, unless it takes rows.
+    leaf_prediction : {"majority", "nb", "nba"}
+    grace_period : float
+    drift : BaseDetector or None
+        Checked parameter object.
+    max_bytes : int or None
+
+    Raises
+    ------
+    ValueError
+        If a value is of another type or out of range.
+
+    Examples
+    --------
+    >>> from skconftree.tree._settings import GrowthSettings
+    >>> settings = GrowthSettings(criterion="entropy", max_depth=3)
+    >>> settings.max_depth, settings.values()["max_leaves"]
+    (3, None)
+    """
+
+    def __cinit__(
+        self, *, criterion="gini", bound=None, tie_threshold=0.0, max_features=None,
+        random_cuts=False, multiway=False, max_depth=None, max_leaves=None,
+        min_samples_split=2.0, min_samples_leaf=1.0, min_weight_fraction_leaf=0.0,
+        min_impurity_decrease=0.0, gaussian=False, row_limit=None, max_bins=32,
+        inherited=INFINITY, leaf_prediction="majority", grace_period=100.0, drift=None,
+        max_bytes=None,
+    ):
+        self.criterion = _word("criterion", criterion, None)
+        self.bound = _parameters("bound", bound, OF_BOUNDS)
+        self.tie_threshold = _number("tie_threshold", tie_threshold, 0.0, INFINITY)
+        self.max_features = _limit("max_features", max_features, 1)
+        self.random_cuts = _flag("random_cuts", random_cuts)
+        self.multiway = _flag("multiway", multiway)
+        self.max_depth = _limit("max_depth", max_depth, 1)
+        self.max_leaves = _limit("max_leaves", max_leaves, 2)
+        self.min_samples_split = _number(
+            "min_samples_split", min_samples_split, -1.0, INFINITY
+        )
+        self.min_samples_leaf = _number(
+            "min_samples_leaf", min_samples_leaf, -1.0, INFINITY
+        )
+        self.min_weight_fraction_leaf = _number(
+            "min_weight_fraction_leaf", min_weight_fraction_leaf, 0.0, 0.5
+        )
+        self.min_impurity_decrease = _number(
+            "min_impurity_decrease", min_impurity_decrease, 0.0, INFINITY
+        )
+        self.gaussian = _flag("gaussian", gaussian)
+        self.row_limit = _limit("row_limit", row_limit, 1)
+        self.max_bins = _whole("max_bins", max_bins, 2, MOST_BINS)
+        self.inherited = _number("inherited", inherited, 1.0, INFINITY)
+        self.leaf_prediction = _word(
+            "leaf_prediction", leaf_prediction, ("majority", "nb", "nba")
+        )
+        self.grace_period = _number("grace_period", grace_period, 0.0, INFINITY)
+        self.drift = _parameters("drift", drift, ("kernel",))
+        self.max_bytes = _limit("max_bytes", max_bytes, 0)
+
+        if bound is not None:
+            pool_weight = getattr(bound, "pool_weight", "pool")
+            self.uses_pool = bound.uses_pool and pool_weight != "labelled"
+            self.by_volume = pool_weight == "volume"
+            self.separate = not bound.counts_every_row
+            self.fixed_cuts = bound.fixed_cuts
+            self.recurses = bound.examines_children
+
+    def values(self):
+        """Return what these settings are made from, by name, as plain values.
+
+        Returns
+        -------
+        dict
+            The arguments; bound and drift are parameter objects.
+        """
+        found = {name: getattr(self, name) for name in NAMES}
+        for name in ("max_features", "max_depth", "max_leaves", "row_limit", "max_bytes"):
+            if found[name] == NO_LIMIT:
+                found[name] = None
+        return found
+
+    def replace(self, **changes):
+        """Make settings that differ from these.
+
+        Parameters
+        ----------
+        **changes
+            Arguments by name.
+
+        Returns
+        -------
+        GrowthSettings
+        """
+        return GrowthSettings(**self.values() | changes)
+
+    def __reduce__(self):
+        return read_settings, (self.values(),)
+
+
+def read_settings(values):
+    """Make settings from what was in a pickle.
+
+    Parameters
+    ----------
+    values : object
+        What `GrowthSettings.values` gives.
+
+    Returns
+    -------
+    GrowthSettings
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, of another type, or out of range.
+    """
+    if not isinstance(values, dict) or values.keys() != set(NAMES):
+        raise ValueError(
+            f"The settings of a growth must name {list(NAMES)}; these were written by "
+            "another release or are damaged."
+        )
+    return GrowthSettings(**values)
+
+
+cdef _refuse(str name, value, str wanted):
+    raise ValueError(
+        f"The settings of a growth must have {name} be {wanted}. Got {value!r} instead."
+    )
+
+
+cdef intp_t _whole(str name, value, intp_t low, intp_t high) except? -1:
+    if type(value) is not int or not low <= value <= high:
+        _refuse(name, value, f"an integer in [{low}, {high}]")
+    return value
+
+
+cdef intp_t _limit(str name, value, intp_t low) except? -1:
+    if value is None:
+        return NO_LIMIT
+    return _whole(name, value, low, NO_LIMIT - 1)
+
+
+cdef float64_t _number(str name, value, float64_t low, float64_t high) except? -1.0:
+    if type(value) is not float or not low <= value <= high:
+        _refuse(name, value, f"a float in [{low}, {high}]")
+    return value
+
+
+cdef bint _flag(str name, value) except? -1:
+    if type(value) is not bool:
+        _refuse(name, value, "a bool")
+    return value
+
+
+cdef str _word(str name, value, tuple choices):
+    if type(value) is not str or not (choices is None or value in choices):
+        _refuse(name, value, "a str" if choices is None else f"one of {choices}")
+    return value
+
+
+cdef _parameters(str name, value, tuple attributes):
+    # A parameter object. Its class is not known here.
+    cdef str attribute
+    if value is not None:
+        for attribute in attributes:
+            if isinstance(value, type) or not hasattr(value, attribute):
+                _refuse(name, value, "a parameter object or None")
+    return value

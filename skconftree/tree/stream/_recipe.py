@@ -1,0 +1,141 @@
+"""What a growing tree is made from, checked before it is believed.
+
+A recipe comes out of a pickle, and kernels index arrays with what it says. Settings
+check themselves; here the rest is checked, and that all fits together and the tree.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...drift import BaseDetector
+from ...tables._features import MAX_CATEGORIES, UNKNOWN
+from ...utils import canonical
+from .._settings import GrowthSettings, read_settings
+
+LARGEST = 2**62  # seed
+
+
+class Recipe(NamedTuple):
+    """What a growing tree is made from.
+
+    Attributes
+    ----------
+    settings : GrowthSettings
+    seed : int
+        Of drawn features and cuts.
+    class_weight : ndarray of shape (n_classes,), float64, or None
+    nominal : tuple of int
+        Nominal features, ascending.
+    X_pool : ndarray of shape (n_pool, n_features), float32, or None
+        Rows without label.
+    box : ndarray of shape (n_features, 2), float64, or None
+        Limits of the features, if the weight of a leaf is its volume.
+    """
+
+    settings: GrowthSettings
+    seed: int = 0
+    class_weight: np.ndarray | None = None
+    nominal: tuple = ()
+    X_pool: np.ndarray | None = None
+    box: np.ndarray | None = None
+
+    def values(self):
+        """Return the recipe as a dict of plain values, for pickles."""
+        return canonical(self._asdict() | {"settings": self.settings.values()})
+
+
+def read_recipe(values):
+    """Make a recipe from what was in a pickle.
+
+    Parameters
+    ----------
+    values : object
+        What `Recipe.values` gives.
+
+    Returns
+    -------
+    Recipe
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, of another type, or out of range.
+    """
+    if not isinstance(values, dict) or values.keys() != set(Recipe._fields):
+        raise ValueError(
+            f"The recipe of this growing tree must name {list(Recipe._fields)}; it was "
+            "written by another release or is damaged."
+        )
+    return Recipe(**values | {"settings": read_settings(values["settings"])})
+
+
+def check_recipe(recipe, tree):
+    """Raise unless a tree can go on growing by a recipe.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    tree : Tree
+
+    Raises
+    ------
+    ValueError
+        If its parts do not fit each other or the tree.
+    """
+    if not (
+        type(recipe.seed) is int
+        and 0 <= recipe.seed <= LARGEST
+        and type(recipe.nominal) is tuple
+        and _fits_tree(recipe, tree)
+        and _are_codes(recipe.X_pool, recipe.nominal)
+    ):
+        raise ValueError("The recipe of this growing tree does not fit the tree.")
+
+
+def _fits_tree(recipe, tree):
+    d, K = tree.n_features, tree.n_classes
+    settings, nominal = recipe.settings, recipe.nominal
+    pool, box = recipe.X_pool, recipe.box
+    tested = np.flatnonzero(tree.is_nominal)
+    return bool(
+        tree.node_count > 0
+        and _is_table(recipe.class_weight, np.float64, (K,), low=0.0)
+        and _is_table(pool, np.float32, (None, d), holes=True)
+        and _is_table(box, np.float64, (d, 2))
+        and (pool is None or settings.uses_pool)
+        and settings.by_volume == (box is not None)
+        and isinstance(settings.drift, BaseDetector | None)
+        and (settings.values()["max_features"] or 1) <= d
+        and all(type(f) is int and 0 <= f < d for f in nominal)
+        and nominal == tuple(sorted(set(nominal)))
+        and set(tree.feature[tested].tolist()) <= set(nominal)
+        and (nominal or not settings.multiway)
+    )
+
+
+def _is_table(array, dtype, shape, *, low=-math.inf, holes=False):
+    # Whether it is None or an array that compiled code can take.
+    if array is None:
+        return True
+    if (
+        not isinstance(array, np.ndarray)
+        or array.dtype != dtype
+        or array.ndim != len(shape)
+        or any(
+            n not in (None, found) for n, found in zip(shape, array.shape, strict=True)
+        )
+        or not array.flags.c_contiguous
+    ):
+        return False
+    sound = np.isfinite(array) & (array >= low)
+    return bool((sound | np.isnan(array) if holes else sound).all())
+
+
+def _are_codes(pool, nominal):
+    if pool is None or not nominal:
+        return True
+    codes = pool[:, nominal]
+    whole = (codes >= UNKNOWN) & (codes <= MAX_CATEGORIES) & (codes == np.rint(codes))
+    return bool(whole.all())

@@ -1,0 +1,220 @@
+"""The settings of a growth: made once from parameters, checked, never changed.
+
+Compiled code indexes and divides by them, so that a wrong one is refused wherever it
+comes from, with its name.
+"""
+
+import copy
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from skconftree.tree._settings import NAMES, GrowthSettings, read_settings
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import CredibleBound, EValueBound, GTestBound
+from skconftree.drift import DDM
+from skconftree.tree._resolve import GROWTH_PARAMETERS, resolve_settings
+
+NO_LIMIT = sys.maxsize
+OTHER = {
+    "criterion": "entropy",
+    "bound": GTestBound(),
+    "tie_threshold": 0.1,
+    "max_features": 3,
+    "random_cuts": True,
+    "multiway": True,
+    "max_depth": 4,
+    "max_leaves": 9,
+    "min_samples_split": -0.1,
+    "min_samples_leaf": 7.0,
+    "min_weight_fraction_leaf": 0.25,
+    "min_impurity_decrease": 0.5,
+    "gaussian": True,
+    "row_limit": 64,
+    "max_bins": 16,
+    "inherited": 100.0,
+    "leaf_prediction": "nba",
+    "grace_period": 25.0,
+    "drift": DDM(),
+    "max_bytes": 10**6,
+}
+
+
+def test_settings_are_what_they_are_made_from():
+    assert tuple(OTHER) == NAMES
+    settings = GrowthSettings(**OTHER)
+    assert settings.values() == OTHER
+    assert {name: getattr(settings, name) for name in OTHER} == OTHER
+    defaults = GrowthSettings()
+    for name, value in OTHER.items():
+        changed = defaults.replace(**{name: value})
+        assert changed.values() == defaults.values() | {name: value}
+
+
+def test_no_limit_is_the_largest_number():
+    settings = GrowthSettings()
+    for name in ("max_features", "max_depth", "max_leaves", "row_limit", "max_bytes"):
+        assert getattr(settings, name) == NO_LIMIT
+        assert settings.values()[name] is None
+        almost = settings.replace(**{name: NO_LIMIT - 1})
+        assert almost.values()[name] == NO_LIMIT - 1
+        with pytest.raises(ValueError, match=name):
+            settings.replace(**{name: NO_LIMIT})
+
+
+def test_settings_do_not_change():
+    settings = GrowthSettings(**OTHER)
+    for name in NAMES:
+        with pytest.raises(AttributeError):
+            setattr(settings, name, OTHER[name])
+    settings.values()["max_depth"] = 1
+    settings.__init__(max_depth=1)
+    assert settings.max_depth == 4
+
+
+@pytest.mark.parametrize("values", [{}, OTHER], ids=["defaults", "other"])
+def test_settings_are_saved_as_plain_values(values):
+    settings = GrowthSettings(**values)
+    _, (saved,) = settings.__reduce__()
+    assert type(saved) is dict
+    for name, value in saved.items():
+        if name not in ("bound", "drift"):
+            assert type(value) in (bool, int, float, str, type(None))
+    for other in (pickle.loads(pickle.dumps(settings)), copy.deepcopy(settings)):
+        assert pickle.dumps(other) == pickle.dumps(settings)
+        for name in set(NAMES) - {"bound", "drift"}:
+            assert getattr(other, name) == getattr(settings, name)
+        assert repr((other.bound, other.drift)) == repr(
+            (settings.bound, settings.drift)
+        )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"criterion": None},
+        {"criterion": 3},
+        {"bound": "gtest"},
+        {"bound": GTestBound},
+        {"bound": DDM()},
+        {"tie_threshold": -0.1},
+        {"tie_threshold": np.nan},
+        {"tie_threshold": 0},
+        {"max_features": 0},
+        {"max_features": 2.0},
+        {"max_features": True},
+        {"random_cuts": 1},
+        {"multiway": None},
+        {"max_depth": 0},
+        {"max_depth": 2**63},
+        {"max_depth": 10**400},
+        {"max_leaves": 1},
+        {"min_samples_split": -1.5},
+        {"min_samples_split": 2},
+        {"min_samples_leaf": np.nan},
+        {"min_samples_leaf": "one"},
+        {"min_weight_fraction_leaf": 0.6},
+        {"min_impurity_decrease": -1e-9},
+        {"gaussian": "rows"},
+        {"row_limit": 0},
+        {"max_bins": 1},
+        {"max_bins": 2**40},
+        {"max_bins": None},
+        {"inherited": 0.5},
+        {"leaf_prediction": "median"},
+        {"leaf_prediction": ["nb"]},
+        {"grace_period": "long"},
+        {"grace_period": np.float64(5.0)},
+        {"drift": "ddm"},
+        {"max_bytes": -1},
+        {"max_bytes": 2**70},
+    ],
+    ids=str,
+)
+def test_settings_out_of_range_or_of_another_type(change):
+    (name,) = change
+    for make in (GrowthSettings(**OTHER).replace, lambda **c: read_settings(OTHER | c)):
+        with pytest.raises(ValueError, match=f"settings of a growth must have {name}"):
+            make(**change)
+
+
+def test_settings_of_another_release():
+    for values in (None, (), "settings", OTHER | {"age": 3}, [*OTHER]):
+        with pytest.raises(ValueError, match="settings of a growth must name"):
+            read_settings(values)
+    for name in OTHER:
+        values = {key: value for key, value in OTHER.items() if key != name}
+        with pytest.raises(ValueError, match="settings of a growth must name"):
+            read_settings(values)
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        (None, (False, False, False, False, False)),
+        (GTestBound(), (False, False, True, False, False)),
+        (EValueBound(), (False, False, True, True, False)),
+        (CredibleBound(), (True, False, False, False, True)),
+        (CredibleBound(pool_weight="labelled"), (False, False, False, False, True)),
+        (CredibleBound(pool_weight="volume"), (True, True, False, False, True)),
+    ],
+    ids=str,
+)
+def test_what_counts_as_evidence_is_the_bound_s_business(bound, expected):
+    settings = GrowthSettings(bound=bound)
+    names = ("uses_pool", "by_volume", "separate", "fixed_cuts", "recurses")
+    assert tuple(getattr(settings, name) for name in names) == expected
+    assert not set(names) & settings.values().keys()
+
+
+def resolved(total=100.0, n_features=10, **changes):
+    model = ConfidenceTreeClassifier()
+    parameters = {name: getattr(model, name) for name in GROWTH_PARAMETERS}
+    given = {"bound": None, "criterion": "gini", "n_features": n_features}
+    given |= {"total": total} | parameters | changes
+    return resolve_settings(**given).values()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {"max_depth": None, "max_leaves": None, "max_bytes": None}),
+        ({"max_depth": np.int64(3)}, {"max_depth": 3}),
+        ({"max_depth": 10**30}, {"max_depth": 2**31 - 1}),
+        ({"max_leaf_nodes": 10**30}, {"max_leaves": 2**31 - 1}),
+        ({"max_bytes": 10**30}, {"max_bytes": NO_LIMIT - 1}),
+        ({"max_features": "sqrt"}, {"max_features": 3}),
+        ({"max_features": 12}, {"max_features": 10}),
+        ({"splitter": "random"}, {"random_cuts": True}),
+        ({"min_samples_split": 5, "min_samples_leaf": 3}, {"min_samples_leaf": 3.0}),
+        ({"min_samples_leaf": 0.055}, {"min_samples_leaf": 6.0}),
+        ({"min_samples_leaf": 0.055, "total": None}, {"min_samples_leaf": -0.055}),
+        ({"relative": True}, {"min_samples_split": 1e-10, "min_samples_leaf": 1e-10}),
+        ({"nominal_splits": "multiway"}, {"multiway": False}),
+        ({"nominal_splits": "multiway", "nominal": True}, {"multiway": True}),
+        ({"leaf_memory": "rows"}, {"row_limit": None, "gaussian": False}),
+        ({"leaf_memory": "histogram"}, {"row_limit": 64}),
+        ({"leaf_memory": "gaussian"}, {"row_limit": None, "gaussian": True}),
+        ({"leaf_memory": "auto"}, {"row_limit": 512, "inherited": np.inf}),
+        ({"leaf_memory": "auto", "n_features": 1000}, {"row_limit": 128}),
+        ({"leaf_memory": "auto", "bound": EValueBound()}, {"row_limit": 32}),
+        ({"leaf_memory": "rows", "bound": EValueBound()}, {"row_limit": None}),
+        ({"bound": GTestBound()}, {"inherited": 100.0}),
+        ({"leaf_prediction": "auto"}, {"leaf_prediction": "nba"}),
+        ({"grace_period": 7}, {"grace_period": 7.0}),
+    ],
+    ids=str,
+)
+def test_parameters_are_resolved(given, expected):
+    values = resolved(**given)
+    assert {name: values[name] for name in expected} == expected
+
+
+def test_a_detector_is_a_copy():
+    detector = DDM(min_samples=40)
+    found = resolved(drift=detector)["drift"]
+    assert found is not detector
+    assert found.min_samples == 40
+    assert type(resolved(drift="ddm")["drift"]) is DDM
