@@ -261,6 +261,20 @@ def test_extreme_class_weights_are_exact_or_an_error(low, high):
                     call(tree)
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "ec2"])
+def test_rows_that_weigh_nothing_make_no_test(criterion):
+    """What is lost in the rounding of the node parts nothing."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((60, 2)), rng.integers(0, 3, 60)
+    y[np.argmax(X[:, 0])] = 0
+    tree = ConfidenceTreeClassifier(
+        bound=None, criterion=criterion, class_weight={0: 1e-50, 1: 1.0, 2: 1.0}
+    ).set_params(max_depth=1, pruning=None)
+    found = tree.fit(X, y).tree_
+    assert np.isfinite(found.evidence["score"][0])
+    assert found.counts[1:, 1:].sum(axis=1).min() > 0.0
+
+
 @pytest.mark.parametrize("size", [1e-50, 1e50])
 @pytest.mark.parametrize("weight", [1.0, 1e12])
 def test_the_size_of_class_weights_does_not_matter(size, weight):

@@ -1,6 +1,6 @@
 """Naive Bayes predictions of a leaf."""
 
-from libc.math cimport INFINITY, fabs, log
+from libc.math cimport INFINITY, fabs, fmax, log
 from libc.stdlib cimport free, malloc
 
 from skconftree.tree.leaves._leaf cimport HISTOGRAM
@@ -11,6 +11,10 @@ from skconftree.tree.leaves._moments cimport (
 cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
     BINS_OF_A_LOG = 20
     VARIANCES_OF_A_LOG = 14
+
+# What no leaf that has grown comes near, so that a damaged one divides by no zero.
+cdef float64_t LEAST_SHARE = 1e-16      # below the rounding of 1
+cdef float64_t LEAST_SQUARE = 1e-300    # of a weight
 
 
 cdef bint make_scratch(
@@ -153,7 +157,7 @@ cdef class NaiveBayes:
             product = 1.0
             holes = moments.known != NULL and moments.known[c] != NULL
             if alone:       # the share of the class
-                product = 1.0 / (weights[c] * weights[c])
+                product = 1.0 / fmax(weights[c] * weights[c], LEAST_SQUARE)
             distance = 0.0
             total = 0.0
             in_group = 0
@@ -171,7 +175,8 @@ cdef class NaiveBayes:
                     distance += gap * gap * precision[f] / ratio
                 else:   # share of the other value, then of this one
                     ratio = (n * fabs(gap / precision[f]) + 0.5) * inverse
-                    ratio = 1.0 / ((1.0 - ratio) * (1.0 - ratio))
+                    ratio = fmax(1.0 - ratio, LEAST_SHARE)
+                    ratio = 1.0 / (ratio * ratio)
                 product *= ratio
                 in_group += 1
                 if in_group == VARIANCES_OF_A_LOG:

@@ -14,7 +14,7 @@ from skconftree.tree.leaves._leaf cimport (
     GAUSSIAN, HISTOGRAM, ROWS, Memory, forget, new_leaf, release_leaf, reserve_rows,
 )
 from skconftree.tree.leaves._moments cimport (
-    Moments, allocate_moments, open_block, open_known, release_moments,
+    SQUARES, Moments, allocate_moments, open_block, open_known, release_moments,
 )
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, label_t, uint8_t,
@@ -275,12 +275,15 @@ cdef _read_moments(StateReader reader, Moments* moments, intp_t d, intp_t K):
     reader.take(moments.n, (K + 1) * sizeof(float64_t))
     _require_finite(moments.n, K + 1)
     for c in range(K + 1):
+        _require(moments.n[c] >= 0.0)
         reader.take(&kept, 1)
         if kept:
             if open_block(moments, d, c) == NULL:
                 raise MemoryError()
             reader.take(moments.blocks[c], 4 * d * sizeof(float64_t))
             _require_finite(moments.blocks[c], 2 * d)
+            for f in range(d):
+                _require(moments.blocks[c][SQUARES * d + f] >= 0.0)
         if kept > 1:
             known = open_known(moments, d, K, c)
             if known == NULL:

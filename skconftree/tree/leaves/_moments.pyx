@@ -178,7 +178,7 @@ cdef float64_t normal_share(
         return 1.0
     if takes_two_values(block, n, n_features, feature):
         return (high - mean) / (high - low)
-    deviation = sqrt(block[SQUARES * n_features + feature] / n)
+    deviation = sqrt(block[SQUARES * n_features + feature] / n) if n > 0.0 else 0.0
     if not deviation > 0.0:
         return 1.0 if threshold >= mean else 0.0
     return 0.5 + 0.5 * erf((threshold - mean) / (SQRT_2 * deviation))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport log2, sqrt
+from libc.math cimport INFINITY, log2, sqrt
 
 cdef enum:
     TABLE_LIMIT = 1048576  # entries of 8 bytes: larger counts are rare below the root
@@ -87,10 +87,12 @@ cdef class Gini(Criterion):
         return n - squares / n
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+        # Class weights may be so unequal that what goes right is lost in the rounding
+        # of n: such a test parts nothing that counts, and is never the best one.
         cdef intp_t i, c
         cdef intp_t K = self.n_classes
         cdef float64_t n = self.n
-        cdef float64_t l0, l1, r0, r1, nl, nr, squares_left, squares_right
+        cdef float64_t l0, l1, r0, r1, nl, nr, scale, squares_left, squares_right
         cdef const float64_t* left
         if tests.phi_left != NULL:
             for i in range(tests.size):
@@ -105,7 +107,11 @@ cdef class Gini(Criterion):
                 r1 = self.total[1] - l1
                 nl = tests.n_left[i]
                 nr = n - nl
-                out[i] = 2.0 * (l0 * l1 * nr + r0 * r1 * nl) / (nl * nr)
+                scale = nl * nr
+                out[i] = 2.0 * (l0 * l1 * nr + r0 * r1 * nl) / (
+                    scale if scale > 0.0 else 1.0
+                )
+                out[i] = out[i] if scale > 0.0 else INFINITY
         else:
             for i in range(tests.size):
                 left = tests.left + i * K
@@ -117,7 +123,10 @@ cdef class Gini(Criterion):
                     r0 = self.total[c] - l0
                     squares_left += l0 * l0
                     squares_right += r0 * r0
-                out[i] = n - squares_left / nl - squares_right / (n - nl)
+                nr = n - nl
+                out[i] = INFINITY
+                if nr > 0.0 and nl > 0.0:
+                    out[i] = n - squares_left / nl - squares_right / nr
 
 
 cdef class Entropy(Criterion):

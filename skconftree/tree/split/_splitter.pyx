@@ -471,14 +471,15 @@ cdef class Splitter(NominalScan):
         # one with the largest ratio of gain to the entropy of the outcome wins.
         cdef float64_t average = 0.0
         cdef intp_t n_features = 0
-        cdef float64_t gain
+        cdef float64_t gain, entropy
         cdef intp_t j, feature
         for j in range(self.n_visited):
             feature = self.visited[j]
             if self.best_cut[feature] >= 0:
                 average += self.whole - self.best_score[feature]
                 n_features += 1
-        average /= n_features
+        if n_features > 0:
+            average /= n_features
         for j in range(self.n_visited):
             feature = self.visited[j]
             if self.best_cut[feature] < 0:
@@ -486,7 +487,9 @@ cdef class Splitter(NominalScan):
             gain = self.whole - self.best_score[feature]
             self.best_score[feature] = INFINITY
             if gain >= average - self.tie:
-                self.best_score[feature] = -gain / self._outcome_entropy(feature)
+                entropy = self._outcome_entropy(feature)
+                if entropy > 0.0:   # 0: one outcome has all the weight but a rounding
+                    self.best_score[feature] = -gain / entropy
 
     cdef float64_t _outcome_entropy(self, intp_t feature) noexcept nogil:
         # Of the best test of a feature.
