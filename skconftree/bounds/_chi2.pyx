@@ -156,8 +156,9 @@ def chi2_pvalue(tables, *, fisher="freeman_halton"):
     The smallest expected count e decides how: above 10 Pearson's chi-squared; from
     5 to 10 the same, with Yates' correction if the table is 2 x 2; below 5 Fisher's
     exact test, for tables larger than 2 x 2 as Freeman and Halton extended it. Where
-    more than about 100,000 tables have the same margins, or counts are fractions,
-    Pearson's chi-squared takes the place of the exact test.
+    more than about 100,000 tables have the same margins (fewer of them if there are more
+    than eight outcomes), where a table has more than 4,096 cells, or counts are
+    fractions, Pearson's chi-squared takes the place of the exact test.
 
     Parameters
     ----------

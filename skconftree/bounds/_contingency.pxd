@@ -43,7 +43,10 @@ cdef class Contingency:
 
     cdef float64_t log_fac(self, float64_t count) noexcept nogil
     cdef float64_t room_beyond_first(self) noexcept nogil
-    cdef bint too_many_tables(self) noexcept nogil
+    cdef bint too_many_tables(
+        self, const float64_t* merged, intp_t n_merged, const float64_t* sums,
+        intp_t n_sums,
+    ) noexcept nogil
     cdef void enumerate_column(
         self, intp_t c, intp_t z, float64_t rows, float64_t room_after, float64_t log_p
     ) noexcept nogil

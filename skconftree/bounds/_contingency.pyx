@@ -17,6 +17,11 @@ cdef enum:
     # Prefixes that are looked at, those that settle all their completions included:
     # far more than such tables need, and milliseconds.
     MAX_PREFIXES = 400000
+    # A prefix costs as much as there are outcomes; tables of more than these have to
+    # do with fewer prefixes.
+    FEW_OUTCOMES = 8
+    # The enumeration goes as deep into the stack as a table has cells.
+    MAX_CELLS = 4096
     # So many additions are worth spending to learn that there are more.
     MAX_COUNTING = 400000
     # Of a continued fraction; a few dozen are enough.
@@ -197,14 +202,20 @@ cdef class Contingency:
             return fmin(1.0, exp(log_scale + log_observed))
         sort_into(self.room, self.outcome, self.r)
         sort_into(self.rows_of, self.label, self.k)
-        if self.too_many_tables():
+        # Merging many outcomes into two leaves next to nothing to count.
+        if (
+            self.r * self.k > MAX_CELLS
+            or self.too_many_tables(self.room, self.r, self.rows_of, self.k)
+            or self.r > FEW_OUTCOMES
+            and self.too_many_tables(self.rows_of, self.k, self.room, self.r)
+        ):
             return NAN
         self.log_limit = (
             log_scale + log_observed + EQUALLY_LIKELY + ROUNDING * self.log_fac(self.n)
         )
         self.tail = 0.0
         self.enough = exp(log_most) if log_most < 0.0 else INFINITY
-        self.budget = MAX_PREFIXES
+        self.budget = MAX_PREFIXES * min(self.r, FEW_OUTCOMES)
         for i in range(self.k - 1, -1, -1):
             self.rows_from[i] = self.rows_of[i]
             self.log_fac_from[i] = self.log_fac(self.rows_of[i])
@@ -218,10 +229,13 @@ cdef class Contingency:
             return NAN
         return fmin(1.0, self.tail)
 
-    cdef bint too_many_tables(self) noexcept nogil:
-        # Counts the tables that remain when the outcomes are merged into two of
-        # about equal size, a lower limit that is exact for two outcomes: ways[s] =
-        # how often the labels so far put s rows into the first. Another label never
+    cdef bint too_many_tables(
+        self, const float64_t* merged, intp_t n_merged, const float64_t* sums,
+        intp_t n_sums,
+    ) noexcept nogil:
+        # Counts the tables that remain when one of the margins is merged into two parts
+        # of about equal size, a lower limit that is exact for a margin of two: ways[s] =
+        # how often the sums so far put s rows into the first part. Another sum never
         # lowers ways[first], which ends the count early and far from overflow.
         cdef intp_t c
         cdef intp_t s
@@ -233,16 +247,16 @@ cdef class Contingency:
         cdef float64_t window
         cdef float64_t* before
         cdef float64_t* after
-        for c in range(self.r):
-            if first + self.room[c] <= 0.5 * self.n or first == 0.0:
-                first += self.room[c]
+        for c in range(n_merged):
+            if first + merged[c] <= 0.5 * self.n or first == 0.0:
+                first += merged[c]
         first = fmin(first, self.n - first)
-        for c in range(self.k):
-            at_most *= fmin(self.label[c], first) + 1.0
-            largest = fmax(largest, self.label[c])
+        for c in range(n_sums):
+            at_most *= fmin(sums[c], first) + 1.0
+            largest = fmax(largest, sums[c])
         if at_most / (fmin(largest, first) + 1.0) <= MAX_TABLES:
             return False
-        if first * self.k > MAX_COUNTING:
+        if first * n_sums > MAX_COUNTING:
             return True
         size = <intp_t> first + 1
         if not grow(&self.ways, &self.ways_capacity, 2 * size):
@@ -251,8 +265,8 @@ cdef class Contingency:
         after = self.ways + size
         for s in range(size):
             before[s] = 1.0 if s == 0 else 0.0
-        for c in range(self.k):
-            rows = <intp_t> fmin(self.label[c], <float64_t> size)
+        for c in range(n_sums):
+            rows = <intp_t> fmin(sums[c], <float64_t> size)
             window = 0.0
             for s in range(size):
                 window += before[s]
@@ -279,7 +293,7 @@ cdef class Contingency:
         cdef float64_t together
         cdef intp_t i
         if z == 0:
-            self.budget -= 1
+            self.budget -= self.r   # as much work
             if log_p - self.log_fac_from[c] > self.log_limit:
                 return
             together = log_p - self.log_fac_from[c] + self.log_fac(self.rows_from[c])

@@ -315,3 +315,30 @@ def test_prefixes_that_settle_their_completions_are_limited_too():
     table += [[0, 0, 0, 17, 16], [70, 19, 0, 6, 60]]
     expected = stats.chi2_contingency(table, correction=False).pvalue
     assert chi2_pvalue(np.array(table, dtype=float)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("n_outcomes", "rows", "exact"),
+    [
+        (9, [12, 3], True),
+        (100, [105, 2], True),  # 5,000 tables
+        (400, [420, 3], False),  # 10 million
+        (2000, [2010, 8], False),
+        (3000, [3010, 1], False),  # few tables, but more than 4,096 cells
+        (60, [60, 20, 20, 5], False),
+    ],
+)
+def test_many_outcomes_cost_no_more_than_few(n_outcomes, rows, exact):
+    """A nominal column has hundreds of outcomes and nearly one row in each."""
+    rng = np.random.default_rng(0)
+    table = np.zeros((n_outcomes, len(rows)))
+    outcomes = np.concatenate(
+        [np.arange(n_outcomes), rng.integers(0, n_outcomes, sum(rows) - n_outcomes)]
+    )
+    outcomes[-rows[-1] :] = 0
+    np.add.at(table, (outcomes, np.repeat(np.arange(len(rows)), rows)), 1.0)
+    start = time.process_time()
+    p = chi2_pvalue(table)
+    assert time.process_time() - start < 1.0
+    asymptotic = stats.chi2_contingency(table, correction=False).pvalue
+    assert (p != pytest.approx(asymptotic, rel=1e-6)) == exact

@@ -155,7 +155,9 @@ def look_from_a_signal(sequence):
 
     def handle(_, frame):
         if what == "stop":
-            if ".learn(" in linecache.getline(frame.f_code.co_filename, frame.f_lineno):
+            # a frame of compiled code, or one that has just begun, may have no line
+            line = linecache.getline(frame.f_code.co_filename, frame.f_lineno or 0)
+            if ".learn(" in line:
                 raise InterruptedError
             signal.setitimer(signal.ITIMER_REAL, 1e-4)
             return
