@@ -2,6 +2,7 @@
 
 import numpy as np
 
+cimport cython
 from libc.math cimport INFINITY, log2, sqrt
 
 cdef enum:
@@ -92,26 +93,24 @@ cdef class Gini(Criterion):
         cdef intp_t i, c
         cdef intp_t K = self.n_classes
         cdef float64_t n = self.n
-        cdef float64_t l0, l1, r0, r1, nl, nr, scale, squares_left, squares_right
+        cdef float64_t l0, l1, r0, r1, nl, nr, squares_left, squares_right
         cdef const float64_t* left
         if tests.phi_left != NULL:
             for i in range(tests.size):
                 nl = tests.n_left[i]
                 out[i] = n - tests.phi_left[i] / nl - tests.phi_right[i] / (n - nl)
         elif K == 2:
-            # both fractions over one division, the costliest operation here
-            for i in range(tests.size):
-                l0 = tests.left[2 * i]
-                l1 = tests.left[2 * i + 1]
-                r0 = self.total[0] - l0
-                r1 = self.total[1] - l1
-                nl = tests.n_left[i]
-                nr = n - nl
-                scale = nl * nr
-                out[i] = 2.0 * (l0 * l1 * nr + r0 * r1 * nl) / (
-                    scale if scale > 0.0 else 1.0
-                )
-                out[i] = out[i] if scale > 0.0 else INFINITY
+            # both fractions over one division, the costliest operation here; 0 / 0 is
+            # NaN, which is no less than any other score
+            with cython.cdivision(True):
+                for i in range(tests.size):
+                    l0 = tests.left[2 * i]
+                    l1 = tests.left[2 * i + 1]
+                    r0 = self.total[0] - l0
+                    r1 = self.total[1] - l1
+                    nl = tests.n_left[i]
+                    nr = n - nl
+                    out[i] = 2.0 * (l0 * l1 * nr + r0 * r1 * nl) / (nl * nr)
         else:
             for i in range(tests.size):
                 left = tests.left + i * K
