@@ -126,9 +126,17 @@ class BaseBound(BaseEstimator):
         -------
         Bound
             Of the bound's own class; for one fit and one thread.
+
+        Raises
+        ------
+        NotImplementedError
+            If it lacks a method that a tree calls.
+        TypeError
+            If it has a score that no tree would look at.
         """
         self.check_parameters()
         kernel = self._make_kernel(self.check_criterion(criterion), n_classes)
+        kernel.check()
         kernel.settle_ties(tie_threshold)
         return kernel
 

@@ -7,10 +7,18 @@
 # Units. A score is a *total* over the rows of the node, to be minimised: the
 # sum over the outcomes z of n_z * phi(class distribution of z), with phi
 # scaled as by De Rosa and Cesa-Bianchi (phi = 1/2 for two balanced classes). SplitEvidence
-# reports it per row, that is divided by the node's n.
+# reports it per row, that is divided by the sum of the counts the score was given.
 #
 # Counts are doubles. Without fractional weights they are integers, so that
 # their sums are exact and functions of them may come from tables.
+#
+# Scales. `class_weight` gives a node two scales. The criterion sees every count times the
+# weight of its class. A bound, its score included, sees proportions of that kind too, but
+# scaled back, each child for itself, to the weight of rows behind them: reweighting a
+# class is no evidence. Without class weights the two are the same.
+#
+# What has to be there. A method without which a class is of no use is looked for by
+# check(), when a bound makes its kernel; the bodies in _contract.pyx are never run then.
 
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -18,10 +26,14 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 cdef struct NodeFacts:
     # What is known about a node before a decision.
     intp_t n_classes
-    const float64_t* counts     # [n_classes] class counts, all rows the node holds
-    float64_t n                 # their sum
+    const float64_t* counts     # [n_classes] class counts of the rows that are evidence, on
+                                # the bound's scale. In batch all rows of the node; in a
+                                # growing leaf those that came after its creation or, if
+                                # BaseBound.counts_every_row, all it holds
+    float64_t n                 # weight of these rows: the sum of counts, unless the weight
+                                # of every class the node has is 0
     float64_t pool              # weight W of the node: n plus unlabelled rows, or a volume
-    float64_t n_fresh           # rows that came after the node was created; n in batch
+    float64_t n_fresh           # weight of the rows after the node's creation; n in batch
     float64_t n_tests           # candidate tests compared at this node
     intp_t n_varying            # attributes that have one, among those examined
     float64_t n_attribute_tests     # candidate tests of one attribute and their
@@ -47,20 +59,25 @@ cdef struct TestBlock:
 
 
 cdef struct SplitEvidence:
-    # Why a split was installed. Stored for every internal node; NaN = does not apply.
-    float64_t score             # per row, of the installed test
-    float64_t rival_score       # per row, of the best rival
+    # Why a split was installed. Stored for every internal node; NaN = does not apply. The
+    # scores are the criterion's, on its scale, per row.
+    float64_t score             # of the installed test
+    float64_t rival_score       # of the best test of another attribute, infinity if there is
+                                # none; of no split where that is the only rival, as it is
+                                # for interval and evidence bounds
     intp_t rival_feature        # attribute of the rival; -1 = no split
-    float64_t parent_limit      # what the children had to stay below (interval bounds)
-    float64_t child_limit       # the children's limit
-    float64_t radius            # confidence radius (race bounds)
+    float64_t parent_limit      # interval bounds: what the children had to stay below, per
+                                # unit of pool; else the impurity of the node, which the
+                                # scan fills in before decide()
+    float64_t child_limit       # the children's limit (interval bounds), per unit of pool
+    float64_t radius            # confidence radius (race bounds), on the scale of the scores
     float64_t confidence        # the statement that allowed the split, see the bound's page
     float64_t n_tests           # candidate tests compared; if the bound ranks attributes,
                                 # those of the attribute times the attributes
 
 
 cdef class Score:
-    # What a scan minimises.
+    # What a scan minimises. Needs block() and outcomes(); if additive, phi() too.
     cdef public intp_t n_classes
     cdef public bint additive   # block() can work from sums of phi() instead of class counts
 
@@ -71,20 +88,20 @@ cdef class Score:
 
 
 cdef class Bound:
-    # Race bounds and tests: decide() alone. The scan minimises `score` if the
-    # bound has one, else the tree's criterion.
+    # Race bounds and tests: decide() alone, about the best test by the tree's criterion.
+    # They have no `score`: only that of an interval or evidence bound is scanned.
     cdef public Score score
 
     # Within an attribute the scan keeps the best test by the score. Attributes compete
     # by those scores too, unless the bound ranks them: then by rank() of their best
-    # tests, the smallest first. For rank() and decide() NodeFacts holds the number of
+    # tests, the smallest first; needs rank(). For rank() and decide() NodeFacts holds the number of
     # candidate tests of the test's own attribute (sets of categories can be more than
     # a float holds: then the logarithm is right and the number too small); n_varying
     # is known to decide() alone. Ranks above `most` need not be right, only above it.
     cdef public bint ranks_attributes
     # Whether rank() of a test with two outcomes falls as the criterion's gain (impurity
     # of the node minus score, a total) grows, all else being equal, and rank_of_gain()
-    # knows it from that. So most attributes need not be asked about.
+    # knows it from that. So most attributes need not be asked about. Needs rank().
     cdef public bint ranks_by_gain
 
     cdef float64_t rank(
@@ -107,9 +124,9 @@ cdef class Bound:
 
 
 cdef class IntervalBound(Bound):
-    # Splits iff the sum of the children's costs is below `limit`. `score` is a
-    # certified floor: for every test, floor <= cost. The scan uses it only to
-    # discard tests that cannot win.
+    # Splits iff the sum of the children's costs is below `limit`. Needs cost(),
+    # node_begin() and `score`, a certified floor: for every test, floor <= cost. The
+    # scan uses it only to discard tests that cannot win.
     cdef public float64_t limit         # set by node_begin
 
     cdef float64_t cost(
@@ -124,8 +141,9 @@ cdef class IntervalBound(Bound):
 
 
 cdef class EvidenceBound(Bound):
-    # Averages over all candidates. `score.block` gives minus the logarithm of
-    # each test's evidence; the scan accumulates their weighted log-sum-exp, with
-    # weights uniform over attributes, then over the tests of an attribute.
+    # Averages over all candidates. Needs decide() and `score`, whose block() gives minus
+    # the logarithm of each test's evidence; the scan accumulates their weighted
+    # log-sum-exp, with weights uniform over attributes, then over the tests of an
+    # attribute.
     cdef public bint chooses            # the evidence also chooses the test
     cdef public float64_t log_evidence  # of the node, set by the scan before decide()

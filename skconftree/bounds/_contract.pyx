@@ -7,7 +7,9 @@ import numpy as np
 from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memset
 
-from skconftree.bounds._impurity cimport Impurity, impurity, impurity_code
+# The criteria by name, classes of scores: the room that scans fills this in, so that a
+# bound can be asked about a test without it.
+CRITERIA = {}
 
 BoundEvaluation = namedtuple(
     "BoundEvaluation",
@@ -31,6 +33,15 @@ cdef class Score:
         n_max : int
             Largest count.
         """
+
+    def check(self):
+        """Raise ``NotImplementedError`` if a method is missing that a scan needs."""
+        if <void*> self.block == <void*> Score.block:
+            _lacks(self, "block")
+        if <void*> self.outcomes == <void*> Score.outcomes:
+            _lacks(self, "outcomes")
+        if self.additive and <void*> self.phi == <void*> Score.phi:
+            _lacks(self, "phi, which an additive score needs")
 
     cdef void begin(self, const NodeFacts* facts) noexcept nogil:
         # Called once a node, before any block.
@@ -134,8 +145,42 @@ def is_integral(counts):
     return bool(np.all(counts == np.rint(counts)))
 
 
+def _lacks(thing, method):
+    raise NotImplementedError(f"{type(thing).__name__} does not define {method}.")
+
+
 cdef class Bound:
     """Decides whether the best test of a node becomes a split."""
+
+    def check(self):
+        """Raise unless everything is there that a tree asks for.
+
+        Raises
+        ------
+        NotImplementedError
+            If a method or a score is missing.
+        TypeError
+            If there is a score that no scan would minimise.
+        """
+        if <void*> self.decide == <void*> Bound.decide:
+            _lacks(self, "decide")
+        if self.ranks_attributes and <void*> self.rank == <void*> Bound.rank:
+            _lacks(self, "rank, which ranks_attributes needs")
+        if self.ranks_by_gain and (
+            not self.ranks_attributes
+            or <void*> self.rank_of_gain == <void*> Bound.rank_of_gain
+        ):
+            _lacks(self, "rank_of_gain and rank, which ranks_by_gain needs")
+        if isinstance(self, (IntervalBound, EvidenceBound)):
+            if self.score is None:
+                _lacks(self, "score")
+            self.score.check()
+        elif self.score is not None:
+            raise TypeError(
+                f"{type(self).__name__} has a score, which only an IntervalBound or an "
+                "EvidenceBound may: other bounds decide about the best test by the "
+                "tree's criterion."
+            )
 
     def settle_ties(self, float64_t tie_threshold):
         """Install the best test once the radius has shrunk to this; races only.
@@ -167,9 +212,10 @@ cdef class Bound:
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # child_counts is [r, n_classes]. The scan has filled score, rival_score
-        # (infinity if there is no rival), rival_feature and n_tests.
-        return True
+        # child_counts is [r, n_classes], on the bound's scale. The scan has filled
+        # score, rival_score (infinity if there is no rival), rival_feature, n_tests and
+        # parent_limit, the impurity of the node; NaN is in the others.
+        return False
 
     cdef void judge(
         self, const NodeFacts* facts, const float64_t* child_counts,
@@ -190,10 +236,8 @@ cdef class Bound:
             if isinstance(self, EvidenceBound):
                 weighing = <EvidenceBound> self
                 weighing.log_evidence = -total
-            elif isinstance(self, IntervalBound):
-                floors[0] = total / facts.pool
             else:
-                evidence.score = total / facts.n
+                floors[0] = total / facts.pool
         if isinstance(self, IntervalBound):
             interval = <IntervalBound> self
             evidence.child_limit = 0.0
@@ -242,8 +286,7 @@ cdef class Bound:
         cdef NodeFacts facts
         cdef SplitEvidence evidence
         cdef float64_t[2] floors
-        cdef Impurity code
-        cdef intp_t z
+        cdef Score scores
         cdef bint split
         memset(&facts, 0, sizeof(NodeFacts))
         facts.n_classes = children.shape[1]
@@ -274,17 +317,11 @@ cdef class Bound:
         evidence.n_tests = n_tests
         floors[0] = NAN
         floors[1] = NAN
-        if criterion in ("entropy", "gini", "kearns_mansour", "error", "ec2"):
-            # EC2 scores the pairs of rows that stay together: the Gini index of an
-            # outcome with the cube of its share.
-            power = 3.0 if criterion == "ec2" else 1.0
-            code = <Impurity> impurity_code("gini" if criterion == "ec2" else criterion)
-            evidence.parent_limit = impurity(code, &node[0], facts.n_classes, facts.n)
-            evidence.score = 0.0
-            for z in range(r):
-                evidence.score += (n_children[z] / facts.n) ** power * impurity(
-                    code, &counts[z, 0], facts.n_classes, n_children[z]
-                )
+        if criterion is not None:
+            scores = CRITERIA[criterion](facts.n_classes)
+            scores.begin(&facts)
+            evidence.parent_limit = scores.outcomes(&node[0], 1) / facts.n
+            evidence.score = scores.outcomes(&counts[0, 0], r) / facts.n
         self.node_begin(&facts)
         self.judge(&facts, &counts[0, 0], &child_pool[0], r, &evidence, floors)
         split = self.decide(&facts, &counts[0, 0], r, &evidence)
@@ -299,6 +336,14 @@ cdef class Bound:
 
 cdef class IntervalBound(Bound):
     """A bound that scores tests itself, by the upper limit of the children."""
+
+    def check(self):
+        """See `Bound.check`."""
+        super().check()
+        if <void*> self.cost == <void*> IntervalBound.cost:
+            _lacks(self, "cost")
+        if <void*> self.node_begin == <void*> IntervalBound.node_begin:
+            _lacks(self, "node_begin, which sets the limit")
 
     cdef float64_t cost(
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r

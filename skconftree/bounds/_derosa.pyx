@@ -79,7 +79,6 @@ cdef class DeRosaKernel(RaceBound):
     cdef bint is_tight
     cdef bint is_anytime
     cdef float64_t c
-    cdef intp_t n_outcomes      # of the test being decided
 
     def __init__(self, criterion, n_classes, delta, form, c, against_no_split):
         super().__init__(
@@ -93,9 +92,11 @@ cdef class DeRosaKernel(RaceBound):
         self.is_anytime = form == "anytime"
         self.is_tight = form in ("tight", "anytime")
         self.c = c
-        self.n_outcomes = 2
 
-    cdef float64_t radius(self, const NodeFacts* facts) noexcept nogil:
+    cdef float64_t radius(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil:
         cdef float64_t m = fmax(facts.n_fresh, 1.0)
         if self.is_practical:
             return practical(
@@ -110,22 +111,18 @@ cdef class DeRosaKernel(RaceBound):
                 facts.n_attributes, facts.attempt, facts.n_tests,
             ),
             self.n_classes,
-            self.n_outcomes,
+            r,
             self.is_tight,
         )
 
-    cdef float64_t confidence(self, const NodeFacts* facts) noexcept nogil:
+    cdef float64_t confidence(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil:
         # The practical form stands for delta = 1/t.
         if self.is_practical:
             return 1.0 - 1.0 / fmax(facts.time, 1.0)
         return 1.0 - self.delta
-
-    cdef bint decide(
-        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
-        SplitEvidence* evidence,
-    ) noexcept nogil:
-        self.n_outcomes = r
-        return RaceBound.decide(self, facts, child_counts, r, evidence)
 
 
 class DeRosaBound(BaseBound):

@@ -37,7 +37,10 @@ cdef class HoeffdingRace(RaceBound):
             self.value_range = largest_impurity(self.impurity, n_classes)
         self.scale = self.value_range * sqrt(-0.5 * log(self.delta))
 
-    cdef float64_t radius(self, const NodeFacts* facts) noexcept nogil:
+    cdef float64_t radius(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil:
         # Against "no split" the baseline of BOCT counts every labelled row of the node.
         cdef float64_t m = facts.n if self.against_no_split else facts.n_fresh
         return self.scale / sqrt(m) if m > 0.0 else INFINITY

@@ -10,7 +10,7 @@ from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
 from skconftree.bounds._checks import broadcast_table, check_range
 
-from skconftree.bounds._contract cimport NodeFacts
+from skconftree.bounds._contract cimport NodeFacts, SplitEvidence
 from skconftree.bounds._impurity cimport ENTROPY
 from skconftree.bounds._race cimport RaceBound
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -29,7 +29,10 @@ cdef float64_t gain_radius(
 cdef class McDiarmidKernel(RaceBound):
     """Race with Rutkowski's radii."""
 
-    cdef float64_t radius(self, const NodeFacts* facts) noexcept nogil:
+    cdef float64_t radius(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil:
         cdef bint entropy = self.impurity == ENTROPY
         # The race is run on half the entropy, the radius is of the whole.
         return (0.5 if entropy else 1.0) * gain_radius(

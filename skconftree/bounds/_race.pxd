@@ -1,6 +1,6 @@
 # Race bounds: the best test must beat its best rival by more than a radius.
 
-from skconftree.bounds._contract cimport Bound, NodeFacts
+from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
 from skconftree.bounds._impurity cimport Impurity
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -13,7 +13,14 @@ cdef class RaceBound(Bound):
     cdef public bint against_no_split       # the only rival is "no split"
     cdef Impurity impurity
 
-    # A subclass gives the radius at a node and, if it is not 1 - delta, the
-    # confidence of the statement. Both per row, on the scale of the impurity.
-    cdef float64_t radius(self, const NodeFacts* facts) noexcept nogil
-    cdef float64_t confidence(self, const NodeFacts* facts) noexcept nogil
+    # A subclass gives the radius of the statement about a test with these children,
+    # [r, n_classes], per row on the scale of the impurity, and, if it is not
+    # 1 - delta, its confidence. `evidence` is complete but for these two.
+    cdef float64_t radius(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil
+    cdef float64_t confidence(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil

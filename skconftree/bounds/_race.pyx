@@ -48,28 +48,41 @@ cdef class RaceBound(Bound):
         self.factor = factor
         self.against_no_split = against_no_split
 
+    def check(self):
+        """See `Bound.check`."""
+        super().check()
+        if <void*> self.radius == <void*> RaceBound.radius:
+            raise NotImplementedError(
+                f"{type(self).__name__} does not define radius."
+            )
+
     def settle_ties(self, float64_t tie_threshold):
         """See `Bound.settle_ties`."""
         self.tie_threshold = tie_threshold
 
-    cdef float64_t radius(self, const NodeFacts* facts) noexcept nogil:
+    cdef float64_t radius(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil:
         return INFINITY
 
-    cdef float64_t confidence(self, const NodeFacts* facts) noexcept nogil:
+    cdef float64_t confidence(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        const SplitEvidence* evidence,
+    ) noexcept nogil:
         return 1.0 - self.delta
 
     cdef bint decide(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # The caller has put the impurity of the node into parent_limit.
         cdef float64_t no_split = evidence.parent_limit
         cdef float64_t gap
         if self.against_no_split or not evidence.rival_score < no_split:
             evidence.rival_score = no_split
             evidence.rival_feature = -1
-        evidence.radius = self.radius(facts)
-        evidence.confidence = self.confidence(facts)
+        evidence.radius = self.radius(facts, child_counts, r, evidence)
+        evidence.confidence = self.confidence(facts, child_counts, r, evidence)
         gap = evidence.rival_score - evidence.score
         if not no_split - evidence.score > ROUNDING:
             return False

@@ -5,6 +5,8 @@ import numpy as np
 cimport cython
 from libc.math cimport INFINITY, log2, sqrt
 
+from skconftree.bounds._contract import CRITERIA
+
 cdef enum:
     TABLE_LIMIT = 1048576  # entries of 8 bytes: larger counts are rare below the root
 
@@ -319,7 +321,7 @@ cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogi
     return 0.5 * entropy
 
 
-CRITERIA = {
+CRITERIA.update({
     "entropy": Entropy,
     "log_loss": Entropy,
     "gini": Gini,
@@ -327,4 +329,4 @@ CRITERIA = {
     "error": Error,
     "gain_ratio": GainRatio,
     "ec2": EC2,
-}
+})
