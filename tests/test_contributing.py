@@ -1,7 +1,7 @@
-"""The bound that CONTRIBUTING.md shows compiles outside the package, and grows trees.
+"""What CONTRIBUTING.md prints compiles outside the package and keeps the contracts.
 
-Who adds a bound starts from that text; one that does not compile, or whose parameter
-never arrives, costs them an evening.
+Who adds a bound, a pruning, a detector or a criterion starts from that text; one that
+does not compile, or whose parameter never arrives, costs them an evening.
 """
 
 import importlib.util
@@ -15,29 +15,42 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference import plugins
+from reference.registries import BOUNDS, CRITERIA, DETECTORS, MEMORIES, PRUNINGS, lax
 
 import skconftree
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds import BaseBound
+from skconftree.bounds import BaseBound, GTestBound, param_grid
+from skconftree.drift._registry import resolve_detector
+from skconftree.tree.pruning._base import TrainingRows
+from skconftree.tree.pruning._registry import prune, resolve_pruning
 
 TEXT = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 
-def compiled(folder):
-    """Compile the printed file and import it."""
-    pytest.importorskip("Cython", reason="compiling a bound needs Cython")
+def printed(name):
+    """Return the printed source that defines a class."""
+    blocks = re.findall(
+        r"```(?:cython|python)\n(.*?)```", TEXT.read_text("utf-8"), re.S
+    )
+    (source,) = [block for block in blocks if f"class {name}(" in block]
+    return textwrap.dedent(source)
+
+
+def compiled(folder, source, name):
+    """Compile a file and import it."""
+    pytest.importorskip("Cython", reason="compiling a plug-in needs Cython")
     compiler = (sysconfig.get_config_var("CC") or "cc").split()
     if shutil.which(compiler[0]) is None:
-        pytest.skip("compiling a bound needs a C compiler")
-    printed = re.search(r"```cython\n(.*?)```", TEXT.read_text("utf-8"), re.DOTALL)
-    source = folder / "mybound.pyx"
-    source.write_text(textwrap.dedent(printed[1]), encoding="utf-8")
+        pytest.skip("compiling a plug-in needs a C compiler")
+    path = folder / f"{name}.pyx"
+    path.write_text(source, encoding="utf-8")
     package = Path(skconftree.__file__).parents[1]
     subprocess.run(
-        [sys.executable, "-P", "-m", "cython", "-3", "-I", str(package), str(source)],
+        [sys.executable, "-P", "-m", "cython", "-3", "-I", str(package), str(path)],
         check=True,
     )
-    module = folder / f"mybound{sysconfig.get_config_var('EXT_SUFFIX')}"
+    module = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
     subprocess.run(
         [
             *compiler,
@@ -47,18 +60,43 @@ def compiled(folder):
             f"-I{np.get_include()}",
             "-o",
             str(module),
-            str(folder / "mybound.c"),
+            str(folder / f"{name}.c"),
         ],
         check=True,
     )
-    spec = importlib.util.spec_from_file_location("mybound", module)
+    spec = importlib.util.spec_from_file_location(name, module)
     found = importlib.util.module_from_spec(spec)
+    sys.modules[name] = found  # pickles look there
     spec.loader.exec_module(found)
     return found
 
 
-def test_the_printed_bound_compiles_and_its_parameter_matters(tmp_path):
-    MyBound = compiled(tmp_path).MyBound
+@pytest.fixture(scope="module")
+def plugins_of_the_text(tmp_path_factory):
+    """The classes that are printed, by name."""
+    folder = tmp_path_factory.mktemp("printed")
+    found = {}
+    for name in ("MyBound", "MyDetector", "MyCriterion"):
+        module = compiled(folder, printed(name), f"printed_{name.lower()}")
+        found[name] = getattr(module, name)
+    namespace = {"__name__": "printed_mypruning"}
+    exec(printed("MyPruning"), namespace)
+    found["MyPruning"] = namespace["MyPruning"]
+    yield found
+    for name in found:
+        sys.modules.pop(f"printed_{name.lower()}", None)
+
+
+def test_every_printed_class_is_tried(plugins_of_the_text):
+    text = TEXT.read_text("utf-8")
+    told = set(
+        re.findall(r"^ *class (My\w+)\(|^ *cdef class (My\w+)\(Crit", text, re.M)
+    )
+    assert {name for pair in told for name in pair if name} == set(plugins_of_the_text)
+
+
+def test_the_parameter_of_the_printed_bound_matters(plugins_of_the_text):
+    MyBound = plugins_of_the_text["MyBound"]
     assert issubclass(MyBound, BaseBound)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
@@ -70,3 +108,148 @@ def test_the_printed_bound_compiles_and_its_parameter_matters(tmp_path):
     assert leaves[0] > leaves[1] > leaves[2] == 1
     with pytest.raises(ValueError, match="'delta' parameter of MyBound"):
         ConfidenceTreeClassifier(MyBound(delta=2.0)).fit(X, y)
+
+
+def test_the_printed_bound_keeps_the_contract(plugins_of_the_text, monkeypatch):
+    """As an object, and by its name once it has a row in the registry."""
+    MyBound = plugins_of_the_text["MyBound"]
+    plugins.check_bound(lax(MyBound()), MEMORIES)
+    monkeypatch.setitem(BOUNDS, "mine", MyBound)
+    X, y = plugins.table()
+    by_name = ConfidenceTreeClassifier("mine", delta=0.3).fit(X, y)
+    by_object = ConfidenceTreeClassifier(MyBound(delta=0.3)).fit(X, y)
+    plugins.same_splits(by_name, by_object)
+    assert by_name.get_n_leaves() > 1
+    (grid,) = param_grid(["mine"], 5)
+    assert grid["delta"] == list(MyBound.levels)
+
+
+def test_the_printed_pruning_keeps_the_contract(plugins_of_the_text, monkeypatch):
+    MyPruning = plugins_of_the_text["MyPruning"]
+    plugins.check_pruning(MyPruning)
+    monkeypatch.setitem(PRUNINGS, "mine", MyPruning)
+    assert resolve_pruning("mine", None, None) == ("mine", 1.0)
+    X, y = plugins.table()
+    y = np.where(np.arange(len(y)) % 5 == 0, (y + 1) % 3, y)
+    full = ConfidenceTreeClassifier(None).fit(X, y).tree_
+    rows = TrainingRows(X, y, None, "gini", None)
+    sizes = [prune(full, "mine", price, rows).node_count for price in (0.0, 2.0, 1e6)]
+    assert full.node_count >= sizes[0] > sizes[1] > sizes[2] == 1
+
+
+def test_the_printed_detector_keeps_the_contract(plugins_of_the_text, monkeypatch):
+    MyDetector = plugins_of_the_text["MyDetector"]
+    plugins.check_detector(MyDetector())
+    monkeypatch.setitem(DETECTORS, "mine", MyDetector)
+    assert isinstance(resolve_detector("mine"), MyDetector)
+    running = MyDetector(3).kernel()
+    damaged = running.__reduce__()[2] | {"run": 99}
+    with pytest.raises(ValueError, match="damaged"):
+        running.__setstate__(damaged)
+
+
+def test_the_printed_criterion_keeps_the_contract(plugins_of_the_text, monkeypatch):
+    make = plugins_of_the_text["MyCriterion"]
+    plugins.check_scores(make)
+    monkeypatch.setitem(CRITERIA, "mine", make)
+    monkeypatch.setattr(GTestBound, "criteria", (*GTestBound.criteria, "mine"))
+    answer = GTestBound().evaluate([[9, 1], [1, 9]], criterion="mine")
+    assert answer.parent_limit == pytest.approx(0.5)
+    assert answer.score == pytest.approx(2 / 3 * (1 - 0.9**3 - 0.1**3))
+
+
+INCOMPLETE = """
+from skconftree.bounds._base import BaseBound
+
+from skconftree.bounds._contract cimport (
+    Bound, EvidenceBound, IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
+)
+from skconftree.bounds._race cimport RaceBound
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+cdef class Silent(Bound):
+    pass
+
+cdef class Deciding(Bound):
+    cdef bint decide(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        SplitEvidence* evidence,
+    ) noexcept nogil:
+        return True
+
+cdef class Ranking(Deciding):
+    def __init__(self):
+        self.ranks_attributes = True
+
+cdef class Half(Score):
+    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+        pass
+
+cdef class Whole(Half):
+    cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
+        return 0.0
+
+cdef class Additive(Whole):
+    def __init__(self):
+        self.additive = True
+
+cdef class Scored(Deciding):
+    def __init__(self):
+        self.score = Whole()
+
+cdef class Weighing(EvidenceBound):
+    cdef bint decide(
+        self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
+        SplitEvidence* evidence,
+    ) noexcept nogil:
+        return True
+
+cdef class HalfWeighing(Weighing):
+    def __init__(self, score):
+        self.score = score
+
+cdef class Limit(IntervalBound):
+    def __init__(self):
+        self.score = Whole()
+
+cdef class Racing(RaceBound):
+    pass
+
+KERNELS = {
+    "Silent does not define decide": Silent,
+    "Ranking does not define rank": Ranking,
+    "Weighing does not define score": Weighing,
+    "Half does not define outcomes": lambda: HalfWeighing(Half()),
+    "Score does not define block": lambda: HalfWeighing(Score()),
+    "Additive does not define phi": lambda: HalfWeighing(Additive()),
+    "Limit does not define cost": Limit,
+    "Racing does not define radius": lambda: Racing("gini", 2),
+    "Scored has a score": Scored,
+    "": Deciding,
+}
+
+class Incomplete(BaseBound):
+    criteria = ("gini",)
+    delta_parameter = "words"
+    def __init__(self, words=""):
+        self.words = words
+    def _make_kernel(self, criterion, n_classes):
+        return KERNELS[self.words]()
+"""
+
+
+def test_a_kernel_that_lacks_something_is_refused_with_its_name(tmp_path):
+    module = compiled(tmp_path, INCOMPLETE, "incomplete_bounds")
+    X, y = plugins.table(60)
+    for words in module.KERNELS:
+        bound = module.Incomplete(words)
+        tree = ConfidenceTreeClassifier(bound)
+        if not words:
+            tree.fit(X, y)
+            continue
+        for call in (bound.kernel, bound.evaluate, tree.fit):
+            arguments = {"kernel": ("gini", 2), "evaluate": ([[1, 2], [2, 1]],)}
+            with pytest.raises((NotImplementedError, TypeError), match=words):
+                call(*arguments.get(call.__name__, (X, y)))
+        assert not hasattr(tree, "tree_")
+    del sys.modules["incomplete_bounds"]

@@ -94,10 +94,11 @@ cdef class Bound:
 
     # Within an attribute the scan keeps the best test by the score. Attributes compete
     # by those scores too, unless the bound ranks them: then by rank() of their best
-    # tests, the smallest first; needs rank(). For rank() and decide() NodeFacts holds the number of
-    # candidate tests of the test's own attribute (sets of categories can be more than
-    # a float holds: then the logarithm is right and the number too small); n_varying
-    # is known to decide() alone. Ranks above `most` need not be right, only above it.
+    # tests, the smallest first, which it then has to define. For rank() and decide()
+    # NodeFacts holds the number of candidate tests of the test's own attribute (sets of
+    # categories can be more than a float holds: then the logarithm is right and the
+    # number too small); n_varying is known to decide() alone. Ranks above `most` need
+    # not be right, only above it.
     cdef public bint ranks_attributes
     # Whether rank() of a test with two outcomes falls as the criterion's gain (impurity
     # of the node minus score, a total) grows, all else being equal, and rank_of_gain()

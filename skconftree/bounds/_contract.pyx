@@ -139,6 +139,33 @@ cdef class Score:
             self.block(&tests, &out[0])
         return np.asarray(out)
 
+    def evaluate_outcomes(self, counts):
+        """Score one test with any number of outcomes; of one, it is no split.
+
+        Parameters
+        ----------
+        counts : array-like of shape (outcomes, n_classes)
+            Class counts of every outcome. The node is their sum.
+
+        Returns
+        -------
+        float
+            Total over the rows of the node.
+        """
+        children = np.ascontiguousarray(counts, dtype=np.float64)
+        if children.ndim != 2 or children.shape[1] != self.n_classes:
+            raise ValueError(f"counts must have {self.n_classes} columns, one a class.")
+        cdef const float64_t[:, ::1] outcomes = children
+        cdef const float64_t[::1] node = children.sum(axis=0)
+        cdef NodeFacts facts
+        memset(&facts, 0, sizeof(NodeFacts))
+        facts.n_classes = self.n_classes
+        facts.counts = &node[0]
+        facts.n = facts.pool = facts.n_fresh = facts.time = children.sum()
+        facts.integral = is_integral(children)
+        self.begin(&facts)
+        return self.outcomes(&outcomes[0, 0], children.shape[0])
+
 
 def is_integral(counts):
     """Whether every count is a whole number that tables may be indexed by."""
