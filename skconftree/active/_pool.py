@@ -3,8 +3,9 @@
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils import _safe_indexing, gen_batches
-from sklearn.utils.validation import _num_samples
+from sklearn.utils import gen_batches
+
+from .._compat import _safe_indexing
 
 CHUNK = 65536  # rows that are predicted, or compared, at once
 REFERENCE = 20000  # rows among which neighbours are searched exactly
@@ -34,7 +35,7 @@ def readable(X):
 
 def n_rows_of(X):
     """Rows of a table."""
-    return _num_samples(X)
+    return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def in_chunks(X, rows, call):

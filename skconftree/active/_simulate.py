@@ -9,12 +9,9 @@ from joblib import Parallel, delayed
 from scipy.stats import wilcoxon
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ShuffleSplit, check_cv
-from sklearn.utils import (
-    _safe_indexing,
-    check_consistent_length,
-    check_random_state,
-)
+from sklearn.utils import check_consistent_length, check_random_state
 
+from .._compat import _safe_indexing
 from ..utils import exact_labels
 from ._learner import ActiveLearner
 from ._registry import STRATEGIES, resolve_strategy
