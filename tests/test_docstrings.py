@@ -44,6 +44,8 @@ def public_objects():
             for attribute, method in own_attributes(found).items():
                 if attribute.startswith("_") or inherited_text(method):
                     continue
+                if method.__doc__ is None and inspect.getdoc(method):
+                    continue  # the text is that of the method it stands in for
                 if callable(method) or isinstance(method, property | classmethod):
                     METHODS.add(f"{module.__name__}.{name}.{attribute}")
                     yield f"{module.__name__}.{name}.{attribute}", method

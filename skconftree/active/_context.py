@@ -19,24 +19,42 @@ class QueryContext:
     """A pool at the time of a query.
 
     Attributes that cost something (`proba`, `votes`, `leaf_ids`, `leaf_counts`,
-    `density`, `dist_to_labeled`) are made when a strategy first asks for them.
+    `density`, `dist_to_labeled`) are made when a strategy first asks for them. The
+    learner makes it; strategies read it.
+
+    Parameters
+    ----------
+    pool : object
+        Rows of the pool, and where they lie.
+    estimator : classifier or None
+        Fitted to the labels so far; None before there are two classes.
+    codes : ndarray of shape (n_rows,), intp
+        Place of each row's label in `classes`; -1 without one.
+    labeled : ndarray of shape (n_labeled,), intp
+        Rows that have a label, in the order in which they were learnt.
+    classes : ndarray of shape (n_classes,)
+        Labels seen so far.
+    candidates : ndarray of shape (n_candidates,), intp
+        Rows of the pool that may be asked for, ascending.
+    key : tuple of int
+        What random numbers are drawn by.
 
     Attributes
     ----------
-    estimator : classifier or None
-        Fitted to the labels so far; None before there are two classes.
     X : array-like, sparse or frame
         The pool.
-    candidates : ndarray of shape (n_candidates,), intp
-        Rows of the pool that may be asked for, ascending.
-    labeled : ndarray of shape (n_labeled,), intp
-        Rows that have a label, in the order in which they were learnt.
-    codes : ndarray of shape (n_rows,), intp
-        Place of each row's label in `classes`; -1 without one.
-    classes : ndarray of shape (n_classes,)
-        Labels seen so far.
     costs : ndarray of shape (n_candidates,) or None
         Price of each candidate's label.
+
+    Examples
+    --------
+    A strategy that prefers uncertain rows far from what is known:
+
+    >>> from skconftree.active import SamplingStrategy
+    >>> class Explorer(SamplingStrategy):
+    ...     needs = ("predict_proba",)
+    ...     def score(self, context):
+    ...         return (1 - context.proba.max(axis=1)) * context.dist_to_labeled
     """
 
     def __init__(self, pool, estimator, codes, labeled, classes, candidates, key):
@@ -150,9 +168,29 @@ class QueryContext:
         return self._pool.embedding.points
 
     def squared_distances(self, row):
-        """Squared distances of the candidates to a row of the pool."""
+        """Squared distances of the candidates to a row of the pool.
+
+        Parameters
+        ----------
+        row : int
+            Place in the pool.
+
+        Returns
+        -------
+        ndarray of shape (n_candidates,), float32
+        """
         return self._pool.embedding.squared_distances(row, self.candidates)
 
     def take(self, rows):
-        """Rows of the pool."""
+        """Take rows of the pool.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Places in the pool.
+
+        Returns
+        -------
+        array-like, sparse or frame
+        """
         return take(self.X, rows)

@@ -11,10 +11,20 @@ class DensitySampling(SamplingStrategy):
     The score is ``1 / (1 + d)``, d the mean distance to the ten nearest rows of the
     pool. Alone it asks for near copies of one row; it is meant to be weighed with
     other scores, see :class:`WeightedSampling`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> learner = ActiveLearner(GaussianNB(), strategy="density", random_state=0)
+    >>> len(learner.fit(X, known).query(3))
+    3
     """
 
     def score(self, context):
-        """Score the candidates, see :meth:`SamplingStrategy.score`."""
         return 1.0 / (1.0 + context.density.astype(np.float64))
 
 
@@ -23,14 +33,23 @@ class DiversitySampling(SamplingStrategy):
 
     The score is the squared distance to the nearest one. In a batch each row counts as
     labelled once it is chosen, which makes it :class:`KCenterSampling`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> learner = ActiveLearner(GaussianNB(), strategy="diversity", random_state=0)
+    >>> len(learner.fit(X, known).query(3))
+    3
     """
 
     def score(self, context):
-        """Score the candidates, see :meth:`SamplingStrategy.score`."""
         return _finite(context.dist_to_labeled)
 
     def select(self, context, k):
-        """Choose rows, see :meth:`SamplingStrategy.select`."""
         return _farthest(self, context, k)
 
 
@@ -45,6 +64,17 @@ class KCenterSampling(DiversitySampling):
     ----------
     .. [1] T. Gonzalez (1985), "Clustering to minimize the maximum intercluster
        distance", Theoretical Computer Science 38.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> learner = ActiveLearner(GaussianNB(), strategy="k_center", random_state=0)
+    >>> len(learner.fit(X, known).query(3))
+    3
     """
 
 

@@ -32,13 +32,20 @@ from ._strategy import FOR_AUDIT, TIES, refuse_unserved
 class Answer(NamedTuple):
     """One label that was taught.
 
-    Attributes
+    Parameters
     ----------
     row : int
         Row of the pool.
     label : object
         Its label, or `missing_label` if the row was skipped.
     weight : float
+        Weight of the row.
+
+    Examples
+    --------
+    >>> from skconftree.active import Answer
+    >>> Answer(7, "ham", 1.0).label
+    'ham'
     """
 
     row: int

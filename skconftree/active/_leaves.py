@@ -16,6 +16,20 @@ class LeafSampling(SamplingStrategy):
 
     In a batch a leaf is looked at again after each row, as if the class that it
     predicts had been the answer.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skconftree.active import ActiveLearner, LeafSampling
+    >>> class LargestLeaf(LeafSampling):
+    ...     def worth(self, counts, sizes, total):
+    ...         return sizes / total
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> learner = ActiveLearner(DecisionTreeClassifier(), strategy=LargestLeaf())
+    >>> len(learner.fit(X, known).query(3))
+    3
     """
 
     needs = ("leaves",)
@@ -35,11 +49,11 @@ class LeafSampling(SamplingStrategy):
         Returns
         -------
         ndarray of shape (n_leaves,)
+            The larger, the sooner the leaf is asked in.
         """
         raise NotImplementedError
 
     def score(self, context):
-        """Score the candidates, see :meth:`SamplingStrategy.score`."""
         leaves, sizes = _occupied(context)
         worth = np.zeros(len(context.leaf_sizes))
         worth[leaves] = self.worth(
@@ -48,7 +62,6 @@ class LeafSampling(SamplingStrategy):
         return worth[context.leaf_ids]
 
     def select(self, context, k):
-        """Choose rows, see :meth:`SamplingStrategy.select`."""
         if context.costs is not None:
             return super().select(context, k)
         leaves, sizes = _occupied(context)
@@ -135,7 +148,6 @@ class LeafRiskSampling(LeafSampling):
         self.prior = prior
 
     def worth(self, counts, sizes, total):
-        """Worth of leaves, see :meth:`LeafSampling.worth`."""
         rows = sizes + counts.sum(axis=1)
         options = {"weight": rows, "prior": self.prior}
         risk = risk_upper(_two(counts), self.delta, **options)
@@ -160,10 +172,20 @@ class LeafEntropySampling(LeafSampling):
     ----------
     .. [1] A. Jose et al. (2024), "Classification tree-based active learning: a wrapper
        approach", arXiv 2404.09953.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> learner = ActiveLearner(DecisionTreeClassifier(), strategy="leaf_entropy")
+    >>> len(learner.fit(X, known).query(3))
+    3
     """
 
     def worth(self, counts, sizes, total):
-        """Worth of leaves, see :meth:`LeafSampling.worth`."""
         n = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
         return entropy(counts / n) * sizes / total
 
@@ -192,10 +214,20 @@ class ExpectedErrorSampling(LeafSampling):
     ----------
     .. [1] N. Roy, A. McCallum (2001), "Toward optimal active learning through sampling
        estimation of error reduction", ICML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> learner = ActiveLearner(DecisionTreeClassifier(), strategy="expected_error")
+    >>> len(learner.fit(X, known).query(3))
+    3
     """
 
     def worth(self, counts, sizes, total):
-        """Worth of leaves, see :meth:`LeafSampling.worth`."""
         counts = _two(counts) + 1.0
         n = counts.sum(axis=1)
         predicted = counts.argmax(axis=1)

@@ -71,7 +71,6 @@ class WeightedSampling(SamplingStrategy):
         return found
 
     def score(self, context):
-        """Score the candidates, see :meth:`SamplingStrategy.score`."""
         total = np.zeros(len(context.candidates))
         for _, one, weight in self._checked():
             scores = np.asarray(one.score(context), dtype=np.float64)
@@ -90,12 +89,22 @@ class AutoSampling(SamplingStrategy):
     every tenth at random: margins alone chase wrong labels, and never look where the
     classifier is sure and wrong. Of a single tree, whose margins tie in droves, leaves
     with many rows a label come first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> learner = ActiveLearner(GaussianNB(), strategy="auto", random_state=0)
+    >>> len(learner.fit(X, known).query(3))
+    3
     """
 
     takes_costs = True
 
     def select(self, context, k):
-        """Choose rows, see :meth:`SamplingStrategy.select`."""
         few = len(context.labeled) < FEW * max(context.n_classes, 2)
         if context.estimator is None or (few and context.costs is None):
             return cover(context, k)

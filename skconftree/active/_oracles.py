@@ -81,6 +81,12 @@ class ConsoleOracle(BaseEstimator):
         Labels to choose from.
     show : callable, default=None
         Makes a text of a row. None: ``str``.
+
+    Examples
+    --------
+    >>> from skconftree.active import ConsoleOracle
+    >>> oracle = ConsoleOracle(["ham", "spam"])
+    >>> learner.run(oracle, budget=20)  # doctest: +SKIP
     """
 
     def __init__(self, classes, show=None):

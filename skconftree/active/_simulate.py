@@ -23,9 +23,10 @@ BASELINES = ("random", "margin")
 class StrategySummary(NamedTuple):
     """What one strategy was worth, see :meth:`SimulationResult.summary`.
 
-    Attributes
+    Parameters
     ----------
     strategy : str
+        Its name.
     area : float
         Mean score over all numbers of labels and all runs.
     area_error : float
@@ -44,6 +45,16 @@ class StrategySummary(NamedTuple):
         if it does not.
     seconds : float
         Mean CPU seconds of a query.
+
+    See Also
+    --------
+    simulate : Makes it.
+
+    Examples
+    --------
+    >>> from skconftree.active import StrategySummary
+    >>> StrategySummary._fields[:3]
+    ('strategy', 'area', 'area_error')
     """
 
     strategy: str
@@ -60,7 +71,7 @@ class StrategySummary(NamedTuple):
 class SimulationResult(NamedTuple):
     """Learning curves of :func:`simulate`.
 
-    Attributes
+    Parameters
     ----------
     strategies : list of str
         Names.
@@ -70,6 +81,16 @@ class SimulationResult(NamedTuple):
         Scores on the test rows.
     seconds : ndarray of shape (n_strategies, n_runs)
         CPU seconds of a query, on average.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree.active import SimulationResult
+    >>> scores = np.array([[[0.5, 0.7]], [[0.6, 0.8]]])
+    >>> seconds = np.zeros((2, 1))
+    >>> result = SimulationResult(["random", "mine"], np.array([1, 2]), scores, seconds)
+    >>> round(result.summary()[1].gain, 3)
+    0.1
     """
 
     strategies: list

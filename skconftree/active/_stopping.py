@@ -12,33 +12,53 @@ from ._context import final_step
 from ._pool import in_chunks
 
 
-class Budget(BaseEstimator):
+class StoppingRule(BaseEstimator):
+    """Base class of stopping rules."""
+
+    def reached(self, learner):
+        """Tell whether to stop.
+
+        Parameters
+        ----------
+        learner : ActiveLearner
+            The learner before its next question.
+
+        Returns
+        -------
+        bool
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define reached(learner)."
+        )
+
+
+class Budget(StoppingRule):
     """Stop once so many rows have a label.
 
     Parameters
     ----------
     n_labels : int
         Labels in all, those that were there from the beginning included.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner, ArrayOracle, Budget
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = ActiveLearner(GaussianNB(), random_state=0).fit(X)
+    >>> learner.run(ArrayOracle(y), stop=Budget(20)).n_labeled_
+    20
     """
 
     def __init__(self, n_labels):
         self.n_labels = n_labels
 
     def reached(self, learner):
-        """Whether to stop.
-
-        Parameters
-        ----------
-        learner : ActiveLearner
-
-        Returns
-        -------
-        bool
-        """
         return learner.n_labeled_ >= self.n_labels
 
 
-class RiskBelow(BaseEstimator):
+class RiskBelow(StoppingRule):
     """Stop once the risk, the share of wrong predictions, is surely below a limit.
 
     ``method="leaves"`` looks at the leaves of a single tree. Each has an upper credible
@@ -144,11 +164,10 @@ class RiskBelow(BaseEstimator):
         return float(risk.sum() / pool.n_rows)
 
     def reached(self, learner):
-        """Whether to stop, see :meth:`Budget.reached`."""
         return self.limit(learner) <= self.eps
 
 
-class Stable(BaseEstimator):
+class Stable(StoppingRule):
     """Stop once predictions have stopped changing.
 
     At each look the classes predicted for the pool (10,000 rows of it at most) are
@@ -160,6 +179,16 @@ class Stable(BaseEstimator):
         Share of equal predictions, in (0, 1].
     n_looks : int, default=5
         For how many looks in a row.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner, ArrayOracle, Stable
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = ActiveLearner(GaussianNB(), random_state=0).fit(X)
+    >>> learner.run(ArrayOracle(y), stop=Stable()).n_labeled_ < 100
+    True
     """
 
     def __init__(self, agreement=0.99, n_looks=5):
@@ -167,7 +196,6 @@ class Stable(BaseEstimator):
         self.n_looks = n_looks
 
     def reached(self, learner):
-        """Whether to stop, see :meth:`Budget.reached`."""
         if not hasattr(learner, "estimator_"):
             return False
         n = learner._pool.n_rows

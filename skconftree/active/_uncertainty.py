@@ -21,7 +21,6 @@ class RandomSampling(SamplingStrategy):
     """
 
     def score(self, context):
-        """Score the candidates, see :meth:`SamplingStrategy.score`."""
         return context.rng(FOR_ROWS).random(len(context.candidates))
 
 
@@ -34,12 +33,22 @@ class LeastConfidentSampling(SamplingStrategy):
     ----------
     .. [1] D. Lewis, W. Gale (1994), "A sequential algorithm for training text
        classifiers", SIGIR.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> learner = ActiveLearner(GaussianNB(), strategy="least_confident")
+    >>> len(learner.fit(X, known).query(3))
+    3
     """
 
     needs = ("predict_proba",)
 
     def score(self, context):
-        """Score the candidates, see :meth:`SamplingStrategy.score`."""
         return 1.0 - context.proba.max(axis=1)
 
 
@@ -72,17 +81,27 @@ class MarginSampling(SamplingStrategy):
     needs = ("predict_proba",)
 
     def score(self, context):
-        """Score the candidates, see :meth:`SamplingStrategy.score`."""
         return 1.0 - margins(context.proba)
 
 
 class EntropySampling(SamplingStrategy):
-    """Ask where the class probabilities have the largest entropy, in nats."""
+    """Ask where the class probabilities have the largest entropy, in nats.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> learner = ActiveLearner(GaussianNB(), strategy="entropy", random_state=0)
+    >>> len(learner.fit(X, known).query(3))
+    3
+    """
 
     needs = ("predict_proba",)
 
     def score(self, context):
-        """Score the candidates, see :meth:`SamplingStrategy.score`."""
         return entropy(context.proba)
 
 
