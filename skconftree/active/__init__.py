@@ -1,7 +1,8 @@
 """Active learning: which labels are worth their price.
 
 `ActiveLearner` asks for labels of a pool, `simulate` says beforehand what a query
-strategy would have been worth. Strategies work by name or as objects.
+strategy would have been worth. `StreamActiveLearner` decides on one row after the
+other, within a budget. Strategies work by name or as objects.
 """
 
 from ._committee import VoteEntropySampling
@@ -17,8 +18,21 @@ from ._leaves import (
 from ._mixed import AutoSampling, WeightedSampling
 from ._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from ._simulate import SimulationResult, StrategySummary, simulate
-from ._stopping import Budget, RiskBelow, Stable
+from ._stopping import Budget, RiskBelow, Stable, StoppingRule
 from ._strategy import SamplingStrategy
+from ._stream_context import StreamContext
+from ._stream_learner import StreamActiveLearner, StreamRun
+from ._stream_strategies import (
+    ConfTreeSampling,
+    FixedUncertainty,
+    RandomStream,
+    SelectiveSampling,
+    Split,
+    SplitConfTree,
+    StreamStrategy,
+    VariableUncertainty,
+    query_probability,
+)
 from ._uncertainty import (
     EntropySampling,
     LeastConfidentSampling,
@@ -32,11 +46,13 @@ __all__ = [
     "ArrayOracle",
     "AutoSampling",
     "Budget",
+    "ConfTreeSampling",
     "ConsoleOracle",
     "DensitySampling",
     "DiversitySampling",
     "EntropySampling",
     "ExpectedErrorSampling",
+    "FixedUncertainty",
     "KCenterSampling",
     "LeafEntropySampling",
     "LeafRiskSampling",
@@ -46,12 +62,23 @@ __all__ = [
     "NoisyOracle",
     "QueryContext",
     "RandomSampling",
+    "RandomStream",
     "RiskBelow",
     "SamplingStrategy",
+    "SelectiveSampling",
     "SimulationResult",
+    "Split",
+    "SplitConfTree",
     "Stable",
+    "StoppingRule",
     "StrategySummary",
+    "StreamActiveLearner",
+    "StreamContext",
+    "StreamRun",
+    "StreamStrategy",
+    "VariableUncertainty",
     "VoteEntropySampling",
     "WeightedSampling",
+    "query_probability",
     "simulate",
 ]

@@ -13,7 +13,16 @@ from ._pool import in_chunks
 
 
 class StoppingRule(BaseEstimator):
-    """Base class of stopping rules."""
+    """Base class of stopping rules: `reached` is asked before each question.
+
+    Examples
+    --------
+    >>> from skconftree.active import StoppingRule
+    >>> class TenOfEach(StoppingRule):
+    ...     def reached(self, learner):
+    ...         labels = [answer.label for answer in learner.history_]
+    ...         return all(labels.count(one) >= 10 for one in learner.classes_)
+    """
 
     def reached(self, learner):
         """Tell whether to stop.

@@ -1,0 +1,169 @@
+"""Decisions whether to buy a label, row by row within a budget."""
+
+import numpy as np
+
+from skconftree.utils._draws cimport mix, unit
+from skconftree.utils._typedefs cimport float64_t, intp_t, int64_t, uint64_t, uint8_t
+
+
+def draws(seed, int64_t first, intp_t n, use):
+    """Draws from [0, 1) that depend on the seed and the number of the row alone.
+
+    Parameters
+    ----------
+    seed : int
+        Not negative.
+    first : int
+        Number of the first row.
+    n : int
+        Number of rows.
+    use : int
+        Tells the draws of one purpose from those of another.
+
+    Returns
+    -------
+    ndarray of shape (n,), float64
+    """
+    out = np.empty(n)
+    cdef float64_t[::1] values = out
+    cdef uint64_t key = mix(<uint64_t> int(seed) ^ mix(<uint64_t> int(use)))
+    cdef intp_t i
+    for i in range(n):
+        values[i] = unit(mix(key ^ mix(<uint64_t> (first + i))))
+    return out
+
+
+cdef class Budget:
+    """How many labels have been bought of how many rows.
+
+    Parameters
+    ----------
+    share : float
+        Largest share of rows whose labels are bought.
+    strict : bool
+        Never above the share at any row; else a label may be bought while the share of
+        the rows before is below it.
+    window : int
+        Rows over which the share is estimated, forgetting older ones; 0: all rows.
+    """
+
+    cdef readonly float64_t share
+    cdef readonly bint strict
+    cdef readonly int64_t window
+    cdef readonly int64_t n_rows
+    cdef readonly int64_t n_asked
+    cdef readonly float64_t recent      # labels bought in the window, by estimate
+
+    def __init__(self, float64_t share, bint strict, int64_t window):
+        self.share = share
+        self.strict = strict
+        self.window = window
+        self.n_rows = self.n_asked = 0
+        self.recent = 0.0
+
+    def __reduce__(self):
+        state = (self.n_rows, self.n_asked, self.recent)
+        return type(self), (self.share, self.strict, self.window), state
+
+    def __setstate__(self, state):
+        n_rows, n_asked, recent = state
+        if not (0 <= n_asked <= n_rows and 0.0 <= recent):
+            raise ValueError(f"The state of this budget is damaged: {state}.")
+        self.n_rows, self.n_asked, self.recent = n_rows, n_asked, recent
+
+    cpdef bint begin(self) noexcept:
+        """Count a row; say whether its label could be paid for."""
+        self.n_rows += 1
+        if self.window > 0:
+            if self.strict:
+                return (
+                    self.recent * (self.window - 1) / self.window + 1.0
+                    <= self.share * self.window
+                )
+            return self.recent < self.share * self.window
+        if self.strict:
+            return self.n_asked + 1 <= self.share * self.n_rows
+        return self.n_asked < self.share * self.n_rows
+
+    cpdef void end(self, bint asked) noexcept:
+        """Say whether the label of that row was bought."""
+        self.n_asked += asked
+        if self.window > 0:
+            self.recent = self.recent * (self.window - 1) / self.window + asked
+
+
+def decide_by_chance(
+    Budget budget, const float64_t[::1] chance, const float64_t[::1] draw,
+    uint8_t[::1] asked, bint stop,
+):
+    """Buy each label with a probability, as long as it can be paid for.
+
+    Parameters
+    ----------
+    budget : Budget
+    chance, draw : ndarray of shape (n,), float64
+        The label is bought if the draw is below the chance.
+    asked : ndarray of shape (n,), uint8
+        Written.
+    stop : bool
+        End with the first label that is bought.
+
+    Returns
+    -------
+    int
+        Rows decided.
+    """
+    cdef intp_t i
+    for i in range(chance.shape[0]):
+        asked[i] = budget.begin() and draw[i] < chance[i]
+        budget.end(asked[i])
+        if stop and asked[i]:
+            return i + 1
+    return chance.shape[0]
+
+
+def decide_by_threshold(
+    Budget budget, float64_t[::1] theta, float64_t step, const float64_t[::1] certainty,
+    const float64_t[::1] noise, const uint8_t[::1] random_branch,
+    const float64_t[::1] draw, uint8_t[::1] asked, bint stop,
+):
+    """Buy labels of rows whose certainty is below a threshold that follows them.
+
+    Parameters
+    ----------
+    budget : Budget
+    theta : ndarray of shape (1,), float64
+        The threshold; changed. It stays as it is while nothing can be paid for.
+    step : float
+        How much of it a row changes.
+    certainty : ndarray of shape (n,), float64
+    noise : ndarray of shape (n,), float64
+        What the threshold is multiplied by, for each row.
+    random_branch : ndarray of shape (n,), uint8
+        Rows whose labels are bought by chance, whatever the certainty.
+    draw : ndarray of shape (n,), float64
+        Of these rows; the label is bought if it is below the budget's share.
+    asked : ndarray of shape (n,), uint8
+        Written.
+    stop : bool
+        End with the first label that is bought.
+
+    Returns
+    -------
+    int
+        Rows decided.
+    """
+    cdef intp_t i
+    cdef bint paid
+    for i in range(certainty.shape[0]):
+        paid = budget.begin()
+        asked[i] = False
+        if paid and random_branch[i]:
+            asked[i] = draw[i] < budget.share
+        elif paid:
+            asked[i] = certainty[i] < theta[0] * noise[i]
+            theta[0] *= 1.0 - step if asked[i] else 1.0 + step
+        budget.end(asked[i])
+        if stop and asked[i]:
+            return i + 1
+    return certainty.shape[0]

@@ -1,0 +1,542 @@
+"""Active learning from a stream."""
+
+import copy
+import warnings
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state, column_or_1d, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from ..drift import BaseDetector, DriftState
+from ..drift._registry import DETECTORS, resolve_detector
+from ..utils import (
+    canonical,
+    check_labels,
+    exact_labels,
+    unchanged_on_error,
+    unique_classes,
+)
+from ._context import final_step
+from ._decisions import Budget
+from ._pool import take
+from ._strategy import refuse_unserved
+from ._stream_context import LeafLabels, StreamContext
+from ._stream_strategies import (
+    STREAM_STRATEGIES,
+    StreamStrategy,
+    resolve_stream_strategy,
+)
+
+LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
+
+
+class StreamRun(NamedTuple):
+    """How a stream active learner did, see :meth:`StreamActiveLearner.run`.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_rows,)
+        Class predicted for each row before its label could be learnt.
+    asked : ndarray of shape (n_rows,), bool
+        Rows whose labels were bought.
+    accuracy : float
+        Share of right predictions; rows before the first model are wrong.
+    f1 : float
+        F1 of the rarest class of the stream.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree.active import StreamRun
+    >>> StreamRun(np.array([0, 1]), np.array([True, False]), 0.5, 0.5).accuracy
+    0.5
+    """
+
+    predictions: np.ndarray
+    asked: np.ndarray
+    accuracy: float
+    f1: float
+
+
+class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier that says of each row of a stream whether its label is worth buying.
+
+    `query` decides on rows in their order, `teach` takes the labels that were asked
+    for. At no row of the stream have more labels been asked for than the budget
+    allows. Between two calls of `teach`, decisions do not depend on how rows are cut
+    into calls.
+
+    Parameters
+    ----------
+    estimator : classifier with `partial_fit`
+        It is cloned, not changed.
+    strategy : str or StreamStrategy, default="conf_tree"
+        One of ``"conf_tree"``, ``"random"``, ``"fixed_uncertainty"``,
+        ``"variable_uncertainty"``, ``"random_variable_uncertainty"``,
+        ``"selective_sampling"``, ``"split"``, ``"split_conf_tree"``, or an object.
+        Those with ``conf_tree`` in their name need a single tree.
+    budget : float, default=0.1
+        Largest share of rows whose labels are bought, in (0, 1].
+    strict_budget : bool, default=True
+        Keep to the budget at every row. False: as published, a label may be bought
+        while the share of the rows before is below the budget.
+    budget_estimate : {"exact", "windowed"}, default="exact"
+        Count all rows, or estimate the share of the latest 100, so that labels saved
+        long ago cannot be spent now. The budget is kept on average then.
+    drift : str, BaseDetector or None, default=None
+        Watches the errors on labels bought at random, and replaces the model when they
+        have risen; only for strategies that buy labels at random, ``"split"`` and
+        ``"split_conf_tree"``. ``"ddm"`` is the published one.
+    classes : array-like, default=None
+        All labels of the stream. None: labels are held back until there are two
+        classes, and a label that comes later is an error.
+    random_state : int, RandomState instance or None, default=None
+        Draws depend on it and on the number of the row.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Not there before two classes have been learnt.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_rows_seen_ : int
+        Rows decided on.
+    n_asked_ : int
+        Labels asked for.
+    asked_share_ : float
+        The one by the other; 0.0 before the first row.
+    n_drifts_ : int
+        Drifts found, each of which replaced the model.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if they have any.
+
+    See Also
+    --------
+    ActiveLearner : For a pool of rows that one may choose from.
+
+    References
+    ----------
+    .. [1] R. De Rosa, N. Cesa-Bianchi, "Confidence decision trees via online and
+       active learning for streaming data", Journal of Artificial Intelligence
+       Research 60 (2017).
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import StreamActiveLearner
+    >>> from skconftree.datasets import make_sea
+    >>> X, y = make_sea(5000, random_state=0)
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), budget=0.1, classes=[0, 1], random_state=0)
+    >>> for start in range(0, 5000, 100):
+    ...     rows, labels = X[start : start + 100], y[start : start + 100]
+    ...     ask = learner.query(rows)
+    ...     learner = learner.teach(rows[ask], labels[ask])
+    >>> learner.asked_share_ <= 0.1, bool(learner.score(X, y) > 0.8)
+    (True, True)
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["partial_fit", "predict"])],
+        "strategy": [StrOptions(set(STREAM_STRATEGIES)), StreamStrategy],
+        "budget": [Interval(Real, 0, 1, closed="right")],
+        "strict_budget": ["boolean"],
+        "budget_estimate": [StrOptions({"exact", "windowed"})],
+        "drift": [StrOptions(set(DETECTORS)), BaseDetector, None],
+        "classes": ["array-like", None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        strategy="conf_tree",
+        budget=0.1,
+        strict_budget=True,
+        budget_estimate="exact",
+        drift=None,
+        classes=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.strategy = strategy
+        self.budget = budget
+        self.strict_budget = strict_budget
+        self.budget_estimate = budget_estimate
+        self.drift = drift
+        self.classes = classes
+        self.random_state = random_state
+
+    # -- the stream ---------------------------------------------------------------
+
+    def _start(self):
+        # Before the first row: everything that is decided once.
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            self.get_params(deep=False),
+            type(self).__name__,
+        )
+        strategy = resolve_stream_strategy(self.strategy)
+        others = {name: make() for name, make in STREAM_STRATEGIES.items()}
+        refuse_unserved(strategy, self.estimator, others)
+        if self.drift is not None and not strategy.has_random_branch:
+            raise ValueError(
+                "drift must be None unless the strategy buys labels at random for the "
+                "detector, as 'split' and 'split_conf_tree' do. Got "
+                f"drift={self.drift!r} with strategy={self.strategy!r}."
+            )
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        window = 100 if self.budget_estimate == "windowed" else 0
+        classes = None if self.classes is None else unique_classes(self.classes)
+        if classes is not None and len(classes) < 2:
+            raise ValueError(f"classes must hold two labels or more. Got {classes}.")
+        detector = resolve_detector(self.drift)
+        self._strategy = strategy
+        self._state = strategy.start()
+        self._seed = seed
+        self._budget = Budget(self.budget, self.strict_budget, window)
+        self._leaves = LeafLabels()
+        self._classes = classes
+        self._held_back = []  # rows and labels of the first class
+        self._detector = None if detector is None else detector.kernel()
+        self._background = None
+        self._n_drifts = 0
+        self._pending = np.zeros(0, dtype=bool)  # of asked rows: random branch?
+
+    def query(self, X):
+        """Decide whose labels to buy.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            Rows in the order of their arrival, each of them once.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), bool
+            Where to buy the label. The budget is charged for it.
+        """
+        with unchanged_on_error(self):
+            X = self._read(X)
+        if len(self._pending):
+            warnings.warn(
+                f"{len(self._pending)} labels that were asked for have not been given "
+                "to teach(). They stay charged.",
+                UserWarning,
+                stacklevel=2,
+            )
+        asked, n, pending = self._decide(X, stop=False)
+        self._pending = pending
+        return asked[:n].astype(bool)
+
+    def _read(self, X):
+        if not hasattr(self, "_budget"):
+            self._start()
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        validate_data(
+            self,
+            X,
+            reset=not hasattr(self, "n_features_in_"),
+            skip_check_array=True,
+        )
+        if len(X.shape) != 2:
+            raise ValueError(f"X must have two dimensions. Got shape {X.shape}.")
+        return X
+
+    def _decide(self, X, stop):
+        first = self._budget.n_rows
+        n_classes = 2 if self._classes is None else len(self._classes)
+        context = StreamContext(
+            getattr(self, "estimator_", None),
+            X,
+            n_classes,
+            first,
+            self._seed,
+            self._leaves,
+            self._budget,
+            stop,
+        )
+        asked = np.zeros(X.shape[0], dtype=np.uint8)
+        if not context.n_rows:
+            return asked, 0, np.zeros(0, dtype=bool)
+        spent = copy.copy(self._budget), self._state.copy()
+        try:
+            n = self._strategy.decide(context, self._state, asked)
+            if context.estimator is not None and "leaves" in self._strategy.needs:
+                self._leaves.add_rows(context.leaf_ids[:n])
+        except BaseException:
+            self._budget, self._state = spent
+            raise
+        branch = self._strategy.random_branch(context) == 1
+        return asked, n, branch[:n][asked[:n] == 1]
+
+    def teach(self, X, y, sample_weight=None):
+        """Learn the labels that were asked for.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            The rows, in the order in which they were asked for.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights.
+
+        Returns
+        -------
+        StreamActiveLearner
+            The learner itself.
+        """
+        with unchanged_on_error(self):
+            X = self._read(X)
+            y = self._read_labels(y, X)
+        given = {}
+        if sample_weight is not None:
+            given["sample_weight"] = np.asarray(sample_weight, dtype=np.float64)
+        branch = self._pending
+        if len(branch) != len(y):
+            if len(y):
+                warnings.warn(
+                    f"teach() got {len(y)} labels where {len(branch)} had been asked "
+                    "for. They are learnt, but tell nothing of a drift.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            branch = np.zeros(len(y), dtype=bool)
+        self._learn(X, y, branch, given)
+        self._pending = np.zeros(0, dtype=bool)
+        return self
+
+    def _read_labels(self, y, X):
+        y = column_or_1d(exact_labels(y), warn=True)
+        if len(y) != X.shape[0]:
+            raise ValueError(
+                f"X and y must have as many rows each. Got {X.shape[0]} and {len(y)}."
+            )
+        if len(y):
+            check_labels(y, y)
+        if self._classes is not None:
+            unknown = ~np.isin(y, self._classes)
+            if unknown.any():
+                raise ValueError(
+                    f"y holds the label {y[unknown].tolist()[0]!r}, which is not one "
+                    f"of the classes {self._classes.tolist()}. Name all labels of the "
+                    "stream with classes= beforehand."
+                )
+        return y
+
+    def _learn(self, X, y, branch, given):
+        if not len(y):
+            return
+        if not hasattr(self, "estimator_"):
+            held = [*self._held_back, (X, y, given)]
+            seen = np.concatenate([labels for _, labels, _ in held])
+            classes = unique_classes(seen) if self._classes is None else self._classes
+            if len(classes) < 2:
+                self._held_back = held
+                return
+            model = self._new_estimator()
+            for rows, labels, weight in held:
+                model.partial_fit(rows, labels, classes=classes, **weight)
+            self.estimator_, self._classes, self._held_back = model, classes, []
+            self._count_labels(X, y)
+            return
+        if self._detector is None:
+            self._count_labels(X, y)
+            self.estimator_.partial_fit(X, y, **given)
+            return
+        for i in range(len(y)):
+            row, label = take(X, np.array([i])), y[i : i + 1]
+            weight = {name: value[i : i + 1] for name, value in given.items()}
+            if branch[i]:
+                self._watch(self.estimator_.predict(row)[0] != y[i])
+            self._count_labels(row, label)
+            for model in (self.estimator_, self._background):
+                if model is not None:
+                    model.partial_fit(row, label, classes=self._classes, **weight)
+
+    def _watch(self, wrong):
+        state = int(self._detector.update_many(np.array([float(wrong)]))[0])
+        if state == DriftState.STABLE:
+            self._background = None
+        elif state == DriftState.WARNING and self._background is None:
+            self._background = self._new_estimator()
+        elif state == DriftState.DRIFT:
+            # without a warning before, the model begins with the row at hand
+            model = self._background or self._new_estimator()
+            self.estimator_, self._background = model, None
+            self._leaves = LeafLabels()
+            self._n_drifts += 1
+
+    def _new_estimator(self):
+        model = clone(self.estimator)
+        if "random_state" in model.get_params() and model.random_state is None:
+            model.set_params(random_state=self._seed)
+        return model
+
+    def _count_labels(self, X, y):
+        # In the leaves as they are before the labels are learnt.
+        final, before = final_step(self.estimator_)
+        if "leaves" in self._strategy.needs and hasattr(final, "classes_"):
+            leaves = final.apply(X if before is None else before.transform(X))
+            codes = np.searchsorted(self._classes, y)
+            leaves = np.asarray(leaves, dtype=np.intp)
+            self._leaves.add_labels(leaves, codes, len(self._classes))
+
+    def run(self, X, y):
+        """Predict, decide and learn row by row, with labels that are known.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            The stream.
+        y : array-like of shape (n_rows,)
+            All labels; only those asked for are looked at to learn from.
+
+        Returns
+        -------
+        StreamRun
+        """
+        with unchanged_on_error(self):
+            X = self._read(X)
+            y = self._read_labels(y, X)
+        n = len(y)
+        asked = np.zeros(n, dtype=bool)
+        predictions = np.full(n, None, dtype=object)
+        at, ahead = 0, 16
+        while at < n:
+            rows = np.arange(at, min(at + ahead, n))
+            block = take(X, rows)
+            found, done, branch = self._decide(block, stop=True)
+            if hasattr(self, "estimator_"):
+                first = take(block, np.arange(done))
+                predictions[at : at + done] = self.estimator_.predict(first)
+            at += done
+            bought = bool(found[done - 1])
+            # as far as decisions reach before a label changes the model
+            ahead = max(2 * done if bought else 2 * ahead, 16)
+            ahead = min(ahead, LOOKAHEAD)
+            if bought:
+                asked[at - 1] = True
+                row = take(X, np.array([at - 1]))
+                self._learn(row, y[at - 1 : at], branch, {})
+        right = np.array([p == t for p, t in zip(predictions, y, strict=True)], bool)
+        labels, counts = np.unique(y, return_counts=True)
+        rare = labels[counts.argmin()]
+        said = np.array([p == rare for p in predictions], dtype=bool)
+        hits = (said & (y == rare)).sum()
+        f1 = 2.0 * hits / max(said.sum() + counts.min(), 1)
+        return StreamRun(predictions, asked, float(right.mean()), float(f1))
+
+    def fit(self, X, y):
+        """Begin a stream anew, with rows whose labels are all known.
+
+        The labels are learnt, and not charged to the budget.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Labels.
+
+        Returns
+        -------
+        StreamActiveLearner
+            The learner itself.
+        """
+        with unchanged_on_error(self):
+            self._start()
+            for name in ("n_features_in_", "feature_names_in_", "estimator_"):
+                vars(self).pop(name, None)
+            X = self._read(X)
+            y = self._read_labels(y, X)
+            classes = unique_classes(y) if self._classes is None else self._classes
+            model = self._new_estimator()
+            model.partial_fit(X, y, classes=classes)
+            self.estimator_, self._classes = model, classes
+        return self
+
+    # -- what is known ------------------------------------------------------------
+
+    @property
+    def classes_(self):
+        """Labels of the stream."""
+        check_is_fitted(self, "estimator_")
+        return self._classes
+
+    @property
+    def n_rows_seen_(self):
+        """Rows decided on."""
+        return self._budget.n_rows if hasattr(self, "_budget") else 0
+
+    @property
+    def n_asked_(self):
+        """Labels asked for."""
+        return self._budget.n_asked if hasattr(self, "_budget") else 0
+
+    @property
+    def asked_share_(self):
+        """Share of the rows whose labels were asked for."""
+        return self.n_asked_ / max(self.n_rows_seen_, 1)
+
+    @property
+    def n_drifts_(self):
+        """Drifts found, each of which replaced the model."""
+        return getattr(self, "_n_drifts", 0)
+
+    def predict(self, X):
+        """Predict classes with the model so far.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(X)
+
+    def predict_proba(self, X):
+        """Class probabilities of the model so far.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict_proba(X)
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        return tags
