@@ -6,11 +6,12 @@ from libc.math cimport isfinite
 from libc.string cimport memcpy
 
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
-from skconftree.tree.batch._column_splitter cimport ColumnSplitter
+from skconftree.tree.batch._row_source cimport GONE, SEGMENT, Passing, RowSource
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport NodeRecord
-from skconftree.tree.split._splitter cimport Split
+from skconftree.tree.split._split cimport Children, Split
+from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
@@ -26,18 +27,20 @@ cdef struct Candidate:
 
 
 cdef class Builder:
-    """Grows a tree from the columns of a splitter.
+    """Grows a tree from the rows of a splitter.
 
     Parameters
     ----------
-    splitter : ColumnSplitter
+    splitter : Splitter
+        Its source is a RowSource.
     settings : GrowthSettings
         With a limit to the leaves growth is best-first, else depth-first.
     min_split_weight : float
         Smallest weight of a node that may split.
     """
 
-    cdef ColumnSplitter splitter
+    cdef Splitter splitter
+    cdef RowSource source           # the splitter's
     cdef Tree tree
     cdef intp_t max_depth
     cdef float64_t min_split_weight
@@ -46,7 +49,6 @@ cdef class Builder:
     cdef Arena arena                # of the candidates too
     cdef intp_t* starts             # where the children of the last split begin
     cdef float64_t* pools           # and their weights W
-    cdef intp_t* scratch
     cdef Candidate* made            # children of the last split, not yet open
     cdef intp_t n_made
     cdef Candidate* open            # stack, or heap by improvement
@@ -54,19 +56,18 @@ cdef class Builder:
     cdef intp_t room
 
     def __init__(
-        self, ColumnSplitter splitter, GrowthSettings settings,
-        float64_t min_split_weight,
+        self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
     ):
         self.splitter = splitter
+        self.source = splitter.source
         self.max_depth = settings.max_depth
-        self.min_split_weight = max(min_split_weight, 2.0 * splitter.min_weight)
+        self.min_split_weight = max(min_split_weight, 2.0 * splitter.node.min_weight)
         self.max_leaves = settings.max_leaves
         self.best_first = settings.max_leaves != NO_LIMIT
-        cdef intp_t room = splitter.outcome_room
+        cdef intp_t room = splitter.tests.child_room
         self.arena = Arena()
         self.starts = <intp_t*> self.arena.take(room + 1, sizeof(intp_t))
         self.pools = <float64_t*> self.arena.take(room, sizeof(float64_t))
-        self.scratch = <intp_t*> self.arena.take(2 * room, sizeof(intp_t))
         self.made = <Candidate*> self.arena.take(room, sizeof(Candidate))
 
     def build(
@@ -89,7 +90,7 @@ cdef class Builder:
         features : ndarray of int32
             The features that are searched, ascending.
         """
-        cdef intp_t d = self.splitter.rows.n_features
+        cdef intp_t d = self.splitter.node.n_features
         cdef Candidate candidate
         cdef NodeRecord* root = &candidate.record
         cdef intp_t f
@@ -98,7 +99,7 @@ cdef class Builder:
         candidate.n_segments = 0
         root.id = 0
         root.start = 0
-        root.end = self.splitter.rows.n_rows
+        root.end = self.source.n_rows
         root.depth = 0
         root.pool = pool
         root.n_features = features.shape[0]
@@ -109,7 +110,7 @@ cdef class Builder:
         if box is not None:
             root.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
             memcpy(root.box, &box[0, 0], 2 * d * sizeof(float64_t))
-        tree.add_leaf(-1, &counts[0], n_labelled, self._impurity(&counts[0]))
+        tree.add_leaf(-1, &counts[0], n_labelled, self.splitter.impurity(&counts[0]))
         with nogil:
             if self._may_split(0):
                 self._add(&candidate)
@@ -142,35 +143,29 @@ cdef class Builder:
             self.open[0] = self.open[self.n_open]
             self._sift_down()
             self._enter(&candidate)
-            self.splitter.begin(
+            self.splitter.count_again(
                 &candidate.record,
                 self.tree.counts + candidate.record.id * self.tree.n_classes,
+                &candidate.split,
             )
-            self.splitter.count_children(candidate.split.feature, candidate.split.cut)
             # a test may have more branches than leaves are left
-            if n_leaves + self.splitter.n_outcomes - 1 <= self.max_leaves:
-                n_leaves += self.splitter.n_outcomes - 1
+            if n_leaves + candidate.split.children.n_outcomes - 1 <= self.max_leaves:
+                n_leaves += candidate.split.children.n_outcomes - 1
                 self._install(&candidate)
             self._release(&candidate)
         return 0
 
     cdef void _enter(self, const Candidate* candidate) noexcept nogil:
-        if self.splitter.rows.sparse is not None:
-            self.splitter.rows.sparse.enter(
-                candidate.record.id, candidate.segments, candidate.n_segments
-            )
+        self.source.enter(
+            candidate.record.id, candidate.segments, candidate.n_segments
+        )
 
     cdef void _examine(self, Candidate* candidate) noexcept nogil:
         self._enter(candidate)
-        self.splitter.find(
+        candidate.split = self.splitter.find(
             &candidate.record,
             self.tree.counts + candidate.record.id * self.tree.n_classes,
-            &candidate.split,
         )
-
-    cdef float64_t _impurity(self, const float64_t* counts) noexcept nogil:
-        cdef float64_t n = self.splitter.to_seen(counts, self.splitter.scaled)
-        return self.splitter.criterion.impurity(self.splitter.scaled, n)
 
     cdef bint _may_split(self, intp_t node) noexcept nogil:
         cdef const float64_t* counts = self.tree.counts + node * self.tree.n_classes
@@ -188,8 +183,9 @@ cdef class Builder:
         # Split the node and open those of its children that may split in turn.
         cdef NodeRecord* record = &candidate.record
         cdef Split* split = &candidate.split
+        cdef const Children* children = &split.children
         cdef intp_t K = self.tree.n_classes
-        cdef intp_t r = self.splitter.n_outcomes
+        cdef intp_t r = children.n_outcomes
         cdef intp_t first = self.tree.node_count
         cdef intp_t n_open = 0
         cdef intp_t z
@@ -199,16 +195,16 @@ cdef class Builder:
         self._split(record.id, split)
         self.starts[0] = 0
         for z in range(r):
-            self.starts[z + 1] = self.starts[z] + self.splitter.child_rows[z]
-            self.pools[z] = self.splitter.child_pool[z]
+            self.starts[z + 1] = self.starts[z] + children.rows[z]
+            self.pools[z] = children.pool[z]
             self.tree.add_leaf(
-                record.id, self.splitter.children + z * K, self.splitter.n_labelled[z],
-                self._impurity(self.splitter.children + z * K),
+                record.id, children.counts + z * K, children.n_labelled[z],
+                self.splitter.impurity(children.counts + z * K),
             )
             n_open += self._may_split(first + z)
         if n_open == 0:
             return 0
-        self._partition(record, split)
+        self.source.divide(record, split, self.starts)
         # the columns know them until they move on
         self.arena.give_back(candidate.segments)
         candidate.segments = NULL
@@ -222,54 +218,29 @@ cdef class Builder:
             self._add(&self.made[self.n_made])
         return 0
 
-    cdef int _split(self, intp_t node, Split* split) except -1 nogil:
+    cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
         # Write the test into the tree.
-        cdef intp_t n_codes
-        if not self.splitter.rows.columns[split.feature].nominal:
+        cdef const Children* children = &split.children
+        if children.ordinals == NULL:
             self.tree.split(node, split.feature, split.threshold, &split.evidence)
-            self.tree.send_missing(node, self.splitter.missing_left, self.splitter.missing_seen)
+            self.tree.send_missing(node, children.missing_left, children.missing_seen)
             return 0
-        n_codes = self.splitter.n_categories[split.feature]
-        if self.tree.n_ordinals + n_codes > self.tree.ordinal_room:
+        if self.tree.n_ordinals + children.n_codes > self.tree.ordinal_room:
             with gil:
-                self.tree.reserve_ordinals(self.tree.n_ordinals + n_codes)
+                self.tree.reserve_ordinals(self.tree.n_ordinals + children.n_codes)
         self.tree.split_nominal(
-            node, split.feature, self.splitter.ordinals, n_codes, self.splitter.n_outcomes,
-            &split.evidence,
+            node, split.feature, children.ordinals, children.n_codes,
+            children.n_outcomes, &split.evidence,
         )
-        self.tree.send_unknown(node, self.splitter.unknown_child)
+        self.tree.send_unknown(node, children.unknown)
         return 0
-
-    cdef void _partition(self, NodeRecord* record, Split* split) noexcept nogil:
-        cdef bint nominal = self.splitter.rows.columns[split.feature].nominal
-        cdef bint multiway = nominal and self.splitter.multiway
-        if nominal:
-            self.splitter.rows.mark_categories(
-                split.feature, self.splitter.ordinals, self.splitter.n_categories[split.feature],
-                self.splitter.unknown_child, multiway, record.start, record.end,
-            )
-        else:
-            self.splitter.rows.mark(
-                split.feature, split.cut, self.splitter.missing_left, record.start,
-                record.end,
-            )
-        if multiway:
-            self.splitter.rows.partition_multiway(
-                record.features, record.n_features, record.start, record.end,
-                self.starts, self.splitter.n_outcomes, self.scratch,
-            )
-        else:
-            self.splitter.rows.partition(
-                split.feature, record.features, record.n_features, record.start,
-                record.end,
-            )
 
     cdef int _make(
         self, Candidate* parent, intp_t node, intp_t outcome
     ) except -1 nogil:
         cdef Candidate child
         cdef NodeRecord* record = &child.record
-        cdef intp_t d = self.splitter.rows.n_features
+        cdef intp_t d = self.splitter.node.n_features
         record.id = node
         record.start = parent.record.start + self.starts[outcome]
         record.end = parent.record.start + self.starts[outcome + 1]
@@ -296,46 +267,39 @@ cdef class Builder:
         # the lists of all open nodes together are no longer than what the table
         # stores. A sample of features is drawn from a list which must not depend on
         # how they are stored.
-        cdef bint keeps_all = self.splitter.max_features < self.splitter.n_features
+        cdef bint keeps_all = self.splitter.sampling
+        cdef NodeRecord* child = &candidate.record
         cdef intp_t n_features = 0
         cdef intp_t n_segments = 0
         cdef intp_t j, f
-        cdef NodeRecord* child = &candidate.record
         cdef Segment segment
-        cdef bint kept
+        cdef Passing passing
         candidate.segments = NULL
         candidate.n_segments = 0
-        child.n_features = parent.n_features
-        if self.splitter.rows.sparse is not None:
-            for j in range(parent.n_features):
-                f = parent.features[j]
-                if self.splitter.rows.is_sparse(f):
-                    kept = self.splitter.rows.sparse.child_segment(f, outcome, &segment)
-                    n_segments += kept
-                    n_features += kept or keeps_all
-                else:
-                    n_features += 1
-            child.n_features = n_features
-            candidate.segments = <Segment*> self.arena.take(
-                n_segments, sizeof(Segment)
+        if not self.source.has_segments:
+            child.n_features = parent.n_features
+            child.features = <int32_t*> self.arena.take(
+                child.n_features, sizeof(int32_t)
             )
-        child.features = <int32_t*> self.arena.take(child.n_features, sizeof(int32_t))
-        if self.splitter.rows.sparse is None:
             memcpy(
                 child.features, parent.features, parent.n_features * sizeof(int32_t)
             )
             return 0
+        for j in range(parent.n_features):
+            passing = self.source.passes(parent.features[j], outcome, &segment)
+            n_segments += passing == SEGMENT
+            n_features += passing != GONE or keeps_all
+        child.n_features = n_features
+        candidate.segments = <Segment*> self.arena.take(n_segments, sizeof(Segment))
+        child.features = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
         n_features = 0
         for j in range(parent.n_features):
             f = parent.features[j]
-            kept = keeps_all
-            if not self.splitter.rows.is_sparse(f):
-                kept = True
-            elif self.splitter.rows.sparse.child_segment(f, outcome, &segment):
-                kept = True
+            passing = self.source.passes(f, outcome, &segment)
+            if passing == SEGMENT:
                 candidate.segments[candidate.n_segments] = segment
                 candidate.n_segments += 1
-            if kept:
+            if passing != GONE or keeps_all:
                 child.features[n_features] = <int32_t> f
                 n_features += 1
         return 0

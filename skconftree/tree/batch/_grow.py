@@ -7,9 +7,10 @@ import numpy as np
 from ..nodes._tree import Tree
 from ..split._kernels import make_kernels
 from ..split._node import RootFacts
+from ..split._splitter import Splitter
 from ._builder import Builder
-from ._column_splitter import ColumnSplitter
 from ._node_rows import NodeRows
+from ._table_source import TableSource
 
 LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
@@ -74,7 +75,7 @@ def grow(data, counts, settings, seed=0, *, left_out=None, spends=False):
         min_seen_weight=settings.min_weight_fraction_leaf * total_weight,
     )
     builder = Builder(
-        ColumnSplitter(rows, settings, root, criterion, bound),
+        Splitter(TableSource(rows, settings, root), criterion, bound),
         settings,
         _weight(settings.min_samples_split, root_weight),
     )

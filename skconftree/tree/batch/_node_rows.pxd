@@ -15,9 +15,8 @@
 # Invariant: after partition() of [start, end) at mid the ranges [start, mid) and
 # [mid, end) hold the two children in every array, each in the order it had.
 #
-# The cut of a numeric test is the number of rows that go left, in ascending order
-# of the value, if the feature is SORTED; the largest code that goes left, if it is
-# CODED. A bit above it says that missing values go left as well.
+# The place of a cut is the number of rows that go left, in ascending order of the value,
+# if the feature is SORTED; the largest code that goes left, if it is CODED.
 
 from skconftree.tables._encoded_table cimport Column, EncodedTable
 from skconftree.tables._sparse_columns cimport FULL, SparseColumn
@@ -91,7 +90,7 @@ cdef class NodeRows:
         self, intp_t feature, intp_t start, intp_t end
     ) noexcept nogil
     cdef void mark(
-        self, intp_t feature, intp_t cut, bint missing_left, intp_t start, intp_t end
+        self, intp_t feature, intp_t place, bint missing_left, intp_t start, intp_t end
     ) noexcept nogil
     cdef void mark_categories(
         self, intp_t feature, const int16_t* ordinals, intp_t n_ordinals,

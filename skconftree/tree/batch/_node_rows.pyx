@@ -4,7 +4,6 @@ from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS
-from skconftree.tree.split._missing cimport missing_left_bit
 from skconftree.tree.batch._partition cimport (
     copy_entries, partition_entries, partition_values, scatter_entries, scatter_values,
 )
@@ -261,30 +260,29 @@ cdef class NodeRows:
         return low - start
 
     cdef void mark(
-        self, intp_t feature, intp_t cut, bint missing_left, intp_t start, intp_t end
+        self, intp_t feature, intp_t place, bint missing_left, intp_t start, intp_t end
     ) noexcept nogil:
         # Note in goes_left where each row of the node goes.
         cdef Column* column = &self.columns[feature]
         cdef intp_t present
         cdef intp_t missing = MAX_LEVELS
         cdef intp_t i
-        cut &= missing_left_bit() - 1
         if self.is_sparse(feature):
             self.sparse.mark(
-                feature, cut, self.ids + start, end - start, self.goes_left
+                feature, place, self.ids + start, end - start, self.goes_left
             )
             return
         if column.order != NULL:
             present = self.n_present(feature, start, end)
-            for i in range(start, start + cut):
+            for i in range(start, start + place):
                 self.goes_left[column.order[i] >> 1] = 1
-            for i in range(start + cut, start + present):
+            for i in range(start + place, start + present):
                 self.goes_left[column.order[i] >> 1] = 0
             for i in range(start + present, end):
                 self.goes_left[column.order[i] >> 1] = missing_left
             return
         for i in range(start, end):
-            self.goes_left[self.ids[i]] = column.codes[i] <= cut
+            self.goes_left[self.ids[i]] = column.codes[i] <= place
         if column.has_missing:
             missing = column.n_levels - 1
             for i in range(start, end):

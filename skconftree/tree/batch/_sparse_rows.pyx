@@ -203,7 +203,7 @@ cdef class SparseRows:
         return low
 
     cdef void mark(
-        self, intp_t feature, intp_t cut, const uint32_t* rows, intp_t n,
+        self, intp_t feature, intp_t place, const uint32_t* rows, intp_t n,
         uint8_t* goes_left,
     ) noexcept nogil:
         # Note where each row of the node goes; it has n, which are `rows`.
@@ -211,22 +211,22 @@ cdef class SparseRows:
         cdef intp_t n_stored = self.n_stored(feature)
         cdef const uint32_t* entries = self.segment(feature)
         cdef const uint8_t* codes = self.codes + column.begin
-        cdef bint zero_left = column.zero <= cut
+        cdef bint zero_left = column.zero <= place
         cdef intp_t i
         if column.form == SORTED:
             # zeros lie behind the entries below them
-            zero_left = cut > self.n_below(feature)
+            zero_left = place > self.n_below(feature)
             if zero_left:
-                cut -= n - n_stored
+                place -= n - n_stored
         for i in range(n):
             goes_left[rows[i]] = zero_left
         for i in range(n_stored):
             if column.form == PAIR:
-                goes_left[entries[i] >> 1] = 1 - column.zero <= cut
+                goes_left[entries[i] >> 1] = 1 - column.zero <= place
             elif column.form == CODED:
-                goes_left[entries[i] >> 1] = codes[i] <= cut
+                goes_left[entries[i] >> 1] = codes[i] <= place
             else:
-                goes_left[entries[i] >> 1] = i < cut
+                goes_left[entries[i] >> 1] = i < place
 
     cdef void partition(
         self, intp_t feature, const uint8_t* goes_left, void* scratch

@@ -1,8 +1,8 @@
-"""A node whose features are walked one by one, wherever its rows come from."""
+"""The node whose tests are compared."""
 
-from libc.stdlib cimport calloc, free
+from skconftree.utils._draws cimport mix
 
-from skconftree.tree._settings cimport GrowthSettings
+cdef float64_t ROUNDING = 1e-12
 
 
 cdef class RootFacts:
@@ -53,8 +53,8 @@ cdef class RootFacts:
         self.min_seen_weight = min_seen_weight
 
 
-cdef class NodeScan(Scan):
-    """A node and its scales of class counts; base class of the splitters.
+cdef class ExaminedNode:
+    """A node and its scales of class counts.
 
     Parameters
     ----------
@@ -62,10 +62,11 @@ cdef class NodeScan(Scan):
     root : RootFacts
     """
 
-    def __init__(self, GrowthSettings settings, RootFacts root):
-        super().__init__(root.n_classes)
-        cdef intp_t K = root.n_classes
+    def __init__(self, GrowthSettings settings not None, RootFacts root not None):
+        self.settings = settings
+        self.root = root
         self.n_features = root.n_features
+        self.n_classes = root.n_classes
         self.has_pool = root.has_pool
         self.by_volume = settings.by_volume
         self.integral = root.integral
@@ -73,56 +74,25 @@ cdef class NodeScan(Scan):
         self.min_seen_weight = root.min_seen_weight
         self.seed = root.seed
         self.time = root.weight
-        self._class_weight = root.class_weight
+        self.cuts_only = root.n_categories is None
         if root.class_weight is not None:
             self.class_weight = &root.class_weight[0]
         self.filters = (
             root.weighted and not self.integral    # whole weights are 1 at least
             or self.min_weight > 1.0 or self.min_seen_weight > 0.0
         )
-        self.node_scaled = <float64_t*> calloc(2 * K, sizeof(float64_t))
-        if self.node_scaled == NULL:
-            raise MemoryError()
-        self.cuts_only = True
-        self.n_outcomes = 2
-        self.reserve_outcomes(2)
+        self.arena = Arena()
+        self.scales = <float64_t*> self.arena.take_zeros(
+            2 * self.n_classes, sizeof(float64_t)
+        )
 
-    def __dealloc__(self):
-        free(self.node_scaled)
-        self._free_outcomes()
-
-    cdef void _free_outcomes(self) noexcept:
-        free(self.children)
-        free(self.scaled)
-        free(self.child_pool)
-        free(self.child_rows)
-        free(self.n_labelled)
-
-    cdef void reserve_outcomes(self, intp_t room) except *:
-        # Arrays for the children of a test with this many; forgets what they hold.
-        cdef intp_t K = self.n_classes
-        if room <= self.outcome_room:
-            return
-        self._free_outcomes()
-        self.outcome_room = 0
-        self.children = <float64_t*> calloc(room * K, sizeof(float64_t))
-        self.scaled = <float64_t*> calloc(room * K, sizeof(float64_t))
-        self.child_pool = <float64_t*> calloc(room, sizeof(float64_t))
-        self.child_rows = <intp_t*> calloc(room, sizeof(intp_t))
-        self.n_labelled = <intp_t*> calloc(room, sizeof(intp_t))
-        if (
-            self.children == NULL or self.scaled == NULL or self.child_pool == NULL
-            or self.child_rows == NULL or self.n_labelled == NULL
-        ):
-            raise MemoryError()
-        self.outcome_room = room
-
-    cdef void begin(self, NodeRecord* node, const float64_t* counts) noexcept nogil:
+    cdef void begin(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
         cdef intp_t K = self.n_classes
         cdef intp_t c
-        self.node = node
+        self.record = record
         self.counts = counts
-        self.n_repeated = node.end - node.start
+        self.key = self.draw_key = mix(self.seed ^ mix(record.id))
+        self.n_repeated = record.end - record.start
         self.n = 0.0
         for c in range(K):
             self.n += counts[c]
@@ -134,106 +104,23 @@ cdef class NodeScan(Scan):
         self.facts.counts = counts
         self.facts.n = self.n
         self.facts.n_fresh = self.n
-        self.facts.pool = node.pool
+        self.facts.pool = record.pool
         self.facts.time = self.time
         self.facts.n_attributes = self.n_features
         self.facts.n_varying = 0
         self.facts.n_attribute_tests = 0.0
         self.facts.log_attribute_tests = 0.0
         self.facts.attempt = 1
-        self.facts.depth = node.depth
+        self.facts.depth = record.depth
         self.facts.cuts_only = self.cuts_only
         self.facts.integral = self.integral
         if self.class_weight != NULL:
-            self.to_seen(counts, self.node_scaled)
-            self.seen.counts = self.node_scaled
-            self.seen.n = 0.0
-            for c in range(K):
-                self.seen.n += self.seen.counts[c]
+            self.seen.counts = self.scales
+            self.seen.n = self.to_seen(counts, self.scales)
             self.seen.integral = False
-            self.to_bound(counts, self.node_scaled + K)
-            self.facts.counts = self.node_scaled + K
+            self.to_bound(counts, self.scales + K)
+            self.facts.counts = self.scales + K
             self.facts.integral = False
-
-    # -- what a source of rows fills in -------------------------------------------
-
-    cdef intp_t walk(self, intp_t feature) noexcept nogil:
-        # Emit the tests of one feature; returns 0 if it is constant in the node.
-        return 0
-
-    cdef void count_children(self, intp_t feature, intp_t cut) noexcept nogil:
-        # Set everything that is said about the children of one test.
-        pass
-
-    cdef float64_t threshold(self, intp_t feature, intp_t cut) noexcept nogil:
-        return 0.0
-
-    cdef float64_t left_volume(self, intp_t feature, intp_t cut) noexcept nogil:
-        return 0.0
-
-    # -- blocks of tests ----------------------------------------------------------
-
-    cdef void take(self, intp_t size) noexcept nogil:
-        cdef intp_t i
-        if self.filters:
-            size = self._drop_small_children(size)
-        if size == 0:
-            return
-        if self.by_volume and not self.nominal:
-            for i in range(size):
-                self.pool_left[i] = self.left_volume(self.feature, self.position[i])
-        self.tests.size = size
-        self.tests.nested = not self.nominal
-        self.tests.left = self.left
-        self.tests.n_left = self.n_left
-        self.tests.pool_left = self.pool_left if self.has_pool else self.n_left
-        self.tests.phi_left = self.phi_left if self.additive else NULL
-        self.tests.phi_right = self.phi_right if self.additive else NULL
-        self.reduce(size)
-
-    cdef void reduce(self, intp_t size) noexcept nogil:
-        # `tests` holds the next `size` tests of the feature; position holds their cuts.
-        pass
-
-    cdef intp_t _drop_small_children(self, intp_t size) noexcept nogil:
-        cdef intp_t K = self.n_classes
-        cdef intp_t kept = 0
-        cdef intp_t i, c
-        cdef float64_t seen
-        for i in range(size):
-            if (
-                self.n_left[i] < self.min_weight
-                or self.n - self.n_left[i] < self.min_weight
-            ):
-                continue
-            if self.min_seen_weight > 0.0:
-                seen = self._seen_weight(self.left + i * K, self.n_left[i])
-                if (
-                    seen < self.min_seen_weight
-                    or self.seen.n - seen < self.min_seen_weight
-                ):
-                    continue
-            for c in range(K):
-                self.left[kept * K + c] = self.left[i * K + c]
-            self.n_left[kept] = self.n_left[i]
-            self.pool_left[kept] = self.pool_left[i]
-            self.phi_left[kept] = self.phi_left[i]
-            self.phi_right[kept] = self.phi_right[i]
-            self.position[kept] = self.position[i]
-            kept += 1
-        return kept
-
-    cdef inline float64_t _seen_weight(
-        self, const float64_t* counts, float64_t n
-    ) noexcept nogil:
-        # Sum of reweighted counts. Additive walks have no counts, nor class weights.
-        cdef float64_t seen = 0.0
-        cdef intp_t c
-        if self.class_weight == NULL:
-            return n
-        for c in range(self.n_classes):
-            seen += counts[c] * self.class_weight[c]
-        return seen
 
     # -- scales of class counts ---------------------------------------------------
 
@@ -263,3 +150,54 @@ cdef class NodeScan(Scan):
         if self.class_weight != NULL and seen > 0.0:
             for c in range(self.n_classes):
                 scaled[c] *= n / seen
+
+    cdef void pair_to_bound(
+        self, const float64_t* left, float64_t* pair
+    ) noexcept nogil:
+        # Both children of a test, [2, n_classes], given the left one as it is.
+        cdef intp_t K = self.n_classes
+        cdef intp_t c
+        for c in range(K):
+            # fractional weights leave a rounding where nothing is left
+            pair[K + c] = self.counts[c] - left[c]
+            if pair[K + c] <= ROUNDING * self.counts[c]:
+                pair[K + c] = 0.0
+        self.to_bound(left, pair)
+        self.to_bound(pair + K, pair + K)
+
+    cdef void children_to_seen(self, const Children* children) noexcept nogil:
+        cdef intp_t K = self.n_classes
+        cdef intp_t z
+        for z in range(children.n_outcomes):
+            self.to_seen(children.counts + z * K, children.scaled + z * K)
+
+    cdef void children_to_bound(self, const Children* children) noexcept nogil:
+        cdef intp_t K = self.n_classes
+        cdef intp_t z
+        for z in range(children.n_outcomes):
+            self.to_bound(children.counts + z * K, children.scaled + z * K)
+
+    # -- smallest weights of a child ----------------------------------------------
+
+    cdef float64_t seen_weight(
+        self, const float64_t* counts, float64_t n
+    ) noexcept nogil:
+        # Sum of reweighted counts. Additive walks have no counts, nor class weights.
+        cdef float64_t seen = 0.0
+        cdef intp_t c
+        if self.class_weight == NULL:
+            return n
+        for c in range(self.n_classes):
+            seen += counts[c] * self.class_weight[c]
+        return seen
+
+    cdef bint is_small(self, const float64_t* counts) noexcept nogil:
+        # Whether a child is below a smallest weight.
+        cdef float64_t n = 0.0
+        cdef intp_t c
+        for c in range(self.n_classes):
+            n += counts[c]
+        return n < self.min_weight or (
+            self.min_seen_weight > 0.0
+            and self.seen_weight(counts, n) < self.min_seen_weight
+        )

@@ -2,21 +2,23 @@
 # candidate tests, BLOCK at a time, into plain arrays.
 #
 # Two walks, both exact: over SORTED ROWS, and over a HISTOGRAM of class counts per
-# value. After each block the walk calls take(), which a subclass overrides to
-# score the block in one virtual call and to keep what it wants. So sources,
-# scores and reductions combine freely, and the inner loops stay small.
+# value. After each block the walk calls take(), which completes the tests and shows
+# them to a TestReader, one virtual call a block. So sources, scores and selections
+# combine freely, and the inner loops stay small.
 #
 # Rows may have whole weights, `count`, or any weights, `weight`; both are NULL if all
 # weigh 1. A walk over counts emits to the last bit what one over as many repeats of each
 # row would, unless rows are repeated more than REPEATS times on average.
 #
 # A test lies between two neighbouring distinct values that labelled rows have.
-# Its position is the number of sorted rows, or the largest index of a
-# histogram, that go left.
+# Its place is the number of sorted rows, or the largest index of a histogram, that
+# go left.
 
 from skconftree.bounds._contract cimport TestBlock
+from skconftree.tree.split._split cimport Children
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint32_t,
+    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
 )
 
 cdef enum:
@@ -34,25 +36,59 @@ cdef inline float64_t weight_of(
     return 1.0
 
 
+cdef class Scan
+
+
+cdef class TestReader:
+    # Scan.tests and Scan.place hold the next tests of the attribute being walked.
+    cdef void read(self, Scan scan) noexcept nogil
+    # The one test of a multiway attribute has these children.
+    cdef void read_children(self, const Children* children) noexcept nogil
+
+
 cdef class Scan:
     cdef intp_t n_classes
+    cdef Arena arrays
     cdef bint additive              # emit sums of phi instead of class counts
     cdef const float64_t* phi       # of every whole number up to the node's weight
 
     cdef TestBlock tests            # the arrays below, as a score sees them
+    cdef bint missing_left          # in all tests of the block
     cdef float64_t* left            # [BLOCK + 1, n_classes]: one spare, as walks
     cdef float64_t* n_left          # [BLOCK + 1]             write before they know
     cdef float64_t* pool_left       # [BLOCK + 1]             whether it is a test
     cdef float64_t* phi_left        # [BLOCK + 1]
     cdef float64_t* phi_right       # [BLOCK + 1]
-    cdef intp_t* position           # [BLOCK + 1]
+    cdef intp_t* place              # [BLOCK + 1]
     cdef intp_t size                # tests emitted since the last block
     cdef intp_t n_emitted           # tests of the walk that have been handed over
     cdef float64_t* running         # [n_classes] counts of the rows walked so far
+    cdef const uint8_t* codes       # [n] of the rows, if a walk over sorted rows is to
+    cdef const uint32_t* coded      # [n] name places by their codes, not by numbers of
+                                    # rows; then entries, else NULL
 
     cdef void take(self, intp_t size) noexcept nogil
-    cdef void _emit(self, float64_t n_left, intp_t position) noexcept nogil
-    cdef intp_t _finish(self) noexcept nogil
+
+    cdef inline void emit(self, float64_t n_left, intp_t place) noexcept nogil:
+        # Complete the test whose counts, or sums of phi, stand at self.size.
+        self.n_left[self.size] = n_left
+        self.place[self.size] = place
+        self.size += 1
+        if self.size == BLOCK:
+            self.n_emitted += BLOCK
+            self.size = 0
+            self.take(BLOCK)
+
+    cdef inline intp_t finish(self) noexcept nogil:
+        # Hand over the last block; the number of tests of the walk.
+        cdef intp_t size = self.size
+        cdef intp_t n_tests = self.n_emitted + size
+        self.size = 0
+        self.n_emitted = 0
+        if size > 0:
+            self.take(size)
+        return n_tests
+
     cdef intp_t walk_sorted(
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,

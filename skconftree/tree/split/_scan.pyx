@@ -1,64 +1,45 @@
 """Walks over one attribute that emit candidate tests in blocks."""
 
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._typedefs cimport int32_t
 
 
+cdef class TestReader:
+    """Base class of what is shown the tests of a node, block by block."""
+
+    cdef void read(self, Scan scan) noexcept nogil:
+        pass
+
+    cdef void read_children(self, const Children* children) noexcept nogil:
+        pass
+
+
 cdef class Scan:
-    """Base class of what looks for the best test of a node."""
+    """Walks over one attribute, and the tests that they emit.
+
+    Parameters
+    ----------
+    n_classes : int
+    """
 
     def __init__(self, intp_t n_classes):
         cdef intp_t K = n_classes
+        cdef intp_t room = BLOCK + 1
         self.n_classes = K
-        self.left = <float64_t*> calloc((BLOCK + 1) * K, sizeof(float64_t))
-        self.n_left = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
-        self.pool_left = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
-        self.phi_left = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
-        self.phi_right = <float64_t*> calloc(BLOCK + 1, sizeof(float64_t))
-        self.position = <intp_t*> calloc(BLOCK + 1, sizeof(intp_t))
-        self.running = <float64_t*> calloc(K, sizeof(float64_t))
-        if (
-            self.left == NULL or self.n_left == NULL or self.pool_left == NULL
-            or self.phi_left == NULL or self.phi_right == NULL
-            or self.position == NULL or self.running == NULL
-        ):
-            raise MemoryError()
-
-    def __dealloc__(self):
-        free(self.left)
-        free(self.n_left)
-        free(self.pool_left)
-        free(self.phi_left)
-        free(self.phi_right)
-        free(self.position)
-        free(self.running)
+        self.arrays = Arena()
+        self.left = <float64_t*> self.arrays.take_zeros(room * K, sizeof(float64_t))
+        self.n_left = <float64_t*> self.arrays.take_zeros(room, sizeof(float64_t))
+        self.pool_left = <float64_t*> self.arrays.take_zeros(room, sizeof(float64_t))
+        self.phi_left = <float64_t*> self.arrays.take_zeros(room, sizeof(float64_t))
+        self.phi_right = <float64_t*> self.arrays.take_zeros(room, sizeof(float64_t))
+        self.place = <intp_t*> self.arrays.take_zeros(room, sizeof(intp_t))
+        self.running = <float64_t*> self.arrays.take_zeros(K, sizeof(float64_t))
 
     cdef void take(self, intp_t size) noexcept nogil:
-        # The first `size` tests of the arrays are complete.
+        # The first `size` tests of the arrays have their counts and places.
         pass
-
-    cdef inline void _emit(self, float64_t n_left, intp_t position) noexcept nogil:
-        # Complete the test whose counts, or sums of phi, stand at self.size.
-        self.n_left[self.size] = n_left
-        self.position[self.size] = position
-        self.size += 1
-        if self.size == BLOCK:
-            self.n_emitted += BLOCK
-            self.size = 0
-            self.take(BLOCK)
-
-    cdef inline intp_t _finish(self) noexcept nogil:
-        # Hand over the last block; the number of tests of the walk.
-        cdef intp_t size = self.size
-        cdef intp_t n_tests = self.n_emitted + size
-        self.size = 0
-        self.n_emitted = 0
-        if size > 0:
-            self.take(size)
-        return n_tests
 
     cdef intp_t walk_sorted(
         self, const uint32_t* entries, intp_t n, const label_t* y,
@@ -92,7 +73,7 @@ cdef class Scan:
         # test; it stays if the next row starts a new value.
         cdef float64_t* left = self.left
         cdef float64_t* n_left = self.n_left
-        cdef intp_t* position = self.position
+        cdef intp_t* place = self.place
         cdef intp_t n_tests = 0
         cdef intp_t size, stop
         cdef intp_t p = 1
@@ -106,7 +87,7 @@ cdef class Scan:
                 left[2 * size] = <int32_t> p - ones
                 left[2 * size + 1] = ones
                 n_left[size] = <int32_t> p
-                position[size] = p
+                place[size] = p
                 size += entry & 1
                 ones += y[entry >> 1]
                 p += 1
@@ -126,9 +107,9 @@ cdef class Scan:
         for p in range(1, n):
             if entries[p] & 1:
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
-                self._emit(p, p)
+                self.emit(p, p)
             running[y[entries[p] >> 1]] += 1.0
-        return self._finish()
+        return self.finish()
 
     cdef intp_t _walk_additive(
         self, const uint32_t* entries, intp_t n, const label_t* y,
@@ -149,14 +130,14 @@ cdef class Scan:
             if p > 0 and entries[p] & 1:
                 self.phi_left[self.size] = phi_left
                 self.phi_right[self.size] = phi_right
-                self._emit(p, p)
+                self.emit(p, p)
             c = y[entries[p] >> 1]
             count = <intp_t> running[c]
             rest = <intp_t> total[c] - count
             phi_left += self.phi[count + 1] - self.phi[count]
             phi_right += self.phi[rest - 1] - self.phi[rest]
             running[c] = count + 1
-        return self._finish()
+        return self.finish()
 
     cdef intp_t _walk_two_classes_counted(
         self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
@@ -164,7 +145,7 @@ cdef class Scan:
         # As _walk_two_classes; a block ends where that of the repeats would.
         cdef float64_t* left = self.left
         cdef float64_t* n_left = self.n_left
-        cdef intp_t* position = self.position
+        cdef intp_t* place = self.place
         cdef intp_t n_tests = 0
         cdef intp_t size
         cdef intp_t p = 1
@@ -182,7 +163,7 @@ cdef class Scan:
                 left[2 * size] = weight - ones
                 left[2 * size + 1] = ones
                 n_left[size] = weight
-                position[size] = p
+                place[size] = p
                 size += entry & 1
                 row = entry >> 1
                 weight += count[row]
@@ -212,7 +193,7 @@ cdef class Scan:
             if p > 0 and entries[p] & 1:
                 self.phi_left[self.size] = phi_left
                 self.phi_right[self.size] = phi_right
-                self._emit(n_left, p)
+                self.emit(n_left, p)
             row = entries[p] >> 1
             c = y[row]
             counted = <intp_t> running[c]
@@ -224,7 +205,7 @@ cdef class Scan:
                 rest -= 1
             running[c] = counted
             n_left += count[row]
-        return self._finish()
+        return self.finish()
 
     cdef intp_t _walk_weighted(
         self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
@@ -239,12 +220,12 @@ cdef class Scan:
         for p in range(n):
             if p > 0 and entries[p] & 1:
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
-                self._emit(n_left, p)
+                self.emit(n_left, p)
             row = entries[p] >> 1
             w = weight_of(count, weight, row)
             running[y[row]] += w
             n_left += w
-        return self._finish()
+        return self.finish()
 
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
@@ -283,7 +264,7 @@ cdef class Scan:
             running[y[row]] += w
             n_left += w
             p += 1
-        return self._finish()
+        return self.finish()
 
     cdef inline void _emit_in_block(
         self, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
@@ -301,7 +282,7 @@ cdef class Scan:
             self.left + self.size * self.n_classes, self.running,
             self.n_classes * sizeof(float64_t),
         )
-        self._emit(n_left, p)
+        self.emit(n_left, p)
 
     cdef intp_t walk_sorted_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y,
@@ -331,7 +312,7 @@ cdef class Scan:
                     q += 1
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
                 self.pool_left[self.size] = n_left + pool_left + waiting_left
-                self._emit(n_left, q)
+                self.emit(n_left, q)
             # every row before this one is left of any later cut
             for q in range(waiting, p):
                 pool_left += weight_of(count, weight, entries[q] >> 1)
@@ -340,7 +321,7 @@ cdef class Scan:
             running[y[row]] += w
             n_left += w
             last = row
-        return self._finish()
+        return self.finish()
 
     cdef intp_t walk_histogram(
         self, const float64_t* histogram, intp_t n_levels, const float64_t* total
@@ -374,7 +355,7 @@ cdef class Scan:
                 else:
                     for c in range(K):
                         self.left[self.size * K + c] = running[c]
-                self._emit(n_left, last)
+                self.emit(n_left, last)
             last = b
             n_left += n_level
             for c in range(K):
@@ -385,7 +366,7 @@ cdef class Scan:
                     phi_left += self.phi[count + added] - self.phi[count]
                     phi_right += self.phi[rest - added] - self.phi[rest]
                 running[c] += level[c]
-        return self._finish()
+        return self.finish()
 
     cdef intp_t walk_histogram_with_pool(
         self, const float64_t* histogram, intp_t n_levels, const float32_t* levels
@@ -415,11 +396,11 @@ cdef class Scan:
                     q += 1
                 memcpy(self.left + self.size * K, running, K * sizeof(float64_t))
                 self.pool_left[self.size] = n_left + pool_left + waiting_left
-                self._emit(n_left, q - 1)
+                self.emit(n_left, q - 1)
             for q in range(last + 1, b + 1):
                 pool_left += histogram[q * (K + 1) + K]
             for c in range(K):
                 running[c] += level[c]
             n_left += n_level
             last = b
-        return self._finish()
+        return self.finish()

@@ -9,10 +9,11 @@
 from skconftree.tree.leaves._predictor cimport LeafPredictor
 from skconftree.tree.stream._installer cimport Installer
 from skconftree.tree.leaves._leaf cimport Leaf, Policy
-from skconftree.tree.stream._leaf_splitter cimport LeafSplitter
+from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.tree.leaves._leaf_store cimport LeafStore
 from skconftree.tree.stream._memory_limit cimport MemoryLimit
-from skconftree.tree.split._splitter cimport Split
+from skconftree.tree.split._split cimport Split
+from skconftree.tree.split._splitter cimport Splitter
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._lock cimport Lockable, ModelLock
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
@@ -27,7 +28,8 @@ cdef class Grower:
     cdef float64_t total_weight         # of all rows, reweighted by class
     cdef LeafStore leaves
     cdef Policy* policy                 # the store's
-    cdef LeafSplitter splitter
+    cdef LeafSource source              # of the splitter
+    cdef Splitter splitter
     cdef LeafPredictor predictor
     cdef Installer installer
     cdef MemoryLimit limit

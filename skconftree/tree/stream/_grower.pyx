@@ -96,18 +96,17 @@ cdef class Grower:
             d, K, class_weight=class_weight, n_categories=n_categories,
             seed=recipe.seed, has_pool=pool is not None,
         )
-        self.splitter = LeafSplitter(
-            settings, root, criterion, bound, pool, recipe.box
-        )
+        self.source = LeafSource(settings, root, pool, recipe.box)
+        self.splitter = Splitter(self.source, criterion, bound)
         self.predictor = LeafPredictor(d, K, settings.leaf_prediction, class_weight)
         self.leaves = LeafStore(
             d, K, settings, recipe.nominal, self.predictor.judging
         )
         self.policy = &self.leaves.policy
-        self.splitter.policy = self.policy
+        self.source.policy = self.policy
         self.predictor.policy = self.policy
         self.predictor.bayes.n_codes = self.policy.n_codes
-        self.installer = Installer(self.leaves, self.splitter, self.predictor)
+        self.installer = Installer(self.leaves, self.source, self.predictor)
         self.limit = MemoryLimit(
             settings, tree, 0 if pool is None else pool.shape[0], settings.by_volume
         )
@@ -122,7 +121,7 @@ cdef class Grower:
         if self.below == NULL:
             raise MemoryError()
         if class_weight is not None:
-            self.class_weight = self.splitter.class_weight
+            self.class_weight = self.source.node.class_weight
 
     def __dealloc__(self):
         free(self.below)
@@ -134,7 +133,7 @@ cdef class Grower:
 
     def open_leaves(self):
         """Give every leaf of the tree an empty memory, and the pool's rows to theirs."""
-        cdef const float32_t[:, ::1] pool = self.splitter.pool
+        cdef const float32_t[:, ::1] pool = self.source.pool
         cdef intp_t[::1] home
         cdef intp_t i, stopped_at
         self.leaves.open(self.tree)
@@ -151,15 +150,15 @@ cdef class Grower:
             for i in range(pool.shape[0]):
                 home[i] = self._route_row(&pool[i, 0], False, &stopped_at)
             self.leaves.open_pool(home)
-        if self.splitter.by_volume:
-            self.leaves.open_boxes(self.tree, self.splitter.root_box)
+        if self.source.node.by_volume:
+            self.leaves.open_boxes(self.tree, self.source.root_box)
         self.limit.look(self.tree, self.leaves)
         self.limit.check(self.tree, self.leaves)
 
     def reserve_codes(self, intp_t n_codes):
         """Make room for tests of features with so many categories."""
         if self.policy.n_codes != NULL:
-            self.splitter.reserve_categories(n_codes + 1)
+            self.splitter.tests.reserve_categories(n_codes + 1)
 
     def remember(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
@@ -186,7 +185,7 @@ cdef class Grower:
             if weight is not None:
                 w = weight[i]
             if w != rint(w):
-                self.splitter.whole = False
+                self.source.whole = False
             self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
             if not add_row(
                 leaf, self.policy, &X[i, 0], y[i], w, self.predictor.scratch.places
@@ -265,7 +264,7 @@ cdef class Grower:
                     sound = sound and y[i] < self.policy.n_classes
                 for j in range(self.policy.n_nominal):
                     for i in range(n):
-                        sound = sound and self.splitter.has_room(
+                        sound = sound and self.splitter.tests.sets.has_room(
                             X[i, self.policy.nominal[j]]
                         )
         if not sound:
@@ -313,7 +312,7 @@ cdef class Grower:
         if judging:
             self.predictor.judge(leaf, y, weight)
         if weight != rint(weight):
-            self.splitter.whole = False
+            self.source.whole = False
         counts = self.tree.counts + node * self.policy.n_classes
         counts[y] += weight
         self.tree.stale = True
@@ -483,7 +482,7 @@ cdef class Grower:
 
     cdef bint _has_room(self, const Split* split) noexcept nogil:
         # A test may have more branches than leaves or bytes are left.
-        cdef intp_t r = self.splitter.n_outcomes
+        cdef intp_t r = split.children.n_outcomes
         cdef intp_t n_codes = 0
         if r == 2 and self.policy.n_codes == NULL:
             return True     # `_may_split` has looked
@@ -496,16 +495,18 @@ cdef class Grower:
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:
         leaf.attempt += 1
         leaf.n_examined = leaf.n_fresh
-        self.splitter.min_weight = self.min_leaf
+        self.source.node.time = self.weight_seen
+        self.source.node.min_weight = self.min_leaf
         if self.min_leaf < 0.0:
-            self.splitter.min_weight *= -self.weight_seen
-        self.splitter.min_seen_weight = self.min_seen_fraction * self.total_weight
-        while not self.splitter.examine(
-            leaf, self.tree.depth[leaf.node], self.weight_seen, self.total_weight,
-            split,
-        ):
+            self.source.node.min_weight *= -self.weight_seen
+        self.source.node.min_seen_weight = self.min_seen_fraction * self.total_weight
+        self.splitter.total_weight = self.total_weight
+        while not self.source.enter(leaf, self.tree.depth[leaf.node]):
             with gil:
                 give_way()
+        split.feature = -1
+        if self.source.record.pool != 0.0:      # else outside the box: nothing to gain
+            split[0] = self.splitter.find(&self.source.record, self.source.counts)
         return 0
 
     # -- the whole tree -----------------------------------------------------------
@@ -566,7 +567,7 @@ cdef class Grower:
             weight_seen=self.weight_seen,
             total_weight=self.total_weight,
             full=bool(self.limit.full),
-            whole=bool(self.splitter.whole),
+            whole=bool(self.source.whole),
             leaves=self.leaves.write(),
             missing=bool(self.policy.missing),
             n_codes=self.leaves.n_codes,
@@ -579,16 +580,16 @@ cdef class Grower:
         cdef intp_t n_pool = 0
         if state.detector is not None or state.background is not None:
             raise damaged()
-        if self.splitter.pool is not None:
-            n_pool = self.splitter.pool.shape[0]
+        if self.source.pool is not None:
+            n_pool = self.source.pool.shape[0]
         self.policy.missing = state.missing
         self.leaves.n_codes = state.n_codes
         if state.n_codes is not None:
             self.reserve_codes(max(state.n_codes))
-        self.leaves.read(state.leaves, self.tree, n_pool, self.splitter.by_volume)
+        self.leaves.read(state.leaves, self.tree, n_pool, self.source.node.by_volume)
         self.most_rows = self.leaves.most_rows()
         self.n_rows_seen = state.n_rows_seen
         self.weight_seen = state.weight_seen
         self.total_weight = state.total_weight
         self.limit.full = state.full
-        self.splitter.whole = state.whole
+        self.source.whole = state.whole

@@ -5,23 +5,23 @@
 
 from skconftree.tree.leaves._predictor cimport LeafPredictor
 from skconftree.tree.leaves._leaf cimport Leaf
-from skconftree.tree.stream._leaf_splitter cimport LeafSplitter
+from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.tree.leaves._leaf_store cimport LeafStore
 from skconftree.tree.leaves._parting cimport Parting
-from skconftree.tree.split._splitter cimport Split
+from skconftree.tree.split._split cimport Split
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
 cdef class Installer:
     cdef LeafStore leaves
-    cdef LeafSplitter splitter
+    cdef LeafSource source
     cdef LeafPredictor predictor
     cdef float64_t* share               # [room, n_classes] of the children
     cdef Leaf** children                # [room]
     cdef intp_t room
 
-    # `split` is what the splitter has just found for the leaf.
+    # `split` has just been found for the leaf.
     cdef bint install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil
     cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil
     cdef int _reserve(self, Tree tree, const Parting* parting) except -1

@@ -4,9 +4,7 @@ from libc.math cimport rint
 from libc.stdlib cimport free, realloc
 
 from skconftree.tree.leaves._leaf cimport ROWS, new_leaf, release_leaf
-from skconftree.tree.split._missing cimport missing_left_bit
 from skconftree.tree.leaves._parting cimport part_pool, start_child
-from skconftree.utils._typedefs cimport int32_t
 
 
 cdef class Installer:
@@ -15,15 +13,15 @@ cdef class Installer:
     Parameters
     ----------
     leaves : LeafStore
-    splitter : LeafSplitter
+    source : LeafSource
     predictor : LeafPredictor
     """
 
     def __init__(
-        self, LeafStore leaves, LeafSplitter splitter, LeafPredictor predictor
+        self, LeafStore leaves, LeafSource source, LeafPredictor predictor
     ):
         self.leaves = leaves
-        self.splitter = splitter
+        self.source = source
         self.predictor = predictor
 
     def __dealloc__(self):
@@ -34,7 +32,7 @@ cdef class Installer:
         cdef intp_t K = tree.n_classes
         cdef intp_t node = leaf.node
         cdef intp_t first = tree.node_count
-        cdef intp_t r = self.splitter.n_outcomes
+        cdef intp_t r = split.children.n_outcomes
         cdef Leaf** children
         cdef Parting parting
         cdef intp_t z
@@ -56,7 +54,7 @@ cdef class Installer:
                     children[z],
                 )
                 and part_pool(
-                    leaf, &self.leaves.policy, &parting, z, self.splitter.pool,
+                    leaf, &self.leaves.policy, &parting, z, self.source.pool,
                     children[z],
                 )
             )
@@ -67,7 +65,7 @@ cdef class Installer:
         if parting.ordinals == NULL:
             tree.split(node, split.feature, split.threshold, &split.evidence)
             tree.send_missing(
-                node, self.splitter.missing_left, self.splitter.missing_seen
+                node, split.children.missing_left, split.children.missing_seen
             )
         else:
             tree.split_nominal(
@@ -82,20 +80,14 @@ cdef class Installer:
         return True
 
     cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil:
-        # The test that the splitter has just chosen.
-        cdef const int32_t* n_codes = self.leaves.policy.n_codes
         parting.feature = split.feature
-        parting.n_outcomes = self.splitter.n_outcomes
+        parting.n_outcomes = split.children.n_outcomes
         parting.threshold = split.threshold
-        parting.cut = split.cut & (missing_left_bit() - 1)
-        parting.missing_left = self.splitter.missing_left
-        parting.ordinals = NULL
-        parting.n_codes = 0
-        parting.unknown = 0
-        if n_codes != NULL and n_codes[split.feature] >= 0:
-            parting.ordinals = self.splitter.ordinals
-            parting.n_codes = n_codes[split.feature]
-            parting.unknown = self.splitter.unknown_child
+        parting.cut = split.cut.place
+        parting.missing_left = split.children.missing_left
+        parting.ordinals = split.children.ordinals
+        parting.n_codes = split.children.n_codes
+        parting.unknown = split.children.unknown
 
     cdef int _reserve(self, Tree tree, const Parting* parting) except -1:
         cdef intp_t r = parting.n_outcomes

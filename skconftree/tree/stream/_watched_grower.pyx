@@ -105,7 +105,7 @@ cdef class WatchedGrower(Grower):
         tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
         tree.add_root()
         grower = self._second(tree, None)
-        grower.reserve_codes(self.splitter.category_room - 1)
+        grower.reserve_codes(self.splitter.tests.sets.room - 1)
         grower.open_leaves()
         return grower
 
@@ -125,7 +125,7 @@ cdef class WatchedGrower(Grower):
         self.leaves.trade(other.leaves)
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
-        self.splitter.whole = other.splitter.whole
+        self.source.whole = other.source.whole
         self.limit.full = other.limit.full
         self.most_rows = max(self.most_rows, other.most_rows)
         self.tree.stale = True

@@ -1,0 +1,49 @@
+# TableSource: the rows of a node of a table, as NodeRows keeps them.
+#
+# Its places are written in _node_rows.pxd.
+
+from skconftree.tables._encoded_table cimport Column
+from skconftree.tree.batch._node_rows cimport NodeRows
+from skconftree.tree.batch._row_source cimport RowSource
+from skconftree.tree.split._scan cimport Scan
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, intp_t, uint8_t, uint32_t,
+)
+
+
+cdef class TableSource(RowSource):
+    cdef readonly NodeRows rows
+    cdef Arena arena
+
+    # One feature.
+    cdef float64_t* histogram       # [MAX_LEVELS, n_classes + 1]
+    cdef int32_t* tally             # the same before conversion, of whole weights
+    cdef uint32_t* sorted_rows      # [SORT_LIMIT] entries of a small node
+    cdef uint32_t* keys             # [SORT_LIMIT]
+    cdef intp_t n_seen              # rows with a value, if the feature is sorted
+    cdef intp_t* at                 # [2, branches of a multiway test] scratch
+
+    # The node.
+    cdef float64_t n_walked         # rows with repeats, or REPEATS of each if less
+    cdef float64_t unlabelled       # weight of the rows without label; of sparse tables
+                                    # only
+
+    cdef Column* _column(self, intp_t feature) noexcept nogil
+    cdef bint _is_counted_sparse(self, intp_t feature, bint additive) noexcept nogil
+    cdef bint _counts_codes(self, intp_t n_levels) noexcept nogil
+    cdef intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil
+    cdef void _fill_sparse_histogram(self, intp_t feature) noexcept nogil
+    cdef intp_t _walk_codes(self, const Column* column, Scan scan) noexcept nogil
+    cdef intp_t _walk_histogram(self, const Column* column, Scan scan) noexcept nogil
+    cdef intp_t _walk_order(
+        self, const Column* column, intp_t n, Scan scan
+    ) noexcept nogil
+    cdef void _count_codes(
+        self, const Column* column, intp_t width, float64_t* out
+    ) noexcept nogil
+    cdef intp_t _missing_code(self, const Column* column) noexcept nogil
+    cdef void _labelled_range(
+        self, intp_t feature, float32_t* low, float32_t* high
+    ) noexcept nogil
+    cdef intp_t _place_of(self, intp_t feature, float64_t threshold) noexcept nogil

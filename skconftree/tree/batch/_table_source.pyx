@@ -1,0 +1,531 @@
+"""The rows of a node of a table, one feature at a time."""
+
+from libc.math cimport fmin
+from libc.string cimport memset
+
+from skconftree.tables._encoding cimport MAX_LEVELS
+from skconftree.tables._sparse_columns cimport CODED, SparseColumn
+from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.batch._code_counts cimport count_codes, sort_codes
+from skconftree.tree.batch._row_source cimport GONE, SEGMENT, WHOLE, Passing
+from skconftree.tree.batch._sparse_rows cimport Segment
+from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
+from skconftree.tree.split._scan cimport REPEATS, weight_of
+from skconftree.tree.split._source cimport (
+    ValueCounts, drawn_between, labelled_neighbours,
+)
+from skconftree.tree.split._split cimport Children, Split
+from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._typedefs cimport label_t
+
+cdef enum:
+    SORT_LIMIT = 16384       # rows of a node sorted on the fly
+
+
+cdef class TableSource(RowSource):
+    """The rows of a node of a table.
+
+    Parameters
+    ----------
+    rows : NodeRows
+    settings : GrowthSettings
+    root : RootFacts
+    """
+
+    def __init__(
+        self, NodeRows rows not None, GrowthSettings settings, RootFacts root
+    ):
+        super().__init__(ExaminedNode(settings, root))
+        cdef intp_t K = root.n_classes
+        cdef intp_t n_levels = MAX_LEVELS
+        cdef intp_t f
+        self.rows = rows
+        self.n_rows = rows.n_rows
+        self.has_segments = rows.sparse is not None
+        self.longest_walk = REPEATS * rows.n_rows   # more repeats are not walked singly
+        for f in range(rows.n_features):
+            if not rows.is_sparse(f):
+                n_levels = max(n_levels, rows.columns[f].n_levels)
+                if rows.sparse is None and rows.columns[f].has_missing:
+                    self.node.cuts_only = False
+        self.arena = Arena()
+        self.histogram = <float64_t*> self.arena.take(
+            MAX_LEVELS * (K + 1), sizeof(float64_t)
+        )
+        self.tally = <int32_t*> self.arena.take(n_levels * (K + 1), sizeof(int32_t))
+        self.at = <intp_t*> self.arena.take(2 * n_levels, sizeof(intp_t))
+        self.sorted_rows = <uint32_t*> self.arena.take(SORT_LIMIT, sizeof(uint32_t))
+        self.keys = <uint32_t*> self.arena.take(SORT_LIMIT, sizeof(uint32_t))
+
+    cdef void begin(self) noexcept nogil:
+        # Sparse columns have entered the node.
+        cdef const int32_t* count = self.rows.node_count
+        cdef const float64_t* weight = self.rows.node_weight
+        cdef intp_t start = self.node.record.start
+        cdef intp_t end = self.node.record.end
+        cdef intp_t i
+        if count != NULL:
+            self.node.n_repeated = self.node.n
+        self.n_walked = fmin(
+            self.node.n_repeated, <float64_t> REPEATS * (end - start)
+        )
+        if self.rows.sparse is None:
+            return
+        self.rows.sparse.dense_feature = -1
+        self.unlabelled = 0.0
+        if self.node.has_pool:
+            for i in range(start, end):
+                if self.rows.node_y[i] == self.node.n_classes:
+                    self.unlabelled += weight_of(count, weight, i)
+
+    cdef inline Column* _column(self, intp_t feature) noexcept nogil:
+        if self.rows.sparse_columns == NULL:
+            return &self.rows.columns[feature]
+        if self.rows.is_sparse(feature) and (
+            self.rows.sparse.dense_feature != feature
+        ):
+            self.rows.densify(
+                feature, self.node.record.start, self.node.record.end,
+                self.node.has_pool,
+            )
+        return self.rows.column(feature)
+
+    # -- walks --------------------------------------------------------------------
+
+    cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
+        cdef Column* column
+        if self.rows.is_sparse(feature):
+            if self.rows.sparse.n_stored(feature) == 0:
+                return 0
+            if self._is_counted_sparse(feature, scan.additive):
+                return self._walk_sparse(feature, scan)
+        column = self._column(feature)
+        if column.order != NULL:
+            # rows without a value come last
+            return self._walk_order(
+                column,
+                self.n_seen if column.has_missing
+                else self.node.record.end - self.node.record.start, scan,
+            )
+        if column.has_missing:      # count_values() has filled the histogram
+            return self._walk_histogram(column, scan)
+        return self._walk_codes(column, scan)
+
+    cdef intp_t _walk_codes(self, const Column* column, Scan scan) noexcept nogil:
+        cdef intp_t start = self.node.record.start
+        cdef intp_t n = self.node.record.end - start
+        cdef const int32_t* count = self.rows.node_count
+        cdef const float64_t* weight = self.rows.node_weight
+        if self._counts_codes(column.n_levels):
+            self._count_codes(
+                column, self.node.n_classes + self.node.has_pool, self.histogram
+            )
+            return self._walk_histogram(column, scan)
+        sort_codes(
+            column.codes + start, n, column.n_levels, self.keys, self.sorted_rows
+        )
+        scan.codes = column.codes + start
+        scan.coded = self.sorted_rows
+        return scan.walk_sorted(
+            self.sorted_rows, n, self.rows.node_y + start,
+            count + start if count != NULL else NULL,
+            weight + start if weight != NULL else NULL, self.node.counts,
+        )
+
+    cdef intp_t _walk_histogram(self, const Column* column, Scan scan) noexcept nogil:
+        cdef intp_t n_levels = column.n_levels - column.has_missing
+        if self.node.has_pool:
+            return scan.walk_histogram_with_pool(
+                self.histogram, n_levels, column.levels
+            )
+        return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
+
+    cdef intp_t _walk_order(
+        self, const Column* column, intp_t n, Scan scan
+    ) noexcept nogil:
+        # The first n rows of the node, in the order of their values.
+        cdef const uint32_t* entries = column.order + self.node.record.start
+        if self.node.has_pool:
+            return scan.walk_sorted_with_pool(
+                entries, n, self.rows.y, self.rows.count, self.rows.weight,
+                column.values, self.rows.stride,
+            )
+        return scan.walk_sorted(
+            entries, n, self.rows.y, self.rows.count, self.rows.weight,
+            self.node.counts,
+        )
+
+    cdef inline bint _counts_codes(self, intp_t n_levels) noexcept nogil:
+        # Whether codes are counted, not sorted.
+        return (
+            2 * self.n_walked >= n_levels * self.node.n_classes
+            or self.n_walked >= SORT_LIMIT or self.node.has_pool
+        )
+
+    cdef void _count_codes(
+        self, const Column* column, intp_t width, float64_t* out
+    ) noexcept nogil:
+        # Class weights of each code in the node.
+        cdef intp_t start = self.node.record.start
+        cdef intp_t n = self.node.record.end - start
+        cdef const label_t* y = self.rows.node_y + start
+        cdef const int32_t* count = self.rows.node_count
+        cdef const float64_t* weight = self.rows.node_weight
+        if count != NULL:
+            count += start
+        if weight != NULL:
+            weight += start
+        if column.wide != NULL:
+            count_codes(
+                column.wide + start, n, y, count, weight, column.n_levels, width,
+                self.tally, out,
+            )
+        else:
+            count_codes(
+                column.codes + start, n, y, count, weight, column.n_levels, width,
+                self.tally, out,
+            )
+
+    # -- columns of sparse tables -------------------------------------------------
+
+    cdef bint _is_counted_sparse(self, intp_t feature, bint additive) noexcept nogil:
+        # Whether the entries of a sparse column tell all that a walk over all rows
+        # of the node would, to the last bit. Sums of fractions depend on their order,
+        # and so do sums of phi over sorted rows.
+        cdef intp_t n_levels = self.rows.sparse_columns[feature].n_levels
+        if not self.node.integral:
+            return False
+        if n_levels == 0:
+            return not additive and not self.node.has_pool
+        return self._counts_codes(n_levels)
+
+    cdef intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil:
+        cdef SparseColumn* column = &self.rows.sparse_columns[feature]
+        cdef const uint32_t* entries = self.rows.sparse.segment(feature)
+        cdef const float32_t* levels = self.rows.sparse.levels + column.levels
+        cdef intp_t n = self.rows.sparse.n_stored(feature)
+        cdef intp_t i, c
+        cdef float64_t* zero = self.histogram
+        if column.n_levels > 0:
+            self._fill_sparse_histogram(feature)
+            if self.node.has_pool:
+                return scan.walk_histogram_with_pool(
+                    self.histogram, column.n_levels, levels
+                )
+            return scan.walk_histogram(
+                self.histogram, column.n_levels, self.node.counts
+            )
+        for c in range(self.node.n_classes):
+            zero[c] = self.node.counts[c]
+        for i in range(n):
+            zero[self.rows.y[entries[i] >> 1]] -= weight_of(
+                self.rows.count, self.rows.weight, entries[i] >> 1
+            )
+        return scan.walk_sorted_with_gap(
+            entries, n, self.rows.sparse.n_below(feature),
+            self.node.record.end - self.node.record.start - n, zero, self.rows.y,
+            self.rows.count, self.rows.weight,
+        )
+
+    cdef void _fill_sparse_histogram(self, intp_t feature) noexcept nogil:
+        # As _count_codes; what is not stored has the rest of the node's counts.
+        cdef SparseColumn* column = &self.rows.sparse_columns[feature]
+        cdef const uint32_t* entries = self.rows.sparse.segment(feature)
+        cdef const uint8_t* codes = self.rows.sparse.codes + column.begin
+        cdef intp_t n = self.rows.sparse.n_stored(feature)
+        cdef const label_t* y = self.rows.y
+        cdef const int32_t* count = self.rows.count
+        cdef const float64_t* weight = self.rows.weight
+        cdef intp_t width = self.node.n_classes + self.node.has_pool
+        cdef intp_t size = column.n_levels * width
+        cdef float64_t* zero = self.histogram + column.zero * width
+        cdef int32_t* tally = self.tally
+        cdef intp_t i, c, row
+        cdef intp_t code = 1 - column.zero
+        cdef float64_t rest
+        if weight != NULL:
+            memset(self.histogram, 0, size * sizeof(float64_t))
+            for i in range(n):
+                if column.form == CODED:
+                    code = codes[i]
+                self.histogram[code * width + y[entries[i] >> 1]] += (
+                    weight[entries[i] >> 1]
+                )
+        else:
+            memset(tally, 0, size * sizeof(int32_t))
+            if count != NULL:
+                for i in range(n):
+                    if column.form == CODED:
+                        code = codes[i]
+                    row = entries[i] >> 1
+                    tally[code * width + y[row]] += count[row]
+            elif column.form == CODED:
+                for i in range(n):
+                    tally[codes[i] * width + y[entries[i] >> 1]] += 1
+            else:
+                tally += code * width
+                for i in range(n):
+                    tally[y[entries[i] >> 1]] += 1
+            for i in range(size):
+                self.histogram[i] = self.tally[i]
+        for c in range(width):
+            rest = self.node.counts[c] if c < self.node.n_classes else self.unlabelled
+            for i in range(column.n_levels):
+                rest -= self.histogram[i * width + c]
+            zero[c] = rest
+
+    # -- missing values -----------------------------------------------------------
+
+    cdef bint count_values(
+        self, intp_t feature, ValueCounts* values
+    ) noexcept nogil:
+        # Fills the histogram of a coded feature.
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t start = self.node.record.start
+        cdef intp_t end = self.node.record.end
+        cdef intp_t width = K + self.node.has_pool
+        cdef const float64_t* level
+        cdef float64_t* counts
+        cdef Column* column
+        cdef intp_t i, b, c, row
+        if self.rows.is_sparse(feature) or not self.rows.columns[feature].has_missing:
+            return False    # a missing value is no zero
+        column = &self.rows.columns[feature]
+        memset(values.seen, 0, (K + 1) * sizeof(float64_t))
+        memset(values.missing, 0, (K + 1) * sizeof(float64_t))
+        if column.order == NULL:
+            self._count_codes(column, width, self.histogram)
+            for b in range(column.n_levels):
+                level = self.histogram + b * width
+                counts = values.seen if b < column.n_levels - 1 else values.missing
+                for c in range(width):
+                    counts[c] += level[c]
+        else:
+            self.n_seen = self.rows.n_present(feature, start, end)
+            for i in range(start, end):
+                row = column.order[i] >> 1
+                counts = values.seen if i < start + self.n_seen else values.missing
+                counts[self.rows.y[row]] += weight_of(
+                    self.rows.count, self.rows.weight, row
+                )
+        values.n_seen = 0.0
+        values.n_missing = 0.0
+        for c in range(K):
+            values.n_seen += values.seen[c]
+            values.n_missing += values.missing[c]
+        values.pool_seen = values.n_seen + values.seen[K]
+        return True
+
+    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+        cdef Column* column = &self.rows.columns[feature]
+        cdef intp_t start = self.node.record.start
+        cdef intp_t end = self.node.record.end
+        cdef intp_t n_levels
+        if self.rows.is_sparse(feature):
+            n_levels = self.rows.sparse_columns[feature].n_levels
+            return n_levels - 1 if n_levels > 0 else end - start
+        if column.order == NULL:
+            return column.n_levels - 1 - column.has_missing
+        return self.rows.n_present(feature, start, end)
+
+    cdef intp_t _missing_code(self, const Column* column) noexcept nogil:
+        return column.n_levels - 1 if column.has_missing else <intp_t> MAX_LEVELS
+
+    # -- random cuts --------------------------------------------------------------
+
+    cdef intp_t draw(
+        self, intp_t feature, float64_t u, float64_t* threshold
+    ) noexcept nogil:
+        # Between the extreme values that labelled rows have.
+        cdef float32_t low, high
+        if self.rows.is_sparse(feature) and self.rows.sparse.n_stored(feature) == 0:
+            threshold[0] = 0.0
+            return self.everything(feature)
+        self._labelled_range(feature, &low, &high)
+        threshold[0] = drawn_between(low, high, u)
+        if not low < high:
+            return self.everything(feature)
+        return self._place_of(feature, threshold[0])
+
+    cdef void _labelled_range(
+        self, intp_t feature, float32_t* low, float32_t* high
+    ) noexcept nogil:
+        cdef Column* column = self._column(feature)
+        cdef intp_t first = self.node.record.start
+        cdef intp_t last = self.node.record.end - 1
+        cdef intp_t missing = self._missing_code(column)
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t i
+        cdef uint8_t smallest, largest
+        if column.order != NULL:
+            last = first + self.rows.n_present(feature, first, last + 1) - 1
+            while self.rows.y[column.order[first] >> 1] == K:
+                first += 1
+            while self.rows.y[column.order[last] >> 1] == K:
+                last -= 1
+            low[0] = self.rows.value(column.order[first] >> 1, feature)
+            high[0] = self.rows.value(column.order[last] >> 1, feature)
+            return
+        smallest = MAX_LEVELS - 1
+        largest = 0
+        for i in range(first, last + 1):
+            if self.rows.node_y[i] < K and column.codes[i] != missing:
+                smallest = min(smallest, column.codes[i])
+                largest = max(largest, column.codes[i])
+        low[0] = column.levels[smallest]
+        high[0] = column.levels[largest]
+
+    cdef intp_t _place_of(self, intp_t feature, float64_t threshold) noexcept nogil:
+        # The cut of the rows with value <= threshold.
+        cdef Column* column = self._column(feature)
+        cdef intp_t start = self.node.record.start
+        cdef intp_t low = 0
+        cdef intp_t high, middle
+        if column.order == NULL:
+            # no level is missing and at most the threshold: NaN is not
+            while low + 1 < column.n_levels and column.levels[low + 1] <= threshold:
+                low += 1
+            return low
+        high = self.rows.n_present(feature, start, self.node.record.end)
+        while low < high:
+            middle = (low + high) // 2
+            if self.rows.value(column.order[start + middle] >> 1, feature) <= threshold:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    # -- one test -----------------------------------------------------------------
+
+    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
+        # Midpoint of the labelled values on either side of the cut.
+        cdef Column* column = self._column(feature)
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t start = self.node.record.start
+        cdef intp_t missing = self._missing_code(column)
+        cdef intp_t low = -1
+        cdef intp_t high = MAX_LEVELS
+        cdef intp_t i
+        if column.order != NULL:
+            labelled_neighbours(
+                column.order + start, self.rows.y, K, place, &low, &high
+            )
+            return midpoint(
+                self.rows.value(low, feature), self.rows.value(high, feature)
+            )
+        for i in range(start, self.node.record.end):
+            if self.rows.node_y[i] < K and column.codes[i] != missing:
+                if column.codes[i] <= place:
+                    low = max(low, <intp_t> column.codes[i])
+                else:
+                    high = min(high, <intp_t> column.codes[i])
+        return midpoint(column.levels[low], column.levels[high])
+
+    cdef bint count_sides(
+        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+    ) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef Column* column = self._column(feature)
+        cdef const int32_t* count = self.rows.count
+        cdef const float64_t* weight = self.rows.weight
+        cdef intp_t start = self.node.record.start
+        cdef intp_t end = self.node.record.end
+        cdef intp_t missing = self._missing_code(column)
+        cdef intp_t present = end
+        cdef intp_t i, row, side, c
+        cdef float64_t w
+        if column.has_missing:
+            memset(values.missing, 0, (K + 1) * sizeof(float64_t))
+            values.rows_missing = 0
+            values.labelled_missing = 0
+            if column.order != NULL:
+                present = start + self.rows.n_present(feature, start, end)
+        for i in range(start, end):
+            if column.order != NULL:
+                row = column.order[i] >> 1
+                side = i >= start + place
+            else:
+                row = self.rows.ids[i]
+                side = column.codes[i] > place
+            w = weight_of(count, weight, row)
+            if column.has_missing and (
+                i >= present if column.order != NULL else column.codes[i] == missing
+            ):
+                values.missing[self.rows.y[row]] += w
+                values.rows_missing += 1
+                values.labelled_missing += self.rows.y[row] < K
+                continue
+            children.rows[side] += 1
+            children.pool[side] += w
+            if self.rows.y[row] < K:
+                children.counts[side * K + self.rows.y[row]] += w
+                children.n_labelled[side] += 1
+        if not column.has_missing:
+            return False
+        values.n_missing = 0.0
+        for c in range(K):
+            values.n_missing += values.missing[c]
+        return True
+
+    # -- nominal features ---------------------------------------------------------
+
+    cdef intp_t count_categories(
+        self, intp_t feature, float64_t* counts
+    ) noexcept nogil:
+        cdef Column* column = &self.rows.columns[feature]
+        self._count_codes(column, self.node.n_classes + 1, counts)
+        return column.n_levels
+
+    cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil:
+        cdef Column* column = &self.rows.columns[feature]
+        cdef intp_t i, z, code
+        for i in range(self.node.record.start, self.node.record.end):
+            code = column.codes[i] if column.codes != NULL else column.wide[i]
+            z = children.ordinals[code]
+            if z < 0:
+                z = children.unknown
+            children.rows[z] += 1
+            children.n_labelled[z] += self.rows.node_y[i] < self.node.n_classes
+
+    # -- what a builder asks ------------------------------------------------------
+
+    cdef void enter(
+        self, intp_t node, const Segment* segments, intp_t n_segments
+    ) noexcept nogil:
+        if self.has_segments:
+            self.rows.sparse.enter(node, segments, n_segments)
+
+    cdef void divide(
+        self, const NodeRecord* record, const Split* split, const intp_t* starts
+    ) noexcept nogil:
+        cdef const Children* children = &split.children
+        cdef bint multiway = self.rows.branch != NULL and children.ordinals != NULL
+        if children.ordinals != NULL:
+            self.rows.mark_categories(
+                split.feature, children.ordinals, children.n_codes, children.unknown,
+                multiway, record.start, record.end,
+            )
+        else:
+            self.rows.mark(
+                split.feature, split.cut.place, children.missing_left, record.start,
+                record.end,
+            )
+        if multiway:
+            self.rows.partition_multiway(
+                record.features, record.n_features, record.start, record.end, starts,
+                children.n_outcomes, self.at,
+            )
+        else:
+            self.rows.partition(
+                split.feature, record.features, record.n_features, record.start,
+                record.end,
+            )
+
+    cdef Passing passes(
+        self, intp_t feature, intp_t outcome, Segment* segment
+    ) noexcept nogil:
+        if not self.rows.is_sparse(feature):
+            return WHOLE
+        if self.rows.sparse.child_segment(feature, outcome, segment):
+            return SEGMENT
+        return GONE

@@ -1,0 +1,170 @@
+"""The test of a node with the smallest upper limit of its children."""
+
+from libc.math cimport INFINITY
+
+from skconftree.bounds._contract cimport Bound
+from skconftree.tree.split._criterion cimport Criterion
+from skconftree.tree.split._cut cimport precedes
+from skconftree.tree.split._node cimport ExaminedNode
+from skconftree.tree.split._selection cimport tie_of
+from skconftree.tree.split._split cimport Children, Split
+from skconftree.tree.split._tests cimport NodeTests
+from skconftree.utils._typedefs cimport int32_t
+
+
+cdef class Challengers(Selection):
+    """The test whose children have the smallest cost.
+
+    Parameters
+    ----------
+    node : ExaminedNode
+    criterion : Criterion
+    bound : IntervalBound
+    largest_count : int
+        No whole count is larger.
+    """
+
+    def __init__(
+        self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
+        intp_t largest_count,
+    ):
+        super().__init__(node, criterion, bound, largest_count, at_once=False)
+        self.interval = bound
+        self.by_bound = True
+
+    cdef void begin(self) noexcept nogil:
+        Selection.begin(self)
+        self.challenging = False
+
+    cdef void read(self, Scan scan) noexcept nogil:
+        self._score(scan)
+        if self.challenging:
+            self._challenge_with(scan)
+        else:
+            self._keep_best(scan)
+
+    cdef void read_children(self, const Children* children) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef float64_t cost = 0.0
+        cdef float64_t n
+        cdef intp_t z, c
+        cdef Cut cut
+        cut.place = 0
+        cut.missing_left = False
+        if not self.challenging:
+            self.best.n_tests = 1.0
+            self.best.cut = cut
+            self.best.score = -INFINITY     # no floor is known for its costs
+            return
+        self.node.children_to_bound(children)
+        for z in range(children.n_outcomes):
+            n = 0.0
+            for c in range(K):
+                n += children.scaled[z * K + c]
+            cost += self.interval.cost(
+                children.scaled + z * K, n, children.pool[z], children.n_outcomes
+            )
+            if cost > self.incumbent + self.tie:
+                return
+        self._install_if_better(self.feature, cut, cost)
+
+    cdef void choose(
+        self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
+    ) noexcept nogil:
+        # The test with the smallest cost below the parent's limit. A feature whose
+        # smallest floor is above the incumbent cannot hold it.
+        cdef const Children* children = &tests.children
+        cdef float64_t floor
+        cdef intp_t j, feature
+        self.interval.node_begin(&self.node.facts)
+        self.tie = tie_of(self.node.facts.pool)
+        self.incumbent = self.interval.limit
+        self.incumbent_feature = -1
+        self.incumbent_cut.place = -1
+        self.incumbent_cut.missing_left = False
+        self.challenging = True
+        self.adds = False       # costs need counts
+        while True:
+            feature = -1
+            floor = INFINITY
+            for j in range(n_visited):
+                if self.best_of[visited[j]].score < floor:
+                    feature = visited[j]
+                    floor = self.best_of[feature].score
+            if feature < 0 or floor > self.incumbent + self.tie:
+                break
+            if floor > -INFINITY:
+                tests.count_children(feature, self.best_of[feature].cut)
+                self.node.children_to_bound(children)
+                self._offer(
+                    feature, self.best_of[feature].cut, children.scaled,
+                    children.pool[0], children.pool[1],
+                )
+            self.examine(feature, tests)    # forgets its floor
+        split.feature = self.incumbent_feature
+        split.cut = self.incumbent_cut
+        split.evidence.child_limit = self.incumbent / self.node.facts.pool
+
+    cdef void _challenge_with(self, Scan scan) noexcept nogil:
+        cdef float64_t pool_left
+        cdef Cut cut
+        cdef intp_t i
+        cut.missing_left = scan.missing_left
+        for i in range(scan.tests.size):
+            if self.out[i] <= self.incumbent + self.tie:
+                cut.place = scan.place[i]
+                pool_left = scan.tests.pool_left[i]
+                self.node.pair_to_bound(
+                    scan.left + i * self.node.n_classes, self.pair
+                )
+                self._offer(
+                    self.feature, cut, self.pair, pool_left,
+                    self.node.record.pool - pool_left,
+                )
+
+    cdef void _offer(
+        self, intp_t feature, Cut cut, const float64_t* pair, float64_t pool_left,
+        float64_t pool_right,
+    ) noexcept nogil:
+        # Replace the incumbent if the test with this pair of children is better.
+        cdef intp_t K = self.node.n_classes
+        cdef const float64_t* right = pair + K
+        cdef float64_t ceiling = self.incumbent + self.tie
+        cdef float64_t n_left = 0.0
+        cdef float64_t n_right = 0.0
+        cdef float64_t floor_left, floor_right, cost
+        cdef intp_t c
+        for c in range(K):
+            n_left += pair[c]
+            n_right += right[c]
+        floor_right = self.interval.sharp_floor(right, n_right, pool_right, 2)
+        floor_left = self.interval.sharp_floor(pair, n_left, pool_left, 2)
+        if floor_right + floor_left > ceiling:
+            return
+        cost = self.interval.cost(pair, n_left, pool_left, 2)
+        if cost + floor_right > ceiling:
+            return
+        cost += self.interval.cost(right, n_right, pool_right, 2)
+        self._install_if_better(feature, cut, cost)
+
+    cdef void _install_if_better(
+        self, intp_t feature, Cut cut, float64_t cost
+    ) noexcept nogil:
+        cdef bint better
+        if self.incumbent_feature < 0:
+            better = cost < self.incumbent
+        else:
+            better = cost < self.incumbent - self.tie or (
+                cost <= self.incumbent + self.tie
+                and (
+                    feature < self.incumbent_feature
+                    or (
+                        feature == self.incumbent_feature
+                        and precedes(cut, self.incumbent_cut)
+                    )
+                )
+            )
+        if better:
+            self.incumbent = cost
+            self.incumbent_feature = feature
+            self.incumbent_cut = cut

@@ -1,0 +1,117 @@
+# Selection: what is kept of the tests of a node, one kind for each kind of bound:
+#
+#   BestTests       no bound, races and tests: the best test, and the best of any other
+#                   attribute, by the criterion (here)
+#   SummedEvidence  evidence bounds: those, and the evidence of all tests together
+#   Challengers     interval bounds: the test with the smallest cost
+#
+# Ties. A test replaces another only if it is better by more than tie_of(weight of the
+# node); among equals the lowest feature, then the lowest cut, wins. So rounding, and the
+# order of a sum, decide nothing. Where the bound ranks the attributes, equal ranks leave
+# it to the scores.
+
+from skconftree.bounds._contract cimport Bound, Score
+from skconftree.tree.split._criterion cimport Criterion
+from skconftree.tree.split._cut cimport Cut
+from skconftree.tree.split._node cimport ExaminedNode
+from skconftree.tree.split._scan cimport Scan, TestReader
+from skconftree.tree.split._split cimport Children, Split
+from skconftree.tree.split._tests cimport NodeTests
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+
+
+cdef inline float64_t tie_of(float64_t weight) noexcept nogil:
+    return 1e-10 * weight
+
+
+cdef struct Best:
+    # The best test of an attribute, and what all its tests say together.
+    float64_t score         # infinity = none
+    Cut cut
+    float64_t n_left        # weight of the left child, if the test is binary
+    float64_t n_tests       # compared
+    float64_t log_tests     # their logarithm; negative = not taken
+    float64_t log_evidence
+
+
+cdef struct Contender:
+    # The best test of an attribute, in the contest of attributes.
+    intp_t feature          # -1 = none
+    Cut cut
+    float64_t score         # infinity = none
+    float64_t n_tests       # of the attribute
+    float64_t log_tests     # their logarithm; negative = not taken yet
+    float64_t rank          # by the bound; NaN = not asked for yet
+
+
+cdef class Selection(TestReader):
+    cdef ExaminedNode node
+    cdef readonly Criterion criterion
+    cdef readonly Bound bound
+    cdef Score bound_score          # None unless the bound scores tests
+    cdef Arena arena
+    cdef const float64_t* criterion_phi     # tables of phi, NULL where no walk is additive
+    cdef const float64_t* bound_phi
+    cdef intp_t phi_size
+    cdef list _tables
+    cdef bint at_once               # attributes are compared as they come,
+    cdef intp_t step                # feature * step is its place in best_of
+    cdef bint own_scale             # the bound compares the best test with no split, on
+                                    # a scale of its own
+
+    # The node.
+    cdef Best* best_of              # [n_features]; of the last one only if at_once
+    cdef Best* best                 # of the feature being walked
+    cdef intp_t feature             # that is
+    cdef bint by_bound              # tests are scored by the bound, not the criterion,
+    cdef bint adds                  # and sums of phi will do
+    cdef float64_t* out             # [BLOCK] scores
+    cdef float64_t* pair            # [2, n_classes] children on the bound's scale
+    cdef float64_t tie
+    cdef float64_t whole            # score of no split
+
+    # A node has been entered.
+    cdef void begin(self) noexcept nogil
+    # Walk an attribute afresh; 0 if it is constant in the node.
+    cdef intp_t examine(self, intp_t feature, NodeTests tests) noexcept nogil
+    # An attribute that varies has been examined.
+    cdef void keep(self, intp_t feature, NodeTests tests) noexcept nogil
+    # Set the feature, cut and evidence of the test chosen among the features visited,
+    # in ascending order.
+    cdef void choose(
+        self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
+    ) noexcept nogil
+
+    cdef const float64_t* _additive_phi(self, Score score)
+    cdef void _score(self, Scan scan) noexcept nogil
+    cdef void _keep_best(self, Scan scan) noexcept nogil
+
+
+cdef class BestTests(Selection):
+    cdef bint ranks                 # the bound ranks the attributes,
+    cdef bint ranks_by_gain         # and need not see the children for it
+    cdef Contender first
+    cdef Contender rival            # the best of the others
+
+    cdef void _forget_choice(self) noexcept nogil
+    cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil
+    cdef void _contest(
+        self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
+    ) noexcept nogil
+    cdef bint _wins(
+        self, Contender* later, Contender* earlier, NodeTests tests
+    ) noexcept nogil
+    cdef bint _knows_by_gain(
+        self, const Contender* one, NodeTests tests
+    ) noexcept nogil
+    cdef void _tell_tests(self, Contender* one) noexcept nogil
+    cdef void _ask_rank(
+        self, Contender* one, float64_t most, NodeTests tests
+    ) noexcept nogil
+    cdef void _take_ratios(
+        self, NodeTests tests, const int32_t* visited, intp_t n_visited
+    ) noexcept nogil
+    cdef float64_t _outcome_entropy(
+        self, intp_t feature, NodeTests tests
+    ) noexcept nogil

@@ -1,0 +1,374 @@
+"""What is kept of the tests of a node."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, log
+
+from skconftree.bounds._contract cimport EvidenceBound, IntervalBound
+from skconftree.tree.split._criterion cimport outcome_entropy
+from skconftree.tree.split._scan cimport BLOCK
+
+cdef enum:
+    PHI_LIMIT = 1048576       # entries of a table of phi
+
+
+def _tabulate_phi(Score score, intp_t size):
+    cdef float64_t[::1] table = np.empty(size)
+    cdef intp_t i
+    for i in range(size):
+        table[i] = score.phi(i)
+    return table
+
+
+cdef class Selection(TestReader):
+    """Base class: the best test of each attribute.
+
+    Parameters
+    ----------
+    node : ExaminedNode
+    criterion : Criterion
+    bound : Bound or None
+    largest_count : int
+        No whole count is larger.
+    at_once : bool, default=True
+        Whether attributes may be compared as they come.
+    """
+
+    def __init__(
+        self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
+        intp_t largest_count, bint at_once=True,
+    ):
+        cdef intp_t K = node.n_classes
+        self.node = node
+        self.criterion = criterion
+        self.bound = bound
+        if isinstance(bound, (EvidenceBound, IntervalBound)):
+            self.bound_score = bound.score
+            self.own_scale = True
+        # what is compared between features only in the end needs room for all
+        self.at_once = at_once and not (
+            node.settings.max_features < node.n_features or criterion.by_ratio
+        )
+        self.step = 0 if self.at_once else 1
+        self.arena = Arena()
+        self.best_of = <Best*> self.arena.take(
+            1 if self.at_once else node.n_features, sizeof(Best)
+        )
+        self.best = self.best_of
+        self.out = <float64_t*> self.arena.take(BLOCK, sizeof(float64_t))
+        self.pair = <float64_t*> self.arena.take(2 * K, sizeof(float64_t))
+        self._tables = []
+        self.phi_size = min(largest_count + 1, PHI_LIMIT)
+        if (
+            not node.root.weighted and node.class_weight == NULL
+            and not node.has_pool
+        ):
+            self.criterion_phi = self._additive_phi(criterion)
+            self.bound_phi = self._additive_phi(self.bound_score)
+
+    cdef const float64_t* _additive_phi(self, Score score):
+        cdef float64_t[::1] table
+        if score is None or not score.additive or self.node.n_classes == 2:
+            return NULL
+        table = _tabulate_phi(score, self.phi_size)
+        self._tables.append(table)
+        return &table[0]
+
+    cdef void begin(self) noexcept nogil:
+        self.criterion.begin(&self.node.seen)
+        if self.own_scale:
+            self.bound_score.begin(&self.node.facts)
+        self.tie = tie_of(self.node.seen.n)
+        self.whole = self.criterion.node(self.node.seen.counts, self.node.seen.n)
+        self.adds = True
+
+    cdef intp_t examine(self, intp_t feature, NodeTests tests) noexcept nogil:
+        cdef intp_t found
+        cdef Best* best = self.best_of + feature * self.step
+        self.feature = feature
+        self.best = best
+        best.score = INFINITY
+        best.cut.place = -1
+        best.cut.missing_left = False
+        best.n_tests = 0.0
+        best.log_tests = -1.0
+        best.log_evidence = -INFINITY
+        tests.phi = self.bound_phi if self.by_bound else self.criterion_phi
+        found = tests.walk(
+            feature, tests.phi != NULL and self.node.n < self.phi_size and self.adds
+        )
+        if tests.is_nominal(feature):
+            if tests.sets.n_implied > 0.0 and best.n_tests > 0.0:
+                best.n_tests = tests.sets.n_implied
+                best.log_tests = tests.sets.log_implied
+        elif tests.source.every_cut and not tests.random_cuts:
+            best.n_tests = found
+        return found
+
+    cdef void keep(self, intp_t feature, NodeTests tests) noexcept nogil:
+        pass
+
+    cdef void choose(
+        self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
+    ) noexcept nogil:
+        pass
+
+    cdef void _score(self, Scan scan) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t i
+        if not self.by_bound:
+            if self.node.class_weight != NULL:
+                for i in range(scan.tests.size):
+                    scan.n_left[i] = self.node.to_seen(
+                        scan.left + i * K, scan.left + i * K
+                    )
+            self.criterion.block(&scan.tests, self.out)
+        elif self.node.class_weight == NULL:
+            self.bound_score.block(&scan.tests, self.out)
+        else:
+            # each child is scaled to its own weight, so the right one is not the rest
+            # and no block formula holds
+            for i in range(scan.tests.size):
+                self.node.pair_to_bound(scan.left + i * K, self.pair)
+                self.out[i] = self.bound_score.outcomes(self.pair, 2)
+
+    cdef void _keep_best(self, Scan scan) noexcept nogil:
+        # Most blocks hold nothing better: the minimum of four interleaved rows finds
+        # that out without a chain of dependent comparisons.
+        cdef const float64_t* out = self.out
+        cdef intp_t size = scan.tests.size
+        cdef float64_t best = self.best.score
+        cdef float64_t a = INFINITY
+        cdef float64_t b = INFINITY
+        cdef float64_t c = INFINITY
+        cdef float64_t d = INFINITY
+        cdef intp_t found = -1
+        cdef intp_t i = 0
+        self.best.n_tests += size
+        while i + 4 <= size:
+            a = out[i] if out[i] < a else a
+            b = out[i + 1] if out[i + 1] < b else b
+            c = out[i + 2] if out[i + 2] < c else c
+            d = out[i + 3] if out[i + 3] < d else d
+            i += 4
+        while i < size:
+            a = out[i] if out[i] < a else a
+            i += 1
+        if not min(a, b, c, d) < best - self.tie:
+            return
+        for i in range(size):
+            if out[i] < best - self.tie:
+                best = out[i]
+                found = i
+        if found >= 0:
+            self.best.score = best
+            self.best.cut.place = scan.place[found]
+            self.best.cut.missing_left = scan.missing_left
+            self.best.n_left = scan.n_left[found]
+
+
+cdef class BestTests(Selection):
+    """The best test of a node, and the best of any other attribute.
+
+    Parameters
+    ----------
+    node : ExaminedNode
+    criterion : Criterion
+    bound : Bound or None
+    largest_count : int
+        No whole count is larger.
+    """
+
+    def __init__(
+        self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
+        intp_t largest_count,
+    ):
+        super().__init__(node, criterion, bound, largest_count)
+        if bound is not None and not self.own_scale:
+            self.ranks = bound.ranks_attributes
+            # with class weights the bound sees other counts than the criterion
+            self.ranks_by_gain = bound.ranks_by_gain and node.class_weight == NULL
+
+    cdef void begin(self) noexcept nogil:
+        Selection.begin(self)
+        self._forget_choice()
+
+    cdef void read(self, Scan scan) noexcept nogil:
+        self._score(scan)
+        self._keep_best(scan)
+
+    cdef void read_children(self, const Children* children) noexcept nogil:
+        self.best.n_tests = 1.0
+        self.best.cut.place = 0
+        self.node.children_to_seen(children)
+        self.best.score = self.criterion.outcomes(children.scaled, children.n_outcomes)
+
+    cdef void keep(self, intp_t feature, NodeTests tests) noexcept nogil:
+        if self.at_once:
+            self._weigh(feature, tests)
+
+    cdef void choose(
+        self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
+    ) noexcept nogil:
+        self._contest(tests, visited, n_visited, split)
+        if self.bound is not None:
+            self.bound.node_begin(&self.node.facts)
+        if self.ranks and split.feature >= 0:
+            self._tell_tests(&self.first)
+            split.evidence.n_tests = (
+                self.node.facts.n_varying * self.node.facts.n_attribute_tests
+            )
+
+    # -- the contest of attributes ------------------------------------------------
+
+    cdef void _forget_choice(self) noexcept nogil:
+        self.first.feature = self.rival.feature = -1
+        self.first.score = self.rival.score = INFINITY
+
+    cdef void _contest(
+        self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
+    ) noexcept nogil:
+        # The best test of all features, and the best of any other feature.
+        cdef intp_t j
+        if not self.at_once:
+            if self.criterion.by_ratio and not self.by_bound and not self.ranks:
+                self._take_ratios(tests, visited, n_visited)
+            for j in range(n_visited):
+                self._weigh(visited[j], tests)
+        split.feature = self.first.feature
+        split.cut = self.first.cut
+        split.evidence.score = self.first.score / self.node.seen.n
+        split.evidence.rival_score = self.rival.score / self.node.seen.n
+        split.evidence.rival_feature = self.rival.feature
+
+    cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil:
+        # Compare the best test of a feature with those of the features before it.
+        cdef const Best* best = self.best_of + feature * self.step
+        cdef Contender new
+        new.feature = feature
+        new.cut = best.cut
+        new.score = best.score
+        new.n_tests = best.n_tests
+        new.log_tests = best.log_tests
+        new.rank = NAN
+        if self._wins(&new, &self.first, tests):
+            self.rival = self.first
+            self.first = new
+        elif self._wins(&new, &self.rival, tests):
+            self.rival = new
+
+    cdef bint _wins(
+        self, Contender* later, Contender* earlier, NodeTests tests
+    ) noexcept nogil:
+        cdef float64_t most = INFINITY
+        if not self.ranks:
+            return later.score < earlier.score - self.tie
+        if earlier.feature < 0 or later.score == INFINITY:
+            return later.score < INFINITY
+        if self._knows_by_gain(later, tests) and self._knows_by_gain(earlier, tests):
+            # no need to ask where gain and number of tests say the same; numbers
+            # too large for a float look equal
+            if later.score >= earlier.score - self.tie:
+                if later.n_tests > earlier.n_tests or (
+                    later.n_tests == earlier.n_tests
+                    and later.log_tests >= earlier.log_tests
+                ):
+                    return False
+            elif later.n_tests < earlier.n_tests or (
+                later.n_tests == earlier.n_tests
+                and later.log_tests <= earlier.log_tests
+            ):
+                return True
+        # a score that is better by `tie` makes a rank better by no more than twice that;
+        # what is above the rival's rank need not be known
+        if self.rival.feature >= 0:
+            self._ask_rank(&self.rival, INFINITY, tests)
+            most = self.rival.rank + 2.0 * self.tie
+        self._ask_rank(earlier, INFINITY, tests)
+        self._ask_rank(later, most, tests)
+        if later.rank < earlier.rank - 2.0 * self.tie:
+            return True
+        return later.rank <= earlier.rank + 2.0 * self.tie and (
+            later.score < earlier.score - self.tie
+        )
+
+    cdef bint _knows_by_gain(
+        self, const Contender* one, NodeTests tests
+    ) noexcept nogil:
+        return self.ranks_by_gain and not (
+            tests.sets.multiway and tests.is_nominal(one.feature)
+        )
+
+    cdef void _tell_tests(self, Contender* one) noexcept nogil:
+        # Let the bound know how many tests the attribute has.
+        if one.log_tests < 0.0:
+            one.log_tests = log(one.n_tests)
+        self.node.facts.n_attribute_tests = one.n_tests
+        self.node.facts.log_attribute_tests = one.log_tests
+
+    cdef void _ask_rank(
+        self, Contender* one, float64_t most, NodeTests tests
+    ) noexcept nogil:
+        if one.rank == one.rank:
+            return
+        self._tell_tests(one)
+        if self._knows_by_gain(one, tests):
+            one.rank = self.bound.rank_of_gain(
+                &self.node.facts, self.whole - one.score
+            )
+            return
+        tests.count_children(one.feature, one.cut)
+        self.node.children_to_bound(&tests.children)
+        one.rank = self.bound.rank(
+            &self.node.facts, tests.children.scaled, tests.children.n_outcomes, most
+        )
+
+    # -- gain ratio ---------------------------------------------------------------
+
+    cdef void _take_ratios(
+        self, NodeTests tests, const int32_t* visited, intp_t n_visited
+    ) noexcept nogil:
+        # As in C4.5: of the features whose best gain is at least the average, the
+        # one with the largest ratio of gain to the entropy of the outcome wins.
+        cdef float64_t average = 0.0
+        cdef intp_t n_features = 0
+        cdef float64_t gain, entropy
+        cdef Best* best
+        cdef intp_t j
+        for j in range(n_visited):
+            best = self.best_of + visited[j]
+            if best.cut.place >= 0:
+                average += self.whole - best.score
+                n_features += 1
+        if n_features > 0:
+            average /= n_features
+        for j in range(n_visited):
+            best = self.best_of + visited[j]
+            if best.cut.place < 0:
+                continue
+            gain = self.whole - best.score
+            best.score = INFINITY
+            if gain >= average - self.tie:
+                entropy = self._outcome_entropy(visited[j], tests)
+                if entropy > 0.0:   # 0: one outcome has all the weight but a rounding
+                    best.score = -gain / entropy
+
+    cdef float64_t _outcome_entropy(
+        self, intp_t feature, NodeTests tests
+    ) noexcept nogil:
+        # Of the best test of a feature.
+        cdef const Best* best = self.best_of + feature
+        cdef const Children* children = &tests.children
+        cdef float64_t sides[2]
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t z
+        if not (tests.sets.multiway and tests.is_nominal(feature)):
+            sides[0] = best.n_left
+            sides[1] = self.node.seen.n - sides[0]
+            return outcome_entropy(sides, 2)
+        tests.count_children(feature, best.cut)
+        for z in range(children.n_outcomes):
+            children.scaled[z] = self.node.to_seen(
+                children.counts + z * K, children.counts + z * K
+            )
+        return outcome_entropy(children.scaled, children.n_outcomes)

@@ -1,0 +1,34 @@
+# Split: what has been found at a node: a test, why it is worth installing, and what it
+# makes of the node's rows.
+#
+# The arrays of the children are lent by whoever found the split, until it is asked
+# about another test.
+
+from skconftree.bounds._contract cimport SplitEvidence
+from skconftree.tree.split._cut cimport Cut
+from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t
+
+
+cdef struct Children:
+    # The children of one test.
+    intp_t n_outcomes           # 2 unless every category has a branch
+    float64_t* counts           # [n_outcomes, n_classes] as they are
+    float64_t* scaled           # [n_outcomes, n_classes] on another scale: scratch
+    float64_t* pool             # [n_outcomes] weight W
+    intp_t* rows                # [n_outcomes] with and without label, and
+    intp_t* n_labelled          # [n_outcomes] with one; of tables only
+    bint missing_seen           # labelled rows of the node miss the value tested
+    bint missing_left           # where such rows go
+    int16_t* ordinals           # [n_codes] the child of each category, -1 = no
+                                # labelled row has it; NULL if the test is numeric
+    intp_t n_codes              # 0 if it is
+    intp_t unknown              # the child of other categories
+
+
+cdef struct Split:
+    intp_t feature              # -1 = no split, and nothing else is set
+    Cut cut
+    float64_t threshold         # NaN if the feature is nominal
+    float64_t improvement       # weighted impurity decrease, as in scikit-learn
+    SplitEvidence evidence
+    Children children

@@ -1,0 +1,458 @@
+"""The rows of a growing leaf, one feature at a time."""
+
+from libc.math cimport INFINITY, fmin
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.leaves._histogram cimport bin_of, n_value_bins
+from skconftree.tree.leaves._leaf cimport GAUSSIAN, HISTOGRAM, ROWS
+from skconftree.tree.leaves._moments cimport (
+    Moments, normal_share, range_of_moments, weight_known,
+)
+from skconftree.tree.split._node cimport ExaminedNode, RootFacts
+from skconftree.tree.split._source cimport (
+    ValueCounts, drawn_between, labelled_neighbours,
+)
+from skconftree.tree.split._split cimport Children
+from skconftree.utils._draws cimport mix
+from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._sorting cimport presort
+
+cdef enum:
+    NORMAL_CUTS = 10    # of a feature kept as moments
+
+
+cdef class LeafSource(Source):
+    """The rows of a growing leaf.
+
+    Parameters
+    ----------
+    settings : GrowthSettings
+    root : RootFacts
+    pool : ndarray of shape (n_pool, n_features), float32, or None
+        Rows without label.
+    root_box : ndarray of shape (n_features, 2), float64, or None
+        Limits of the features, if the weight of a leaf is its volume.
+    """
+
+    def __init__(
+        self, GrowthSettings settings, RootFacts root, const float32_t[:, ::1] pool,
+        const float64_t[:, ::1] root_box,
+    ):
+        super().__init__(ExaminedNode(settings, root))
+        cdef intp_t n_features = root.n_features
+        cdef intp_t n_classes = root.n_classes
+        cdef intp_t n_bins = max(settings.max_bins, <intp_t> NORMAL_CUTS + 1)
+        self.right_is_rest = True
+        self.whole = True
+        self.pool = pool
+        self.root_box = root_box
+        self.features = <int32_t*> malloc(n_features * sizeof(int32_t))
+        self.table = <float64_t*> malloc(n_bins * (n_classes + 1) * sizeof(float64_t))
+        self.edges = <float32_t*> malloc(n_bins * sizeof(float32_t))
+        self.missing_counts = <float64_t*> calloc(n_classes + 1, sizeof(float64_t))
+        if (
+            self.features == NULL or self.table == NULL or self.edges == NULL
+            or self.missing_counts == NULL
+        ):
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.features)
+        free(self.table)
+        free(self.missing_counts)
+        free(self.edges)
+        free(self.labels)
+        free(self.weights)
+        free(self.column)
+        free(self.order)
+        free(self.keys)
+
+    cdef bint enter(self, Leaf* leaf, intp_t depth) noexcept nogil:
+        cdef NodeRecord* record = &self.record
+        cdef bint separate = self.policy.separate
+        cdef intp_t f
+        self.leaf = leaf
+        self.ready = -1
+        self.tabulated = leaf.memory != ROWS or self.policy.fixed_cuts
+        # every one has its share of the evidence
+        self.every_cut = self.policy.fixed_cuts
+        if leaf.memory == ROWS and not self._gather_rows():
+            return False
+        record.id = leaf.node
+        record.depth = depth
+        record.start = 0
+        record.end = <intp_t> (leaf.n_fresh if separate else leaf.n_held) + 1
+        record.pool = leaf.n_fresh if separate else leaf.n_held
+        if self.node.by_volume:
+            record.box = leaf.box
+            record.pool = self._volume()
+        elif self.node.has_pool:
+            record.pool += leaf.n_pool
+        for f in range(self.node.n_features):
+            self.features[f] = <int32_t> f
+        record.features = self.features
+        record.n_features = self.node.n_features
+        self.counts = leaf.fresh if separate else leaf.held
+        self.node.integral = self.whole and (
+            leaf.memory == ROWS
+            or leaf.memory == HISTOGRAM and (separate or leaf.n_held == leaf.n_fresh)
+        )
+        self.node.filters = True
+        return True
+
+    cdef void begin(self) noexcept nogil:
+        self.node.facts.n_fresh = self.leaf.n_fresh
+        self.node.facts.attempt = self.leaf.attempt
+        # cuts are drawn anew at every attempt, sets of categories are not
+        self.node.draw_key = mix(self.node.key ^ <uint64_t> self.leaf.attempt)
+
+    cdef bint _gather_rows(self) noexcept nogil:
+        # Point at the rows that count; copy their labels only if rows without label
+        # join them.
+        cdef Leaf* leaf = self.leaf
+        cdef intp_t first = leaf.n_inherited if self.policy.separate else 0
+        cdef intp_t n_pool = leaf.n_pool if self.pool is not None else 0
+        cdef intp_t n = leaf.n_rows - first + n_pool
+        cdef intp_t i
+        if n > self.room:
+            free(self.labels)
+            free(self.weights)
+            free(self.column)
+            free(self.order)
+            free(self.keys)
+            self.room = 2 * n
+            self.labels = <label_t*> malloc(self.room * sizeof(label_t))
+            self.weights = <float64_t*> malloc(self.room * sizeof(float64_t))
+            self.column = <float32_t*> malloc(self.room * sizeof(float32_t))
+            self.order = <uint32_t*> malloc(self.room * sizeof(uint32_t))
+            self.keys = <uint64_t*> malloc(2 * self.room * sizeof(uint64_t))
+            if (
+                self.labels == NULL or self.weights == NULL or self.column == NULL
+                or self.order == NULL or self.keys == NULL
+            ):
+                self.room = 0
+                return False
+        self.n_labelled_rows = leaf.n_rows - first
+        self.n_rows = n
+        self.x = leaf.x + first * self.node.n_features
+        self.y = leaf.y + first
+        self.row_weight = NULL if leaf.weight == NULL else leaf.weight + first
+        if n_pool > 0:
+            memcpy(self.labels, self.y, self.n_labelled_rows * sizeof(label_t))
+            for i in range(self.n_labelled_rows, n):
+                self.labels[i] = <label_t> self.node.n_classes
+            self.y = self.labels
+            if self.row_weight != NULL:
+                memcpy(
+                    self.weights, self.row_weight,
+                    self.n_labelled_rows * sizeof(float64_t),
+                )
+                for i in range(self.n_labelled_rows, n):
+                    self.weights[i] = 1.0
+                self.row_weight = self.weights
+        return True
+
+    cdef float64_t _volume(self) noexcept nogil:
+        # Of the leaf's box, as a part of the root's.
+        cdef float64_t volume = 1.0
+        cdef float64_t width
+        cdef intp_t f
+        for f in range(self.node.n_features):
+            width = self.root_box[f, 1] - self.root_box[f, 0]
+            if width > 0.0:
+                volume *= (self.leaf.box[2 * f + 1] - self.leaf.box[2 * f]) / width
+        return volume
+
+    # -- the rows or counts of one feature ----------------------------------------
+
+    cdef inline float32_t _value(self, intp_t row, intp_t feature) noexcept nogil:
+        if row < self.n_labelled_rows:
+            return self.x[row * self.node.n_features + feature]
+        return self.pool[self.leaf.pool[row - self.n_labelled_rows], feature]
+
+    cdef void _prepare(self, intp_t feature) noexcept nogil:
+        if self.ready == feature:
+            return
+        self.ready = feature
+        self.n_missing = 0.0
+        memset(self.missing_counts, 0, (self.node.n_classes + 1) * sizeof(float64_t))
+        if not self.tabulated:
+            self._sort(feature)
+        elif self.leaf.memory == GAUSSIAN:
+            self._count_moments(feature)
+        else:
+            self._count_bins(feature)
+        if self.tabulated and self.node.has_pool:
+            self._count_pool(feature)
+
+    cdef void _sort(self, intp_t feature) noexcept nogil:
+        cdef float64_t w
+        cdef intp_t i
+        self.n_seen = self.n_rows
+        for i in range(self.n_rows):
+            self.column[i] = self._value(i, feature)
+            if self.column[i] != self.column[i]:
+                self.n_seen -= 1
+                w = 1.0 if self.row_weight == NULL else self.row_weight[i]
+                self.missing_counts[self.y[i]] += w
+                if self.y[i] < self.node.n_classes:
+                    self.n_missing += w
+        presort(
+            self.column, self.n_rows, self.keys, self.keys + self.room, self.order
+        )
+
+    cdef void _count_bins(self, intp_t feature) noexcept nogil:
+        cdef Leaf* leaf = self.leaf
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t width = K + self.node.has_pool
+        cdef const float64_t* histogram = leaf.histogram
+        cdef intp_t first, b, c, i
+        cdef float32_t x
+        cdef float64_t w
+        self.n_bins = 0
+        if leaf.bins.first == NULL:
+            return      # its cuts are not set yet
+        first = leaf.bins.first[feature]
+        self.n_bins = n_value_bins(&leaf.bins, feature)
+        memcpy(self.edges, leaf.bins.edges + first, self.n_bins * sizeof(float32_t))
+        memset(self.table, 0, self.n_bins * width * sizeof(float64_t))
+        if leaf.memory == ROWS:
+            for i in range(self.n_labelled_rows):
+                x = self._value(i, feature)
+                w = 1.0 if self.row_weight == NULL else self.row_weight[i]
+                if x == x:
+                    b = bin_of(self.edges, self.n_bins, x)
+                    self.table[b * width + self.y[i]] += w
+                else:
+                    self.missing_counts[self.y[i]] += w
+                    self.n_missing += w
+            return
+        if self.policy.separate and leaf.fresh_histogram != NULL:
+            histogram = leaf.fresh_histogram
+        for b in range(self.n_bins):
+            for c in range(K):
+                self.table[b * width + c] = histogram[(first + b) * K + c]
+        if leaf.bins.missing:
+            for c in range(K):
+                self.missing_counts[c] = histogram[(first + self.n_bins) * K + c]
+                self.n_missing += self.missing_counts[c]
+
+    cdef void _count_moments(self, intp_t feature) noexcept nogil:
+        # Cuts equally far from each other between the extreme values, and how much
+        # of each class a normal distribution puts between them.
+        cdef Leaf* leaf = self.leaf
+        cdef intp_t d = self.node.n_features
+        cdef intp_t width = self.node.n_classes + self.node.has_pool
+        cdef const Moments* moments = &leaf.moments
+        cdef float64_t low, high, below, upto, known
+        cdef intp_t b, c
+        if self.policy.separate and leaf.fresh_moments.blocks != NULL:
+            moments = &leaf.fresh_moments
+        self.n_bins = 0
+        low = high = 0.0
+        if not self.policy.fixed_cuts:
+            range_of_moments(moments, d, self.node.n_classes, feature, &low, &high)
+        elif leaf.span == NULL:
+            return      # its cuts are not set yet
+        else:
+            low = leaf.span[2 * feature]
+            high = leaf.span[2 * feature + 1]
+        # a constant has no cuts, but may be missing
+        self.n_bins = NORMAL_CUTS + 1 if low < high else 1
+        for b in range(self.n_bins - 1):
+            self.edges[b] = <float32_t> (low + (high - low) * (b + 1) / self.n_bins)
+        self.edges[self.n_bins - 1] = INFINITY
+        memset(self.table, 0, self.n_bins * width * sizeof(float64_t))
+        for c in range(self.node.n_classes):
+            if moments.blocks[c] == NULL:
+                continue
+            known = weight_known(moments, c, feature)
+            if known != moments.n[c]:
+                # the rest of the class, as every count of the node is a sum of both
+                self.missing_counts[c] = self.node.counts[c] - fmin(known, self.node.counts[c])
+                self.n_missing += self.missing_counts[c]
+                if not known > 0.0:
+                    continue
+            below = 0.0
+            for b in range(self.n_bins):
+                upto = 1.0
+                if b < self.n_bins - 1:
+                    upto = normal_share(moments, d, c, feature, self.edges[b])
+                self.table[b * width + c] = known * (upto - below)
+                below = upto
+
+    cdef void _count_pool(self, intp_t feature) noexcept nogil:
+        cdef intp_t width = self.node.n_classes + 1
+        cdef intp_t i, b
+        cdef float32_t x
+        if self.pool is None or self.n_bins == 0:
+            return
+        for i in range(self.leaf.n_pool):
+            x = self.pool[self.leaf.pool[i], feature]
+            if x == x:
+                b = bin_of(self.edges, self.n_bins, x)
+                self.table[b * width + self.node.n_classes] += 1.0
+            else:
+                self.missing_counts[self.node.n_classes] += 1.0
+
+    # -- walks --------------------------------------------------------------------
+
+    cdef bint count_values(
+        self, intp_t feature, ValueCounts* values
+    ) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t c
+        self._prepare(feature)
+        if not (self.n_missing > 0.0 or self.missing_counts[K] > 0.0):
+            return False
+        memcpy(values.missing, self.missing_counts, (K + 1) * sizeof(float64_t))
+        values.n_missing = self.n_missing
+        for c in range(K):
+            values.seen[c] = self.node.counts[c] - self.missing_counts[c]
+        values.n_seen = self.node.n - self.n_missing
+        values.pool_seen = (
+            self.node.record.pool - self.n_missing - self.missing_counts[K]
+        )
+        values.seen[K] = values.pool_seen - values.n_seen
+        return True
+
+    cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
+        if not self.tabulated:
+            if self.n_labelled_rows == 0 or self.n_seen == 0:
+                return 0
+            if self.node.has_pool:
+                return scan.walk_sorted_with_pool(
+                    self.order, self.n_seen, self.y, NULL, self.row_weight, self.column,
+                    1,
+                )
+            return scan.walk_sorted(
+                self.order, self.n_seen, self.y, NULL, self.row_weight,
+                self.node.counts,
+            )
+        if self.policy.fixed_cuts:
+            return self._walk_every_cut(scan)
+        if self.node.has_pool:
+            return scan.walk_histogram_with_pool(self.table, self.n_bins, self.edges)
+        return scan.walk_histogram(self.table, self.n_bins, self.node.counts)
+
+    cdef intp_t _walk_every_cut(self, Scan scan) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef bint has_pool = self.node.has_pool
+        cdef intp_t width = K + has_pool
+        cdef float64_t* running = scan.running
+        cdef float64_t n_left = 0.0
+        cdef float64_t pool_left = 0.0
+        cdef intp_t b, c
+        memset(running, 0, K * sizeof(float64_t))
+        for b in range(self.n_bins - 1):
+            for c in range(K):
+                running[c] += self.table[b * width + c]
+                n_left += self.table[b * width + c]
+            pool_left = pool_left + self.table[b * width + K] if has_pool else 0.0
+            memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
+            scan.pool_left[scan.size] = n_left + pool_left
+            scan.emit(n_left, b)
+        return scan.finish()
+
+    cdef intp_t everything(self, intp_t feature) noexcept nogil:
+        self._prepare(feature)
+        return self.n_bins - 1 if self.tabulated else self.n_seen
+
+    cdef intp_t draw(
+        self, intp_t feature, float64_t u, float64_t* threshold
+    ) noexcept nogil:
+        # Between the extreme values of rows, among the cuts of a table.
+        cdef intp_t place = 0
+        cdef float64_t low, high
+        self._prepare(feature)
+        threshold[0] = 0.0
+        if self.tabulated:
+            if self.n_bins < 2:
+                return self.n_bins - 1
+            place = <intp_t> (u * (self.n_bins - 1))
+            threshold[0] = self.edges[place]
+            return place
+        if self.n_seen == 0:
+            return 0
+        low = self.column[self.order[0] >> 1]
+        high = self.column[self.order[self.n_seen - 1] >> 1]
+        threshold[0] = drawn_between(low, high, u)
+        while place < self.n_seen and (
+            self.column[self.order[place] >> 1] <= threshold[0]
+        ):
+            place += 1
+        return place
+
+    # -- one test -----------------------------------------------------------------
+
+    cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
+        cdef intp_t below, above
+        self._prepare(feature)
+        if self.tabulated:
+            return self.edges[place]
+        labelled_neighbours(
+            self.order, self.y, self.node.n_classes, place, &below, &above
+        )
+        return midpoint(self.column[below], self.column[above])
+
+    cdef bint count_sides(
+        self, intp_t feature, intp_t place, Children* children, ValueCounts* values
+    ) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t width = K + self.node.has_pool
+        cdef intp_t i, b, c, row
+        cdef float64_t w
+        self._prepare(feature)
+        if self.tabulated:
+            for b in range(place + 1):
+                for c in range(width):
+                    children.pool[0] += self.table[b * width + c]
+                    if c < K:
+                        children.counts[c] += self.table[b * width + c]
+        else:
+            for i in range(place):
+                row = self.order[i] >> 1
+                w = 1.0 if self.row_weight == NULL else self.row_weight[row]
+                children.pool[0] += w
+                if self.y[row] < K:
+                    children.counts[self.y[row]] += w
+        values.rows_missing = 0
+        values.labelled_missing = 0
+        return self.count_values(feature, values)
+
+    # -- categories ---------------------------------------------------------------
+
+    cdef intp_t count_categories(
+        self, intp_t feature, float64_t* counts
+    ) noexcept nogil:
+        # Other categories are those that no labelled row of the tree has had.
+        cdef Leaf* leaf = self.leaf
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t n_codes = self.policy.n_codes[feature]
+        cdef const float64_t* histogram = leaf.histogram
+        cdef intp_t i, c, code, first
+        memset(counts, 0, (n_codes + 1) * (K + 1) * sizeof(float64_t))
+        if leaf.memory == ROWS:
+            for i in range(self.n_labelled_rows):
+                code = <intp_t> self._value(i, feature)
+                counts[code * (K + 1) + self.y[i]] += (
+                    1.0 if self.row_weight == NULL else self.row_weight[i]
+                )
+        else:
+            if self.policy.separate and leaf.fresh_histogram != NULL:
+                histogram = leaf.fresh_histogram
+            first = leaf.bins.first[feature]
+            for code in range(min(n_codes, leaf.bins.first[feature + 1] - first)):
+                for c in range(K):
+                    counts[code * (K + 1) + c] = histogram[
+                        (first + code) * K + c
+                    ]
+        if self.pool is not None:
+            for i in range(leaf.n_pool):
+                code = <intp_t> self.pool[leaf.pool[i], feature]
+                if not 0 <= code < n_codes:
+                    code = n_codes
+                counts[code * (K + 1) + K] += 1.0
+        return n_codes + 1
