@@ -64,6 +64,30 @@ def read_table(estimator, X, y, *, reset=True, **options):
     return matrix, y, features
 
 
+def read_first(estimator, X, y, categorical_features, *, stacklevel):
+    """Turn the first rows of a stream into arrays.
+
+    Parameters
+    ----------
+    estimator, X, y, categorical_features, stacklevel
+        As for `read_table`.
+
+    Returns
+    -------
+    X, y, features, finite
+        As of `read_more`.
+    """
+    X, y, features = read_table(
+        estimator,
+        X,
+        y,
+        categorical_features=categorical_features,
+        in_order=True,
+        stacklevel=stacklevel + 1,
+    )
+    return X, y, features, is_finite(X, estimator)
+
+
 def read_more(estimator, X, y, features):
     """Turn further rows into arrays, for an estimator that goes on learning.
 
@@ -176,33 +200,39 @@ def read_rows(estimator, X, features):
     return X, is_finite(X, estimator)
 
 
-def read_with_pool(estimator, X, X_pool, features, known):
-    """Give the categories of rows without label the first codes.
+def read_with_pool(estimator, X, X_pool, rows, features, known):
+    """Turn rows without label into arrays, which come before the rows of a stream.
 
-    These rows are there before the first row of the stream, so that codes must not
-    depend on how much of the stream came with them.
+    Their categories get the first codes: these must not depend on how much of the
+    stream came with them.
 
     Parameters
     ----------
     estimator : estimator
         It has read `X`.
-    X, X_pool : array-like or frame
-    features : Features
-        What reading `X` found.
+    X, X_pool : array-like, sparse or frame
+    rows, features
+        What reading `X` gave.
     known : Features or None
         What was known before.
 
     Returns
     -------
-    X, X_pool : ndarray, float32, C-contiguous
-    features : Features
+    rows : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+    X_pool : ndarray of shape (n_pool, n_features), float32, C-contiguous
+    features : Features or None
     """
+    if features is None:
+        X_pool, _ = read_rows(estimator, X_pool, None)
+        if issparse(X_pool):
+            X_pool = X_pool.toarray(order="C")  # leaves look rows up
+        return rows, X_pool, None
     if known is None:
         known = Features.blank(features.is_categorical)
     X_pool, features = known.learn(Table.of(estimator, X_pool, reset=False))
     is_finite(X_pool, estimator)
-    X, features = features.learn(Table.of(estimator, X, reset=False))
-    return X, X_pool, features
+    rows, features = features.learn(Table.of(estimator, X, reset=False))
+    return rows, X_pool, features
 
 
 def is_finite(X, estimator):

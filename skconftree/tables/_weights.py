@@ -35,7 +35,7 @@ def _named(name):
         ) from error
 
 
-def rows_with_weight(X, y, sample_weight, kind):
+def rows_with_weight(X, y, sample_weight, kind, *, stacklevel):
     """Check the weights of a table and leave out the rows of weight 0.
 
     Parameters
@@ -46,6 +46,8 @@ def rows_with_weight(X, y, sample_weight, kind):
     kind : {"frequency", "relative"}
         Relative weights become frequencies: the same ratios, and as sum Kish's
         effective number of rows.
+    stacklevel : int
+        Of warnings, from the caller's place.
 
     Returns
     -------
@@ -63,14 +65,14 @@ def rows_with_weight(X, y, sample_weight, kind):
     if kind == "relative":
         weight = _to_frequencies(weight)
     else:
-        _check_frequencies(weight, 0.0, stacklevel=5)
+        _check_frequencies(weight, 0.0, stacklevel + 2)
     if not weight.all():
         kept = weight > 0.0
         X, y, weight = take_rows(X, kept), y[kept], weight[kept]
     return X, y, weight
 
 
-def stream_weights(sample_weight, X, kind, weight_seen):
+def stream_weights(sample_weight, X, kind, weight_seen, *, stacklevel):
     """Check the weights of further rows.
 
     Parameters
@@ -80,6 +82,8 @@ def stream_weights(sample_weight, X, kind, weight_seen):
     kind : {"frequency", "relative"}
     weight_seen : float
         Of the rows learnt before.
+    stacklevel : int
+        Of warnings, from the caller's place.
 
     Returns
     -------
@@ -93,7 +97,7 @@ def stream_weights(sample_weight, X, kind, weight_seen):
         )
     with _named("sample_weight"):
         weight = check_row_weights(sample_weight, X)
-    _check_frequencies(weight, weight_seen, stacklevel=6)
+    _check_frequencies(weight, weight_seen, stacklevel + 2)
     return weight
 
 

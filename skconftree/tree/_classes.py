@@ -1,57 +1,36 @@
 """The confidence tree estimator."""
 
-import warnings
 from numbers import Integral, Real
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
-    Interval,
-    RealNotInt,
-    StrOptions,
-    _fit_context,
-    validate_parameter_constraints,
-)
+from .._compat import Interval, RealNotInt, StrOptions, validate_parameter_constraints
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS
 from ..drift import BaseDetector
 from ..drift._registry import DETECTORS
-from ..tables._features import identifying
-from ..tables._inputs import LARGEST, resolve_max_features
-from ..tables._reading import read_rows, read_table
-from ..tables._sparse import take_rows
-from ..tables._training_data import TrainingData
-from ..tables._weights import (
-    KINDS,
-    resolve_class_weight,
-    rows_with_weight,
-    warn_of_no_split,
-)
-from ..utils import (
-    canonical,
-    check_labels,
-    exact_labels,
-    unchanged_on_error,
-    warn_of_floats,
-)
-from ..utils._lock import Lockable, learns, reads
-from ._model_state import check_model
+from ..tables._inputs import LARGEST
+from ..tables._weights import KINDS
+from ..utils._lock import Lockable
+from ._batch import BatchGrowth
+from ._grown_tree import GrownTree
+from ._model_state import SavedModel
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prediction import LeafPrediction
-from ._resolve import GROWTH_PARAMETERS, resolve_settings, resolve_statement
-from .batch._grow import grow
-from .nodes._tree_state import MAX_CLASSES
-from .pruning._base import TrainingRows
-from .pruning._registry import PRUNINGS, prune, resolve_pruning
-from .reading._to_sklearn import to_sklearn
+from ._resolve import GROWTH_PARAMETERS, resolve_settings
+from .pruning._registry import PRUNINGS
 from .split._criterion import CRITERIA
 
 
 class ConfidenceTreeClassifier(
-    LeafPrediction, OnlineGrowth, Lockable, ClassifierMixin, BaseEstimator
+    LeafPrediction,
+    GrownTree,
+    BatchGrowth,
+    OnlineGrowth,
+    SavedModel,
+    Lockable,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """A decision tree that splits only where a confidence statement allows it.
 
@@ -369,7 +348,8 @@ class ConfidenceTreeClassifier(
         self.sample_weight_kind = sample_weight_kind
         self.random_state = random_state
 
-    # -- fitting ------------------------------------------------------------------
+    _features = None  # what is known of the columns, unless all are numeric
+    _grower = None  # of a tree that grows row by row
 
     def _validate_params(self):
         validate_parameter_constraints(
@@ -378,232 +358,25 @@ class ConfidenceTreeClassifier(
             type(self).__name__,
         )
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @learns
-    def fit(self, X, y, sample_weight=None, *, X_pool=None):
-        """Grow the tree from a table.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-            Training rows; numeric columns are converted to float32. Sparse ones in
-            CSR or CSC format, without NaN.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
-            out.
-        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Rows without label. A bound with a `pool_weight` (``"credible"``) weighs
-            a child by all rows that fall into it, labelled or not; other bounds
-            do not use them.
-
-        Returns
-        -------
-        ConfidenceTreeClassifier
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the input or a parameter is invalid; the estimator is then as it was
-            before the call.
-        """
-        with unchanged_on_error(self) as unchanged:
-            self._lock.undo = unchanged.restore
-            bound, criterion = resolve_statement(
-                self.bound, self.criterion, self.delta, type(self).__name__
-            )
-            pruning, pruning_confidence = resolve_pruning(
-                self.pruning, self.pruning_confidence, bound
-            )
-            given = y
-            X, y, features = read_table(
-                self,
-                X,
-                exact_labels(y),
-                categorical_features=self.categorical_features,
-                in_order=False,
-                stacklevel=3,
-            )
-            check_labels(y, given)
-            if X_pool is not None:
-                X_pool, _ = read_rows(self, X_pool, features)
-            X, y, weight = rows_with_weight(
-                X, y, sample_weight, self.sample_weight_kind
-            )
-            relative = weight is not None and self.sample_weight_kind == "relative"
-            self.classes_, y = np.unique(y, return_inverse=True)
-            warn_of_floats(self.classes_, stacklevel=3)
-            self.n_classes_ = len(self.classes_)
-            if self.n_classes_ > MAX_CLASSES:
-                raise ValueError(
-                    f"y has {self.n_classes_} classes; at most {MAX_CLASSES} are "
-                    f"supported."
-                )
-            class_weight = resolve_class_weight(
-                self.class_weight, self.classes_, y, weight
-            )
-            if class_weight is not None and not class_weight.all():
-                kept = class_weight[y] > 0.0
-                X, y = take_rows(X, kept), y[kept]
-                weight = None if weight is None else weight[kept]
-                if not len(y):
-                    raise ValueError(
-                        "class_weight leaves no row with a positive weight."
-                    )
-            total = float(len(y)) if weight is None else float(weight.sum())
-            self.max_features_ = resolve_max_features(
-                self.max_features, self.n_features_in_
-            )
-            self._features = features
-            self.is_categorical_ = None if features is None else features.is_categorical
-            self.bound_ = bound
-            self.criterion_ = criterion
-            self.pruning_ = pruning
-            self.pruning_confidence_ = pruning_confidence
-            left_out = self._left_out(X, features, weight)
-            settings = self._settings(total, relative)
-            tree = grow(
-                TrainingData(
-                    X,
-                    y,
-                    self.n_classes_,
-                    sample_weight=weight,
-                    class_weight=class_weight,
-                    X_pool=X_pool if settings.uses_pool else None,
-                    n_categories=None if features is None else features.n_categories,
-                ),
-                None,
-                settings,
-                check_random_state(self.random_state).randint(2**31 - 1),
-                left_out=left_out,
-                spends=True,
-            )
-            self.tree_ = prune(
-                tree,
-                pruning,
-                pruning_confidence,
-                TrainingRows(X, y, weight, criterion, bound),
-            )
-            self.n_rows_seen_ = len(y)
-            self._keep_rows(X, y, weight, X_pool)
-            if (
-                relative
-                and bound is not None
-                and self.tree_.node_count == 1 < self.n_classes_
-                and (weight != weight[0]).any()
-            ):
-                warn_of_no_split(len(y), total, stacklevel=4)
-        return self
-
-    def _settings(self, total, relative):
+    def _settings(self, bound, criterion, features, total=None, relative=False):
         parameters = {name: getattr(self, name) for name in GROWTH_PARAMETERS}
         return resolve_settings(
-            self.bound_,
-            self.criterion_,
+            bound,
+            criterion,
             self.n_features_in_,
-            nominal=self.is_categorical_ is not None,
+            nominal=features is not None,
             total=total,
             relative=relative,
             **parameters,
         )
 
-    def _left_out(self, X, features, weight):
-        # Columns that would tell the training rows apart and say nothing of others.
-        if features is None:
-            return None
-        left_out = identifying(X, features, weight)
-        if left_out.any():
-            names = getattr(self, "feature_names_in_", range(len(left_out)))
-            named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))
-            columns = "column" if left_out.sum() == 1 else "columns"
-            warnings.warn(
-                f"No test asks for {columns} {named}: more than half of the rows have "
-                "a category of their own there, which no new row has.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return left_out
-
-    # -- the tree -----------------------------------------------------------------
-
-    @reads
-    def get_depth(self):
-        """Return the depth of the deepest leaf.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.max_depth
-
-    @reads
-    def get_n_leaves(self):
-        """Return the number of leaves.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
-    @property
-    @reads
-    def categories_(self):
-        """Categories of the nominal columns."""
-        check_is_fitted(self)
-        features = getattr(self, "_features", None)
-        return None if features is None else features.categories
-
-    @property
-    @reads
-    def feature_importances_(self):
-        """Share of each feature in the decrease of impurity."""
-        check_is_fitted(self)
-        return self.tree_.feature_importances()
-
-    @reads
-    def to_sklearn(self):
-        """Copy the tree into a genuine scikit-learn classifier.
-
-        Whatever accepts scikit-learn's trees (plotting, exporting, explaining)
-        accepts the result. Node ids are kept, but not by a tree with nominal
-        columns. Of that, each nominal test becomes a column in which an
-        ``OrdinalEncoder`` gives neighbouring codes to the categories of a branch.
-
-        Returns
-        -------
-        sklearn.tree.DecisionTreeClassifier or sklearn.pipeline.Pipeline
-            Fitted; its `predict_proba` equals this tree's bit for bit, categories
-            that it does not know included. A pipeline of encoders and a
-            ``DecisionTreeClassifier`` if there are nominal columns.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from skconftree import ConfidenceTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
-        >>> (tree.to_sklearn().predict_proba(X) == tree.predict_proba(X)).all()
-        np.True_
-        """
-        check_is_fitted(self)
-        if self._predicts_by_bayes():
-            raise ValueError(
-                "A tree whose leaves predict by naive Bayes has no counterpart in "
-                "scikit-learn. Use leaf_prediction='majority'."
-            )
-        return to_sklearn(self)
-
-    def __getstate__(self):
-        return canonical(super().__getstate__())
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        check_model(self)
+    def _become(self, classes, features, settings):
+        # What is settled before the first row is learnt.
+        self.classes_, self.n_classes_ = classes, len(classes)
+        self.is_categorical_ = None if features is None else features.is_categorical
+        self.bound_, self.criterion_ = settings.bound, settings.criterion
+        self.max_features_ = settings.max_features
+        self._features = features
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

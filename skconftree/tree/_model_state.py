@@ -1,12 +1,39 @@
-"""Whether the parts of a model that comes out of a pickle belong together."""
+"""The state of a model, and whether what comes out of a pickle belongs together."""
 
 from numbers import Integral
 
 import numpy as np
 
 from ..tables._features import Features
+from ..utils import canonical
+from ..utils._lock import reads
+from ..utils._state import Frozen
 from .nodes._tree import Tree
 from .stream._grower import Grower
+
+
+class SavedModel:
+    """Mixin of a tree estimator that is saved, copied, and checked when it is read."""
+
+    def __sklearn_is_fitted__(self):
+        return "tree_" in vars(self)
+
+    @reads
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if isinstance(state.get("_grower"), Grower):
+            reduced = self._grower.__reduce__()
+            state["_grower"], state["tree_"] = Frozen(reduced), reduced[1][0]
+        return canonical(state)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if isinstance(self._grower, Frozen):  # copy.copy does not share what grows
+            self._grower = self._grower.thaw()
+            self.tree_ = self._grower.tree
+        check_model(self)
+        if self._grower is not None:
+            self._grower.share_lock(self)
 
 
 def check_model(estimator):

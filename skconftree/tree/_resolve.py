@@ -1,9 +1,10 @@
 """From the parameters of an estimator to the settings of a growth."""
 
+import math
 import sys
 from numbers import Integral
 
-import numpy as np
+from sklearn.utils import check_random_state
 
 from .._compat import InvalidParameterError
 from ..bounds._registry import resolve_bound
@@ -139,7 +140,7 @@ def resolve_settings(
         min_impurity_decrease=float(min_impurity_decrease),
         gaussian=leaf_memory == "gaussian",
         row_limit=_row_limit(leaf_memory, bound, n_features),
-        inherited=INHERITED if separate else np.inf,
+        inherited=INHERITED if separate else math.inf,
         leaf_prediction="nba" if leaf_prediction == "auto" else leaf_prediction,
         grace_period=float(grace_period),
         drift=resolve_detector(drift),
@@ -154,9 +155,30 @@ def _share(limit):
 
 def _row_limit(leaf_memory, bound, n_features):
     if leaf_memory == "auto":
-        limit = int(np.clip(AUTO_VALUES // n_features, *AUTO_ROWS))
+        low, high = AUTO_ROWS
+        limit = min(max(AUTO_VALUES // n_features, low), high)
     else:
         limit = ROW_LIMIT[leaf_memory]
     if limit is not None and bound is not None and bound.fixed_cuts:
         return FIRST_CUTS
     return limit
+
+
+def draw_seed(random_state, settings, n_features):
+    """Draw the seed of a growth row by row.
+
+    The state of a tree without randomness does not depend on one.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+    settings : GrowthSettings
+    n_features : int
+
+    Returns
+    -------
+    int
+    """
+    if settings.random_cuts or settings.max_features < n_features:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    return 0

@@ -2,7 +2,9 @@
 
 from ._canonical import canonical
 from ._labels import (
+    check_classes,
     check_labels,
+    class_indices,
     exact_labels,
     find_labels,
     unique_classes,
@@ -12,7 +14,9 @@ from ._state import unchanged_on_error
 
 __all__ = [
     "canonical",
+    "check_classes",
     "check_labels",
+    "class_indices",
     "exact_labels",
     "find_labels",
     "unchanged_on_error",

@@ -139,6 +139,58 @@ def find_labels(classes, y):
     return index, unknown if changed is None else unknown | changed
 
 
+def class_indices(classes, y):
+    """Indices of labels, all of which must be among the classes of a model.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        In ascending order; at most 65536.
+    y : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), uint16
+
+    Raises
+    ------
+    ValueError
+        If a label is unknown.
+    """
+    try:
+        index, unknown = find_labels(classes, y)
+    except TypeError as error:
+        raise ValueError(
+            f"y must contain nothing but labels out of {classes!r}, got values that "
+            f"cannot be compared with them: {error}."
+        ) from error
+    if np.count_nonzero(unknown):
+        raise ValueError(
+            f"y contains labels that were not among the classes of the first call: "
+            f"{np.unique(y[unknown])!r}. The classes are {classes!r}."
+        )
+    return index.astype(np.uint16)
+
+
+def check_classes(known, classes):
+    """Raise unless the classes given to a later call are those of the first.
+
+    Parameters
+    ----------
+    known : ndarray of shape (n_classes,)
+    classes : array-like or None
+    """
+    if not (
+        classes is None
+        or np.array_equal(known, classes)
+        or np.array_equal(known, unique_classes(classes))
+    ):
+        raise ValueError(
+            f"classes={classes!r} differs from the classes of the first call, "
+            f"{known!r}."
+        )
+
+
 def _converted(y, dtype):
     """Numbers as those of a type of integers, and which of them are others there."""
     with np.errstate(invalid="ignore"):

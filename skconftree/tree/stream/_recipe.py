@@ -11,6 +11,7 @@ import numpy as np
 
 from ...drift import BaseDetector
 from ...tables._features import MAX_CATEGORIES, UNKNOWN
+from ...tables._sparse import column_limits
 from ...utils import canonical
 from .._settings import GrowthSettings, read_settings
 
@@ -44,6 +45,55 @@ class Recipe(NamedTuple):
     def values(self):
         """Return the recipe as a dict of plain values, for pickles."""
         return canonical(self._asdict() | {"settings": self.settings.values()})
+
+
+def make_recipe(settings, seed, class_weight, is_categorical, X_pool, X=None):
+    """Make the recipe of a tree that grows row by row.
+
+    Parameters
+    ----------
+    settings : GrowthSettings
+    seed : int
+    class_weight : ndarray of shape (n_classes,), float64, or None
+    is_categorical : ndarray of shape (n_features,), bool, or None
+        Which features are nominal; None if none is.
+    X_pool : ndarray of shape (n_pool, n_features), float32, or None
+        Rows without label.
+    X : ndarray or sparse of shape (n_rows, n_features), float32, or None
+        Rows that the tree has been fitted to.
+
+    Returns
+    -------
+    Recipe
+
+    Raises
+    ------
+    ValueError
+        If the settings ask for limits of the features, and there are no rows.
+    """
+    nominal = () if is_categorical is None else np.flatnonzero(is_categorical).tolist()
+    return Recipe(
+        settings,
+        seed,
+        class_weight,
+        tuple(nominal),
+        X_pool if settings.uses_pool else None,
+        _box([X, X_pool]) if settings.by_volume else None,
+    )
+
+
+def _box(tables):
+    # Limits of the features over tables, or None in their place.
+    limits = [column_limits(table) for table in tables if table is not None]
+    if not limits:
+        raise ValueError(
+            "pool_weight='volume' needs the limits of the features: give X_pool "
+            "to the first call of partial_fit."
+        )
+    low, high = np.moveaxis(limits, 2, 0)
+    box = np.column_stack([np.fmin.reduce(low), np.fmax.reduce(high)])
+    # a feature without any value has no width
+    return np.nan_to_num(box.astype(float))
 
 
 def read_recipe(values):

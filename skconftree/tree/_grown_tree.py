@@ -1,0 +1,79 @@
+"""What an estimator says of its tree."""
+
+from sklearn.utils.validation import check_is_fitted
+
+from ..utils._lock import reads
+from .reading._to_sklearn import to_sklearn
+
+
+class GrownTree:
+    """Mixin of a tree estimator that tells what its tree is like."""
+
+    @reads
+    def get_depth(self):
+        """Return the depth of the deepest leaf.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    @reads
+    def get_n_leaves(self):
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    @reads
+    def categories_(self):
+        """Categories of the nominal columns."""
+        check_is_fitted(self)
+        return None if self._features is None else self._features.categories
+
+    @property
+    @reads
+    def feature_importances_(self):
+        """Share of each feature in the decrease of impurity."""
+        check_is_fitted(self)
+        return self.tree_.feature_importances()
+
+    @reads
+    def to_sklearn(self):
+        """Copy the tree into a genuine scikit-learn classifier.
+
+        Whatever accepts scikit-learn's trees (plotting, exporting, explaining)
+        accepts the result. Node ids are kept, but not by a tree with nominal
+        columns. Of that, each nominal test becomes a column in which an
+        ``OrdinalEncoder`` gives neighbouring codes to the categories of a branch.
+
+        Returns
+        -------
+        sklearn.tree.DecisionTreeClassifier or sklearn.pipeline.Pipeline
+            Fitted; its `predict_proba` equals this tree's bit for bit, categories
+            that it does not know included. A pipeline of encoders and a
+            ``DecisionTreeClassifier`` if there are nominal columns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+        >>> (tree.to_sklearn().predict_proba(X) == tree.predict_proba(X)).all()
+        np.True_
+        """
+        check_is_fitted(self)
+        if self._predicts_by_bayes():
+            raise ValueError(
+                "A tree whose leaves predict by naive Bayes has no counterpart in "
+                "scikit-learn. Use leaf_prediction='majority'."
+            )
+        return to_sklearn(self)

@@ -1,0 +1,47 @@
+"""Rows of a table for a growing tree, block by block if they are sparse."""
+
+import numpy as np
+
+from ...tables._sparse import blocks
+
+
+def learn_rows(grower, X, y, weight, predicted, finite):
+    """Let a growing tree learn rows in their order.
+
+    Parameters
+    ----------
+    grower : Grower
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+    y : ndarray of shape (n_rows,), uint16
+        Class indices.
+    weight : ndarray of shape (n_rows,), float64, or None
+    predicted : ndarray of shape (n_rows,), intp, or None
+        Filled with the class predicted for each row before it is learnt.
+    finite : bool
+        Whether X has no NaN.
+    """
+    if isinstance(X, np.ndarray):
+        grower.learn(X, y, weight, predicted, finite)
+        return
+    for rows, block in blocks(X):
+        grower.learn(
+            block, y[rows], _part(weight, rows), _part(predicted, rows), finite
+        )
+
+
+def remember_rows(grower, X, y, weight):
+    """Hand the leaves the rows that the tree was fitted to.
+
+    Parameters
+    ----------
+    grower : Grower
+    X, y, weight
+        As for `learn_rows`.
+    """
+    for rows, block in blocks(X):
+        grower.remember(block, y[rows], _part(weight, rows))
+    grower.settle()
+
+
+def _part(array, rows):
+    return None if array is None else array[rows]
