@@ -69,8 +69,7 @@ class LeafPrediction:
         if self._predicts_by_bayes():
             grower = self._grower
             return in_blocks(lambda block: grower.predict_proba(block, finite), rows)
-        value = self.tree_.value
-        return value.take(find_leaves(self.tree_, rows, finite), axis=0)
+        return self.tree_.value_of(find_leaves(self.tree_, rows, finite))
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.
@@ -106,13 +105,8 @@ class LeafPrediction:
                 lambda block: grower.predict_proba(block, finite).argmax(axis=1), rows
             )
             return self.classes_.take(best)
-        value = self.tree_.value
         leaves = find_leaves(self.tree_, rows, finite)
-        if len(leaves) < len(value):  # few rows do not pay for all nodes
-            best = value.take(leaves, axis=0).argmax(axis=1)
-        else:
-            best = value.argmax(axis=1).take(leaves)
-        return self.classes_.take(best)
+        return self.classes_.take(self.tree_.best_of(leaves))
 
     @reads
     def predict_proba_interval(self, X, *, confidence_level=0.95):

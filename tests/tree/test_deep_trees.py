@@ -6,14 +6,8 @@ from skconftree.tree.nodes._tree import Tree
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text
-from skconftree.tree.nodes._tree_state import (
-    ARRAYS,
-    BRANCHING_DTYPE,
-    EVIDENCE_DTYPE,
-    LEAF,
-    NODE_DTYPE,
-    STATE_VERSION,
-)
+from skconftree.tree.nodes._node_state import EVIDENCE_DTYPE, LEAF, STATE_VERSION
+from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
 
 DEPTH = 300_000
 
@@ -29,18 +23,16 @@ def chain(depth):
     nodes["feature"][0], nodes["threshold"][0] = 0, np.nan
     branching = np.zeros(n, dtype=BRANCHING_DTYPE)
     branching["first"], branching["missing_left"] = -1, 1
-    branching["n_children"][inner] = 2
     branching["first"][0], branching["n_codes"][0] = 0, 2
     parent = ((ids - 1) // 2 * 2).astype(np.int32)
     parent[0] = -1
     arrays = {
         "nodes": nodes,
         "parent": parent,
-        "depth": ((ids + 1) // 2).astype(np.int32),
         "n_node_samples": np.full(n, 2),
         "counts": np.ones((n, 2)),
         "impurity": np.full(n, 0.5),
-        "evidence": np.zeros(n, dtype=EVIDENCE_DTYPE),
+        "evidence": np.zeros(depth, dtype=EVIDENCE_DTYPE),
         "branching": branching,
         "ordinals": np.array([0, 1], dtype=np.int16),
     }

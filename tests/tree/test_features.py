@@ -395,18 +395,23 @@ def test_pickle(tree):
         ("branching", "first", 10**6),
         ("branching", "first", -1),
         ("branching", "n_codes", 10**6),
-        ("branching", "n_children", 3),
-        ("branching", "n_children", 0),
+        ("branching", "missing_left", 2),
+        ("parent", None, 0),
         ("ordinals", None, 2),
         ("nodes", "threshold", 0.5),
+        ("nodes", "feature", -2),
+        ("nodes", "feature", 1),
+        ("nodes", "left", 0),
+        ("nodes", "left", 2),
     ],
 )
 def test_hostile_state(array, field, value):
     tree = ConfidenceTreeClassifier(bound=None).fit(FRAME[["color"]], Y).tree_
     make, args, state = tree.__reduce__()
     place = 1 + ARRAYS.index(array)
-    if array == "ordinals":
-        data = np.frombuffer(state[place], np.int16).copy()
+    if field is None:
+        kind = {"ordinals": np.int16, "parent": np.int32}[array]
+        data = np.frombuffer(state[place], kind).copy()
         data[0] = value
     else:
         kind = {"branching": BRANCHING_DTYPE, "nodes": NODE_DTYPE}[array]

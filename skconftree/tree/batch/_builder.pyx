@@ -120,6 +120,7 @@ cdef class Builder:
                 self._grow_best_first()
             else:
                 self._grow_depth_first()
+        tree.cut_to_size()
 
     cdef int _grow_depth_first(self) except -1 nogil:
         cdef Candidate candidate

@@ -22,7 +22,6 @@ cdef struct Node:
 cdef struct Branching:  # without padding, whose bytes would show in pickles
     int32_t first           # of the node's ordinals; -1 unless the test is nominal
     int32_t n_codes         # how many there are
-    int32_t n_children      # 0 at a leaf
     int16_t missing_left    # where a numeric test sends missing values; the child
                             # with which categories not known grow on otherwise
     int16_t missing_seen    # learnt from rows with missing values

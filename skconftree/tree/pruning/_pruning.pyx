@@ -46,11 +46,11 @@ def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
     with nogil:
         # children have larger ids than their parent
         for node in range(tree.node_count - 1, -1, -1):
-            if tree.nodes[node].feature < 0:
+            if tree.n_children[node] == 0:
                 continue
-            left = tree.nodes[node].left
+            left = tree.first_child[node]
             below = best[left]
-            for child in range(left + 1, left + tree.branching[node].n_children):
+            for child in range(left + 1, left + tree.n_children[node]):
                 below += best[child]
             if cost[node] <= below * (1.0 + ROUNDING):
                 leaf[node] = True
@@ -118,7 +118,7 @@ cdef class SubtreeRaising:
         C4.5's confidence factor.
     """
 
-    cdef Tree tree                  # a copy; `left` moves when a branch is raised
+    cdef Tree tree                  # a copy; `first_child` moves when a branch is raised
     cdef Criterion criterion
     cdef const float32_t[:, ::1] X  # or, if sparse:
     cdef const int64_t[::1] row_starts
@@ -179,7 +179,7 @@ cdef class SubtreeRaising:
         self.reached = np.zeros(n_nodes, dtype=np.intp)
         self.seen = np.zeros(tree.n_classes)
         self.spare = np.zeros(n_rows, dtype=np.intp)
-        self.place = np.zeros(tree.n_children.max() + 1, dtype=np.intp)
+        self.place = np.zeros((<object> tree).n_children.max() + 1, dtype=np.intp)
         self.stack = np.zeros(n_nodes + 1, dtype=np.intp)
         self.inner_stack = np.zeros(n_nodes + 1, dtype=np.intp)
 
@@ -234,10 +234,10 @@ cdef class SubtreeRaising:
                     self.leaf[node] = True
 
     cdef float64_t _errors_below(self, intp_t node) noexcept nogil:
-        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t left = self.tree.first_child[node]
         cdef float64_t errors = self.errors[left]
         cdef intp_t child
-        for child in range(left + 1, left + self.tree.branching[node].n_children):
+        for child in range(left + 1, left + self.tree.n_children[node]):
             errors += self.errors[child]
         return errors
 
@@ -257,10 +257,10 @@ cdef class SubtreeRaising:
                 if self.leaf[node]:
                     self.errors[node] = self._as_leaf(node, False)
                     continue
-                left = self.tree.nodes[node].left
+                left = self.tree.first_child[node]
                 self.stack[size] = node
                 size += 1
-                for child in range(left, left + self.tree.branching[node].n_children):
+                for child in range(left, left + self.tree.n_children[node]):
                     self.stack[size] = ~child
                     size += 1
             elif self._raises(node):
@@ -270,7 +270,7 @@ cdef class SubtreeRaising:
     cdef bint _raises(self, intp_t node) noexcept nogil:
         # Decide about a node whose children are done; True if a branch took its
         # place and the node is to be looked at again.
-        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t left = self.tree.first_child[node]
         cdef intp_t larger = left
         cdef float64_t as_leaf = self._as_leaf(node, False)
         cdef float64_t as_tree = self._errors_below(node)
@@ -278,7 +278,7 @@ cdef class SubtreeRaising:
         cdef float64_t most = -1.0
         cdef float64_t n
         cdef intp_t child, c
-        for child in range(left, left + self.tree.branching[node].n_children):
+        for child in range(left, left + self.tree.n_children[node]):
             n = 0.0
             for c in range(self.tree.n_classes):
                 n += self.counts[child, c]
@@ -299,7 +299,8 @@ cdef class SubtreeRaising:
         # The branch is no leaf: that was as good as a leaf above.
         self.tree.nodes[node] = self.tree.nodes[larger]
         self.tree.branching[node] = self.tree.branching[larger]
-        self.tree.evidence[node] = self.tree.evidence[larger]
+        self.tree.first_child[node] = self.tree.first_child[larger]
+        self.tree.n_children[node] = self.tree.n_children[larger]
         self._distribute(node, recount=True)
         self.changed[node] = True
         return True
@@ -337,7 +338,7 @@ cdef class SubtreeRaising:
         # not know: they go on with the child that was the largest.
         cdef intp_t child = self.tree.child(node, self._row(row))
         if child == node:
-            child = self.tree.nodes[node].left + self.tree.branching[node].missing_left
+            child = self.tree.first_child[node] + self.tree.branching[node].missing_left
         return child
 
     cdef const float32_t* _row(self, intp_t row) noexcept nogil:
@@ -367,17 +368,17 @@ cdef class SubtreeRaising:
                 self._recount(node)
             if self.leaf[node]:
                 continue
-            left = self.tree.nodes[node].left
+            left = self.tree.first_child[node]
             if self.tree.branching[node].first >= 0:
                 self._divide_by_category(node)
             else:
                 self._divide_by_number(node)
-            for child in range(left, left + self.tree.branching[node].n_children):
+            for child in range(left, left + self.tree.n_children[node]):
                 self.inner_stack[size] = child
                 size += 1
 
     cdef void _divide_by_number(self, intp_t node) noexcept nogil:
-        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t left = self.tree.first_child[node]
         cdef intp_t low = self.start[node]
         cdef intp_t high = self.end[node]
         cdef intp_t row
@@ -396,9 +397,9 @@ cdef class SubtreeRaising:
 
     cdef void _divide_by_category(self, intp_t node) noexcept nogil:
         # From now on the test knows the categories of all these rows.
-        cdef intp_t left = self.tree.nodes[node].left
+        cdef intp_t left = self.tree.first_child[node]
         cdef intp_t feature = self.tree.nodes[node].feature
-        cdef intp_t r = self.tree.branching[node].n_children
+        cdef intp_t r = self.tree.n_children[node]
         cdef intp_t start = self.start[node]
         cdef intp_t end = self.end[node]
         cdef intp_t i, z, row

@@ -315,7 +315,7 @@ cdef class Grower:
             self.source.whole = False
         counts = self.tree.counts + node * self.policy.n_classes
         counts[y] += weight
-        self.tree.stale = True
+        self.tree.version += 1
         n_rows = self.tree.n_node_samples + node
         n_rows[0] += 1
         self.weight_seen += weight
@@ -539,7 +539,8 @@ cdef class Grower:
             d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t)
         )
         return (
-            SPARE_BYTES + 3 * self.tree.capacity * self.limit.node_bytes + 4 * rows
+            SPARE_BYTES + 4 * rows
+            + 3 * self.tree.capacity * (self.limit.node_bytes + self.limit.split_bytes)
             + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
         )
 

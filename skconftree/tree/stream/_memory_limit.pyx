@@ -28,8 +28,8 @@ cdef class MemoryLimit:
         self.max_bytes = settings.max_bytes
         if settings.max_bytes != NO_LIMIT and settings.drift is not None:
             self.max_bytes //= 2
-        cdef intp_t nodes = tree.bytes_of_nodes() - tree.n_ordinals * sizeof(int16_t)
-        self.node_bytes = nodes // tree.node_count + sizeof(Leaf*)
+        self.node_bytes = tree.node_bytes() + sizeof(Leaf*)
+        self.split_bytes = tree.split_bytes()
         self.bare_bytes = sizeof(Leaf) + 3 * tree.n_classes * sizeof(float64_t)
         if with_boxes:
             self.bare_bytes += 2 * tree.n_features * sizeof(float64_t)
@@ -51,9 +51,10 @@ cdef class MemoryLimit:
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil:
         # What is left if every leaf forgets, after a split if n_outcomes > 0.
+        cdef intp_t n_nodes = tree.node_count + n_outcomes
         cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
         return (
-            (tree.node_count + n_outcomes) * self.node_bytes
+            n_nodes * self.node_bytes + (n_nodes - n_leaves) * self.split_bytes
             + (tree.n_ordinals + n_codes) * sizeof(int16_t)
             + n_leaves * self.bare_bytes + self.pool_bytes
         )

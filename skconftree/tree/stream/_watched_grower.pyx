@@ -92,7 +92,7 @@ cdef class WatchedGrower(Grower):
         if self.background is None:
             return 0
         self.background.finite = self.finite
-        self.background.tree.stale = True
+        self.background.tree.version += 1
         self.background.learn_row(x, y, weight, NULL)
         if state == DRIFT:
             with gil:
@@ -128,7 +128,7 @@ cdef class WatchedGrower(Grower):
         self.source.whole = other.source.whole
         self.limit.full = other.limit.full
         self.most_rows = max(self.most_rows, other.most_rows)
-        self.tree.stale = True
+        self.tree.version += 1
         return 0
 
     def _state(self):

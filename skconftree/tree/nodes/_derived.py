@@ -1,0 +1,135 @@
+"""What follows from the arrays of a tree, for those who look at it."""
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from ._node_state import EVIDENCE_DTYPE, LEAF
+
+NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
+
+NONE = np.zeros((), dtype=EVIDENCE_DTYPE)  # evidence of a node that has none
+for _name in EVIDENCE_DTYPE.names:
+    NONE[_name] = LEAF if _name == "rival_feature" else np.nan
+
+
+def first_children(parent):
+    """First child of each split, in the order of the splits: that of their evidence."""
+    return 1 + np.flatnonzero(parent[1:] != parent[:-1])
+
+
+def evidence_of_nodes(arrays):
+    """Evidence of every node, from that of the splits alone."""
+    parent, rows = arrays["parent"], arrays["evidence"]
+    evidence = np.full(len(parent), NONE)
+    if len(rows):
+        evidence[parent[first_children(parent)]] = rows
+    return evidence
+
+
+def children_left(arrays):
+    return _of_two_children(arrays, 0)
+
+
+def children_right(arrays):
+    return _of_two_children(arrays, 1)
+
+
+def _of_two_children(arrays, place):
+    n_children = arrays["n_children"]
+    child = np.where(n_children == 2, arrays["first_child"] + place, MANY)
+    child[n_children == 0] = NO_CHILD
+    return child.astype(np.intp)
+
+
+def thresholds(arrays):
+    nodes = arrays["nodes"]
+    return np.where(nodes["feature"] < 0, float(LEAF), nodes["threshold"])
+
+
+def is_nominal(arrays):
+    return arrays["branching"]["first"] >= 0
+
+
+def missing_go_to_left(arrays):
+    branching = arrays["branching"]
+    numeric = (branching["first"] < 0) & (arrays["n_children"] > 0)
+    return numeric & (branching["missing_left"] != 0)
+
+
+def missing_seen(arrays):
+    return arrays["branching"]["missing_seen"] != 0
+
+
+def weights(counts, class_weight, parent):
+    return counts @ class_weight
+
+
+def proportions(counts, class_weight, parent):
+    """Class proportions of all nodes."""
+    value = counts * class_weight
+    total = value.sum(axis=1, keepdims=True)
+    if not total[0]:
+        value[0], total[0] = 1.0, float(value.shape[1])
+    empty = np.flatnonzero(total == 0.0)
+    if len(empty):
+        # nothing has come this way: what the nearest ancestor says that knows anything
+        source = np.arange(len(value))
+        while len(empty):
+            source[empty] = parent[source[empty]]
+            empty = empty[total[source[empty], 0] == 0.0]
+        value, total = value[source], total[source]
+    value /= total
+    return value
+
+
+def proportions_of_leaves(counts, class_weight):
+    """Those of `proportions`, bit for bit; None if nothing has come to one of them."""
+    value = counts * class_weight
+    total = value.sum(axis=1, keepdims=True)
+    if not total.all():
+        return None
+    value /= total
+    return value
+
+
+def paths(parent, depth, leaves):
+    """Indicator of the nodes above, and including, the given ones."""
+    lengths = depth[leaves].astype(np.int64) + 1
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices = np.empty(lengths.sum(), dtype=np.int64)
+    rows = np.arange(len(leaves))
+    nodes = np.asarray(leaves)
+    position = indptr[1:] - 1
+    while len(rows):
+        indices[position[rows]] = nodes
+        position[rows] -= 1
+        nodes = parent[nodes]
+        above = nodes >= 0
+        rows = rows[above]
+        nodes = nodes[above]
+    return csr_matrix(
+        (np.ones(len(indices), dtype=np.int64), indices, indptr),
+        shape=(len(leaves), len(parent)),
+    )
+
+
+def importances(feature, parent, mass, n_features):
+    """Share of each feature in the decrease of impurity, as in scikit-learn.
+
+    Parameters
+    ----------
+    feature, parent : ndarray of shape (node_count,)
+    mass : ndarray of shape (node_count,)
+        Weight of each node times its impurity.
+    n_features : int
+    """
+    split = np.flatnonzero(feature >= 0)
+    decrease = mass.copy()
+    np.subtract.at(decrease, parent[1:], mass[1:])
+    share = np.bincount(
+        feature[split], weights=decrease[split], minlength=n_features
+    ).astype(np.float64)  # whole numbers if there is no split
+    # what EC2 prefers may raise the impurity in all
+    share = np.maximum(share, 0.0)
+    total = share.sum()
+    return share / total if total > 0.0 else share

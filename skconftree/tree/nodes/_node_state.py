@@ -1,0 +1,140 @@
+"""What the state of a node table is made of, and whether it is sound."""
+
+import numpy as np
+
+EVIDENCE_DTYPE = np.dtype(
+    [
+        ("score", np.float64),
+        ("rival_score", np.float64),
+        ("rival_feature", np.intp),
+        ("parent_limit", np.float64),
+        ("child_limit", np.float64),
+        ("radius", np.float64),
+        ("confidence", np.float64),
+        ("n_tests", np.float64),
+    ],
+    align=True,
+)
+STATE_VERSION = 4
+# The arrays of a state, in this order: one element a node, but one a split in
+# `evidence`. What follows from `parent` is not written.
+NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
+REFUSED = "refused"  # last of all, if the table keeps it
+LEAF = -2  # as a feature
+# Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
+# Up to here, no product of numbers of features, classes and bins is too large.
+MAX_FEATURES = 2**31 - 1
+MAX_CLASSES = 2**16 - 2
+
+
+def check_size(n_features, n_classes):
+    """Raise unless a tree can have so many features and classes."""
+    if not (1 <= n_features <= MAX_FEATURES and 1 <= n_classes <= MAX_CLASSES):
+        raise ValueError(
+            f"A tree has from 1 to {MAX_FEATURES} features and from 1 to "
+            f"{MAX_CLASSES} classes; got {n_features} and {n_classes}."
+        )
+
+
+def checked_class_weight(class_weight, n_classes):
+    """Array of the weight of each class; ones if `class_weight` is None."""
+    if class_weight is None:
+        class_weight = np.ones(n_classes)
+    class_weight = np.array(class_weight, dtype=np.float64)
+    if class_weight.shape != (n_classes,):
+        raise ValueError(
+            f"class_weight must have shape ({n_classes},), got {class_weight.shape}."
+        )
+    if not (np.isfinite(class_weight).all() and (class_weight >= 0.0).all()):
+        raise ValueError("class_weight must be finite and not negative.")
+    return class_weight
+
+
+def damaged(what):
+    """Make the error that tells which part of a state cannot be believed."""
+    return ValueError(f"The state of this tree is damaged: {what}.")
+
+
+def row_bytes(array):
+    """Bytes of one element along the first axis."""
+    return array.itemsize * int(np.prod(array.shape[1:]))
+
+
+def read_arrays(state, names, templates):
+    """Turn the bytes of a state into arrays, of which nothing is believed yet.
+
+    Parameters
+    ----------
+    state : object
+        What was in a pickle.
+    names : tuple of str
+        Those of the arrays, in their order.
+    templates : dict of str to ndarray
+        Arrays with the types and shapes wanted, whatever their lengths.
+
+    Returns
+    -------
+    dict of str to ndarray
+
+    Raises
+    ------
+    ValueError
+        If the state is of another version or damaged.
+    """
+    if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
+        raise ValueError(
+            f"The state of this tree is not of version {STATE_VERSION}; "
+            f"it was written by another release."
+        )
+    if len(state) != 1 + len(names):
+        raise damaged("its arrays")
+    arrays = {}
+    for data, name in zip(state[1:], names, strict=True):
+        template = templates[name]
+        shape = (-1, *template.shape[1:])
+        if not isinstance(data, bytes) or len(data) % row_bytes(template):
+            raise damaged(repr(name))
+        arrays[name] = np.frombuffer(data, template.dtype).reshape(shape).copy()
+    return arrays
+
+
+def check_nodes(arrays, n_features, keeps_evidence):
+    """Raise unless a table can have these nodes, whatever their tests.
+
+    Parameters
+    ----------
+    arrays : dict of str to ndarray
+        With `n_children`, which follows from `parent`.
+    n_features : int
+    keeps_evidence : bool
+    """
+    count = len(arrays["parent"])
+    n_splits = np.count_nonzero(arrays["n_children"])
+    for name in (*NODE_ARRAYS, REFUSED):
+        if name not in arrays:
+            continue
+        size = count
+        if name == "evidence":
+            size = n_splits if keeps_evidence else 0
+        if len(arrays[name]) != size:
+            raise damaged(repr(name))
+    for name, is_sound in (
+        ("counts", _are_counts(arrays["counts"], np.finfo(float).max)),
+        ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
+        ("evidence", _names_features(arrays["evidence"], n_features)),
+        (REFUSED, _names_features(arrays.get(REFUSED), n_features)),
+    ):
+        if not is_sound:
+            raise damaged(repr(name))
+
+
+def _are_counts(counts, limit):
+    # Sums of them must be counts as well.
+    return bool(((counts >= 0) & (counts < limit / len(counts))).all())
+
+
+def _names_features(evidence, n_features):
+    if evidence is None:
+        return True
+    rival = evidence["rival_feature"]
+    return bool(((rival >= LEAF) & (rival < n_features)).all())

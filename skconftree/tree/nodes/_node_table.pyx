@@ -1,0 +1,646 @@
+"""The nodes of a tree: structure, counts and evidence."""
+
+import numpy as np
+
+from skconftree.tree.nodes._derived import (
+    children_left, children_right, evidence_of_nodes, first_children, paths,
+    proportions, proportions_of_leaves, weights,
+)
+from skconftree.tree.nodes._node_state import (
+    EVIDENCE_DTYPE, LEAF, NODE_ARRAYS, REFUSED, STATE_VERSION, check_nodes,
+    check_size, checked_class_weight, damaged, read_arrays,
+)
+from skconftree.tree.nodes._structure import structure_of, sum_up, survivors
+from skconftree.utils._readonly import read_only
+
+from cpython.buffer cimport (
+    PyBUF_C_CONTIGUOUS, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
+)
+from libc.math cimport NAN
+
+OF_ROWS = ("counts", "n_node_samples", "impurity")  # arrays that every row changes
+
+
+cdef void* address_of(array) except? NULL:
+    # Of its values. By the buffer, as `array.ctypes` is written in Python, where a
+    # signal handler may run and raise: a tree that grows asks in the middle of a row.
+    cdef Py_buffer buffer
+    cdef void* address
+    PyObject_GetBuffer(array, &buffer, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)
+    address = buffer.buf
+    PyBuffer_Release(&buffer)
+    return address
+
+
+cdef SplitEvidence no_evidence
+no_evidence.score = NAN
+no_evidence.rival_score = NAN
+no_evidence.rival_feature = LEAF
+no_evidence.parent_limit = NAN
+no_evidence.child_limit = NAN
+no_evidence.radius = NAN
+no_evidence.confidence = NAN
+no_evidence.n_tests = NAN
+
+
+cdef class NodeTable:
+    """The nodes of a tree without the tests that send rows from one to another.
+
+    `Tree` adds tests of single features. Another kind of tree adds others, and has
+    structure, counts, evidence, ids and state from here.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    class_weight : array-like of shape (n_classes,) or None, default=None
+    keep_evidence : bool, default=True
+        Whether splits keep their evidence: 64 bytes each.
+    keep_refusals : bool, default=False
+        Whether leaves keep the evidence of their last examination, which did not let
+        them split: 64 bytes a node.
+    """
+
+    def __cinit__(
+        self, n_features, n_classes, class_weight=None, keep_evidence=True,
+        keep_refusals=False,
+    ):
+        check_size(n_features, n_classes)
+        self.n_features = n_features
+        self.n_classes = n_classes
+        self.class_weight = read_only(checked_class_weight(class_weight, n_classes))
+        self.keeps_evidence = keep_evidence
+        self.keeps_refusals = keep_refusals
+        self._arrays = {}
+        self.reserve(8)
+
+    # -- room ---------------------------------------------------------------------
+
+    cdef dict _shapes(self, intp_t capacity):
+        # A split has two children or more.
+        shapes = {
+            "parent": ((capacity,), np.int32),
+            "depth": ((capacity,), np.int32),
+            "first_child": ((capacity,), np.int32),
+            "n_children": ((capacity,), np.int32),
+            "n_node_samples": ((capacity,), np.intp),
+            "counts": ((capacity, self.n_classes), np.float64),
+            "impurity": ((capacity,), np.float64),
+            "evidence": (
+                (capacity // 2 if self.keeps_evidence else 0,), EVIDENCE_DTYPE
+            ),
+        }
+        if self.keeps_refusals:
+            shapes[REFUSED] = ((capacity,), EVIDENCE_DTYPE)
+        return shapes
+
+    cdef tuple _names(self):
+        # Of the arrays in a state.
+        return (*NODE_ARRAYS, REFUSED) if self.keeps_refusals else NODE_ARRAYS
+
+    cdef intp_t _size(self, str name) except -1:
+        # How much of an array is used.
+        if name == "evidence":
+            return self.node_count - self.n_leaves if self.keeps_evidence else 0
+        return self.node_count
+
+    cdef dict _enlarged(self, intp_t capacity):
+        cdef dict arrays = dict(self._arrays)
+        for name, (shape, dtype) in self._shapes(capacity).items():
+            larger = np.zeros(shape, dtype=dtype)
+            if name in arrays:
+                used = self._size(name)
+                larger[:used] = arrays[name][:used]
+            arrays[name] = larger
+        return arrays
+
+    cdef void reserve(self, intp_t capacity) except *:
+        # Room for `capacity` nodes, at least doubling what there is.
+        if capacity <= self.capacity:
+            return
+        capacity = max(capacity, 2 * self.capacity)
+        if capacity > 2147483647:
+            raise ValueError("The tree has more nodes than its index type holds.")
+        self._hold(self._enlarged(capacity))
+
+    cdef void cut_to_size(self) except *:
+        # Give back the room that a tree which is finished will not need.
+        self._hold({
+            name: array[: self._size(name)].copy()
+            for name, array in self._arrays.items()
+        })
+        self._shown = None
+
+    cdef object _hold(self, dict arrays):
+        # Own these arrays and point into them: all of them, or none if it fails.
+        cdef void* parent = address_of(arrays["parent"])
+        cdef void* depth = address_of(arrays["depth"])
+        cdef void* first_child = address_of(arrays["first_child"])
+        cdef void* n_children = address_of(arrays["n_children"])
+        cdef void* n_node_samples = address_of(arrays["n_node_samples"])
+        cdef void* counts = address_of(arrays["counts"])
+        cdef void* impurity = address_of(arrays["impurity"])
+        cdef void* evidence = NULL
+        cdef void* refused = NULL
+        if self.keeps_evidence:
+            evidence = address_of(arrays["evidence"])
+        if self.keeps_refusals:
+            refused = address_of(arrays[REFUSED])
+        self._arrays = arrays
+        self.capacity = len(arrays["parent"])
+        self.parent = <int32_t*> parent
+        self.depth = <int32_t*> depth
+        self.first_child = <int32_t*> first_child
+        self.n_children = <int32_t*> n_children
+        self.n_node_samples = <intp_t*> n_node_samples
+        self.counts = <float64_t*> counts
+        self.impurity = <float64_t*> impurity
+        self.evidence = <SplitEvidence*> evidence
+        self.refused = <SplitEvidence*> refused
+
+    @property
+    def n_bytes(self):
+        """Bytes of the nodes, without room for further ones."""
+        return self.bytes_of_nodes()
+
+    cdef intp_t node_bytes(self) noexcept nogil:
+        # Of a node, whatever becomes of it.
+        return (
+            4 * sizeof(int32_t) + sizeof(intp_t)
+            + (self.n_classes + 1) * sizeof(float64_t)
+            + self.keeps_refusals * sizeof(SplitEvidence)
+        )
+
+    cdef intp_t split_bytes(self) noexcept nogil:
+        # That it takes in addition once it has split.
+        return self.keeps_evidence * sizeof(SplitEvidence)
+
+    cdef intp_t bytes_of_nodes(self) noexcept nogil:
+        return (
+            self.node_count * self.node_bytes()
+            + (self.node_count - self.n_leaves) * self.split_bytes()
+        )
+
+    # -- growth -------------------------------------------------------------------
+
+    def add_root(self):
+        """Start with a root that no row has reached."""
+        if self.node_count > 0:
+            raise ValueError("The tree has a root.")
+        cdef float64_t[::1] counts = np.zeros(self.n_classes)
+        self.add_leaf(-1, &counts[0], 0, 0.0)
+
+    cdef intp_t add_leaf(
+        self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
+    ) noexcept nogil:
+        # The caller has reserved room, and adds all children of a node at once.
+        cdef intp_t node = self.node_count
+        cdef intp_t c
+        self.parent[node] = <int32_t> parent
+        self.depth[node] = 0
+        self.first_child[node] = -1
+        self.n_children[node] = 0
+        self.n_leaves += 1
+        if parent >= 0:
+            self.depth[node] = self.depth[parent] + 1
+            if self.n_children[parent] == 0:
+                self.first_child[parent] = <int32_t> node
+                self.n_leaves -= 1
+            self.n_children[parent] += 1
+        self.n_node_samples[node] = n_rows
+        self.impurity[node] = impurity
+        for c in range(self.n_classes):
+            self.counts[node * self.n_classes + c] = counts[c]
+        if self.refused != NULL:
+            self.refused[node] = no_evidence
+        if self.depth[node] > self.max_depth:
+            self.max_depth = self.depth[node]
+        self.node_count += 1
+        return node
+
+    cdef void accept(self, const SplitEvidence* evidence) noexcept nogil:
+        # Why the split is installed whose children are added next.
+        if self.evidence != NULL:
+            self.evidence[self.node_count - self.n_leaves] = evidence[0]
+
+    cdef void refuse(self, intp_t node, const SplitEvidence* evidence) noexcept nogil:
+        # What was found when a leaf was last examined, and stayed one.
+        if self.refused != NULL:
+            self.refused[node] = evidence[0]
+
+    def divide(self, intp_t node, counts, n_rows, impurity=None, evidence=None):
+        """Split a leaf, by a test that the caller knows.
+
+        Parameters
+        ----------
+        node : int
+        counts : array-like of shape (n_children, n_classes)
+            Class weights of the children, at least two.
+        n_rows : array-like of shape (n_children,)
+        impurity : array-like of shape (n_children,) or None, default=None
+            None: 0.
+        evidence : ndarray of shape (), with the type of `evidence`, or None
+            None: none.
+
+        Returns
+        -------
+        int
+            Id of the first child.
+        """
+        cdef const float64_t[:, ::1] weight = np.array(counts, dtype=np.float64)
+        cdef const intp_t[::1] rows = np.array(n_rows, dtype=np.intp)
+        cdef intp_t r = weight.shape[0]
+        cdef intp_t first = self.node_count
+        cdef intp_t z
+        cdef SplitEvidence found = no_evidence
+        if self.n_children[self._checked_node(node)] > 0:
+            raise ValueError(f"node {node} has split.")
+        if r < 2 or weight.shape[1] != self.n_classes or rows.shape[0] != r:
+            raise ValueError(
+                f"counts must have shape (n_children, {self.n_classes}) and n_rows "
+                f"(n_children,), with two children at least."
+            )
+        cdef const float64_t[::1] spread = np.broadcast_to(
+            np.float64(0.0) if impurity is None else np.asarray(impurity, float), (r,)
+        ).copy()
+        if evidence is not None:
+            given = np.array(evidence, dtype=EVIDENCE_DTYPE).reshape(1)
+            found = (<SplitEvidence*> address_of(given))[0]
+        self.reserve(first + r)
+        self.accept(&found)
+        for z in range(r):
+            self.add_leaf(node, &weight[z, 0], rows[z], spread[z])
+        self.version += 1
+        return first
+
+    def append_classes(self, intp_t n_new, class_weight=None):
+        """Make room for further classes, of which no row has come yet.
+
+        For whoever holds the lock to learn, if the tree is growing.
+
+        Parameters
+        ----------
+        n_new : int
+            At least 1.
+        class_weight : array-like of shape (n_new,) or None, default=None
+            None: 1.
+        """
+        if n_new < 1:
+            raise ValueError(f"n_new must be at least 1, got {n_new}.")
+        check_size(self.n_features, self.n_classes + n_new)
+        added = checked_class_weight(class_weight, n_new)
+        cdef intp_t K = self.n_classes
+        counts = np.zeros((self.capacity, K + n_new))
+        counts[: self.node_count, :K] = self._arrays["counts"][: self.node_count]
+        criterion = self.criterion
+        if criterion is not None:
+            criterion = type(criterion)(K + n_new)
+        all_weights = read_only(np.concatenate([self.class_weight, added]))
+        self._hold(self._arrays | {"counts": counts})
+        self.class_weight = all_weights
+        self.criterion = criterion
+        self.n_classes = K + n_new
+        self.version += 1
+        self._shown = None
+
+    cdef void grows(self, object criterion, ModelLock lock) except *:
+        # From now on whoever holds the lock to learn may let it grow row by row. Looks
+        # at the impurity take nothing from the criterion of the growth.
+        self.criterion = type(criterion)(self.n_classes)
+        self.lock = lock
+        self._shown = None
+
+    # -- pruning ------------------------------------------------------------------
+
+    def pruned(self, keep_as_leaf):
+        """Copy the tree with some nodes turned into leaves.
+
+        Parameters
+        ----------
+        keep_as_leaf : array-like of shape (node_count,), bool
+            Internal nodes that become leaves, if they are still in the tree: what
+            lies below them goes. True at a leaf changes nothing.
+
+        Returns
+        -------
+        NodeTable
+            Of the same type. The nodes left keep their order, and the splits their
+            evidence.
+        """
+        self._check_root()
+        cdef dict shown = self._still().all_arrays()
+        cdef intp_t n = len(shown["parent"])
+        leaf = np.array(keep_as_leaf, dtype=np.bool_)
+        if leaf.shape != (n,):
+            raise ValueError(
+                f"keep_as_leaf must have shape ({n},), got {leaf.shape}."
+            )
+        leaf |= shown["n_children"] == 0
+        alive, parent = survivors(
+            shown["first_child"], shown["n_children"], leaf.view(np.uint8)
+        )
+        kept = np.flatnonzero(alive)
+        new_id = (np.cumsum(alive) - 1).astype(np.int32)
+        leaf = leaf[kept]
+        arrays = {
+            name: shown[name][kept]
+            for name in ("n_node_samples", "counts", "impurity", REFUSED)
+            if name in shown
+        }
+        arrays["parent"] = new_id[parent[kept]]
+        arrays["parent"][0] = -1
+        arrays["evidence"] = shown["evidence"]
+        if self.keeps_evidence:
+            # by first children: a subtree may have taken the place of its parent
+            first = np.sort(shown["first_child"][kept][~leaf])
+            place = np.searchsorted(first_children(shown["parent"]), first)
+            arrays["evidence"] = shown["evidence"][place]
+        arrays.update(structure_of(arrays["parent"]))
+        self._prune_tests(shown, arrays, kept, leaf)
+        cdef NodeTable tree = type(self)(
+            self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
+            self.keeps_refusals,
+        )
+        tree._take({
+            name: np.array(array, order="C") for name, array in arrays.items()
+        })
+        return tree
+
+    cdef object _prune_tests(
+        self, dict shown, dict arrays, object kept, object leaf
+    ):
+        # Add the tests of those that are left.
+        return None
+
+    # -- looks --------------------------------------------------------------------
+
+    cdef int _read(self) except -1:
+        if self.lock is not None:
+            self.lock.read()
+        return 0
+
+    cdef void _leave(self) noexcept:
+        if self.lock is not None:
+            self.lock.leave()
+
+    cdef Snapshot _still(self):
+        # All arrays at one moment; nobody writes to them.
+        cdef Snapshot shown
+        self._read()
+        try:
+            shown = self._shown
+            if not self._is_fresh(shown):
+                shown = self._look(shown)
+                self._shown = shown
+            return shown
+        finally:
+            self._leave()
+
+    cdef bint _is_fresh(self, Snapshot shown) noexcept:
+        return (
+            shown is not None
+            and shown.version == self.version
+            and shown.node_count == self.node_count
+            and shown.n_edits == self.n_edits
+        )
+
+    cdef Snapshot _look(self, Snapshot old):
+        cdef Snapshot new = Snapshot()
+        new.version = self.version
+        new.node_count = self.node_count
+        new.n_edits = self.n_edits
+        new.class_weight = self.class_weight
+        if self.lock is None:
+            for name, array in self._arrays.items():
+                new.arrays[name] = read_only(array[: self._size(name)])
+        else:
+            self._copy_to(new, old)
+        return new
+
+    cdef object _copy_to(self, Snapshot new, Snapshot old):
+        # Learning writes to the arrays: what is shown are copies, in which the counts
+        # of internal nodes follow from those of the leaves. Few looks come after a
+        # split; the others need new counts alone.
+        if (
+            old is not None
+            and old.node_count == self.node_count
+            and old.n_edits == self.n_edits
+        ):
+            new.structural = old.structural
+            new.arrays = dict(old.arrays)
+        else:
+            for name, array in self._arrays.items():
+                if name not in OF_ROWS:
+                    new.arrays[name] = read_only(array[: self._size(name)].copy())
+        if self.keeps_refusals:
+            new.arrays[REFUSED] = read_only(
+                self._arrays[REFUSED][: self.node_count].copy()
+            )
+        counts = self._arrays["counts"][: self.node_count].copy()
+        n_rows = self._arrays["n_node_samples"][: self.node_count].copy()
+        sum_up(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
+        new.arrays["counts"] = read_only(counts)
+        new.arrays["n_node_samples"] = read_only(n_rows)
+        new.arrays["impurity"] = None   # until somebody asks
+        new.criterion = self.criterion
+
+    cdef object counts_of_leaves(self):
+        # Counts of every node as they stand, up to date at the leaves only.
+        return self._arrays["counts"][: self.node_count]
+
+    cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil:
+        # Add the counts of a node, which are those of the leaves below.
+        cdef intp_t node = top
+        cdef intp_t c
+        while node >= 0:
+            if self.n_children[node] == 0:
+                for c in range(self.n_classes):
+                    counts[c] += self.counts[node * self.n_classes + c]
+            node = self.next_below(top, node)
+
+    def _check_root(self):
+        if self.node_count == 0:
+            raise ValueError("The tree has no root.")
+
+    def _checked_node(self, node):
+        if not 0 <= node < self.node_count:
+            raise IndexError(f"node {node} of a tree with {self.node_count} nodes")
+        return node
+
+    def children(self, node):
+        """Children of one node, the first one first.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        ndarray of shape (n_children,), intp
+        """
+        cdef intp_t place, first, n
+        self._read()
+        try:
+            place = self._checked_node(node)
+            first = self.first_child[place]
+            n = self.n_children[place]
+        finally:
+            self._leave()
+        return np.arange(first, first + n, dtype=np.intp)
+
+    @property
+    def children_left(self):
+        return self._still().of_structure(children_left)
+
+    @property
+    def children_right(self):
+        return self._still().of_structure(children_right)
+
+    @property
+    def n_children(self):
+        return self._still().array("n_children")
+
+    @property
+    def parent(self):
+        return self._still().array("parent")
+
+    @property
+    def depth(self):
+        return self._still().array("depth")
+
+    @property
+    def counts(self):
+        return self._still().array("counts")
+
+    @property
+    def impurity(self):
+        return self._still().array("impurity")
+
+    @property
+    def n_node_samples(self):
+        return self._still().array("n_node_samples")
+
+    @property
+    def weighted_n_node_samples(self):
+        return self._still().of_counts(weights)
+
+    @property
+    def evidence(self):
+        return self._still().of_structure(evidence_of_nodes)
+
+    @property
+    def refused_evidence(self):
+        return self._still().array(REFUSED) if self.keeps_refusals else None
+
+    @property
+    def value(self):
+        return self._still().of_counts(proportions)
+
+    def value_of(self, nodes):
+        """Rows of `value`; of few leaves without a look at all nodes.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (n_rows,), intp
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        found = self._few(nodes)
+        return self.value.take(nodes, axis=0) if found is None else found
+
+    def best_of(self, nodes):
+        """Most frequent class of nodes, the first one of equals; see `value_of`.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (n_rows,), intp
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), intp
+        """
+        cdef Snapshot shown
+        found = self._few(nodes)
+        if found is not None:
+            return found.argmax(axis=1)
+        shown = self._still()
+        best = shown.counted.get("best")
+        if best is None:
+            best = shown.of_counts(proportions).argmax(axis=1)
+            shown.counted["best"] = best
+        return best.take(nodes)
+
+    cdef object _few(self, object nodes):
+        # Class proportions of fewer leaves than a look would cost nodes; or None.
+        cdef Snapshot shown
+        if self.lock is None or len(nodes) >= self.node_count:
+            return None
+        self._read()
+        try:
+            shown = self._shown
+            if (
+                self._is_fresh(shown)
+                or self._arrays["n_children"].take(nodes).any()
+            ):
+                return None
+            counts = self._arrays["counts"].take(nodes, axis=0)
+        finally:
+            self._leave()
+        return proportions_of_leaves(counts, self.class_weight)
+
+    def path(self, leaves):
+        """Indicator of the nodes above, and including, the given ones.
+
+        Parameters
+        ----------
+        leaves : ndarray of shape (n_rows,), intp
+
+        Returns
+        -------
+        csr_matrix of shape (n_rows, node_count)
+        """
+        cdef Snapshot shown = self._still()
+        return paths(shown.arrays["parent"], shown.arrays["depth"], leaves)
+
+    # -- state --------------------------------------------------------------------
+    #
+    # Bytes and numbers only: equal states give equal pickles, as nothing in them
+    # can be one object here and two equal ones there.
+
+    def __reduce__(self):
+        return (
+            type(self),
+            (
+                self.n_features, self.n_classes, tuple(self.class_weight.tolist()),
+                bool(self.keeps_evidence), bool(self.keeps_refusals),
+            ),
+            self.__getstate__(),
+        )
+
+    def __getstate__(self):
+        cdef dict shown = self._still().all_arrays()
+        return (STATE_VERSION, *(shown[name].tobytes() for name in self._names()))
+
+    def __setstate__(self, state):
+        if self.node_count > 0:
+            raise ValueError("A tree that has grown takes no state.")
+        cdef dict arrays = read_arrays(state, self._names(), self._arrays)
+        structure = structure_of(arrays["parent"])
+        if structure is None:
+            raise damaged("its nodes")
+        arrays.update(structure)
+        self._check(arrays)
+        self._take(arrays)
+
+    cdef object _check(self, dict arrays):
+        # Raise unless these can be believed.
+        check_nodes(arrays, self.n_features, self.keeps_evidence)
+
+    cdef object _take(self, dict arrays):
+        # Become the tree of these arrays, whose structure is known.
+        self._hold(arrays)
+        self.node_count = len(arrays["parent"])
+        self.n_leaves = self.node_count - np.count_nonzero(arrays["n_children"])
+        self.max_depth = arrays["depth"].max()
+        self._shown = None

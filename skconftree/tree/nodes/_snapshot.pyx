@@ -1,0 +1,41 @@
+"""What the arrays of a tree were at one moment."""
+
+from skconftree.utils._readonly import read_only
+
+
+cdef class Snapshot:
+    """The arrays of a tree, read-only, and what was built from them."""
+
+    def __cinit__(self):
+        self.arrays = {}
+        self.structural = {}
+        self.counted = {}
+
+    cdef object array(self, str name):
+        found = self.arrays.get(name)
+        if found is None:   # the impurity of a tree that grows
+            found = read_only(
+                self.criterion.impurities(self.arrays["counts"] * self.class_weight)
+            )
+            self.arrays[name] = found
+        return found
+
+    cdef dict all_arrays(self):
+        self.array("impurity")
+        return self.arrays
+
+    cdef object of_structure(self, object make):
+        # What a function makes of the arrays, but for those of counts.
+        found = self.structural.get(make)
+        if found is None:
+            found = self.structural[make] = read_only(make(self.arrays))
+        return found
+
+    cdef object of_counts(self, object make):
+        # What a function makes of counts, `class_weight` and parents.
+        found = self.counted.get(make)
+        if found is None:
+            found = self.counted[make] = read_only(
+                make(self.arrays["counts"], self.class_weight, self.arrays["parent"])
+            )
+        return found

@@ -1,0 +1,92 @@
+"""The shape of a tree, as arrays with an element a node."""
+
+import numpy as np
+
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
+
+
+def structure_of(int32_t[::1] parent not None):
+    """What follows from the parents of nodes.
+
+    Parameters
+    ----------
+    parent : ndarray of shape (node_count,), int32
+
+    Returns
+    -------
+    dict of str to ndarray, or None
+        `depth`, `first_child` (-1 at a leaf) and `n_children` of each node. None
+        unless the parents are those of a tree, in which siblings follow each other and
+        a split has two children or more.
+    """
+    cdef intp_t n = parent.shape[0]
+    depths = np.zeros(n, dtype=np.int32)
+    firsts = np.full(n, -1, dtype=np.int32)
+    numbers = np.zeros(n, dtype=np.int32)
+    cdef int32_t[::1] depth = depths
+    cdef int32_t[::1] first_child = firsts
+    cdef int32_t[::1] n_children = numbers
+    cdef intp_t node, above
+    if n == 0 or n > 2147483647 or parent[0] != -1:
+        return None
+    for node in range(1, n):
+        above = parent[node]
+        if not 0 <= above < node:
+            return None
+        if n_children[above] == 0:
+            first_child[above] = <int32_t> node
+        elif parent[node - 1] != above:
+            return None
+        n_children[above] += 1
+        depth[node] = depth[above] + 1
+    for node in range(n):
+        if n_children[node] == 1:
+            return None
+    return {"depth": depths, "first_child": firsts, "n_children": numbers}
+
+
+def survivors(
+    const int32_t[::1] first_child not None, const int32_t[::1] n_children not None,
+    const uint8_t[::1] is_leaf not None,
+):
+    """Nodes that are left when some become leaves.
+
+    Returns
+    -------
+    alive : ndarray of shape (node_count,), bool
+    parent : ndarray of shape (node_count,), int32
+        Of those that are alive; that of the root is -1.
+    """
+    cdef intp_t n = n_children.shape[0]
+    alive = np.zeros(n, dtype=np.bool_)
+    parent = np.full(n, -1, dtype=np.int32)
+    cdef uint8_t[::1] is_alive = alive.view(np.uint8)
+    cdef int32_t[::1] above = parent
+    cdef intp_t node, child
+    is_alive[0] = True
+    for node in range(n):
+        if is_alive[node] and not is_leaf[node]:
+            for child in range(
+                first_child[node], first_child[node] + n_children[node]
+            ):
+                is_alive[child] = True
+                above[child] = <int32_t> node
+    return alive, parent
+
+
+def sum_up(
+    const int32_t[::1] parent not None, const int32_t[::1] n_children not None,
+    float64_t[:, ::1] counts not None, intp_t[::1] n_rows not None,
+):
+    """Make the counts of internal nodes those of the leaves below, in place."""
+    cdef intp_t node, above, c
+    for node in range(parent.shape[0]):
+        if n_children[node] > 0:
+            n_rows[node] = 0
+            for c in range(counts.shape[1]):
+                counts[node, c] = 0.0
+    for node in range(parent.shape[0] - 1, 0, -1):
+        above = parent[node]
+        n_rows[above] += n_rows[node]
+        for c in range(counts.shape[1]):
+            counts[above, c] += counts[node, c]
