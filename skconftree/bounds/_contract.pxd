@@ -20,6 +20,8 @@
 # What has to be there. A method without which a class is of no use is looked for by
 # check(), when a bound makes its kernel; the bodies in _contract.pyx are never run then.
 
+from libc.math cimport NAN
+
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
@@ -74,6 +76,18 @@ cdef struct SplitEvidence:
     float64_t confidence        # the statement that allowed the split, see the bound's page
     float64_t n_tests           # candidate tests compared; if the bound ranks attributes,
                                 # those of the attribute times the attributes
+
+
+cdef inline void clear_evidence(SplitEvidence* evidence) noexcept nogil:
+    # Nothing applies.
+    evidence.score = NAN
+    evidence.rival_score = NAN
+    evidence.rival_feature = -2
+    evidence.parent_limit = NAN
+    evidence.child_limit = NAN
+    evidence.radius = NAN
+    evidence.confidence = NAN
+    evidence.n_tests = NAN
 
 
 cdef class Score:

@@ -208,7 +208,10 @@ class ConfidenceTreeClassifier(
     n_drifts_ : int
         Drifts found by `drift`, each of which replaced the tree.
     n_bytes_ : int
-        Bytes that the tree and the memories of its leaves take.
+        Bytes that the tree and the memories of its leaves take. Not counted are the
+        room for further nodes of a tree that grows (as much again at most), copies
+        that were asked for (of ``tree_``'s arrays), and the tables of the bound
+        (``"possibilistic"``: 4 MiB).
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         Share of each feature in the decrease of impurity.
 

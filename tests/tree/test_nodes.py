@@ -2,17 +2,22 @@
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
 from reference.streams import grown, make_stream
+from skconftree.tree._settings import GrowthSettings
 from skconftree.tree.nodes._node_table import NodeTable
 from skconftree.tree.nodes._tree import Tree
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import GTestBound
+from skconftree.tables._training_data import TrainingData
+from skconftree.tree.batch._grow import grow
 from skconftree.tree.nodes._derived import NONE
 from skconftree.tree.nodes._node_state import NODE_ARRAYS
-from skconftree.tree.nodes._tree_state import BRANCHING_DTYPE, NODE_DTYPE
+from skconftree.tree.nodes._tree_state import BRANCHING_DTYPE, NODE_DTYPE, TEST_ARRAYS
 
 STREAM = make_stream(3, 900, 3, kinds=["continuous", "ties", "one_hot"], signal=1.5)
 
@@ -93,6 +98,7 @@ def test_tests_of_another_kind_share_all_but_routing():
         (1, np.ones((1, 3)), [3], "two children at least"),
         (1, np.ones((2, 2)), [3, 3], "must have shape"),
         (1, np.ones((2, 3)), [3], "must have shape"),
+        (1, np.ones(3), [3], "must have shape"),
     ],
 )
 def test_splits_that_cannot_be(node, counts, n_rows, error):
@@ -220,6 +226,70 @@ def test_trees_without_evidence():
         kind(*size, weight).__setstate__(tuple(state))
 
 
+def grow_tree(max_leaves=None, **options):
+    data = TrainingData(STREAM.X, STREAM.y, 3)
+    settings = GrowthSettings(bound=GTestBound(delta=0.01), max_leaves=max_leaves)
+    return grow(data, None, settings, **options)
+
+
+def test_evidence_of_leaves_that_were_refused_a_split():
+    """How close they were; of a leaf that was never examined, nothing is known."""
+    plain, tree = grow_tree(), grow_tree(keep_refusals=True)
+    assert plain.refused_evidence is None
+    assert tree.evidence.tobytes() == plain.evidence.tobytes()
+    assert tree.n_bytes == plain.n_bytes + OF_A_SPLIT * tree.node_count
+    refused, leaf = tree.refused_evidence, tree.n_children == 0
+    examined = refused["rival_feature"] != -2
+    assert not examined[~leaf].any()
+    assert examined[leaf].any()
+    # there was a test, and its chance was too large
+    assert np.all(refused["n_tests"][examined] > 0)
+    assert np.nanmin(refused["confidence"][examined]) > 0.01
+    again = pickle.loads(pickle.dumps(tree))
+    assert again.refused_evidence.tobytes() == refused.tobytes()
+    best_first = grow_tree(keep_refusals=True, max_leaves=10**6)
+    assert (best_first.refused_evidence["n_tests"] > 0).sum() == examined.sum()
+    pruned = tree.pruned(np.arange(tree.node_count) == tree.children_left[0])
+    known = pruned.refused_evidence["n_tests"] > 0
+    assert not known[pruned.n_children > 0].any()
+
+
+def test_evidence_of_leaves_that_grow():
+    stream = make_model(delta=1e-3, leaf_prediction="majority")
+    stream.partial_fit(STREAM.X[:10], STREAM.y[:10], STREAM.classes)
+    make, (tree, recipe, _) = stream._grower.__reduce__()
+    tree = Tree(tree.n_features, tree.n_classes, keep_refusals=True)
+    tree.add_root()
+    grower = make(tree, recipe)
+    grower.open_leaves()
+    seen = set()
+    for i in range(len(STREAM.y)):
+        row = slice(i, i + 1)
+        grower.learn(STREAM.X[row], STREAM.y[row].astype(np.uint16), None, None, True)
+        refused = tree.refused_evidence
+        seen.add(refused["confidence"].tobytes())
+        assert np.isnan(refused["n_tests"][tree.n_children > 0]).all()
+    assert tree.node_count > 3
+    assert len(seen) > 5
+
+
+@pytest.mark.parametrize("damage", [-3, 3, 2**40])
+def test_damaged_refusals(damage):
+    tree = grow_tree(keep_refusals=True)
+    kind, arguments, state = tree.__reduce__()
+    place = 1 + tree_arrays(tree).index("refused")
+    refused = np.frombuffer(state[place], NONE.dtype).copy()
+    refused["rival_feature"][1] = damage
+    for data in (refused.tobytes(), refused[:-1].tobytes(), b""):
+        changed = (*state[:place], data, *state[place + 1 :])
+        with pytest.raises(ValueError, match="'refused'"):
+            kind(*arguments).__setstate__(changed)
+
+
+def tree_arrays(tree):
+    return [*NODE_ARRAYS, *(["refused"] if tree.keeps_refusals else []), *TEST_ARRAYS]
+
+
 # -- looks -------------------------------------------------------------------------
 
 NAMES = [
@@ -271,3 +341,31 @@ def test_empty_leaves_say_what_is_above():
     np.testing.assert_array_equal(
         tree.value, [half, left, half, half, half, half, half, right]
     )
+
+
+def test_looks_beside_each_other():
+    """Many threads build what none of them has seen, and all see the same."""
+    model = make_model(leaf_prediction="majority")
+    names = [*NAMES, "n_leaves"]
+    for begin in range(0, 900, 300):
+        part = slice(begin, begin + 300)
+        model.partial_fit(STREAM.X[part], STREAM.y[part], STREAM.classes)
+        plain, found = copy.deepcopy(model), [None] * 8
+        begin = threading.Barrier(len(found))
+
+        def look(place, model=model, found=found, begin=begin):
+            begin.wait(60)
+            found[place] = (
+                model.predict_proba(STREAM.X).tobytes(),
+                model.predict(STREAM.X[:3]).tobytes(),
+                *(np.asarray(getattr(model.tree_, name)).tobytes() for name in names),
+            )
+
+        threads = [threading.Thread(target=look, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        expected = [None]
+        look(0, plain, expected, threading.Barrier(1))
+        assert set(found) == set(expected)

@@ -130,6 +130,8 @@ cdef class Builder:
             self._examine(&candidate)
             if candidate.split.feature >= 0:
                 self._install(&candidate)
+            else:
+                self.tree.refuse(candidate.record.id, &candidate.split.evidence)
             self._release(&candidate)
         return 0
 
@@ -315,6 +317,7 @@ cdef class Builder:
         if self.best_first:
             self._examine(candidate)
             if candidate.split.feature < 0:
+                self.tree.refuse(candidate.record.id, &candidate.split.evidence)
                 self._release(candidate)
                 return 0
         if self.n_open == self.room:

@@ -15,7 +15,17 @@ from ._table_source import TableSource
 LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
 
-def grow(data, counts, settings, seed=0, *, left_out=None, spends=False):
+def grow(
+    data,
+    counts,
+    settings,
+    seed=0,
+    *,
+    left_out=None,
+    spends=False,
+    keep_evidence=True,
+    keep_refusals=False,
+):
     """Grow a tree in batch.
 
     Any number of threads may grow trees from the same data at once.
@@ -38,6 +48,8 @@ def grow(data, counts, settings, seed=0, *, left_out=None, spends=False):
     spends : bool
         Take over the arrays of the table, which saves their copy; `data` cannot be
         used any more.
+    keep_evidence, keep_refusals : bool
+        As in `NodeTable`.
 
     Returns
     -------
@@ -79,7 +91,9 @@ def grow(data, counts, settings, seed=0, *, left_out=None, spends=False):
         settings,
         _weight(settings.min_samples_split, root_weight),
     )
-    tree = Tree(data.n_features, data.n_classes, class_weight)
+    tree = Tree(
+        data.n_features, data.n_classes, class_weight, keep_evidence, keep_refusals
+    )
     root_pool = 1.0 if by_volume else root_weight + sample.pool
     searched = np.arange(data.n_features, dtype=np.int32)
     if left_out is not None:

@@ -50,6 +50,22 @@ def checked_class_weight(class_weight, n_classes):
     return class_weight
 
 
+def checked_children(counts, n_rows, impurity, n_classes):
+    """Arrays of what `NodeTable.divide` is given of each child."""
+    counts = np.array(counts, dtype=np.float64)
+    n_rows = np.array(n_rows, dtype=np.intp)
+    r = len(counts) if counts.ndim == 2 else 0
+    if r < 2 or counts.shape[1] != n_classes or n_rows.shape != (r,):
+        raise ValueError(
+            f"counts must have shape (n_children, {n_classes}) and n_rows "
+            f"(n_children,), with two children at least."
+        )
+    impurity = np.zeros(r) if impurity is None else np.array(impurity, dtype=float)
+    if impurity.shape != (r,):
+        raise ValueError(f"impurity must have shape ({r},), got {impurity.shape}.")
+    return counts, n_rows, impurity
+
+
 def damaged(what):
     """Make the error that tells which part of a state cannot be believed."""
     return ValueError(f"The state of this tree is damaged: {what}.")

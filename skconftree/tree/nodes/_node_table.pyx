@@ -3,20 +3,22 @@
 import numpy as np
 
 from skconftree.tree.nodes._derived import (
-    children_left, children_right, evidence_of_nodes, first_children, paths,
-    proportions, proportions_of_leaves, weights,
+    children_left, children_right, evidence_of_nodes, paths, proportions,
+    proportions_of_leaves, weights,
 )
 from skconftree.tree.nodes._node_state import (
-    EVIDENCE_DTYPE, LEAF, NODE_ARRAYS, REFUSED, STATE_VERSION, check_nodes,
-    check_size, checked_class_weight, damaged, read_arrays,
+    EVIDENCE_DTYPE, NODE_ARRAYS, REFUSED, STATE_VERSION, check_nodes, check_size,
+    checked_children, checked_class_weight, damaged, read_arrays,
 )
-from skconftree.tree.nodes._structure import structure_of, sum_up, survivors
+from skconftree.tree.nodes._pruned import prune_nodes
+from skconftree.tree.nodes._structure import structure_of, sum_up
 from skconftree.utils._readonly import read_only
 
 from cpython.buffer cimport (
     PyBUF_C_CONTIGUOUS, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
-from libc.math cimport NAN
+
+from skconftree.bounds._contract cimport clear_evidence
 
 OF_ROWS = ("counts", "n_node_samples", "impurity")  # arrays that every row changes
 
@@ -30,17 +32,6 @@ cdef void* address_of(array) except? NULL:
     address = buffer.buf
     PyBuffer_Release(&buffer)
     return address
-
-
-cdef SplitEvidence no_evidence
-no_evidence.score = NAN
-no_evidence.rival_score = NAN
-no_evidence.rival_feature = LEAF
-no_evidence.parent_limit = NAN
-no_evidence.child_limit = NAN
-no_evidence.radius = NAN
-no_evidence.confidence = NAN
-no_evidence.n_tests = NAN
 
 
 cdef class NodeTable:
@@ -205,13 +196,15 @@ cdef class NodeTable:
             if self.n_children[parent] == 0:
                 self.first_child[parent] = <int32_t> node
                 self.n_leaves -= 1
+                if self.refused != NULL:
+                    clear_evidence(&self.refused[parent])
             self.n_children[parent] += 1
         self.n_node_samples[node] = n_rows
         self.impurity[node] = impurity
         for c in range(self.n_classes):
             self.counts[node * self.n_classes + c] = counts[c]
         if self.refused != NULL:
-            self.refused[node] = no_evidence
+            clear_evidence(&self.refused[node])
         if self.depth[node] > self.max_depth:
             self.max_depth = self.depth[node]
         self.node_count += 1
@@ -246,22 +239,17 @@ cdef class NodeTable:
         int
             Id of the first child.
         """
-        cdef const float64_t[:, ::1] weight = np.array(counts, dtype=np.float64)
-        cdef const intp_t[::1] rows = np.array(n_rows, dtype=np.intp)
+        if self.n_children[self._checked_node(node)] > 0:
+            raise ValueError(f"node {node} has split.")
+        children = checked_children(counts, n_rows, impurity, self.n_classes)
+        cdef const float64_t[:, ::1] weight = children[0]
+        cdef const intp_t[::1] rows = children[1]
+        cdef const float64_t[::1] spread = children[2]
         cdef intp_t r = weight.shape[0]
         cdef intp_t first = self.node_count
         cdef intp_t z
-        cdef SplitEvidence found = no_evidence
-        if self.n_children[self._checked_node(node)] > 0:
-            raise ValueError(f"node {node} has split.")
-        if r < 2 or weight.shape[1] != self.n_classes or rows.shape[0] != r:
-            raise ValueError(
-                f"counts must have shape (n_children, {self.n_classes}) and n_rows "
-                f"(n_children,), with two children at least."
-            )
-        cdef const float64_t[::1] spread = np.broadcast_to(
-            np.float64(0.0) if impurity is None else np.asarray(impurity, float), (r,)
-        ).copy()
+        cdef SplitEvidence found
+        clear_evidence(&found)
         if evidence is not None:
             given = np.array(evidence, dtype=EVIDENCE_DTYPE).reshape(1)
             found = (<SplitEvidence*> address_of(given))[0]
@@ -328,41 +316,13 @@ cdef class NodeTable:
         """
         self._check_root()
         cdef dict shown = self._still().all_arrays()
-        cdef intp_t n = len(shown["parent"])
-        leaf = np.array(keep_as_leaf, dtype=np.bool_)
-        if leaf.shape != (n,):
-            raise ValueError(
-                f"keep_as_leaf must have shape ({n},), got {leaf.shape}."
-            )
-        leaf |= shown["n_children"] == 0
-        alive, parent = survivors(
-            shown["first_child"], shown["n_children"], leaf.view(np.uint8)
-        )
-        kept = np.flatnonzero(alive)
-        new_id = (np.cumsum(alive) - 1).astype(np.int32)
-        leaf = leaf[kept]
-        arrays = {
-            name: shown[name][kept]
-            for name in ("n_node_samples", "counts", "impurity", REFUSED)
-            if name in shown
-        }
-        arrays["parent"] = new_id[parent[kept]]
-        arrays["parent"][0] = -1
-        arrays["evidence"] = shown["evidence"]
-        if self.keeps_evidence:
-            # by first children: a subtree may have taken the place of its parent
-            first = np.sort(shown["first_child"][kept][~leaf])
-            place = np.searchsorted(first_children(shown["parent"]), first)
-            arrays["evidence"] = shown["evidence"][place]
-        arrays.update(structure_of(arrays["parent"]))
+        arrays, kept, leaf = prune_nodes(shown, keep_as_leaf, self.keeps_evidence)
         self._prune_tests(shown, arrays, kept, leaf)
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
             self.keeps_refusals,
         )
-        tree._take({
-            name: np.array(array, order="C") for name, array in arrays.items()
-        })
+        tree._take(arrays)
         return tree
 
     cdef object _prune_tests(

@@ -4,7 +4,9 @@ import numpy as np
 
 from libc.math cimport INFINITY, NAN
 
-from skconftree.bounds._contract cimport EvidenceBound, IntervalBound
+from skconftree.bounds._contract cimport (
+    EvidenceBound, IntervalBound, clear_evidence,
+)
 from skconftree.tree.split._challengers cimport Challengers
 from skconftree.tree.split._selection cimport BestTests
 from skconftree.tree.split._summed_evidence cimport SummedEvidence
@@ -64,14 +66,12 @@ cdef class Splitter:
         self.selection.begin()
         self._visit_features()
         split.feature = -1
+        clear_evidence(&split.evidence)
         if self.node.facts.n_tests == 0.0:
             return split
         split.evidence.n_tests = self.node.facts.n_tests
         split.evidence.rival_score = INFINITY
         split.evidence.rival_feature = -1
-        split.evidence.child_limit = NAN
-        split.evidence.radius = NAN
-        split.evidence.confidence = NAN
         split.evidence.parent_limit = self.selection.whole / self.node.seen.n
         self.selection.choose(self.tests, self.visited, self.n_visited, &split)
         if split.feature < 0:

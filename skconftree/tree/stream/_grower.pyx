@@ -15,6 +15,7 @@ from libc.math cimport rint
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._bayes cimport Scratch, free_scratch, make_scratch
 from skconftree.tree.split._node cimport RootFacts
@@ -470,7 +471,9 @@ cdef class Grower:
             leaf = self.leaves.at[node]
             if node == top or self._may_split(leaf):
                 self._examine(leaf, &split)
-                if split.feature >= 0 and self._has_room(&split):
+                if split.feature < 0:
+                    self.tree.refuse(node, &split.evidence)
+                elif self._has_room(&split):
                     while not self.installer.install(self.tree, leaf, &split):
                         with gil:
                             give_way()
@@ -505,6 +508,7 @@ cdef class Grower:
             with gil:
                 give_way()
         split.feature = -1
+        clear_evidence(&split.evidence)
         if self.source.record.pool != 0.0:      # else outside the box: nothing to gain
             split[0] = self.splitter.find(&self.source.record, self.source.counts)
         return 0
