@@ -11,12 +11,13 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 @pytest.fixture
 def ratchet(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import _results
-    import ratchet
+    from common import ratios
+    from speed import ratchet
 
-    yield ratchet, _results
-    for name in ("ratchet", "_results"):
-        del sys.modules[name]
+    yield ratchet, ratios
+    for name in list(sys.modules):
+        if name.split(".")[0] in ("common", "speed"):
+            del sys.modules[name]
 
 
 FACTS = {"load": 0.1, "processor": "one", "python": "3", "skconftree": "0"}
@@ -33,7 +34,7 @@ def test_last_run_against_those_before(ratchet, tmp_path, capsys):
     command, module = ratchet
     for day, speed in (("1", 4.0), ("2", 5.0), ("3", 4.2)):
         keep(module, tmp_path, [("grow", speed, "larger"), ("cost", 1, "smaller")], day)
-    told = ["fit", "--last", "--results", str(tmp_path)]
+    told = ["fit", "--last", "--ratios", str(tmp_path)]
     assert command.main(told) == 0
     keep(module, tmp_path, [("grow", 3.7, "larger"), ("cost", 1.1, "smaller")], "4")
     assert command.main(told) == 0
@@ -49,7 +50,7 @@ def test_other_processors_and_new_works_are_not_compared(ratchet, tmp_path, caps
     command, module = ratchet
     keep(module, tmp_path, [("grow", 9.0, "larger")], "1", processor="another")
     keep(module, tmp_path, [("grow", 1.0, "larger"), ("new", 1.0, "larger")], "2")
-    assert command.main(["fit", "--last", "--results", str(tmp_path)]) == 0
+    assert command.main(["fit", "--last", "--ratios", str(tmp_path)]) == 0
     assert "nothing to compare with" in capsys.readouterr().out
 
 
@@ -64,7 +65,7 @@ def test_a_slow_run_is_not_kept(ratchet, tmp_path, monkeypatch):
         return module.runs(Path(folder) / "fit.csv")[-1]
 
     monkeypatch.setattr(command, "fresh_rows", fresh)
-    options = ["fit", "--results", str(tmp_path), "--keep", "--", "--quick"]
+    options = ["fit", "--ratios", str(tmp_path), "--keep", "--", "--quick"]
     assert command.main(options) == 1
     assert len(module.runs(tmp_path / "fit.csv")) == 1
     speed[0] = 4.1
@@ -74,7 +75,7 @@ def test_a_slow_run_is_not_kept(ratchet, tmp_path, monkeypatch):
 
 def test_kept_results_are_sound(ratchet):
     _, module = ratchet
-    for path in (BENCHMARKS / "results").glob("*.csv"):
+    for path in (BENCHMARKS / "results" / "ratios").glob("*.csv"):
         for run in module.runs(path):
             assert set(run[0]) == set(module.COLUMNS)
             assert all(float(line["ratio"]) > 0.0 for line in run)

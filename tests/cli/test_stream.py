@@ -17,6 +17,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from reference.registries import MEMORIES
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _checkpoint, _stream, main
@@ -226,7 +227,7 @@ def test_a_stream_may_grow(tmp_path, rows, left_alone):
     assert model.read_bytes() == left_alone
 
 
-@pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian"])
+@pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("bound", ["evalue", "credible"])
 def test_every_memory_goes_on(tmp_path, rows, memory, bound):
     table, once, twice = (tmp_path / name for name in ("table.csv", "once", "twice"))

@@ -12,9 +12,8 @@ import joblib
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from reference.registries import BOUNDS, DETECTORS, MEMORIES, PREDICTIONS
 from reference.streams import (
-    MEMORIES,
-    PREDICTIONS,
     grown,
     learn,
     make_stream,
@@ -124,8 +123,8 @@ def test_boundaries_of_1024_rows(memory, prediction, max_bytes):
         assert state_of(grown(model, stream, ends)) == expected
 
 
-@pytest.mark.parametrize("bound", ["credible", "evalue", "gtest", "derosa", None])
-@pytest.mark.parametrize("drift", [None, "ddm"])
+@pytest.mark.parametrize("bound", [None, *BOUNDS])
+@pytest.mark.parametrize("drift", [None, *DETECTORS])
 def test_boundaries_with_drift(bound, drift):
     """The concept turns round after 1,200 rows."""
     stream = make_stream(seed=2, n_rows=2400, kinds=["continuous"] * 2, signal=2.0)

@@ -9,6 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
+from reference.registries import DETECTORS, MEMORIES
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
@@ -34,7 +35,7 @@ def drifting_stream(seed, n_categories=40):
 
 def models():
     for splits in ("binary", "multiway"):
-        for memory in ("auto", "rows", "histogram", "gaussian"):
+        for memory in MEMORIES:
             yield {"nominal_splits": splits, "leaf_memory": memory}
     yield {"bound": "credible", "leaf_memory": "rows"}
     yield {"bound": "evalue", "leaf_memory": "histogram"}
@@ -70,10 +71,11 @@ def test_tree_of_the_rows_since_the_warning(options):
 
 
 @pytest.mark.parametrize("options", list(models()), ids=str)
-def test_chunks_and_copies(options):
+@pytest.mark.parametrize("drift", DETECTORS)
+def test_chunks_and_copies(drift, options):
     """Categories come later, by calls and by pickles, also after a warning."""
     X, y = drifting_stream(seed=2, n_categories=12)
-    model = make(options).set_params(drift="ddm")
+    model = make(options).set_params(drift=drift)
     whole = copy.deepcopy(model).partial_fit(X, y, CLASSES)
     assert whole.n_drifts_ > 0
     expected = pickle.dumps(whole)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from reference.leaf_state import read_leaves
+from reference.registries import BOUNDS, MEMORIES
 from reference.streams import (
-    MEMORIES,
     Stream,
     grown,
     learn,
@@ -166,7 +166,7 @@ def test_weight_one_is_none(problem):
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("bound", ["credible", "gtest", "evalue", None])
+@pytest.mark.parametrize("bound", [None, *BOUNDS])
 def test_a_row_is_atomic(memory, bound):
     """Its weight enters at once, followed by at most one attempt."""
     stream = make_stream(9, 60, kinds=["continuous", "ties"], signal=0.3)
@@ -261,7 +261,7 @@ def test_leaves_predict_by_majority_after_fit(memory):
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("bound", ["credible", "gtest", "evalue", "derosa", None])
+@pytest.mark.parametrize("bound", [None, *BOUNDS])
 def test_partial_fit_goes_on_from_the_fitted_leaves(memory, bound):
     stream = make_stream(2, 900, n_classes=3, kinds=["continuous", "ties"], signal=1.5)
     stream.y[:3] = [0, 1, 2]  # fit meets every class

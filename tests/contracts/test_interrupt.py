@@ -10,7 +10,8 @@ import sys
 import textwrap
 
 import pytest
-from reference.streams import MEMORIES, learn, make_stream, state_of
+from reference.registries import MEMORIES
+from reference.streams import learn, make_stream, state_of
 
 from skconftree import ConfidenceTreeClassifier
 

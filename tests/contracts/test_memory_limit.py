@@ -5,7 +5,8 @@ The limit is for streams that never end; the promise is within 10 %, by n_bytes_
 
 import numpy as np
 import pytest
-from reference.streams import MEMORIES, Stream, learn, make_stream
+from reference.registries import MEMORIES
+from reference.streams import Stream, learn, make_stream
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier

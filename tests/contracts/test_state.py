@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.leaf_state import bytes_of_leaves
-from reference.streams import MEMORIES, grown, learn, make_stream
+from reference.registries import MEMORIES
+from reference.streams import grown, learn, make_stream
 from skconftree.tree.nodes._tree import Tree
 from sklearn.base import clone
 
@@ -37,6 +38,7 @@ BOUNDS = {
     "gtest": "gtest",
     "none": None,
 }
+PREDICTS = {"auto": "auto", "histogram": "nb", "gaussian": "nba"}
 MODELS = {
     f"{bound}-{memory}-{prediction}": ConfidenceTreeClassifier(
         bound=BOUNDS[bound],
@@ -47,9 +49,8 @@ MODELS = {
         pruning=None,
     )
     for bound in BOUNDS
-    for memory, prediction in zip(
-        MEMORIES, ("auto", "majority", "nb", "nba"), strict=True
-    )
+    for memory in MEMORIES
+    for prediction in [PREDICTS.get(memory, "majority")]
 }
 HALF = 300
 some = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])

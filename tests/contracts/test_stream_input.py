@@ -8,7 +8,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from reference.streams import MEMORIES, make_stream, state_of
+from reference.registries import MEMORIES
+from reference.streams import make_stream, state_of
 from sklearn import config_context
 
 from skconftree import ConfidenceTreeClassifier
@@ -64,7 +65,7 @@ def bad_calls():
 
 
 @pytest.mark.parametrize("method", ["partial_fit", "partial_fit_predict"])
-@pytest.mark.parametrize("memory", ["rows", "histogram"])
+@pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("name", bad_calls())
 def test_bad_rows_change_nothing(name, memory, method):
     arguments, keywords, message = bad_calls()[name]

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from reference.registries import BOUNDS, lax
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.evaluation import iter_prequential
@@ -16,17 +17,17 @@ def stream(n=600):
     return X, y
 
 
-@pytest.mark.parametrize("bound", ["hoeffding", "evalue"])
+@pytest.mark.parametrize("bound", BOUNDS)
 def test_chunks_change_nothing(bound):
     X, y = stream()
 
     def records(size):
-        tree = ConfidenceTreeClassifier(bound=bound, delta=0.05)
+        tree = ConfidenceTreeClassifier(lax(BOUNDS[bound]()))
         for record in iter_prequential(tree, X, y, chunk_size=size, report_every=250):
             assert tree.n_rows_seen_ == record.n_rows
             yield dataclasses.replace(record, cpu_seconds=0.0)
 
-    tree, right = ConfidenceTreeClassifier(bound=bound, delta=0.05), []
+    tree, right = ConfidenceTreeClassifier(lax(BOUNDS[bound]())), []
     for row in range(len(y)):
         here = slice(row, row + 1)
         guess = tree.predict(X[here])[0] if row else "no"

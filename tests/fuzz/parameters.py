@@ -1,6 +1,7 @@
 """Random parameters of trees: legal ones from all of their ranges, and illegal ones."""
 
 import numpy as np
+from reference import registries
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import (
@@ -69,19 +70,10 @@ BOUNDS = {
         "classes": ["all", "present"],
     },
 }
-NAMES = (
-    *("gtest", "credible", "possibilistic", "hoeffding", "mcdiarmid", "derosa"),
-    *("chi2", "ec2", "evalue", "bayes_factor"),
-)
-CRITERIA = (
-    "gini",
-    "entropy",
-    "log_loss",
-    "kearns_mansour",
-    "error",
-    "gain_ratio",
-    "ec2",
-)
+NAMES = tuple(registries.BOUNDS)
+for one in registries.BOUNDS.values():
+    BOUNDS.setdefault(one, {one.delta_parameter: [*one().levels]})
+CRITERIA = tuple(registries.CRITERIA)
 PRUNINGS = {
     None: [None],
     "auto": [None],
@@ -92,6 +84,8 @@ PRUNINGS = {
     "chi2": [None, 0.01, 0.9],
     "ec2": [None, 0.0, 1.0],
 }
+for one in registries.PRUNINGS:
+    PRUNINGS.setdefault(one, [None])
 OTHERS = {
     "splitter": ["random"],
     "max_depth": [1, 2, 5, 2**31, 2**70],
@@ -104,9 +98,14 @@ OTHERS = {
     "nominal_splits": ["binary", "multiway"],
     "tie_threshold": [0.05, 1.0, 1e300],
     "max_bytes": [65536, 100_000, 2**62, 2**70],
-    "leaf_memory": ["rows", "histogram", "gaussian"],
-    "leaf_prediction": ["majority", "nb", "nba"],
-    "drift": ["ddm", DDM(min_samples=5), DDM(1, 1e-9, 1e-9), DDM(min_errors=3)],
+    "leaf_memory": list(registries.MEMORIES[1:]),
+    "leaf_prediction": list(registries.PREDICTIONS[1:]),
+    "drift": [
+        *registries.DETECTORS,
+        DDM(min_samples=5),
+        DDM(1, 1e-9, 1e-9),
+        DDM(min_errors=3),
+    ],
 }
 GRACE = [1, 2, 5, 20, 100, 0.5, 1e-9, 1e300]
 ILLEGAL = {

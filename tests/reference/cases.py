@@ -1,8 +1,8 @@
 """Every bound in all its forms, with its reference beside it."""
 
-from skconftree.bounds._registry import BOUNDS
-
 from . import bounds
+from .registries import BOUNDS
+from .registries import CRITERIA as REGISTERED
 
 # Every bound as published and in its other forms, with parameters lax enough to
 # split small tables: name in the registry, parameters, bounds.
@@ -96,14 +96,22 @@ CASES = {
     ),
     "gtest": ("gtest", {"delta": 0.3}, bounds.GTest),
 }
-CRITERIA = ("gini", "entropy", "kearns_mansour", "error", "gain_ratio", "ec2")
+# A bound of which nobody has written a reference, as it is.
+WITHOUT_REFERENCE = {
+    name: (name, {}, None)
+    for name in BOUNDS
+    if name not in {name for name, _, _ in CASES.values()}
+}
+CRITERIA = tuple(name for name in REGISTERED if name != "log_loss")  # entropy's alias
 
 
 def settings_of(case, criterion, n_classes):
     """Return the parameter object of a case and its reference."""
     if case == "none":
         return None, bounds.NoBound(criterion, n_classes)
-    name, parameters, make = CASES[case]
+    name, parameters, make = (CASES | WITHOUT_REFERENCE)[case]
+    if make is None:
+        return BOUNDS[name](**parameters), None
     expected = {k: v for k, v in parameters.items() if k != "variant"}
     if make is bounds.HoeffdingInterval:
         del expected["against"]

@@ -21,9 +21,9 @@ import numpy as np
 from scipy import sparse
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds._registry import BOUNDS
 
 from .cases import CASES, CRITERIA
+from .registries import BOUNDS, MEMORIES, PRUNINGS
 
 ARRAYS = (
     "children_left",
@@ -39,8 +39,6 @@ ARRAYS = (
     "impurity",
     "n_node_samples",
 )
-MEMORIES = ("rows", "histogram", "gaussian", "auto")
-PRUNINGS = ("pessimistic", "c45", "possibilistic", "cost_complexity", "chi2", "ec2")
 
 
 def table(name, n=260):

@@ -212,7 +212,7 @@ def check_pruning(kind):
     strength = kind.strength
     full = ConfidenceTreeClassifier(None).fit(X, y)
     rows = TrainingRows(X, y, None, "gini", None)
-    for value in (strength.default, *strengths(strength)):
+    for value in strengths(strength):
         assert strength.contains(value)
         pruned = kind(value).prune(full.tree_, rows)
         assert 1 <= pruned.node_count <= full.tree_.node_count
@@ -226,9 +226,10 @@ def check_pruning(kind):
 
 
 def strengths(strength):
-    """Return a few values from the range of a pruning."""
+    """Return the default of a pruning and a few values from its range."""
     top = strength.high if np.isfinite(strength.high) else strength.low + 1.0
-    return [strength.low + share * (top - strength.low) for share in (0.1, 0.5, 0.9)]
+    inside = [strength.low + share * (top - strength.low) for share in (0.1, 0.5, 0.9)]
+    return [strength.default, *inside]
 
 
 # -- detectors ---------------------------------------------------------------------

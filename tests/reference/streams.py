@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from skconftree import ConfidenceTreeClassifier
 
-from .cases import CASES, PAIRS, settings_of
+from .cases import CASES, PAIRS, WITHOUT_REFERENCE, settings_of
+from .registries import BOUNDS, MEMORIES, PREDICTIONS
 
-MEMORIES = ("auto", "rows", "histogram", "gaussian")
-PREDICTIONS = ("auto", "majority", "nb", "nba")
+ALL_CASES = ("none", *CASES, *WITHOUT_REFERENCE)
 KINDS = ("continuous", "ties", "one_hot", "constant", "skewed")
 TABLE_KINDS = (*KINDS, "holes", "nominal")
 
@@ -147,14 +147,14 @@ GROWTH = {
 
 
 @st.composite
-def models(draw, n_classes, cases=("none", *CASES), **fixed):
+def models(draw, n_classes, cases=ALL_CASES, **fixed):
     """Draw estimators with any bound, memory, prediction and rules of growth."""
     case = draw(st.sampled_from(cases), label="bound")
-    criteria = (
-        ("gini", "entropy")
-        if case == "none"
-        else [criterion for name, criterion in PAIRS if name == case]
-    )
+    if case in WITHOUT_REFERENCE:
+        criteria = BOUNDS[case].criteria
+    else:
+        criteria = [criterion for name, criterion in PAIRS if name == case]
+    criteria = criteria or ("gini", "entropy")
     criterion = draw(st.sampled_from(criteria), label="criterion")
     class_weight = draw(st.sampled_from([None, None, "dict"]), label="class weight")
     if class_weight is not None:
@@ -176,7 +176,7 @@ def models(draw, n_classes, cases=("none", *CASES), **fixed):
 
 
 @st.composite
-def problems(draw, min_rows=1, max_rows=150, cases=("none", *CASES), **fixed):
+def problems(draw, min_rows=1, max_rows=150, cases=ALL_CASES, **fixed):
     """Draw an estimator and a stream it can learn."""
     stream = draw(
         streams(min_rows=min_rows, max_rows=max_rows, kinds_of_features=TABLE_KINDS)

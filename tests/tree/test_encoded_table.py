@@ -107,7 +107,7 @@ def assert_same(tree, other, *, rows=True):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bound", [None, "gtest", "evalue", "credible", "hoeffding"])
+@pytest.mark.parametrize("bound", [None, *BOUNDS])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_counts_are_repeated_rows(kind, bound, n_classes):
     table = Table(kind, n_classes)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from reference.registries import PRUNINGS
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -363,7 +364,7 @@ def test_arrays_agree(tree):
     assert (importance >= -1e-12).all()
 
 
-@pytest.mark.parametrize("pruning", ["pessimistic", "c45", "possibilistic", "chi2", "ec2", "cost_complexity"])  # noqa: E501  # fmt: skip
+@pytest.mark.parametrize("pruning", PRUNINGS)
 @pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])
 def test_prunings(pruning, nominal_splits):
     """Smaller trees whose counts are those of the rows that arrive."""

@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from reference.registries import MEMORIES
 
 from skconftree import ConfidenceTreeClassifier
 
@@ -26,7 +27,7 @@ def changing(n, at, seed=0):
     return rng.normal(size=(n, 2)).astype(np.float32), y
 
 
-@pytest.mark.parametrize("memory", ["auto", "gaussian", "histogram"])
+@pytest.mark.parametrize("memory", [one for one in MEMORIES if one != "rows"])
 def test_a_leaf_recovers_from_a_change(memory):
     X, y = changing(3000, 2000)
     tree = adaptive(leaf_memory=memory)

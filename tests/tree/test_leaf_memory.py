@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.leaf_state import GAUSSIAN, HISTOGRAM, ROWS, read_leaves
+from reference.registries import MEMORIES
 from reference.streams import KINDS, grown, learn, make_stream, streams
 from scipy import special, stats
 from sklearn.base import clone
@@ -374,7 +375,7 @@ def log_density(leaf, c, K, f, value):
     return stats.norm.logpdf(value, block[0, f], np.sqrt(variance))
 
 
-@pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian", "auto"])
+@pytest.mark.parametrize("memory", MEMORIES)
 @NB_GROUP
 @given(stream=streams(min_rows=2, max_rows=140, pool=False), weighted=st.booleans())
 def test_naive_bayes(memory, stream, weighted):
@@ -413,7 +414,7 @@ def assert_scored_by_bayes(memory, stream, weighted):
     )
 
 
-@pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian", "auto"])
+@pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("prediction", ["nb", "nba"])
 def test_features_that_say_nothing_are_harmless(memory, prediction):
     """Constant columns change no prediction, one-hot columns are no trouble."""
@@ -436,7 +437,7 @@ def test_features_that_say_nothing_are_harmless(memory, prediction):
     assert (predicted[0] == plain.y)[500:].mean() > 0.75
 
 
-@pytest.mark.parametrize("memory", ["rows", "histogram", "gaussian", "auto"])
+@pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("bayes_is_better", [False, True])
 def test_adaptive_leaves_take_the_better_of_both(memory, bayes_is_better):
     """The classes differ in frequency and in nothing else, or in nothing else."""

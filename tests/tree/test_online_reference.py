@@ -17,7 +17,8 @@ from reference.tree import assert_same_evidence
 
 from skconftree import ConfidenceTreeClassifier
 
-# What a bound counts and looks at; all others count the rows of a leaf's own only.
+# What a bound counts and looks at, said again and not read off the bound, so that a
+# wrong attribute is found; all others count the rows of a leaf's own only.
 # Against "no split" Hoeffding's bound stands in for the credible one (A5).
 AT_ONCE = ("credible", "hoeffding-no-split", "hoeffding-interval")
 EVERY_ROW = ("none", "possibilistic", *AT_ONCE)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import pruning as reference
 from reference.contingency import UndecidedError
+from reference.plugins import strengths
+from reference.registries import PRUNINGS
 from skconftree.tree.pruning._pruning import c45_errors
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
@@ -19,7 +21,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import BayesFactorBound, EC2Bound, binomial_upper
 from skconftree.tree import export_text
 from skconftree.tree.pruning._base import Pruning
-from skconftree.tree.pruning._registry import PRUNINGS, resolve_pruning
+from skconftree.tree.pruning._registry import resolve_pruning
 
 STRENGTHS = {
     "pessimistic": [0.9, 0.5, 0.25, 0.05, 1e-3, 1e-12, 1e-200],
@@ -29,6 +31,9 @@ STRENGTHS = {
     "chi2": [0.9, 0.3, 0.05, 1e-3],
     "ec2": [0.0, 0.1, 0.5, 0.99],
 }
+DEFINED = tuple(STRENGTHS)  # again, in tests/reference/pruning.py
+for one, kind in PRUNINGS.items():
+    STRENGTHS.setdefault(one, strengths(kind.strength))
 
 
 def with_wrong_labels(load):
@@ -163,7 +168,7 @@ def assert_consistent(tree):
     assert_array_equal(again.parent, parent)
 
 
-@pytest.mark.parametrize("pruning", PRUNINGS)
+@pytest.mark.parametrize("pruning", DEFINED)
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_prunes_as_defined(pruning, data):

@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 
 from skconftree import ConfidenceTreeClassifier
 
+# A few of each kind: what is drawn does not depend on the bound.
 CASES = [
     ("none", "gini"),
     ("none", "gain_ratio"),

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from reference.registries import BOUNDS, MEMORIES
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
-from skconftree.bounds._registry import BOUNDS
 from skconftree.tables import _sparse
 
 FORMATS = (sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array)
@@ -64,8 +64,7 @@ def assert_same(ours, theirs, rows):
 
 # Too few rows for these, or a single class.
 STUMPS = (
-    {"bound": "hoeffding"},
-    {"bound": "mcdiarmid"},
+    *({"bound": name} for name in BOUNDS if BOUNDS[name].cautious),
     {"bound": None, "class_weight": {0: 0.0}},
 )
 
@@ -167,7 +166,7 @@ def test_pool_may_be_sparse_where_rows_have_holes():
 
 
 @pytest.mark.parametrize("name", [None, *BOUNDS])
-@pytest.mark.parametrize("leaf_memory", ["auto", "rows"])
+@pytest.mark.parametrize("leaf_memory", MEMORIES)
 def test_partial_fit(name, leaf_memory):
     options = {"grace_period": 20, "leaf_memory": leaf_memory}
     weight = np.random.default_rng(0).integers(0, 3, len(Y)).astype(float)

@@ -248,7 +248,7 @@ def test_extreme_class_weights_are_exact_or_an_error(low, high):
         "fit": lambda tree, *w: tree.fit(X, Y, *w),
         "partial_fit": lambda tree, *w: tree.partial_fit(X, Y, [0, 1, 2], *w),
     }
-    for bound in (None, "gtest", "credible", "possibilistic", "evalue"):
+    for bound in (None, *BOUNDS):
         for call in calls.values():
             tree = ConfidenceTreeClassifier(
                 bound=bound, class_weight={0: low, 1: high, 2: 1.0}, grace_period=10

@@ -1,0 +1,50 @@
+"""Command lines: what several scripts take has one name and one meaning."""
+
+import argparse
+from pathlib import Path
+
+from . import results
+
+SHARED = {
+    "data": {"help": "folder of real tables; or SKCONFTREE_DATA"},
+    "cache": {"metavar": "FOLDER", "help": "keep answers here and read them again"},
+    "repeats": {"type": int, "help": "runs of which the median counts"},
+    "seed": {"type": int},
+    "quick": {"action": "store_true", "help": "try the script; figures mean nothing"},
+    "json": {"metavar": "FILE", "help": "everything that was measured"},
+    "keep": {"metavar": "FOLDER", "help": "add the ratios to a file, for the ratchet"},
+}
+
+
+def parser(about, *names, **defaults):
+    """Make the parser of a script.
+
+    Parameters
+    ----------
+    about : str
+        Docstring of the script.
+    *names : str
+        Options of `SHARED` that it takes, without a default.
+    **defaults
+        Others, and their defaults.
+
+    Returns
+    -------
+    ArgumentParser
+        With ``--results``: the folder the tables go to, that of the documentation
+        unless the run is a quick one.
+    """
+    made = argparse.ArgumentParser(description=about.splitlines()[0])
+    for name in (*names, *defaults):
+        given = {"default": defaults[name]} if name in defaults else {}
+        made.add_argument(f"--{name}", **SHARED[name], **given)
+    made.add_argument("--results", type=Path, help="folder the tables are written to")
+    return made
+
+
+def tables(script, options, note=""):
+    """Make the tables of a run, which are written as its options say."""
+    folder = options.results
+    if folder is None and not getattr(options, "quick", False):
+        folder = results.FOLDER
+    return results.Tables(script, folder, note)

@@ -1,0 +1,1 @@
+"""Timing scripts, and the ratchet that compares their ratios with earlier runs."""

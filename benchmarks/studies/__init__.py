@@ -1,0 +1,1 @@
+"""Studies of what bounds and settings do on data."""

@@ -1,0 +1,134 @@
+"""Figures of the documentation are files that a script has written.
+
+A figure typed by hand is forgotten when the code changes. So every table of
+measurements is a file in `benchmarks/results` that says where it comes from, the pages
+read these files, and every script still starts.
+"""
+
+import csv
+import re
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BENCHMARKS, DOC = ROOT / "benchmarks", ROOT / "doc"
+RESULTS = BENCHMARKS / "results"
+SCRIPTS = sorted(
+    path
+    for room in ("speed", "studies", "papers")
+    for path in (BENCHMARKS / room).glob("[!_]*.py")
+)
+PAGES = [*DOC.glob("*.rst"), *DOC.glob("guide/*.rst")]
+
+
+@pytest.fixture
+def results(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from common import results
+
+    yield results
+    for name in list(sys.modules):
+        if name.split(".")[0] == "common":
+            del sys.modules[name]
+
+
+def tables_of_pages():
+    for page in PAGES:
+        for told in re.findall(r":file: *(\S+)", page.read_text("utf-8")):
+            yield page, (page.parent / told).resolve()
+
+
+def test_pages_read_tables_that_exist():
+    found = list(tables_of_pages())
+    assert len(found) > 25
+    for page, table in found:
+        assert table.parent == RESULTS.resolve(), (page.name, table.name)
+        assert table.exists(), (page.name, table.name)
+
+
+def test_every_table_says_where_it_comes_from(results):
+    known = results.measured()
+    files = {path.stem for path in RESULTS.glob("*.csv")} - {"measured"}
+    assert set(known) == files
+    scripts = {path.stem for path in SCRIPTS}
+    for name, facts in known.items():
+        assert all(facts[key] for key in results.REQUIRED), name
+        assert facts["script"] in {*scripts, "none"}, name
+        date.fromisoformat(facts["date"])
+
+
+def test_tables_are_tables():
+    for path in RESULTS.glob("*.csv"):
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+        assert len(rows) > 1, path.name
+        assert len({len(row) for row in rows}) == 1, path.name
+
+
+def test_no_page_has_a_table_of_figures_of_its_own():
+    """Other tables hold words: what a bound is for, what a setting does."""
+    for page in PAGES:
+        for table in re.findall(
+            r"\.\. list-table::.*\n((?:   .*\n|\n)+)", page.read_text("utf-8")
+        ):
+            cells = re.findall(r"^   [* ] - (.*)$", table, re.MULTILINE)
+            figures = [cell for cell in cells if re.match(r"[-+]?\d+(\.\d| ?%)", cell)]
+            assert not figures, (page.name, figures[:3])
+
+
+def test_a_table_is_shown_written_and_recorded(results, tmp_path, capsys):
+    tables = results.Tables("some_script", tmp_path, "a note")
+    tables.show("one", ["rule", "points"], [["default", "+0.1"], ["none", "-"]])
+    assert "default  +0.1" in capsys.readouterr().out
+    tables.show("one", ["rule", "points"], [["default", "+0.2"]])
+    tables.show("two", ["rule"], [["x"]])
+    assert (tmp_path / "one.csv").read_text() == "rule,points\ndefault,+0.2\n"
+    known = results.measured(tmp_path)
+    assert sorted(known) == ["one", "two"]
+    assert known["one"]["script"] == "some_script"
+    assert known["one"]["note"] == "a note"
+    assert all(known["one"][key] for key in results.REQUIRED)
+    results.Tables("some_script", None).show("three", ["a"], [["b"]])
+    assert not (tmp_path / "three.csv").exists()
+
+
+HELP = """
+import contextlib, importlib, io, sys
+sys.path.insert(0, sys.argv[1])
+for told in sys.argv[2:]:
+    room, name = told.split(".")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        importlib.import_module(told).main(["--help"])
+    print(name, " ".join(out.getvalue().split()), sep="|")
+"""
+
+
+def test_every_script_says_how_it_is_run():
+    """All of them in one process, as most of the time goes into imports."""
+    pytest.importorskip("pandas")
+    pytest.importorskip("threadpoolctl")
+    names = [f"{path.parent.name}.{path.stem}" for path in SCRIPTS]
+    lines = subprocess.run(
+        [sys.executable, "-P", "-c", HELP, str(BENCHMARKS), *names],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    for path, line in zip(SCRIPTS, lines, strict=True):
+        name, told = line.split("|", 1)
+        source = path.read_text("utf-8")
+        assert name == path.stem
+        assert source.splitlines()[0].strip('"') in told
+        assert f"python benchmarks {name}" in source
+
+
+def test_a_quick_run_writes_where_it_is_told(tmp_path):
+    command = [sys.executable, "-P", str(BENCHMARKS), "nominal_sets", "--tables", "1"]
+    subprocess.run([*command, "--results", str(tmp_path)], check=True)
+    assert (tmp_path / "categories-sets.csv").exists()
+    assert (tmp_path / "measured.csv").exists()
