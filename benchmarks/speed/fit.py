@@ -35,9 +35,9 @@ class CountingCredibleBound(CredibleBound):
 
     kernels = []
 
-    def kernel(self, criterion, n_classes):
+    def kernel(self, criterion, n_classes, **options):
         """Make the kernel and keep it."""
-        made = super().kernel(criterion, n_classes)
+        made = super().kernel(criterion, n_classes, **options)
         self.kernels.append(made)
         return made
 
