@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 try:
+    from .linear_model import OASISClassifier
     from .tree import ConfidenceTreeClassifier
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith("skconftree."):
@@ -14,4 +15,4 @@ except ModuleNotFoundError as error:
 
 __version__ = _version("skconftree")
 
-__all__ = ["ConfidenceTreeClassifier", "__version__"]
+__all__ = ["ConfidenceTreeClassifier", "OASISClassifier", "__version__"]

@@ -10,6 +10,7 @@ from ._labels import (
     unique_classes,
     warn_of_floats,
 )
+from ._missing_labels import is_missing, split_labels
 from ._state import unchanged_on_error
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "class_indices",
     "exact_labels",
     "find_labels",
+    "is_missing",
+    "split_labels",
     "unchanged_on_error",
     "unique_classes",
     "warn_of_floats",

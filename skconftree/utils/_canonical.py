@@ -53,6 +53,9 @@ def canonical(value):
         return {canonical(key): canonical(value[key]) for key in keys}
     if kind is np.ndarray and value.dtype.kind == "U":
         return value.view(_DTYPES.setdefault(value.dtype.str, value.dtype))
+    if kind is np.ndarray and value.dtype.kind in "biufc":
+        dtype = np.dtype(value.dtype.str)  # one object; a pickle brings others
+        return value if value.dtype is dtype else value.view(dtype)
     if kind is np.ndarray and value.dtype.kind == "O":
         if all(type(one) is str for one in value.flat):
             texts = np.empty(value.size, dtype=object)

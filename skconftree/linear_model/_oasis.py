@@ -1,0 +1,627 @@
+"""The OASIS estimator."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._compat import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    _fit_context,
+    check_row_weights,
+    validate_parameter_constraints,
+)
+from ..utils import (
+    canonical,
+    find_labels,
+    is_missing,
+    split_labels,
+    unchanged_on_error,
+    unique_classes,
+    warn_of_floats,
+)
+from ..utils._lock import Lockable, learns, reads
+from ..utils._state import Frozen
+from ._model_state import FIRST_ROWS, check_model, count_problems
+from ._particle_filter import ParticleFilter
+from ._scaling import measure, scaled
+
+SHAPES = {"normal": (0.5, 0.2), "steep": (0.1, 0.1), "flat": (0.7, 0.3)}
+SMALLEST = 1e-9  # of alpha and gamma: their logarithms must be of some size
+LARGEST = 2**31 - 1
+SCORES = ("oasis", "gbs", "uc")
+
+
+class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
+    r"""A linear classifier that learns online, with few labels, from a cloud of planes.
+
+    OASIS (online, active, semi-supervised) keeps a posterior over hyperplanes
+    :math:`w` as weighted particles. A row :math:`x` with label :math:`y \in \{-1, 1\}`
+    multiplies the weight of each particle by
+
+    .. math::
+
+        L(y \mid x, w) = \min\{1 - \gamma, \max\{\gamma \alpha,
+            c\, e^{-y c' w^\top x}\}\}, \quad
+        c = \sqrt{(1 - \gamma) \gamma \alpha}, \quad c' = \ln(\gamma \alpha / c),
+
+    and a row without a label by :math:`L(1 \mid x, w) + L(-1 \mid x, w)`, which is
+    small for planes that run through data. When the weights have gathered on too few
+    particles, these are resampled and each is moved by one Metropolis step. More than
+    two classes are learnt one against the rest.
+
+    Use it for a stream of which few rows have a label, or to decide which labels to
+    buy, where a line separates the classes with a gap; :doc:`/guide/oasis` says when it
+    does not pay.
+
+    Parameters
+    ----------
+    likelihood : {"normal", "steep", "flat"} or tuple of two floats, default="normal"
+        The pair :math:`(\alpha, \gamma)`, by name (0.5, 0.2), (0.1, 0.1), (0.7, 0.3).
+        :math:`1 - \gamma` is the likelihood of a label on the right side of the
+        margin, :math:`\gamma \alpha` on the wrong one.
+    prior : {"cauchy", "normal"}, default="cauchy"
+        Distribution of each coordinate of a plane before any row, around 0.
+    scale : float, default=1.0
+        Its scale: the standard deviation of ``"normal"``.
+    n_particles : int, default=1000
+        Planes, for each class against the rest.
+    buffer_size : int, default=100
+        Rows, the last ones, that a moved particle has to fit.
+    resample : bool, default=True
+        Whether particles are resampled and moved when their effective sample size
+        falls below half their number. Otherwise only weights change: for offline
+        learning from a cloud that stays.
+    fit_intercept : bool, default=False
+        Whether planes may miss the mean of the rows. Then a feature that is always 1
+        is added, and its coordinate has the same prior.
+    standardize : bool, default=True
+        Whether features are brought to mean 0 and standard deviation 1/2: by all rows
+        in `fit`, by the first 100 rows in `partial_fit`, which are learnt when they
+        are there. Until then nothing is known. Otherwise rows are taken as they are
+        and learnt at once.
+    missing_label : int, float, str or None, default=None
+        What stands for no label beside None and NaN, which always do. By default -1 is
+        an ordinary label.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the prior, of resampling and of moves. Pass an int for the same planes
+        on every call.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels. Of two, the second is the label 1 of the planes.
+    n_classes_ : int
+        Their number.
+    mean_, scale_ : ndarray of shape (n_features_in_,)
+        Planes are those of the features ``(X - mean_) / scale_``. Not there before the
+        scale is known. `scale_` is infinite for a feature that was constant.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they are all strings.
+    n_rows_seen_ : int
+        Rows given so far, those of weight 0 left out.
+    learns_unlabeled : bool
+        True: rows without a label teach something.
+
+    See Also
+    --------
+    ConfidenceTreeClassifier : Learns streams without a gap, with all their labels.
+
+    References
+    ----------
+    A. Goldberg, X. Zhu, A. Furger and J.-M. Xu, "OASIS: online active semi-supervised
+    learning", AAAI 2011; T. Rupprechter, "Online active learning", 2012, section 4.1.
+
+    Examples
+    --------
+    A label for every tenth row of 500:
+
+    >>> import numpy as np
+    >>> from skconftree import OASISClassifier
+    >>> from skconftree.datasets import make_diced
+    >>> X, y = make_diced(500, random_state=0)
+    >>> few = np.where(np.arange(500) % 10 == 0, y, -1)
+    >>> model = OASISClassifier(missing_label=-1, random_state=0).fit(X, few)
+    >>> model.score(X, y) > 0.95
+    True
+
+    Where is a further label worth most?
+
+    >>> score = model.query_score(X, "oasis")
+    >>> asked = score.argmin()
+    >>> bool(np.abs(X[asked, 0]) < 0.25)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "likelihood": [StrOptions(set(SHAPES)), tuple, list],
+        "prior": [StrOptions({"cauchy", "normal"})],
+        "scale": [Interval(Real, 1e-9, 1e9, closed="both")],
+        "n_particles": [Interval(Integral, 2, LARGEST, closed="both")],
+        "buffer_size": [Interval(Integral, 1, LARGEST, closed="both")],
+        "resample": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "standardize": ["boolean"],
+        "missing_label": [Real, str, None],
+        "random_state": ["random_state"],
+    }
+    learns_unlabeled = True
+
+    def __init__(
+        self,
+        likelihood="normal",
+        *,
+        prior="cauchy",
+        scale=1.0,
+        n_particles=1000,
+        buffer_size=100,
+        resample=True,
+        fit_intercept=False,
+        standardize=True,
+        missing_label=None,
+        random_state=None,
+    ):
+        self.likelihood = likelihood
+        self.prior = prior
+        self.scale = scale
+        self.n_particles = n_particles
+        self.buffer_size = buffer_size
+        self.resample = resample
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.missing_label = missing_label
+        self.random_state = random_state
+
+    # -- learning -----------------------------------------------------------------
+
+    def _validate_params(self):
+        validate_parameter_constraints(
+            self._parameter_constraints,
+            self.get_params(deep=False),
+            type(self).__name__,
+        )
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @learns
+    def fit(self, X, y):
+        """Learn a table, row by row in its order, from the prior on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of numbers, none missing. All of them set the scale.
+        y : array-like of shape (n_samples,)
+            Class labels, some of which may be missing (see `missing_label`).
+
+        Returns
+        -------
+        OASISClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; the estimator is then as it was
+            before the call.
+        """
+        with unchanged_on_error(self) as unchanged:
+            self._lock.undo = unchanged.restore
+            alpha_gamma = self._resolve_likelihood()
+            labels, known = split_labels(y, self.missing_label)
+            X = self._read(X, True)
+            check_consistent_length(X, known)
+            if not len(labels):
+                raise ValueError(
+                    "y has no label: fit does not know the classes. Give them to "
+                    "partial_fit, which can learn rows without a label first."
+                )
+            self._set_classes(np.unique(labels))
+            self._seed = self._draw_seed()
+            self._waiting = None
+            self._start(X if self.standardize else None, alpha_gamma)
+            y = self._encoded(labels, known)
+            self._filter.learn(self._scaled(X), y, None, None)
+            self.n_rows_seen_ = self._filter.n_rows
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn further rows.
+
+        A stream gives the same model, bit for bit, however it is cut into calls. After
+        `fit` the fitted particles go on. Parameters are those of the first call.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of numbers in the order of their arrival.
+        y : array-like of shape (n_samples,)
+            Class labels, any of which may be missing (see `missing_label`).
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur. Needed on the first call, unless the estimator
+            is fitted already.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows: the power of their likelihood. A row of weight 0 is not
+            learnt.
+
+        Returns
+        -------
+        OASISClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; nothing is learnt then.
+        """
+        self._learn(X, y, classes, sample_weight, False)
+        return self
+
+    def partial_fit_predict(self, X, y, classes=None, sample_weight=None):
+        """Predict each row, then learn it: `partial_fit` with foresight.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in the order of their arrival.
+        y : array-like of shape (n_samples,)
+            Class labels, any of which may be missing.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur, as in `partial_fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight 0 is predicted, but not learnt.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class predicted for each row, with or without a label, by the model as
+            it was before the row was learnt.
+        """
+        return self._learn(X, y, classes, sample_weight, True)
+
+    @learns
+    def _learn(self, X, y, classes, sample_weight, foresee):
+        # Every check comes before the first row.
+        first = not hasattr(self, "classes_")
+        if first:
+            self._validate_params()
+        with unchanged_on_error(self):
+            if first and classes is None:
+                raise ValueError(
+                    "classes must be given on the first call to partial_fit: all "
+                    "classes that may occur in the stream."
+                )
+            alpha_gamma = self._resolve_likelihood()
+            labels, known = split_labels(y, self.missing_label)
+            X = self._read(X, first)
+            check_consistent_length(X, known)
+            if classes is not None:
+                self._take_classes(classes, first)
+            y = self._encoded(labels, known)
+            weight = None
+            if sample_weight is not None:
+                weight = check_row_weights(sample_weight, X)
+            if first:
+                self._seed = self._draw_seed()
+                self._waiting = None
+                self.n_rows_seen_ = 0
+            begin = 0
+            if not hasattr(self, "_filter"):
+                begin = self._wait_or_start(X, y, weight, alpha_gamma)
+        odds = (
+            np.ones((len(X), count_problems(self.n_classes_), 2)) if foresee else None
+        )
+        if begin < len(X):
+            rest = slice(begin, len(X))
+            try:
+                self._filter.learn(
+                    self._scaled(X[rest]),
+                    y[rest],
+                    None if weight is None else weight[rest],
+                    None if odds is None else odds[rest],
+                )
+            finally:
+                self.n_rows_seen_ = self._filter.n_rows
+        return odds if odds is None else self._chosen(odds)
+
+    def _resolve_likelihood(self):
+        given = self.likelihood
+        pair = SHAPES[given] if isinstance(given, str) else tuple(given)
+        sound = len(pair) == 2 and all(isinstance(one, Real) for one in pair)
+        if sound:
+            alpha, gamma = pair
+            sound = SMALLEST <= alpha <= 1.0 and SMALLEST <= gamma < 1.0
+            sound = sound and gamma * alpha < 1.0 - gamma
+        if not sound:
+            raise InvalidParameterError(
+                f"The 'likelihood' parameter of {type(self).__name__} must be one of "
+                f"{sorted(SHAPES)} or a pair (alpha, gamma) of numbers with alpha in "
+                f"[{SMALLEST}, 1], gamma in [{SMALLEST}, 1) and gamma * alpha below "
+                f"1 - gamma. Got {given!r} instead."
+            )
+        return float(pair[0]), float(pair[1])
+
+    def _draw_seed(self):
+        return check_random_state(self.random_state).randint(2**31 - 1)
+
+    def _read(self, X, first):
+        return validate_data(self, X, dtype=np.float64, order="C", reset=first)
+
+    def _take_classes(self, classes, first):
+        listed = np.asarray(classes, dtype=object).ravel()
+        if is_missing(listed, self.missing_label).any():
+            raise ValueError(
+                f"classes={classes!r} holds missing_label={self.missing_label!r} or "
+                "another sign for no label."
+            )
+        if first:
+            self._set_classes(unique_classes(classes))
+        elif not np.array_equal(self.classes_, unique_classes(classes)):
+            raise ValueError(
+                f"classes={classes!r} differs from the classes of the first call, "
+                f"{self.classes_!r}."
+            )
+
+    def _set_classes(self, classes):
+        warn_of_floats(classes, stacklevel=4)
+        self.classes_, self.n_classes_ = classes, len(classes)
+
+    def _encoded(self, labels, known):
+        # Class indices, -1 where there is no label.
+        y = np.full(len(known), -1, dtype=np.intp)
+        if not len(labels):
+            return y
+        try:
+            index, unknown = find_labels(self.classes_, labels)
+        except TypeError as error:
+            raise ValueError(
+                f"y must contain nothing but labels out of {self.classes_!r}, got "
+                f"values that cannot be compared with them: {error}."
+            ) from error
+        if np.any(unknown):
+            raise ValueError(
+                f"y contains labels that were not among the classes of the first "
+                f"call: {np.unique(labels[unknown])!r}. The classes are "
+                f"{self.classes_!r}."
+            )
+        y[known] = index
+        return y
+
+    def _wait_or_start(self, X, y, weight, alpha_gamma):
+        # How many of the rows wait for the scale, or have been learnt once it is there.
+        if not self.standardize:
+            self._start(None, alpha_gamma)
+            return 0
+        weight = np.ones(len(X)) if weight is None else weight
+        counting = np.flatnonzero(weight > 0.0)
+        parts = X, y, weight
+        n_waiting = 0
+        if self._waiting is not None:
+            n_waiting = len(self._waiting[0])
+        needed = counting[: FIRST_ROWS - n_waiting]
+        parts = [part[needed] for part in parts]
+        if n_waiting:
+            pairs = zip(self._waiting, parts, strict=True)
+            parts = [np.concatenate(pair) for pair in pairs]
+        self._waiting = tuple(parts)
+        self.n_rows_seen_ = len(parts[0])
+        if self.n_rows_seen_ < FIRST_ROWS:
+            return len(X)
+        X, y, weight = parts
+        self._start(X, alpha_gamma)
+        self._filter.learn(self._scaled(X), y, weight, None)
+        self._waiting = None
+        return needed[-1] + 1
+
+    def _start(self, X, alpha_gamma):
+        # Draw the particles, for features whose scale these rows tell.
+        d = self.n_features_in_
+        self.mean_, self.scale_ = (np.zeros(d), np.ones(d)) if X is None else measure(X)
+        self._filter = ParticleFilter(
+            {
+                "n_problems": count_problems(self.n_classes_),
+                "n_particles": int(self.n_particles),
+                "n_features": d + bool(self.fit_intercept),
+                "buffer_size": int(self.buffer_size),
+                "alpha": alpha_gamma[0],
+                "gamma": alpha_gamma[1],
+                "cauchy": self.prior == "cauchy",
+                "scale": float(self.scale),
+                "resample": bool(self.resample),
+                "seed": int(self._seed),
+            }
+        )
+
+    def _scaled(self, X):
+        intercept = self._filter.n_features > self.n_features_in_
+        return scaled(X, self.mean_, self.scale_, intercept)
+
+    # -- reading ------------------------------------------------------------------
+
+    def _odds(self, X):
+        # Before there are particles nothing is known: 1 to 1.
+        check_is_fitted(self)
+        X = self._read(X, False)
+        if not hasattr(self, "_filter"):
+            return np.ones((len(X), count_problems(self.n_classes_), 2))
+        return self._filter.odds(self._scaled(X))
+
+    def _chosen(self, odds):
+        return self.classes_[_choice(_decision(odds))]
+
+    @reads
+    def decision_function(self, X):
+        """Logarithm of the odds of each class against the rest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes those of the second: positive where it is predicted.
+        """
+        decision = _decision(self._odds(X))
+        if self.n_classes_ == 1:
+            return np.zeros((len(decision), 1))
+        return decision[:, 0] if self.n_classes_ == 2 else decision
+
+    @reads
+    def predict(self, X):
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._chosen(self._odds(X))
+
+    @reads
+    def predict_proba(self, X):
+        r"""Predict class probabilities.
+
+        The ratio of weighted sums :math:`\sum_j w_j L(1 \mid x, w_j)` over
+        :math:`\sum_j w_j [L(1 \mid x, w_j) + L(-1 \mid x, w_j)]`; of more than two
+        classes, those of each against the rest, divided by their sum.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        share = expit(_decision(self._odds(X)))
+        if self.n_classes_ == 1:
+            return np.ones((len(share), 1))
+        if self.n_classes_ == 2:
+            return np.column_stack([1.0 - share[:, 0], share[:, 0]])
+        return share / share.sum(axis=1, keepdims=True)
+
+    @reads
+    def query_score(self, X, score="oasis"):
+        r"""Score rows by how much their label would tell.
+
+        With the weights :math:`w_j` of the planes that have the row on their positive
+        and on their negative side:
+
+        - ``"oasis"``: the difference of the two sums, in [0, 1]; *small* is worth
+          asking;
+        - ``"gbs"``: the smaller of the two, in [0, 1/2]; *large* is worth asking. With
+          no plane through the row it is (1 - ``"oasis"``) / 2;
+        - ``"uc"``: :math:`|P(1 \mid x) - 1/2|`; *small* is worth asking.
+
+        Of more than two classes the least certain one against the rest counts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        score : {"oasis", "gbs", "uc"}, default="oasis"
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Before anything is known, that of a row which is worth asking.
+        """
+        if not (isinstance(score, str) and score in SCORES):
+            raise InvalidParameterError(
+                f"The 'score' parameter of query_score must be one of {list(SCORES)}. "
+                f"Got {score!r} instead."
+            )
+        if score == "uc":
+            found = np.abs(expit(_decision(self._odds(X))) - 0.5)
+            return found.min(axis=1, initial=0.5)
+        check_is_fitted(self)
+        X = self._read(X, False)
+        if hasattr(self, "_filter"):
+            sides = self._filter.sides(self._scaled(X))
+        else:
+            sides = np.full((len(X), count_problems(self.n_classes_), 2), 0.5)
+        if score == "oasis":
+            return np.abs(sides[..., 0] - sides[..., 1]).min(axis=1, initial=1.0)
+        return sides.min(axis=2).max(axis=1, initial=0.0)
+
+    def _particles(self):
+        if not hasattr(self, "_filter"):
+            raise AttributeError(
+                f"This {type(self).__name__} has no particles yet: they are drawn by "
+                f"fit, or by partial_fit when {FIRST_ROWS} rows have told the scale."
+            )
+        return self._filter
+
+    @property
+    @reads
+    def particles_(self):
+        """Planes, (n_problems, n_particles, n_features), intercepts last.
+
+        There is one problem for two classes, and else one a class.
+        """
+        return self._particles().cloud()
+
+    @property
+    @reads
+    def weights_(self):
+        """Weights of the planes, (n_problems, n_particles); they sum to 1."""
+        return self._particles().shares()
+
+    @property
+    @reads
+    def ess_(self):
+        """Effective sample size of each problem: 1 / sum of squared weights."""
+        return self._particles().counts()["ess"]
+
+    @property
+    @reads
+    def n_moves_(self):
+        """How often the particles of each problem were resampled and moved."""
+        return self._particles().counts()["n_moves"]
+
+    @property
+    @reads
+    def n_restarts_(self):
+        """How often each problem lost all its weights and began again from the prior.
+
+        No row of an ordinary weight can do that.
+        """
+        return self._particles().counts()["n_restarts"]
+
+    # -- state --------------------------------------------------------------------
+
+    @reads
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if isinstance(state.get("_filter"), ParticleFilter):
+            state["_filter"] = Frozen(self._filter.__reduce__())
+        return canonical(state)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if isinstance(state.get("_filter"), Frozen):  # copy.copy shares no particles
+            self._filter = state["_filter"].thaw()
+        check_model(self)
+
+
+def _decision(odds):
+    # Where several classes are as sure as the likelihood lets them be, only rounding
+    # tells them apart. Steps of 2**-30 make ties of these, here and in probabilities.
+    decision = np.log(odds[..., 0]) - np.log(odds[..., 1])
+    return np.ldexp(np.rint(np.ldexp(decision, 30)), -30)
+
+
+def _choice(decision):
+    # Class indices; ties go to the lowest.
+    if decision.shape[1] > 1:
+        return decision.argmax(axis=1)
+    return (decision > 0.0).any(axis=1).astype(np.intp)

@@ -1,0 +1,691 @@
+"""Hyperplanes with weights: the particle filter of OASIS."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from skconftree.utils._canonical import canonical
+
+from libc.math cimport INFINITY, M_PI, cos, log, log1p, sin, sqrt, tan
+from libc.string cimport memcpy
+
+from skconftree.linear_model._exponential cimport exp_negative
+from skconftree.linear_model._likelihood cimport Likelihood, of_either, of_label
+from skconftree.utils._draws cimport mix, unit
+from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
+from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
+
+STATE_VERSION = 1
+FAR = 1e100             # no coordinate is further out: products of two stay finite
+
+cdef enum:
+    LANES = 8           # partial sums: a loop over them becomes vector instructions
+    BLOCK = 256         # particles whose margins stay in the first cache
+    BOUNDARY = 64       # rows between two looks at signals
+    NO_LABEL = -1
+
+cdef float64_t LIMIT = FAR
+cdef float64_t SMALLEST_STEP = 1e-3
+
+
+cdef inline float64_t _bounded(float64_t x) noexcept nogil:
+    x = x if x < LIMIT else LIMIT
+    return x if x > -LIMIT else -LIMIT
+
+
+cdef void _margins(
+    const float64_t* particles, intp_t stride, const float64_t* x, intp_t d,
+    intp_t size, float64_t* margin,
+) noexcept nogil:
+    # w.x of neighbouring particles. Four features a turn: half the time of one.
+    cdef const float64_t* w0 = particles
+    cdef const float64_t* w1
+    cdef const float64_t* w2
+    cdef const float64_t* w3
+    cdef float64_t x0, x1, x2, x3
+    cdef intp_t i
+    cdef intp_t j = 0
+    for i in range(size):
+        margin[i] = 0.0
+    while j + 4 <= d:
+        w1 = w0 + stride
+        w2 = w1 + stride
+        w3 = w2 + stride
+        x0 = x[j]
+        x1 = x[j + 1]
+        x2 = x[j + 2]
+        x3 = x[j + 3]
+        for i in range(size):
+            margin[i] = margin[i] + x0 * w0[i] + x1 * w1[i] + x2 * w2[i] + x3 * w3[i]
+        w0 = w3 + stride
+        j += 4
+    while j < d:
+        x0 = x[j]
+        for i in range(size):
+            margin[i] = margin[i] + x0 * w0[i]
+        w0 += stride
+        j += 1
+
+
+cdef float64_t _sum(const float64_t* parts) noexcept nogil:
+    cdef float64_t total = 0.0
+    cdef intp_t lane
+    for lane in range(LANES):
+        total += parts[lane]
+    return total
+
+
+cdef class ParticleFilter:
+    """Particles of one hyperplane, or of one for each class against the rest.
+
+    Coordinates lie feature by feature, [problem, feature, particle], and the last
+    dimension is filled up to a multiple of `LANES` with particles of weight 0.
+
+    Parameters
+    ----------
+    settings : dict
+        ``n_problems``, ``n_particles``, ``n_features``, ``buffer_size``, ``alpha``,
+        ``gamma``, ``cauchy``, ``scale``, ``resample``, ``seed``. Not checked here: the
+        estimator has.
+    state : dict, default=None
+        Of a pickled filter.
+    """
+
+    cdef readonly dict settings
+    cdef readonly intp_t n_problems
+    cdef readonly intp_t n_particles
+    cdef readonly intp_t n_features
+    cdef readonly intp_t n_rows         # learnt so far
+    cdef intp_t stride
+    cdef intp_t buffer_size
+    cdef intp_t n_buffered
+    cdef Likelihood shape
+    cdef bint cauchy
+    cdef bint resample
+    cdef float64_t scale
+    cdef uint64_t seed
+    # Log weights are relative to the largest, which is 0. Weights are their
+    # exponentials, `total` the sum of these.
+    cdef float64_t[:, :, ::1] particles
+    cdef float64_t[:, ::1] log_weights
+    cdef float64_t[:, ::1] weights
+    cdef float64_t[::1] total
+    cdef float64_t[::1] ess
+    cdef intp_t[::1] n_moves
+    cdef intp_t[::1] n_restarts
+    # The last rows, in a ring: row number i is at i modulo buffer_size.
+    cdef float64_t[:, ::1] rows
+    cdef intp_t[::1] labels
+    cdef float64_t[::1] row_weights
+    # While rows are learnt: particles drawn anew, and whose copies they are.
+    cdef float64_t[:, ::1] drawn
+    cdef intp_t[::1] parent
+
+    def __init__(self, settings, state=None):
+        cdef intp_t problem
+        cdef intp_t p = settings["n_problems"]
+        cdef intp_t m = settings["n_particles"]
+        cdef intp_t d = settings["n_features"]
+        cdef float64_t alpha = settings["alpha"]
+        cdef float64_t gamma = settings["gamma"]
+        self.settings = settings
+        self.n_problems, self.n_particles, self.n_features = p, m, d
+        self.stride = (m + LANES - 1) // LANES * LANES
+        self.buffer_size = settings["buffer_size"]
+        self.cauchy = settings["cauchy"]
+        self.scale = settings["scale"]
+        self.resample = settings["resample"]
+        self.seed = settings["seed"]
+        self.shape.low = log(gamma) + log(alpha)
+        self.shape.high = log1p(-gamma)
+        self.shape.middle = 0.5 * (self.shape.low + self.shape.high)
+        self.shape.slope = self.shape.middle - self.shape.low
+        self.shape.outside = log1p(gamma * alpha - gamma)
+        self.drawn = np.zeros((d, self.stride))
+        self.parent = np.zeros(m, dtype=np.intp)
+        self.particles = np.zeros((p, d, self.stride))
+        self.log_weights = np.zeros((p, self.stride))
+        self.weights = np.zeros((p, self.stride))
+        self.total = np.zeros(p)
+        self.ess = np.zeros(p)
+        self.rows = np.zeros((self.buffer_size, d))
+        self.labels = np.zeros(self.buffer_size, dtype=np.intp)
+        self.row_weights = np.zeros(self.buffer_size)
+        self.n_moves = np.zeros(p, dtype=np.intp)
+        self.n_restarts = np.zeros(p, dtype=np.intp)
+        if state is None:
+            with nogil:
+                for problem in range(p):
+                    self._draw_prior(problem, 0)
+        else:
+            self._take(state)
+
+    # -- learning -----------------------------------------------------------------
+
+    def learn(
+        self, const float64_t[:, ::1] X, const intp_t[::1] y,
+        const float64_t[::1] weight, float64_t[:, :, ::1] foreseen,
+    ):
+        """Learn rows in their order, for whoever holds the lock to learn.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float64
+            Finite.
+        y : ndarray of shape (n_rows,), intp
+            Class indices; -1 = not known.
+        weight : ndarray of shape (n_rows,), float64, or None
+            Not negative. A row of weight 0 is foreseen, but not learnt.
+        foreseen : ndarray of shape (n_rows, n_problems, 2), float64, or None
+            Filled with what `odds` gives for each row before it is learnt.
+        """
+        cdef intp_t n = X.shape[0]
+        cdef intp_t i, problem
+        cdef float64_t w = 1.0
+        self._check_rows(X)
+        if not (
+            y.shape[0] == n
+            and (weight is None or weight.shape[0] == n)
+            and (foreseen is None or (
+                foreseen.shape[0] == n and foreseen.shape[1] == self.n_problems
+                and foreseen.shape[2] == 2
+            ))
+        ):
+            raise ValueError("Labels or weights do not fit the rows.")
+        begin_rows()
+        try:
+            with nogil:
+                for i in range(n):
+                    if foreseen is not None:
+                        for problem in range(self.n_problems):
+                            self._odds(problem, &X[i, 0], &foreseen[i, problem, 0])
+                    if weight is not None:
+                        w = weight[i]
+                    if w > 0.0:
+                        self._learn_row(&X[i, 0], y[i], w)
+                    if (i + 1) % BOUNDARY == 0 and i + 1 < n:
+                        with gil:
+                            between_rows()
+        finally:
+            end_rows()
+
+    cdef int _check_rows(self, const float64_t[:, ::1] X) except -1:
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                "Rows do not fit the particles: the estimator's attributes have been "
+                "changed."
+            )
+        return 0
+
+    cdef void _learn_row(
+        self, const float64_t* x, intp_t label, float64_t weight
+    ) noexcept nogil:
+        cdef intp_t place = self.n_rows % self.buffer_size
+        cdef intp_t problem
+        self.n_rows += 1
+        # Before the move, whose target must have it: the weights have it already.
+        memcpy(&self.rows[place, 0], x, self.n_features * sizeof(float64_t))
+        self.labels[place] = label
+        self.row_weights[place] = weight
+        self.n_buffered = min(self.n_buffered + 1, self.buffer_size)
+        for problem in range(self.n_problems):
+            if not self._weigh(problem, x, self._sign(problem, label), weight):
+                self._draw_prior(problem, self.n_rows)
+                self.n_restarts[problem] += 1
+            elif self.resample and 2.0 * self.ess[problem] < self.n_particles:
+                self._resample_and_move(problem)
+
+    cdef inline float64_t _sign(self, intp_t problem, intp_t label) noexcept nogil:
+        # Of a row in a problem: 1, -1, or 0 without a label.
+        if label == NO_LABEL:
+            return 0.0
+        if self.n_problems == 1:
+            return 1.0 if label == 1 else -1.0
+        return 1.0 if label == problem else -1.0
+
+    cdef bint _weigh(
+        self, intp_t problem, const float64_t* x, float64_t sign, float64_t weight
+    ) noexcept nogil:
+        # Multiply weights by the row's likelihood; False if none is left.
+        cdef float64_t margin[BLOCK]
+        cdef float64_t parts[LANES]
+        cdef float64_t* log_weight
+        cdef Likelihood shape = self.shape
+        cdef float64_t best = -INFINITY
+        cdef float64_t value
+        cdef intp_t start = 0
+        cdef intp_t size, i, lane
+        for lane in range(LANES):
+            parts[lane] = -INFINITY
+        while start < self.stride:
+            size = min(<intp_t> BLOCK, self.stride - start)
+            log_weight = &self.log_weights[problem, start]
+            _margins(
+                &self.particles[problem, 0, start], self.stride, x, self.n_features,
+                size, margin,
+            )
+            if sign == 0.0:
+                for i in range(size):
+                    log_weight[i] += weight * of_either(&shape, margin[i])
+            else:
+                for i in range(size):
+                    log_weight[i] += weight * of_label(&shape, sign * margin[i])
+            i = 0
+            while i < size:
+                for lane in range(LANES):
+                    value = log_weight[i + lane]
+                    parts[lane] = value if value > parts[lane] else parts[lane]
+                i += LANES
+            start += size
+        for lane in range(LANES):
+            best = max(best, parts[lane])
+        if best == -INFINITY:
+            return False
+        self._normalise(problem, best)
+        return True
+
+    cdef void _normalise(self, intp_t problem, float64_t best) noexcept nogil:
+        # Weights, their sum and the effective sample size.
+        cdef float64_t* log_weight = &self.log_weights[problem, 0]
+        cdef float64_t* weight = &self.weights[problem, 0]
+        cdef float64_t sums[LANES]
+        cdef float64_t squares[LANES]
+        cdef intp_t i = 0
+        cdef intp_t lane
+        for lane in range(LANES):
+            sums[lane] = 0.0
+            squares[lane] = 0.0
+        for i in range(self.stride):
+            log_weight[i] -= best
+            weight[i] = exp_negative(log_weight[i])
+        i = 0
+        while i < self.stride:
+            for lane in range(LANES):
+                sums[lane] += weight[i + lane]
+                squares[lane] += weight[i + lane] * weight[i + lane]
+            i += LANES
+        self.total[problem] = _sum(sums)
+        self.ess[problem] = self.total[problem] * self.total[problem] / _sum(squares)
+
+    # -- resampling and moving ----------------------------------------------------
+
+    cdef inline uint64_t _key(
+        self, intp_t problem, intp_t row, intp_t particle
+    ) noexcept nogil:
+        # Of the draws for one particle at one row. Numbers from `n_particles` on are
+        # those of a whole cloud.
+        cdef uint64_t key = mix(self.seed) ^ <uint64_t> problem
+        return mix(mix(mix(key) ^ <uint64_t> row) ^ <uint64_t> particle)
+
+    cdef void _draw_prior(self, intp_t problem, intp_t row) noexcept nogil:
+        # A fresh cloud of equal weights.
+        cdef intp_t m = self.n_particles
+        cdef intp_t d = self.n_features
+        cdef float64_t pair[2]
+        cdef uint64_t key
+        cdef intp_t i, j
+        for i in range(m):
+            key = self._key(problem, row, m + 1 + i)
+            for j in range(d):
+                if self.cauchy:     # the ratio of two normal draws
+                    pair[0] = tan(M_PI * (unit(mix(key + <uint64_t> j)) - 0.5))
+                    self.particles[problem, j, i] = _bounded(self.scale * pair[0])
+                else:
+                    if j % 2 == 0:
+                        _draw_normal_pair(key, j, pair)
+                    self.particles[problem, j, i] = self.scale * pair[j % 2]
+        self._equal_weights(problem)
+
+    cdef void _equal_weights(self, intp_t problem) noexcept nogil:
+        cdef intp_t i
+        for i in range(self.stride):
+            self.log_weights[problem, i] = 0.0 if i < self.n_particles else -INFINITY
+        self._normalise(problem, 0.0)
+
+    cdef void _resample_and_move(self, intp_t problem) noexcept nogil:
+        cdef intp_t start = 0
+        cdef intp_t size
+        cdef float64_t step = self._step(problem)
+        self._resample(problem)
+        while start < self.stride:
+            size = min(<intp_t> BLOCK, self.stride - start)
+            self._move(problem, start, size, step)
+            start += size
+        self._equal_weights(problem)
+        self.n_moves[problem] += 1
+
+    cdef float64_t _step(self, intp_t problem) noexcept nogil:
+        # Standard deviation of the proposals: 2.4 / sqrt(d) times the particles' own,
+        # the mean over the features.
+        cdef const float64_t* weight = &self.weights[problem, 0]
+        cdef const float64_t* w
+        cdef intp_t d = self.n_features
+        cdef float64_t mean_of_all = 0.0
+        cdef float64_t mean, spread, off
+        cdef intp_t i, j
+        for j in range(d):
+            w = &self.particles[problem, j, 0]
+            mean = 0.0
+            for i in range(self.n_particles):
+                mean += weight[i] * w[i]
+            mean /= self.total[problem]
+            spread = 0.0
+            for i in range(self.n_particles):
+                off = w[i] - mean
+                spread += weight[i] * off * off
+            mean_of_all += sqrt(spread / self.total[problem]) / d
+        return max(SMALLEST_STEP, 2.4 / sqrt(<float64_t> d) * mean_of_all)
+
+    cdef void _resample(self, intp_t problem) noexcept nogil:
+        # Systematic: one draw, then equal steps through the cumulative weights.
+        cdef const float64_t* weight = &self.weights[problem, 0]
+        cdef intp_t m = self.n_particles
+        cdef intp_t last = m - 1    # with a weight: rounding must not go beyond it
+        cdef intp_t found = 0
+        cdef intp_t i, j
+        cdef float64_t first = unit(self._key(problem, self.n_rows, m))
+        cdef float64_t reached = weight[0]
+        cdef float64_t* w
+        while weight[last] == 0.0:
+            last -= 1
+        for i in range(m):
+            while found < last and reached < (first + i) / m * self.total[problem]:
+                found += 1
+                reached += weight[found]
+            self.parent[i] = found
+        for j in range(self.n_features):
+            w = &self.particles[problem, j, 0]
+            for i in range(m):
+                self.drawn[0, i] = w[self.parent[i]]
+            memcpy(w, &self.drawn[0, 0], m * sizeof(float64_t))
+
+    cdef void _move(
+        self, intp_t problem, intp_t start, intp_t size, float64_t step
+    ) noexcept nogil:
+        # One Metropolis step of neighbouring particles. Target: prior times
+        # likelihood of the rows in the buffer.
+        cdef float64_t before[BLOCK]
+        cdef float64_t behind[BLOCK]
+        cdef float64_t ratio[BLOCK]     # its logarithm
+        cdef uint64_t keys[BLOCK]
+        cdef intp_t d = self.n_features
+        cdef float64_t* w = &self.particles[problem, 0, start]
+        cdef float64_t* proposed = &self.drawn[0, start]
+        cdef intp_t n_whole = min(size, self.n_particles - start)
+        cdef Likelihood shape = self.shape
+        cdef float64_t sign, weight
+        cdef intp_t i, j, row
+        for i in range(size):
+            ratio[i] = 0.0
+        for i in range(n_whole):
+            keys[i] = self._key(problem, self.n_rows, start + i)
+            self._propose(w + i, proposed + i, keys[i], step)
+            ratio[i] = self._prior_ratio(w + i, proposed + i)
+        for row in range(self.n_buffered):
+            sign = self._sign(problem, self.labels[row])
+            weight = self.row_weights[row]
+            _margins(w, self.stride, &self.rows[row, 0], d, size, before)
+            _margins(proposed, self.stride, &self.rows[row, 0], d, size, behind)
+            if sign == 0.0:
+                for i in range(size):
+                    ratio[i] += weight * (
+                        of_either(&shape, behind[i]) - of_either(&shape, before[i])
+                    )
+            else:
+                for i in range(size):
+                    ratio[i] += weight * (
+                        of_label(&shape, sign * behind[i])
+                        - of_label(&shape, sign * before[i])
+                    )
+        for i in range(n_whole):
+            if ratio[i] >= 0.0 or log(1.0 - unit(mix(keys[i] + 2 * d))) < ratio[i]:
+                for j in range(d):
+                    w[j * self.stride + i] = proposed[j * self.stride + i]
+
+    cdef void _propose(
+        self, const float64_t* w, float64_t* proposed, uint64_t key, float64_t step
+    ) noexcept nogil:
+        cdef float64_t pair[2]
+        cdef intp_t j
+        for j in range(self.n_features):
+            if j % 2 == 0:
+                _draw_normal_pair(key, j, pair)
+            proposed[j * self.stride] = _bounded(
+                w[j * self.stride] + step * pair[j % 2]
+            )
+
+    cdef float64_t _prior_ratio(
+        self, const float64_t* w, const float64_t* proposed
+    ) noexcept nogil:
+        # Logarithm of the prior of the one over that of the other.
+        cdef float64_t total = 0.0
+        cdef float64_t old, new
+        cdef intp_t j
+        for j in range(self.n_features):
+            old = w[j * self.stride] / self.scale
+            new = proposed[j * self.stride] / self.scale
+            if self.cauchy:
+                total += log((1.0 + old * old) / (1.0 + new * new))
+            else:
+                total += 0.5 * (old * old - new * new)
+        return total
+
+    # -- reading ------------------------------------------------------------------
+
+    def odds(self, const float64_t[:, ::1] X):
+        """Weighted sums of the likelihoods of both labels.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float64
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_problems, 2)
+            Of the label 1, and of the label -1.
+        """
+        cdef intp_t i, problem
+        self._check_rows(X)
+        found = np.empty((X.shape[0], self.n_problems, 2))
+        cdef float64_t[:, :, ::1] out = found
+        with nogil:
+            for i in range(X.shape[0]):
+                for problem in range(self.n_problems):
+                    self._odds(problem, &X[i, 0], &out[i, problem, 0])
+        return found
+
+    cdef void _odds(
+        self, intp_t problem, const float64_t* x, float64_t* out
+    ) noexcept nogil:
+        cdef float64_t margin[BLOCK]
+        cdef float64_t other[BLOCK]
+        cdef float64_t sums[LANES]
+        cdef float64_t others[LANES]
+        cdef const float64_t* weight
+        cdef Likelihood shape = self.shape
+        cdef intp_t start = 0
+        cdef intp_t size, i, lane
+        for lane in range(LANES):
+            sums[lane] = 0.0
+            others[lane] = 0.0
+        while start < self.stride:
+            size = min(<intp_t> BLOCK, self.stride - start)
+            weight = &self.weights[problem, start]
+            _margins(
+                &self.particles[problem, 0, start], self.stride, x, self.n_features,
+                size, margin,
+            )
+            for i in range(size):
+                other[i] = weight[i] * exp_negative(of_label(&shape, -margin[i]))
+                margin[i] = weight[i] * exp_negative(of_label(&shape, margin[i]))
+            i = 0
+            while i < size:
+                for lane in range(LANES):
+                    sums[lane] += margin[i + lane]
+                    others[lane] += other[i + lane]
+                i += LANES
+            start += size
+        out[0] = _sum(sums)
+        out[1] = _sum(others)
+
+    def sides(self, const float64_t[:, ::1] X):
+        """Weight of the hyperplanes on either side of which a row lies.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float64
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_problems, 2)
+            Shares of the particles with a positive, and with a negative margin.
+        """
+        cdef float64_t margin[BLOCK]
+        cdef float64_t above, below, weight
+        cdef intp_t k, i, problem, start, size
+        self._check_rows(X)
+        found = np.empty((X.shape[0], self.n_problems, 2))
+        cdef float64_t[:, :, ::1] out = found
+        with nogil:
+            for k in range(X.shape[0]):
+                for problem in range(self.n_problems):
+                    above = 0.0
+                    below = 0.0
+                    start = 0
+                    while start < self.stride:
+                        size = min(<intp_t> BLOCK, self.stride - start)
+                        _margins(
+                            &self.particles[problem, 0, start], self.stride, &X[k, 0],
+                            self.n_features, size, margin,
+                        )
+                        for i in range(size):
+                            weight = self.weights[problem, start + i]
+                            above += weight if margin[i] > 0.0 else 0.0
+                            below += weight if margin[i] < 0.0 else 0.0
+                        start += size
+                    out[k, problem, 0] = above / self.total[problem]
+                    out[k, problem, 1] = below / self.total[problem]
+        return found
+
+    def cloud(self):
+        """Coordinates of the particles.
+
+        Returns
+        -------
+        ndarray of shape (n_problems, n_particles, n_features)
+        """
+        inside = np.asarray(self.particles)[:, :, :self.n_particles]
+        return np.ascontiguousarray(inside.transpose(0, 2, 1))
+
+    def shares(self):
+        """Weights of the particles, which sum to 1 for each problem.
+
+        Returns
+        -------
+        ndarray of shape (n_problems, n_particles)
+        """
+        inside = np.asarray(self.weights)[:, :self.n_particles]
+        return inside / np.asarray(self.total)[:, np.newaxis]
+
+    def counts(self):
+        """What has happened to each problem.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_problems,)
+            ``ess``: effective sample size; ``n_moves``; ``n_restarts``.
+        """
+        return {
+            "ess": np.array(self.ess),
+            "n_moves": np.array(self.n_moves),
+            "n_restarts": np.array(self.n_restarts),
+        }
+
+    # -- state --------------------------------------------------------------------
+
+    def __reduce__(self):
+        arrays = self._arrays(self.n_buffered)
+        state = {name: array.copy() for name, array in arrays.items()}
+        state |= {"version": STATE_VERSION, "n_rows": self.n_rows}
+        return _restored, (canonical(self.settings), canonical(state))
+
+    def _arrays(self, n):
+        # What the rest follows from, with n rows in the buffer.
+        return {
+            "particles": np.asarray(self.particles),
+            "log_weights": np.asarray(self.log_weights),
+            "rows": np.asarray(self.rows)[:n],
+            "labels": np.asarray(self.labels)[:n],
+            "row_weights": np.asarray(self.row_weights)[:n],
+            "n_moves": np.asarray(self.n_moves),
+            "n_restarts": np.asarray(self.n_restarts),
+        }
+
+    cdef int _take(self, dict state) except -1:
+        # Compiled code indexes by what is in there, and takes finite numbers for given.
+        cdef intp_t problem
+        if state.get("version") != STATE_VERSION:
+            raise ValueError(
+                f"The state of these particles has version {state.get('version')!r}; "
+                f"this release reads version {STATE_VERSION}."
+            )
+        n_rows = state.get("n_rows")
+        sound = isinstance(n_rows, int) and 0 <= n_rows < 2**62
+        n = min(n_rows, self.buffer_size) if sound else 0
+        for name, own in self._arrays(n).items():
+            given = state.get(name)
+            sound = sound and isinstance(given, np.ndarray)
+            sound = sound and (given.shape, given.dtype) == (own.shape, own.dtype)
+            if sound:
+                own[...] = given
+        sound = sound and self._is_sound(n)
+        if not sound:
+            raise ValueError("The state of these particles is damaged.")
+        self.n_rows = n_rows
+        self.n_buffered = n
+        for problem in range(self.n_problems):
+            self._normalise(problem, 0.0)
+        return 0
+
+    def _is_sound(self, n):
+        own = self._arrays(n)
+        inside = own["log_weights"][:, :self.n_particles]
+        outside = own["log_weights"][:, self.n_particles:]
+        weight = own["row_weights"]
+        return (
+            bool((np.abs(own["particles"]) <= FAR).all())
+            and bool((np.abs(own["rows"]) <= FAR).all())
+            and bool((inside.max(axis=1) == 0.0).all())
+            and bool((outside == -np.inf).all())
+            and bool(((weight > 0.0) & (weight < np.inf)).all())
+            and bool((own["labels"] >= NO_LABEL).all())
+        )
+
+
+cdef void _draw_normal_pair(uint64_t key, intp_t j, float64_t* pair) noexcept nogil:
+    # Box and Muller, from draws j and j + 1 of a particle.
+    cdef float64_t radius = sqrt(-2.0 * log(1.0 - unit(mix(key + <uint64_t> j))))
+    cdef float64_t angle = 2.0 * M_PI * unit(mix(key + <uint64_t> j + 1))
+    pair[0] = radius * cos(angle)
+    pair[1] = radius * sin(angle)
+
+
+def _restored(settings, state):
+    """Make a filter from a pickle, or raise ``ValueError``."""
+    kinds = {
+        "n_problems": (Integral, 0, 2**16), "n_particles": (Integral, 2, 2**31),
+        "n_features": (Integral, 1, 2**31), "buffer_size": (Integral, 1, 2**31),
+        "alpha": (Real, 0.0, 1.0), "gamma": (Real, 0.0, 1.0), "cauchy": (bool, 0, 1),
+        "scale": (Real, 1e-50, 1e50), "resample": (bool, 0, 1),
+        "seed": (Integral, 0, 2**32),
+    }
+    if not (
+        isinstance(settings, dict) and isinstance(state, dict)
+        and settings.keys() == kinds.keys()
+        and all(
+            isinstance(settings[name], kind) and low <= settings[name] <= high
+            for name, (kind, low, high) in kinds.items()
+        )
+    ):
+        raise ValueError("The state of these particles is damaged: its settings.")
+    return ParticleFilter(settings, state)

@@ -1,0 +1,144 @@
+"""OASIS in plain NumPy (D1 to D4), with the random numbers written out.
+
+A number depends on the seed, the problem, the row and the particle, and on nothing that
+happened before; so the compiled filter must agree up to rounding, moves included.
+"""
+
+import math
+
+import numpy as np
+
+from .draws import WORD, mix
+
+
+def unit(key):
+    return (key >> 11) / 2**53
+
+
+def likelihood(y, margin, alpha, gamma):
+    """D1 as printed; y = 0 stands for no label, which counts by the sum."""
+    if y == 0:
+        return likelihood(1, margin, alpha, gamma) + likelihood(
+            -1, margin, alpha, gamma
+        )
+    c = math.sqrt((1 - gamma) * gamma * alpha)
+    slope = math.log(gamma * alpha / c)
+    rising = c * np.exp(np.minimum(-y * slope * margin, 700))
+    return np.minimum(1 - gamma, np.maximum(gamma * alpha, rising))
+
+
+def systematic_resample(weights, first):
+    """D4: indices, given the draw in [0, 1) from which u_1 = first / m follows."""
+    m = len(weights)
+    cumulative = np.cumsum(weights)
+    u = (first + np.arange(m)) / m
+    return np.minimum([(cumulative < one).sum() for one in u], m - 1)
+
+
+class SlowFilter:
+    """One hyperplane's particles.
+
+    Parameters
+    ----------
+    n_features, n_particles, buffer_size : int
+    alpha, gamma : float
+    prior : {"cauchy", "normal"}
+    scale : float
+    resample : bool
+    seed : int
+    problem : int, default=0
+        Number of the class that is told from the rest.
+    """
+
+    def __init__(
+        self,
+        n_features,
+        n_particles,
+        buffer_size,
+        *,
+        alpha=0.5,
+        gamma=0.2,
+        prior="cauchy",
+        scale=1.0,
+        resample=True,
+        seed=0,
+        problem=0,
+    ):
+        self.shape = alpha, gamma
+        self.prior, self.scale, self.resample = prior, scale, resample
+        self.seed, self.problem = seed, problem
+        self.m, self.d, self.tau = n_particles, n_features, buffer_size
+        self.buffer, self.n_rows, self.n_moves = [], 0, 0
+        self.particles = np.array([self.draw_prior(i) for i in range(self.m)])
+        self.weights = np.full(self.m, 1 / self.m)
+
+    def key(self, row, particle):
+        key = mix(mix(mix(self.seed) ^ self.problem) ^ row)
+        return mix(key ^ particle)
+
+    def normals(self, key):
+        found = []
+        for j in range(0, self.d, 2):
+            radius = math.sqrt(-2 * math.log(1 - unit(mix(key + j & WORD))))
+            angle = 2 * math.pi * unit(mix(key + j + 1 & WORD))
+            found += [radius * math.cos(angle), radius * math.sin(angle)]
+        return np.array(found[: self.d])
+
+    def draw_prior(self, i):
+        key = self.key(0, self.m + 1 + i)
+        if self.prior == "normal":
+            return self.scale * self.normals(key)
+        u = np.array([unit(mix(key + j & WORD)) for j in range(self.d)])
+        return self.scale * np.tan(math.pi * (u - 0.5))
+
+    def log_prior(self, w):
+        if self.prior == "normal":
+            return -0.5 * ((w / self.scale) ** 2).sum()
+        return -np.log(1 + (w / self.scale) ** 2).sum()
+
+    def log_target(self, w):
+        """Prior times likelihood of the buffered rows."""
+        return self.log_prior(w) + sum(
+            weight * np.log(likelihood(y, x @ w, *self.shape))
+            for x, y, weight in self.buffer
+        )
+
+    def learn(self, x, y, weight=1.0):
+        self.n_rows += 1
+        self.weights = (
+            self.weights * likelihood(y, self.particles @ x, *self.shape) ** weight
+        )
+        self.weights /= self.weights.sum()
+        self.buffer = [*self.buffer, (x, y, weight)][-self.tau :]
+        self.ess = 1 / (self.weights**2).sum()
+        if self.resample and self.ess < self.m / 2:
+            self.resample_and_move()
+
+    def resample_and_move(self):
+        mean = self.weights @ self.particles
+        spread = np.sqrt(self.weights @ (self.particles - mean) ** 2)
+        step = max(1e-3, 2.4 / math.sqrt(self.d) * spread.mean())
+        first = unit(self.key(self.n_rows, self.m))
+        self.particles = self.particles[systematic_resample(self.weights, first)]
+        for i in range(self.m):
+            key = self.key(self.n_rows, i)
+            old = self.particles[i].copy()
+            new = old + step * self.normals(key)
+            u = 1 - unit(mix(key + 2 * self.d & WORD))
+            if math.log(u) < self.log_target(new) - self.log_target(old):
+                self.particles[i] = new
+        self.weights = np.full(self.m, 1 / self.m)
+        self.ess = float(self.m)
+        self.n_moves += 1
+
+    def probability(self, x):
+        """P(+1 | x): the ratio of weighted sums (D2)."""
+        margin = self.particles @ x
+        positive = self.weights @ likelihood(1, margin, *self.shape)
+        return positive / (self.weights @ likelihood(0, margin, *self.shape))
+
+    def scores(self, x):
+        """OASIS, GBS and UC (D3)."""
+        margin = self.particles @ x
+        above, below = self.weights[margin > 0].sum(), self.weights[margin < 0].sum()
+        return abs(above - below), min(above, below), abs(self.probability(x) - 0.5)
