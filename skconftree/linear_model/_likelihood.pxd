@@ -31,8 +31,9 @@ cdef inline float64_t of_label(
 cdef inline float64_t of_either(
     const Likelihood* shape, float64_t margin
 ) noexcept nogil:
-    # ln(L(1) + L(-1)), given w.x.
-    cdef float64_t rise = shape.slope * fabs(margin)
+    # ln(L(1) + L(-1)), given w.x. Most planes are far from most rows: the branch pays.
+    cdef float64_t rise
     if fabs(margin) >= 1.0:
         return shape.outside
+    rise = shape.slope * fabs(margin)
     return shape.middle + rise + log1p(exp(-2.0 * rise))

@@ -9,7 +9,7 @@ from skconftree.utils._canonical import canonical
 from libc.math cimport INFINITY, M_PI, cos, log, log1p, sin, sqrt, tan
 from libc.string cimport memcpy
 
-from skconftree.linear_model._exponential cimport exp_negative
+from skconftree.linear_model._exponential cimport exp_moderate, exp_negative
 from skconftree.linear_model._likelihood cimport Likelihood, of_either, of_label
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
@@ -21,7 +21,8 @@ FAR = 1e100             # no coordinate is further out: products of two stay fin
 cdef enum:
     LANES = 8           # partial sums: a loop over them becomes vector instructions
     BLOCK = 256         # particles whose margins stay in the first cache
-    BOUNDARY = 64       # rows between two looks at signals
+    AHEAD = 4           # rows whose margins are found at once
+    BOUNDARY = 64       # rows between two looks at signals, a multiple of AHEAD
     NO_LABEL = -1
 
 cdef float64_t LIMIT = FAR
@@ -37,34 +38,82 @@ cdef void _margins(
     const float64_t* particles, intp_t stride, const float64_t* x, intp_t d,
     intp_t size, float64_t* margin,
 ) noexcept nogil:
-    # w.x of neighbouring particles. Four features a turn: half the time of one.
+    # w.x of neighbouring particles, two features a turn.
     cdef const float64_t* w0 = particles
     cdef const float64_t* w1
-    cdef const float64_t* w2
-    cdef const float64_t* w3
-    cdef float64_t x0, x1, x2, x3
+    cdef float64_t x0, x1
     cdef intp_t i
     cdef intp_t j = 0
     for i in range(size):
         margin[i] = 0.0
-    while j + 4 <= d:
+    while j + 2 <= d:
         w1 = w0 + stride
-        w2 = w1 + stride
-        w3 = w2 + stride
         x0 = x[j]
         x1 = x[j + 1]
-        x2 = x[j + 2]
-        x3 = x[j + 3]
         for i in range(size):
-            margin[i] = margin[i] + x0 * w0[i] + x1 * w1[i] + x2 * w2[i] + x3 * w3[i]
-        w0 = w3 + stride
-        j += 4
-    while j < d:
+            margin[i] = margin[i] + x0 * w0[i] + x1 * w1[i]
+        w0 = w1 + stride
+        j += 2
+    if j < d:
         x0 = x[j]
         for i in range(size):
             margin[i] = margin[i] + x0 * w0[i]
-        w0 += stride
-        j += 1
+
+
+cdef void _margins_of_four(
+    const float64_t* particles, intp_t stride, const float64_t* x, intp_t d,
+    intp_t size, float64_t* margin,
+) noexcept nogil:
+    # The same for four rows, whose margins are `stride` apart: particles are read once.
+    # The compiler knows that arrays of its own do not overlap with any other.
+    cdef const float64_t* w0 = particles
+    cdef const float64_t* w1
+    cdef const float64_t* x1 = x + d
+    cdef const float64_t* x2 = x1 + d
+    cdef const float64_t* x3 = x2 + d
+    cdef float64_t m0[BLOCK]
+    cdef float64_t m1[BLOCK]
+    cdef float64_t m2[BLOCK]
+    cdef float64_t m3[BLOCK]
+    cdef float64_t a0, b0, a1, b1, a2, b2, a3, b3
+    cdef intp_t i
+    cdef intp_t j = 0
+    for i in range(size):
+        m0[i] = 0.0
+        m1[i] = 0.0
+        m2[i] = 0.0
+        m3[i] = 0.0
+    while j + 2 <= d:
+        w1 = w0 + stride
+        a0 = x[j]
+        b0 = x[j + 1]
+        a1 = x1[j]
+        b1 = x1[j + 1]
+        a2 = x2[j]
+        b2 = x2[j + 1]
+        a3 = x3[j]
+        b3 = x3[j + 1]
+        for i in range(size):
+            m0[i] = m0[i] + a0 * w0[i] + b0 * w1[i]
+            m1[i] = m1[i] + a1 * w0[i] + b1 * w1[i]
+            m2[i] = m2[i] + a2 * w0[i] + b2 * w1[i]
+            m3[i] = m3[i] + a3 * w0[i] + b3 * w1[i]
+        w0 = w1 + stride
+        j += 2
+    if j < d:
+        a0 = x[j]
+        a1 = x1[j]
+        a2 = x2[j]
+        a3 = x3[j]
+        for i in range(size):
+            m0[i] = m0[i] + a0 * w0[i]
+            m1[i] = m1[i] + a1 * w0[i]
+            m2[i] = m2[i] + a2 * w0[i]
+            m3[i] = m3[i] + a3 * w0[i]
+    memcpy(margin, m0, size * sizeof(float64_t))
+    memcpy(margin + stride, m1, size * sizeof(float64_t))
+    memcpy(margin + 2 * stride, m2, size * sizeof(float64_t))
+    memcpy(margin + 3 * stride, m3, size * sizeof(float64_t))
 
 
 cdef float64_t _sum(const float64_t* parts) noexcept nogil:
@@ -117,7 +166,9 @@ cdef class ParticleFilter:
     cdef float64_t[:, ::1] rows
     cdef intp_t[::1] labels
     cdef float64_t[::1] row_weights
-    # While rows are learnt: particles drawn anew, and whose copies they are.
+    # While rows are learnt: margins of the next rows, [problem, row, particle];
+    # particles drawn anew, and whose copies they are.
+    cdef float64_t[:, :, ::1] ahead
     cdef float64_t[:, ::1] drawn
     cdef intp_t[::1] parent
 
@@ -143,6 +194,7 @@ cdef class ParticleFilter:
         self.shape.outside = log1p(gamma * alpha - gamma)
         self.drawn = np.zeros((d, self.stride))
         self.parent = np.zeros(m, dtype=np.intp)
+        self.ahead = np.zeros((p, AHEAD, self.stride))
         self.particles = np.zeros((p, d, self.stride))
         self.log_weights = np.zeros((p, self.stride))
         self.weights = np.zeros((p, self.stride))
@@ -180,7 +232,8 @@ cdef class ParticleFilter:
             Filled with what `odds` gives for each row before it is learnt.
         """
         cdef intp_t n = X.shape[0]
-        cdef intp_t i, problem
+        cdef intp_t i = 0
+        cdef intp_t k, n_ahead, problem
         cdef float64_t w = 1.0
         self._check_rows(X)
         if not (
@@ -195,15 +248,22 @@ cdef class ParticleFilter:
         begin_rows()
         try:
             with nogil:
-                for i in range(n):
-                    if foreseen is not None:
-                        for problem in range(self.n_problems):
-                            self._odds(problem, &X[i, 0], &foreseen[i, problem, 0])
-                    if weight is not None:
-                        w = weight[i]
-                    if w > 0.0:
-                        self._learn_row(&X[i, 0], y[i], w)
-                    if (i + 1) % BOUNDARY == 0 and i + 1 < n:
+                while i < n:
+                    n_ahead = min(<intp_t> AHEAD, n - i)
+                    for problem in range(self.n_problems):
+                        self._look_ahead(problem, &X[i, 0], 0, n_ahead)
+                    for k in range(n_ahead):
+                        if foreseen is not None:
+                            for problem in range(self.n_problems):
+                                self._foresee(
+                                    problem, k, &foreseen[i + k, problem, 0]
+                                )
+                        if weight is not None:
+                            w = weight[i + k]
+                        if w > 0.0:
+                            self._learn_row(&X[i, 0], k, n_ahead, y[i + k], w)
+                    i += n_ahead
+                    if i % BOUNDARY == 0 and i < n:
                         with gil:
                             between_rows()
         finally:
@@ -217,9 +277,35 @@ cdef class ParticleFilter:
             )
         return 0
 
-    cdef void _learn_row(
-        self, const float64_t* x, intp_t label, float64_t weight
+    cdef void _look_ahead(
+        self, intp_t problem, const float64_t* rows, intp_t first, intp_t n_rows
     ) noexcept nogil:
+        # Margins of the rows from `first` on.
+        cdef const float64_t* w
+        cdef intp_t start = 0
+        cdef intp_t size, k
+        while start < self.stride:
+            size = min(<intp_t> BLOCK, self.stride - start)
+            w = &self.particles[problem, 0, start]
+            if first == 0 and n_rows == AHEAD:
+                _margins_of_four(
+                    w, self.stride, rows, self.n_features, size,
+                    &self.ahead[problem, 0, start],
+                )
+            else:
+                for k in range(first, n_rows):
+                    _margins(
+                        w, self.stride, rows + k * self.n_features, self.n_features,
+                        size, &self.ahead[problem, k, start],
+                    )
+            start += size
+
+    cdef void _learn_row(
+        self, const float64_t* rows, intp_t k, intp_t n_ahead, intp_t label,
+        float64_t weight,
+    ) noexcept nogil:
+        # Row k of those whose margins are known.
+        cdef const float64_t* x = rows + k * self.n_features
         cdef intp_t place = self.n_rows % self.buffer_size
         cdef intp_t problem
         self.n_rows += 1
@@ -229,11 +315,14 @@ cdef class ParticleFilter:
         self.row_weights[place] = weight
         self.n_buffered = min(self.n_buffered + 1, self.buffer_size)
         for problem in range(self.n_problems):
-            if not self._weigh(problem, x, self._sign(problem, label), weight):
+            if not self._weigh(problem, k, self._sign(problem, label), weight):
                 self._draw_prior(problem, self.n_rows)
                 self.n_restarts[problem] += 1
             elif self.resample and 2.0 * self.ess[problem] < self.n_particles:
                 self._resample_and_move(problem)
+            else:
+                continue
+            self._look_ahead(problem, rows, k + 1, n_ahead)
 
     cdef inline float64_t _sign(self, intp_t problem, intp_t label) noexcept nogil:
         # Of a row in a problem: 1, -1, or 0 without a label.
@@ -244,39 +333,30 @@ cdef class ParticleFilter:
         return 1.0 if label == problem else -1.0
 
     cdef bint _weigh(
-        self, intp_t problem, const float64_t* x, float64_t sign, float64_t weight
+        self, intp_t problem, intp_t k, float64_t sign, float64_t weight
     ) noexcept nogil:
-        # Multiply weights by the row's likelihood; False if none is left.
-        cdef float64_t margin[BLOCK]
+        # Multiply weights by the likelihood of row k; False if none is left.
         cdef float64_t parts[LANES]
-        cdef float64_t* log_weight
+        cdef float64_t* log_weight = &self.log_weights[problem, 0]
+        cdef const float64_t* margin = &self.ahead[problem, k, 0]
         cdef Likelihood shape = self.shape
         cdef float64_t best = -INFINITY
         cdef float64_t value
-        cdef intp_t start = 0
-        cdef intp_t size, i, lane
+        cdef intp_t i, lane
         for lane in range(LANES):
             parts[lane] = -INFINITY
-        while start < self.stride:
-            size = min(<intp_t> BLOCK, self.stride - start)
-            log_weight = &self.log_weights[problem, start]
-            _margins(
-                &self.particles[problem, 0, start], self.stride, x, self.n_features,
-                size, margin,
-            )
-            if sign == 0.0:
-                for i in range(size):
-                    log_weight[i] += weight * of_either(&shape, margin[i])
-            else:
-                for i in range(size):
-                    log_weight[i] += weight * of_label(&shape, sign * margin[i])
-            i = 0
-            while i < size:
-                for lane in range(LANES):
-                    value = log_weight[i + lane]
-                    parts[lane] = value if value > parts[lane] else parts[lane]
-                i += LANES
-            start += size
+        if sign == 0.0:
+            for i in range(self.stride):
+                log_weight[i] += weight * of_either(&shape, margin[i])
+        else:
+            for i in range(self.stride):
+                log_weight[i] += weight * of_label(&shape, sign * margin[i])
+        i = 0
+        while i < self.stride:
+            for lane in range(LANES):
+                value = log_weight[i + lane]
+                parts[lane] = value if value > parts[lane] else parts[lane]
+            i += LANES
         for lane in range(LANES):
             best = max(best, parts[lane])
         if best == -INFINITY:
@@ -498,35 +578,57 @@ cdef class ParticleFilter:
         self, intp_t problem, const float64_t* x, float64_t* out
     ) noexcept nogil:
         cdef float64_t margin[BLOCK]
-        cdef float64_t other[BLOCK]
-        cdef float64_t sums[LANES]
-        cdef float64_t others[LANES]
-        cdef const float64_t* weight
-        cdef Likelihood shape = self.shape
         cdef intp_t start = 0
-        cdef intp_t size, i, lane
-        for lane in range(LANES):
-            sums[lane] = 0.0
-            others[lane] = 0.0
+        cdef intp_t size
+        out[0] = 0.0
+        out[1] = 0.0
         while start < self.stride:
             size = min(<intp_t> BLOCK, self.stride - start)
-            weight = &self.weights[problem, start]
             _margins(
                 &self.particles[problem, 0, start], self.stride, x, self.n_features,
                 size, margin,
             )
-            for i in range(size):
-                other[i] = weight[i] * exp_negative(of_label(&shape, -margin[i]))
-                margin[i] = weight[i] * exp_negative(of_label(&shape, margin[i]))
-            i = 0
-            while i < size:
-                for lane in range(LANES):
-                    sums[lane] += margin[i + lane]
-                    others[lane] += other[i + lane]
-                i += LANES
+            self._add_odds(problem, start, size, margin, out)
             start += size
-        out[0] = _sum(sums)
-        out[1] = _sum(others)
+
+    cdef void _foresee(
+        self, intp_t problem, intp_t k, float64_t* out
+    ) noexcept nogil:
+        # The same of a row whose margins are known.
+        cdef intp_t start = 0
+        cdef intp_t size
+        out[0] = 0.0
+        out[1] = 0.0
+        while start < self.stride:
+            size = min(<intp_t> BLOCK, self.stride - start)
+            self._add_odds(problem, start, size, &self.ahead[problem, k, start], out)
+            start += size
+
+    cdef void _add_odds(
+        self, intp_t problem, intp_t start, intp_t size, const float64_t* margin,
+        float64_t* out,
+    ) noexcept nogil:
+        cdef float64_t one[BLOCK]
+        cdef float64_t other[BLOCK]
+        cdef float64_t sums[LANES]
+        cdef float64_t others[LANES]
+        cdef const float64_t* weight = &self.weights[problem, start]
+        cdef Likelihood shape = self.shape
+        cdef intp_t i, lane
+        for lane in range(LANES):
+            sums[lane] = 0.0
+            others[lane] = 0.0
+        for i in range(size):
+            one[i] = weight[i] * exp_moderate(of_label(&shape, margin[i]))
+            other[i] = weight[i] * exp_moderate(of_label(&shape, -margin[i]))
+        i = 0
+        while i < size:
+            for lane in range(LANES):
+                sums[lane] += one[i + lane]
+                others[lane] += other[i + lane]
+            i += LANES
+        out[0] += _sum(sums)
+        out[1] += _sum(others)
 
     def sides(self, const float64_t[:, ::1] X):
         """Weight of the hyperplanes on either side of which a row lies.
