@@ -77,9 +77,11 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
         Whether particles are resampled and moved when their effective sample size
         falls below half their number. Otherwise only weights change: for offline
         learning from a cloud that stays.
-    fit_intercept : bool, default=False
+    fit_intercept : bool or "auto", default="auto"
         Whether planes may miss the mean of the rows. Then a feature that is always 1
-        is added, and its coordinate has the same prior.
+        is added, and its coordinate has the same prior. ``"auto"`` does so for more
+        than two classes: between one and all others the mean is seldom. For two it is
+        False, as published; neither was better over ten tables.
     standardize : bool, default=True
         Whether features are brought to mean 0 and standard deviation 1/2: by all rows
         in `fit`, by the first 100 rows in `partial_fit`, which are learnt when they
@@ -117,7 +119,8 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
     References
     ----------
     A. Goldberg, X. Zhu, A. Furger and J.-M. Xu, "OASIS: online active semi-supervised
-    learning", AAAI 2011; T. Rupprechter, "Online active learning", 2012, section 4.1.
+    learning", AAAI 2011; B. Rupprechter, "Noisy active learning from a Bayesian
+    perspective", 2012, section 4.1.
 
     Examples
     --------
@@ -147,7 +150,7 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
         "n_particles": [Interval(Integral, 2, LARGEST, closed="both")],
         "buffer_size": [Interval(Integral, 1, LARGEST, closed="both")],
         "resample": ["boolean"],
-        "fit_intercept": ["boolean"],
+        "fit_intercept": ["boolean", StrOptions({"auto"})],
         "standardize": ["boolean"],
         "missing_label": [Real, str, None],
         "random_state": ["random_state"],
@@ -163,7 +166,7 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
         n_particles=1000,
         buffer_size=100,
         resample=True,
-        fit_intercept=False,
+        fit_intercept="auto",
         standardize=True,
         missing_label=None,
         random_state=None,
@@ -422,12 +425,15 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
     def _start(self, X, alpha_gamma):
         # Draw the particles, for features whose scale these rows tell.
         d = self.n_features_in_
+        intercept = self.fit_intercept
+        if isinstance(intercept, str):
+            intercept = self.n_classes_ > 2
         self.mean_, self.scale_ = (np.zeros(d), np.ones(d)) if X is None else measure(X)
         self._filter = ParticleFilter(
             {
                 "n_problems": count_problems(self.n_classes_),
                 "n_particles": int(self.n_particles),
-                "n_features": d + bool(self.fit_intercept),
+                "n_features": d + bool(intercept),
                 "buffer_size": int(self.buffer_size),
                 "alpha": alpha_gamma[0],
                 "gamma": alpha_gamma[1],

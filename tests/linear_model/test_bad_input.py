@@ -22,7 +22,7 @@ Y = (X[:, 0] > 0).astype(int)
         ("n_particles", [1, 0, 1.5, 2**31]),
         ("buffer_size", [0, -1, 1.0]),
         ("resample", [None, "yes"]),
-        ("fit_intercept", [2]),
+        ("fit_intercept", [2, "yes"]),
         ("standardize", ["no"]),
         ("missing_label", [[-1]]),
         ("random_state", ["x"]),

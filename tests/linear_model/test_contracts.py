@@ -47,7 +47,7 @@ def learnt(model, ends, weighted=False, foresee=False):
 parameters = st.fixed_dictionaries(
     {
         "standardize": st.booleans(),
-        "fit_intercept": st.booleans(),
+        "fit_intercept": st.sampled_from([True, False, "auto"]),
         "resample": st.sampled_from([True, True, False]),
         "buffer_size": st.sampled_from([3, 100]),
         "prior": st.sampled_from(["cauchy", "normal"]),

@@ -129,6 +129,7 @@ def test_against_the_slow_filter(
     X, y = make_rows(seed, n, d, n_classes, labelled)
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0], n)
     oasis = model(
+        fit_intercept=False,
         n_particles=m,
         buffer_size=tau,
         likelihood=shape,
@@ -282,7 +283,8 @@ def test_classes_are_told_from_the_rest():
     X, y = make_rows(0, 200, 3, n_classes=3, labelled=1.0)
     names = np.array(["ash", "elm", "fir"])[y.astype(int)]
     oasis = model().fit(X, names)
-    assert oasis.particles_.shape == (3, 60, 3)
+    assert oasis.particles_.shape == (3, 60, 4)  # with an intercept each
+    assert model(fit_intercept=False).fit(X, names).particles_.shape == (3, 60, 3)
     decision = oasis.decision_function(X)
     share = 1 / (1 + np.exp(-decision))
     assert_allclose(oasis.predict_proba(X), share / share.sum(axis=1, keepdims=True))

@@ -1,0 +1,349 @@
+"""OASIS as in chapter 4 of Rupprechter (2012): what was found there, and what we find.
+
+    python benchmarks/paper_d_oasis.py --data FOLDER [--part NAME ...] [--json FILE]
+
+The parts, each with the thesis's protocol unless said otherwise:
+
+- ``online``: all rows of a table once, in random order, the first two labels given;
+  further ones are asked where the score is beyond its threshold. Rows predicted wrong
+  before they are learnt, and labels asked (figures 4.12 to 4.14).
+- ``offline``: 50 labels from a pool, by score or at random, weights alone; wrong rows
+  of the whole table. Particles, shapes of the likelihood, priors (figures 4.15 to 4.19
+  and 4.23).
+- ``intercept``: does `fit_intercept` pay? Half of a table to train, in random order,
+  with all labels or twenty.
+- ``speed``: rows a second.
+
+LETTER A/B, PENDIGITS 0/1, WDBC and DICED. IBN SINA, which the thesis has too, is not
+public any more. The thesis has 50 permutations online, 100 runs offline and 10,000
+particles; `--runs` and `--particles` set these.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from _data import encoded, folder_if_any, impute, load, manifest
+from _timing import environment, print_environment, rst_table, write_json
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skconftree import OASISClassifier
+from skconftree.datasets import make_diced
+
+THRESHOLDS = {  # table 4.3, some of seven
+    "oasis": (0.001, 0.01, 0.1, 0.5),
+    "gbs": (0.49, 0.45, 0.3),
+    "uc": (0.001, 0.02, 0.1),
+}
+BINARY = ("letter", "pendigits", "wdbc")
+MANY = ("iris", "wine", "segment", "vowel", "glass", "balance-scale", "ecoli", "zoo")
+MORE = ("banknote", "diabetes", "ionosphere", "australian", "heart-statlog", "haberman")
+
+
+def standard(X):
+    """Bring features to mean 0 and standard deviation 1/2, as the thesis has them."""
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 0, 2 * spread, 1)
+
+
+def numbers(name, folder):
+    """Read the columns of numbers; of letters and digits two classes, A, B and 0, 1."""
+    if name == "diced":
+        return make_diced(500, random_state=0)
+    X, y, is_nominal = encoded(name, folder, None if name in BINARY else 1500)
+    if name in ("letter", "pendigits"):
+        wanted = ("A", "B") if name == "letter" else ("0", "1")
+        labels = load(name, folder)[1]
+        kept = np.isin(labels, wanted)
+        X, y = X[kept], (labels[kept] == wanted[1]).astype(int)
+    X = impute(X, X, is_nominal)[0]
+    return (X if is_nominal.all() else X[:, ~is_nominal]), y
+
+
+def make(options, seed, **parameters):
+    """Make the estimator for rows that are scaled already."""
+    return OASISClassifier(
+        **{
+            "n_particles": options.particles,
+            "standardize": False,
+            "random_state": seed,
+            **parameters,
+        }
+    )
+
+
+def asks(score, value, threshold):
+    """Say whether a label is bought (D3)."""
+    return value > threshold if score == "gbs" else value < threshold
+
+
+def online(X, y, score, threshold, options, seed):
+    """Error before learning, and labels asked, of one permutation."""
+    order = np.random.default_rng(seed).permutation(len(X))
+    first = [order[0], order[(y[order] != y[order[0]]).argmax()]]
+    order = [*first, *(i for i in order if i not in first)]
+    model = make(options, seed).partial_fit(X[first], y[first], classes=[0, 1])
+    wrong = asked = 0
+    for i in order[2:]:
+        row = X[i : i + 1]
+        wrong += model.predict(row)[0] != y[i]
+        ask = asks(score, model.query_score(row, score)[0], threshold)
+        asked += ask
+        model.partial_fit(row, [float(y[i]) if ask else np.nan])
+    return wrong / len(X), asked
+
+
+def offline(X, y, score, options, seed, n_labels=50, unlabelled=False, **parameters):
+    """Error on all rows after labels 1, 2, ... of one run."""
+    rng = np.random.default_rng(seed)
+    start = make(options, seed, resample=unlabelled, **parameters)
+    # without a run the cloud is the prior: a row at the origin weighs all planes alike
+    seen = X if unlabelled else np.zeros((1, X.shape[1]))
+    start.partial_fit(seen, np.full(len(seen), np.nan), classes=[0, 1])
+    left, errors = np.ones(len(X), dtype=bool), []
+    model = Cloud(start, X)
+    for _ in range(n_labels):
+        if score == "random":
+            i = rng.choice(np.flatnonzero(left))
+        else:
+            i = np.flatnonzero(left)[model.scores(score)[left].argmin()]
+        left[i] = False
+        model.weigh(i, 2 * y[i] - 1)
+        errors.append(((model.share() > 0.5) != y).mean())
+    return errors
+
+
+class Cloud:
+    """Planes that stay, and the rows they are asked about: algorithm 4.4.
+
+    What the estimator does with ``resample=False``, with the margins of a pool kept.
+    """
+
+    def __init__(self, model, X):
+        margins = model.particles_[0] @ X.T
+        alpha, gamma = {
+            "normal": (0.5, 0.2),
+            "steep": (0.1, 0.1),
+            "flat": (0.7, 0.3),
+        }[model.likelihood]
+        low, high = np.log(gamma * alpha), np.log1p(-gamma)
+        middle = (low + high) / 2
+        with np.errstate(divide="ignore"):
+            self.log_weights = np.log(model.weights_[0])
+        self.above = margins > 0
+        self.likelihood = {
+            sign: np.clip(middle + sign * (middle - low) * margins, low, high)
+            for sign in (-1, 1)
+        }
+        self.positive = np.exp(self.likelihood[1])
+        self.negative = np.exp(self.likelihood[-1])
+
+    def weigh(self, i, sign):
+        """Learn the label of row i."""
+        self.log_weights = self.log_weights + self.likelihood[sign][:, i]
+
+    def weights(self):
+        """Give the weights, which sum to 1."""
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        return weights / weights.sum()
+
+    def share(self):
+        """P(+1 | x) of every row."""
+        weights = self.weights()
+        positive = weights @ self.positive
+        return positive / (positive + weights @ self.negative)
+
+    def scores(self, score):
+        """Scores of every row; small is worth asking."""
+        if score == "uc":
+            return np.abs(self.share() - 0.5)
+        return np.abs(2 * (self.weights() @ self.above) - 1)
+
+
+def mean_and_error(values):
+    """Mean, and the double standard error that the thesis draws, as a text."""
+    values = 100 * np.asarray(values, dtype=float)
+    error = 2 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    return f"{values.mean():.1f} ± {error:.1f}"
+
+
+def part_online(tables, options, records):
+    """Errors and queries of scores and thresholds."""
+    rows = []
+    for name, (X, y) in tables.items():
+        for score, thresholds in THRESHOLDS.items():
+            for threshold in thresholds:
+                runs = [
+                    online(X, y, score, threshold, options, seed)
+                    for seed in range(options.runs)
+                ]
+                errors, asked = np.transpose(runs)
+                rows.append(
+                    [
+                        f"{name}, {len(X):,} x {X.shape[1]}",
+                        f"{score} {threshold:g}",
+                        f"{asked.mean():.0f}",
+                        mean_and_error(errors),
+                    ]
+                )
+                print(*rows[-1], sep=" | ", flush=True)
+                records.append(["online", name, score, threshold, runs])
+    header = ["table", "score, threshold", "labels asked", "wrong, %"]
+    print(f"\n{rst_table(header, rows)}\n")
+
+
+def part_offline(tables, options, records):
+    """Errors after 10, 25 and 50 labels."""
+    few = min(1000, options.particles)
+    many = max(10_000, options.particles)
+    variants = {
+        f"random, {few:,} particles": ("random", {"n_particles": few}),
+        f"oasis, {few:,}": ("oasis", {"n_particles": few}),
+        f"random, {many:,}": ("random", {"n_particles": many}),
+        f"oasis, {many:,}": ("oasis", {"n_particles": many}),
+        f"uc, {many:,}": ("uc", {"n_particles": many}),
+        "oasis, steep": ("oasis", {"n_particles": many, "likelihood": "steep"}),
+        "oasis, flat": ("oasis", {"n_particles": many, "likelihood": "flat"}),
+        "oasis, normal prior": ("oasis", {"n_particles": many, "prior": "normal"}),
+        "random, normal prior": ("random", {"n_particles": many, "prior": "normal"}),
+        "oasis, after an unlabelled run": (
+            "oasis",
+            {"n_particles": few, "unlabelled": True},
+        ),
+    }
+    rows = []
+    for name, (X, y) in tables.items():
+        for title, (score, parameters) in variants.items():
+            runs = [
+                offline(X, y, score, options, seed, **parameters)
+                for seed in range(options.runs)
+            ]
+            runs = np.array(runs)
+            found = [mean_and_error(runs[:, n - 1]) for n in (10, 25, 50)]
+            rows.append([name, title, *found, f"{100 * np.median(runs[:, -1]):.1f}"])
+            print(*rows[-1], sep=" | ", flush=True)
+            records.append(["offline", name, title, runs.tolist()])
+    header = ["table", "score", "wrong after 10, %", "25", "50", "median at 50"]
+    print(f"\n{rst_table(header, rows)}\n")
+
+
+def part_intercept(tables, options, records):
+    """Test errors without and with an intercept, and beside logistic regression."""
+    rows = []
+    for name, (X, y) in tables.items():
+        for labelled in ("all", 20):
+            errors = {}
+            for seed in range(options.runs):
+                order = np.random.default_rng(seed).permutation(len(X))
+                train, test = np.array_split(order, 2)
+                given = y[train].astype(float)
+                few = slice(None if labelled == "all" else labelled)
+                if len(np.unique(given[few])) < 2:
+                    continue
+                given[len(given[few]) :] = np.nan
+                parameters = {"n_particles": options.particles, "random_state": seed}
+                without = OASISClassifier(fit_intercept=False, **parameters)
+                models = {
+                    "without": clone(without).fit(X[train], given),
+                    "with": OASISClassifier(fit_intercept=True, **parameters).fit(
+                        X[train], given
+                    ),
+                    "alone": without.fit(X[train][few], y[train][few]),
+                    "logistic": make_pipeline(
+                        StandardScaler(), LogisticRegression(max_iter=1000)
+                    ).fit(X[train][few], y[train][few]),
+                }
+                for key, model in models.items():
+                    errors.setdefault(key, []).append(1 - model.score(X[test], y[test]))
+            difference = np.subtract(errors["with"], errors["without"])
+            rows.append(
+                [
+                    name,
+                    str(labelled),
+                    f"{len(np.unique(y))}",
+                    *(mean_and_error(found) for found in errors.values()),
+                    mean_and_error(difference),
+                ]
+            )
+            print(*rows[-1], sep=" | ", flush=True)
+            records.append(["intercept", name, labelled, errors])
+    header = [
+        *("table", "labels", "classes", "wrong without, %", "with"),
+        *("without, labelled rows alone", "logistic regression", "with - without"),
+    ]
+    print(f"\n{rst_table(header, rows)}\n")
+
+
+def part_speed(tables, options, records):
+    """Rows a second, without and with moves; medians of five."""
+    rng = np.random.default_rng(0)
+    w, rows = rng.normal(size=16), []
+    for particles in (1000, 10_000):
+        for labelled, resample in ((1, False), (0, False), (1, True), (0.1, True)):
+            n = 20_000_000 // particles // (4 if resample or not labelled else 1)
+            X = rng.normal(0, 0.5, size=(n, 16))
+            y = np.where(rng.random(n) < labelled, X @ w > 0, np.nan)
+            seconds = []
+            for _ in range(5):
+                model = make(options, 0, n_particles=particles, resample=resample)
+                model.partial_fit(X[:1], y[:1], classes=[0, 1])
+                begin = time.process_time()
+                model.partial_fit(X, y)
+                seconds.append(time.process_time() - begin)
+            rows.append(
+                [
+                    f"{particles:,} x 16",
+                    f"{labelled:.0%}",
+                    f"{int(model.n_moves_[0])} in {n:,} rows" if resample else "off",
+                    f"{n / np.median(seconds):,.0f}",
+                ]
+            )
+            print(*rows[-1], sep=" | ", flush=True)
+            records.append(["speed", particles, labelled, resample, n, seconds])
+    header = ["particles x features", "labelled", "moves", "rows a second"]
+    print(f"\n{rst_table(header, rows)}\n")
+
+
+PARTS = {
+    "online": part_online,
+    "offline": part_offline,
+    "intercept": part_intercept,
+    "speed": part_speed,
+}
+
+
+def main(argv=None):
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", help="folder of real tables; or SKCONFTREE_DATA")
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
+    parser.add_argument("--table", nargs="+", help="some of the tables")
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--particles", type=int, default=1000)
+    parser.add_argument("--json", metavar="FILE")
+    options = parser.parse_args(argv)
+    folder = folder_if_any(options.data, "DICED")
+    facts = environment()
+    print_environment(facts)
+    known = [] if folder is None else manifest(folder)
+    records = []
+    for part in options.part:
+        names = [*BINARY, *((*MORE, *MANY) if part == "intercept" else ())]
+        names = ["diced", *(name for name in names if name in known)]
+        tables = {
+            name: numbers(name, folder)
+            for name in names
+            if options.table is None or name in options.table
+        }
+        if part != "intercept":
+            tables = {name: (standard(X), y) for name, (X, y) in tables.items()}
+        print(f"\n{part}: {options.runs} runs, {options.particles:,} particles\n")
+        PARTS[part](tables, options, records)
+    write_json(options.json, {"environment": facts, "records": records})
+
+
+if __name__ == "__main__":
+    main()
