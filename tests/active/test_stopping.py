@@ -1,0 +1,182 @@
+"""When to stop, and what simulations say."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.active import (
+    ActiveLearner,
+    ArrayOracle,
+    Budget,
+    LeafRiskSampling,
+    NoisyOracle,
+    RiskBelow,
+    Stable,
+    simulate,
+)
+from skconftree.bounds import confidence_sequence, risk_upper
+
+RNG = np.random.default_rng(0)
+X = RNG.random((800, 2))
+Y = (X[:, 0] > 0.3).astype(int)
+
+
+def learner(estimator=None, **parameters):
+    estimator = ConfidenceTreeClassifier() if estimator is None else estimator
+    given = {"strategy": "leaf_risk", "random_state": 0, **parameters}
+    return ActiveLearner(estimator, **given)
+
+
+def test_budget_and_several_rules():
+    one = learner().fit(X).run(ArrayOracle(Y), stop=[Budget(12), Budget(30)])
+    assert one.n_labeled_ == 12
+    assert one.run(ArrayOracle(Y), budget=5).n_labeled_ == 17
+
+
+def test_the_limit_of_leaves_is_the_sum_of_their_risks():
+    one = learner().fit(X).run(ArrayOracle(Y), budget=40)
+    leaves = one.estimator_.apply(X)
+    known = one.y_ != np.full(800, None)
+    ids = np.unique(leaves)
+    total = 0.0
+    for leaf in ids:
+        inside = leaves == leaf
+        counts = np.bincount(Y[inside & known], minlength=2)
+        total += risk_upper(counts, 0.05 / len(ids), weight=inside.sum())
+    rule = RiskBelow(0.1)
+    assert len(ids) > 1
+    assert rule.limit(one) == pytest.approx(total / 800)
+    stopped = learner().fit(X).run(ArrayOracle(Y), stop=rule)
+    assert rule.limit(stopped) <= 0.1
+    assert (stopped.predict(X) != Y).mean() <= 0.1
+    assert stopped.n_labeled_ < 200
+
+
+def test_no_limit_before_there_is_a_tree():
+    assert RiskBelow(0.1).limit(learner().fit(X)) == 1.0
+    one = learner(GaussianNB(), strategy="margin").fit(X, [*Y[:10], *[None] * 790])
+    with pytest.raises(ValueError, match="leaves of a single tree"):
+        RiskBelow(0.1).limit(one)
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [
+        (RiskBelow(0.0), "eps"),
+        (RiskBelow(0.1, method="guess"), "method"),
+        (RiskBelow(0.1, delta=1.0), "delta"),
+        (RiskBelow(0.1, audit_share=0.0), "audit_share"),
+    ],
+)
+def test_bad_rules(rule, name):
+    with pytest.raises(ValueError, match=f"'{name}' parameter"):
+        learner().fit(X).run(ArrayOracle(Y), budget=3, stop=rule)
+
+
+def test_the_audit_judges_before_it_learns():
+    rule = RiskBelow(0.2, method="audit", audit_share=0.5)
+    one = learner(GaussianNB(), strategy="margin").fit(X)
+    one.run(NoisyOracle(Y, 0.1, random_state=0), stop=rule)
+    wrong, n = one.audit_
+    assert 0 < n < one.n_labeled_
+    assert rule.limit(one) == confidence_sequence([wrong, n - wrong])[0, 1] <= 0.2
+    # judged again, answer by answer
+    again = learner(GaussianNB(), strategy="margin").fit(X)
+    mistakes, audited = 0, 0
+    for batch in one._answers:
+        if batch.n_wrong is not None:
+            mistakes += int((again.predict(X[batch.rows]) != batch.labels).sum())
+            audited += 1
+        again.teach(batch.rows, batch.labels)
+    assert (mistakes, audited) == (wrong, n)
+    assert again.audit_ == (0, 0)
+    state = pickle.loads(pickle.dumps(one))
+    assert state.undo().audit_[1] in (n, n - 1)
+
+
+def test_the_audit_is_rarely_wrong():
+    # Sessions that stop at the first limit below .25: the classifier is as it was in
+    # the beginning, and its risk is known.
+    errors = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(400) < 0.3).astype(int)
+        x = np.zeros((400, 1))
+        rule = RiskBelow(0.35, method="audit", audit_share=1.0, delta=0.2)
+        one = ActiveLearner(Constant(), strategy="random", random_state=seed)
+        one.fit(x, [0, 1, *[None] * 398]).run(ArrayOracle(y), budget=100, stop=rule)
+        errors += rule.reached(one) and y[2:].mean() > 0.35
+    assert errors <= 0.2 * 200
+
+
+class Constant(GaussianNB):
+    """Predicts the first class."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def test_stable():
+    one = learner(GaussianNB(), strategy="margin").fit(X)
+    one.run(ArrayOracle(Y), stop=Stable(0.99, n_looks=5))
+    assert 6 < one.n_labeled_ < 400
+    with_tree = (
+        learner(strategy="random")
+        .fit(X[:50])
+        .run(ArrayOracle(Y[:50]), stop=Stable(1.0, n_looks=1000))
+    )
+    assert with_tree.n_labeled_ == 50
+
+
+# -- simulations --------------------------------------------------------------------
+
+
+def test_simulation_equals_sessions_by_hand_and_does_not_depend_on_jobs():
+    wine, y = load_wine(return_X_y=True)
+    options = {
+        "cv": 2,
+        "budget": 14,
+        "batch_size": 2,
+        "n_initial": 6,
+        "random_state": 5,
+    }
+    strategies = ["entropy", ("boct", LeafRiskSampling())]
+    tree = ConfidenceTreeClassifier(bound=None)
+    result = simulate(tree, wine, y, strategies, **options)
+    assert result.strategies == ["random", "margin", "entropy", "boct"]
+    assert result.n_labels.tolist() == [8, 10, 12, 14]
+    assert result.scores.shape == (4, 2, 4)
+    both = simulate(tree, wine, y, strategies, n_jobs=2, **options)
+    np.testing.assert_array_equal(result.scores, both.scores)
+    assert (result.scores[0] != result.scores[1]).any()
+    rows = result.summary()
+    assert [row.strategy for row in rows] == result.strategies
+    area = result.scores.mean(axis=2)
+    for i, row in enumerate(rows):
+        assert row.area == pytest.approx(area[i].mean())
+        assert row.gain == pytest.approx((area[i] - area[0]).mean())
+        assert row.final == pytest.approx(result.scores[i, :, -1].mean())
+    assert rows[0].labels_to_random <= 14
+
+
+def test_a_classifier_without_probabilities():
+    result = simulate(LinearSVC(), X[:80], Y[:80], cv=2, budget=9, n_initial=5)
+    assert result.strategies == ["random"]
+
+
+def test_bad_simulations():
+    with pytest.raises(ValueError, match="budget must be above n_initial=5"):
+        simulate(GaussianNB(), X[:80], Y[:80], cv=2, budget=5, n_initial=5)
+    with pytest.raises(ValueError, match="at most 40, the rows of the smallest pool"):
+        simulate(GaussianNB(), X[:80], Y[:80], cv=2, budget=50)
+    with pytest.raises(ValueError, match="strategy must be one of"):
+        simulate(GaussianNB(), X[:80], Y[:80], ["best"], cv=2, budget=5)

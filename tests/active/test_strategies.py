@@ -1,0 +1,203 @@
+"""Scores of query strategies against slow, obvious versions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import entr
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.active import (
+    ActiveLearner,
+    DensitySampling,
+    DiversitySampling,
+    ExpectedErrorSampling,
+    LeafRiskSampling,
+    MarginSampling,
+    WeightedSampling,
+)
+from skconftree.active._pool import REFERENCE, Embedding
+from skconftree.bounds import excess_risk_upper, risk_upper
+
+X, Y = load_iris(return_X_y=True)
+KNOWN = np.array([i % 10 == 0 for i in range(150)])
+
+
+def context_of(estimator, strategy="random", X=X, y=Y, known=KNOWN):
+    labels = np.full(len(y), None)
+    labels[known] = y[known]
+    one = ActiveLearner(estimator, strategy=strategy, random_state=0).fit(X, labels)
+    return one, one._context(np.flatnonzero(~known), None)
+
+
+def scores_of(estimator, strategy, **more):
+    one, context = context_of(estimator, strategy, **more)
+    return one._strategy.score(context), one.estimator_.predict_proba(X[~KNOWN])
+
+
+def test_uncertainties():
+    margin, proba = scores_of(GaussianNB(), "margin")
+    ordered = np.sort(proba, axis=1)
+    np.testing.assert_allclose(margin, 1.0 - (ordered[:, 2] - ordered[:, 1]))
+    confidence, _ = scores_of(GaussianNB(), "least_confident")
+    np.testing.assert_allclose(confidence, 1.0 - proba.max(axis=1))
+    entropy, _ = scores_of(GaussianNB(), "entropy")
+    np.testing.assert_allclose(entropy, entr(proba).sum(axis=1), atol=1e-12)
+
+
+def test_votes_of_a_forest():
+    forest = RandomForestClassifier(7, max_depth=2)
+    one, context = context_of(forest, "vote_entropy")
+    members = one.estimator_.estimators_
+    votes = np.array([tree.predict(X[~KNOWN]) for tree in members]).astype(int)
+    shares = np.array([(votes == c).mean(axis=0) for c in range(3)]).T
+    np.testing.assert_allclose(context.votes, shares)
+    np.testing.assert_allclose(
+        one._strategy.score(context), entr(shares).sum(axis=1), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize(
+    "tree", [ConfidenceTreeClassifier(), DecisionTreeClassifier(max_depth=2)]
+)
+def test_leaf_risk_is_the_limit_of_the_leaf(tree, gap):
+    strategy = LeafRiskSampling(0.2, gap=gap)
+    one, context = context_of(tree, strategy)
+    leaves = one.estimator_.apply(X)
+    scores = strategy.score(context)
+    limit = excess_risk_upper if gap else risk_upper
+    expected = []
+    for leaf in leaves[~KNOWN]:
+        inside = leaves == leaf
+        counts = np.bincount(Y[inside & KNOWN], minlength=3)
+        expected.append(limit(counts, 0.2, weight=inside.sum()))
+    if gap:  # where there is no gap, the order is that of the risk, after all others
+        np.testing.assert_array_equal(scores > len(X), np.array(expected) > 0.0)
+        scores = np.where(scores > len(X), scores - len(X), 0.0)
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
+
+
+def test_the_row_of_a_leaf_is_drawn_uniformly():
+    x = np.r_[np.zeros(10), np.ones(300)].reshape(-1, 1)
+    y = np.full(310, None)
+    y[[0, 1, 2, 3, 10, 11]] = [0, 0, 0, 0, 1, 1]
+    tree = DecisionTreeClassifier()
+    rows = [
+        ActiveLearner(tree, strategy="leaf_risk", random_state=seed)
+        .fit(x, y)
+        .query()[0]
+        for seed in range(60)
+    ]
+    assert min(rows) >= 12
+    assert len(set(rows)) > 45
+    assert 120 < np.mean(rows) < 200
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=2, max_size=4).filter(lambda c: sum(c) > 0),
+    st.integers(1, 50),
+)
+def test_expected_error_by_enumeration(counts, size):
+    n = np.array(counts) + 1.0
+    share = n / n.sum()
+    before = size * (1.0 - share[n.argmax()])
+    after = 0.0
+    for c in range(len(n)):
+        told = n.copy()
+        told[c] += 1.0
+        after += share[c] * size * (1.0 - told.max() / told.sum())
+    worth = ExpectedErrorSampling().worth(np.array([counts]), np.array([size]), 100)[0]
+    assert worth == pytest.approx(before - after, abs=1e-5)
+
+
+def test_distances():
+    _, context = context_of(GaussianNB())
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    apart = ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(
+        context.dist_to_labeled, apart[~KNOWN][:, KNOWN].min(axis=1), rtol=1e-4
+    )
+    nearest = np.sqrt(np.sort(apart, axis=1)[:, 1:11]).mean(axis=1)
+    np.testing.assert_allclose(context.density, nearest[~KNOWN], rtol=1e-3)
+    np.testing.assert_allclose(
+        DiversitySampling().score(context), context.dist_to_labeled
+    )
+    order = np.argsort(DensitySampling().score(context))
+    assert (np.diff(context.density[order]) <= 0).all()
+
+
+def test_density_of_a_large_pool_is_about_that_of_all_rows():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(REFERENCE + 1000, 3)).astype(np.float32)
+    by_sample = Embedding(points, neighbors=None, seed=0).density()
+
+    class Exact:
+        def fit(self, points):
+            from sklearn.neighbors import NearestNeighbors
+
+            return NearestNeighbors().fit(points)
+
+        def kneighbors(self):
+            raise AssertionError
+
+    exact = Embedding(points, neighbors=Exact()).density()
+    ranks = [np.argsort(np.argsort(one)) for one in (by_sample, exact)]
+    assert np.corrcoef(*ranks)[0, 1] > 0.85
+
+
+def test_k_center_covers():
+    from scipy.spatial.distance import cdist
+
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(60, 2))
+    one = ActiveLearner(GaussianNB(), strategy="k_center", random_state=0).fit(points)
+    rows = one.query(6)
+    scaled = (points - points.mean(axis=0)) / points.std(axis=0)
+    chosen = [rows[0]]
+    assert rows[0] == (scaled**2).sum(axis=1).argmin()
+    for row in rows[1:]:
+        assert row == cdist(scaled, scaled[chosen]).min(axis=1).argmax()
+        chosen.append(row)
+
+
+def test_weighted_scores_are_scaled_sums():
+    mixed = WeightedSampling(
+        [("unsure", MarginSampling(), 2.0), ("crowded", DensitySampling(), 1.0)]
+    )
+    one, context = context_of(GaussianNB(), mixed)
+    parts = [MarginSampling().score(context), DensitySampling().score(context)]
+    scaled = [(s - s.min()) / (s.max() - s.min()) for s in parts]
+    np.testing.assert_allclose(one._strategy.score(context), 2 * scaled[0] + scaled[1])
+
+
+@pytest.mark.parametrize(
+    ("strategies", "message"),
+    [
+        ([], "must not be empty"),
+        ([("a", MarginSampling())], r"list of \(name, strategy, weight\)"),
+        ([("a", "margin", 1.0)], "'a' must be a SamplingStrategy"),
+        ([("a", MarginSampling(), 0.0)], "weight of strategy 'a' must be above 0"),
+    ],
+)
+def test_bad_weights(strategies, message):
+    with pytest.raises(ValueError, match=message):
+        ActiveLearner(GaussianNB(), strategy=WeightedSampling(strategies)).fit(X)
+
+
+def test_auto_asks_at_random_now_and_then():
+    y = np.full(150, None)
+    y[KNOWN] = Y[KNOWN]
+    margins, others = [], []
+    for seed in range(40):
+        one = ActiveLearner(GaussianNB(), strategy="auto", random_state=seed).fit(X, y)
+        rows = one.query(20)
+        proba = np.sort(one.predict_proba(X[~KNOWN]), axis=1)
+        narrow = np.flatnonzero(~KNOWN)[np.argsort(proba[:, 2] - proba[:, 1])[:20]]
+        margins.append(np.isin(rows, narrow).sum())
+        others.append(20 - margins[-1])
+    assert 1.0 < np.mean(others) < 3.0
