@@ -14,6 +14,7 @@ from reference import compiling
 from skconftree.tree._settings import GrowthSettings
 from skconftree.tree.batch._builder import Builder
 from skconftree.tree.nodes._tree import Tree
+from skconftree.tree.split._criterion import Criterion
 from skconftree.tree.split._node import RootFacts
 from skconftree.tree.split._splitter import Splitter
 
@@ -118,3 +119,13 @@ def test_a_source_that_lacks_a_method_is_refused(sources, data, method):
     source = made(data.table, data.y, settings, root_of(data))
     with pytest.raises(NotImplementedError, match=rf"Without_{method}.* {method}\."):
         Splitter(source, criterion, kernel)
+
+
+def test_a_criterion_without_scores_is_refused(sources, data):
+    class Bare(Criterion):
+        pass
+
+    settings = GrowthSettings(criterion="gini")
+    source = sources.IdSource(data.table, data.y, settings, root_of(data))
+    with pytest.raises(NotImplementedError, match="Bare does not define block"):
+        Splitter(source, Bare(2), None)

@@ -34,6 +34,12 @@ cdef class Criterion(Score):
     def __reduce__(self):
         return type(self), (self.n_classes,)
 
+    def check(self):
+        """Raise ``NotImplementedError`` if a method is missing that a scan needs."""
+        super().check()
+        if <void*> self.node == <void*> Criterion.node:
+            raise NotImplementedError(f"{type(self).__name__} does not define node.")
+
     cdef void begin(self, const NodeFacts* facts) noexcept nogil:
         self.total = facts.counts
         self.n = facts.n

@@ -30,6 +30,7 @@ cdef class Splitter:
         self, Source source not None, Criterion criterion not None, Bound bound
     ):
         source.check()
+        criterion.check()
         cdef intp_t d = source.node.n_features
         self.source = source
         self.criterion = criterion
