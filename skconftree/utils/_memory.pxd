@@ -1,11 +1,13 @@
-# Arena: one owner for the arrays of an object.
+# Who owns memory: Blocks, a chain of arrays that are freed together, and Arena, the
+# Blocks of an object.
 #
-# What is taken from an arena belongs to it and is freed with it, whichever way the
-# owner ends: no array has to be tested for NULL or freed one by one. An arena belongs
-# to one object and is used by one thread at a time.
+# What is taken belongs to its owner and is freed with it, whichever way the owner
+# ends: no array has to be tested for NULL or freed one by one. An owner is used by one
+# thread at a time.
 #
-# take() and resize() raise MemoryError, with and without the GIL. In the checked build
-# they also do when fail_every() says so.
+# An Arena raises MemoryError, with and without the GIL. Blocks of what grows row by row
+# are filled by `_spare_memory`, which has memory kept back for them. In the checked
+# build allocations fail if fail_every() or fail_from() says so.
 
 from skconftree.utils._typedefs cimport intp_t
 
@@ -17,16 +19,41 @@ cdef struct Block:      # in front of every array
     size_t unused       # arrays are aligned as malloc aligns
 
 
+cdef struct Blocks:     # nothing is taken yet if `last` is NULL
+    Block* last
+
+
+# An array of n items of so many bytes each, or such an array of zeros; NULL if there is
+# no memory.
+cdef void* new_array(
+    Blocks* blocks, intp_t n, size_t size, bint zeros
+) noexcept nogil
+# An array of these blocks made longer or shorter; it may move. If it is NULL, a new one.
+# The answer is NULL, and the array as it was, if there is no memory.
+cdef void* longer_array(
+    Blocks* blocks, void* array, intp_t n, size_t size
+) noexcept nogil
+# Free an array, or NULL, before the others.
+cdef void give_back(Blocks* blocks, void* array) noexcept nogil
+cdef void give_all_back(Blocks* blocks) noexcept nogil
+# Bytes of the arrays, and of one.
+cdef intp_t bytes_taken(const Blocks* blocks) noexcept nogil
+cdef inline intp_t bytes_of_array(const void* array) noexcept nogil:
+    if array == NULL:
+        return 0
+    return (<const Block*> array - 1).size - sizeof(Block)
+
+# Whether the next allocation, wherever it is made, is to fail.
+cdef bint is_refused() noexcept nogil
+# Whether allocations succeed all the same, for memory was kept back for them.
+cdef void relieve(bint relieved) noexcept nogil
+
+
 cdef class Arena:
-    cdef Block* last
+    cdef Blocks blocks
     cdef readonly intp_t n_bytes
 
-    # An array of n items of so many bytes each, or such an array of zeros.
     cdef void* take(self, intp_t n, size_t size) except NULL nogil
     cdef void* take_zeros(self, intp_t n, size_t size) except NULL nogil
-    # Make an array of this arena longer or shorter; it may move.
     cdef void* resize(self, void* array, intp_t n, size_t size) except NULL nogil
-    # Free an array, or NULL, before the arena ends.
     cdef void give_back(self, void* array) noexcept nogil
-    cdef void _link(self, Block* block, size_t size) noexcept nogil
-    cdef void _unlink(self, Block* block) noexcept nogil

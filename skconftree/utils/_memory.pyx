@@ -14,14 +14,20 @@ cdef extern from *:
     """
     const bint MAY_FAIL "SKCONFTREE_MAY_FAIL"
 
+# Of the checked build, over all owners. Tests of it use one thread.
 cdef intp_t period = 0
+cdef intp_t first_failing = 0
 cdef intp_t n_taken = 0
+cdef intp_t n_kept = 0
+cdef bint is_relieved = False
 
+
+# -- allocations that fail ---------------------------------------------------------
 
 def fail_every(intp_t n):
     """Make every n-th allocation fail, to test what happens then.
 
-    Counts afresh, over all arenas. The checked build only.
+    Counts afresh, over all owners. The checked build only.
 
     Parameters
     ----------
@@ -33,92 +39,193 @@ def fail_every(intp_t n):
     int
         Allocations counted so far.
     """
-    global period, n_taken
+    return _count_afresh(n, 0)
+
+
+def fail_from(intp_t n):
+    """Make the n-th allocation and all later ones fail, to test what happens then.
+
+    Those succeed for which memory has been kept back. Counts afresh, over all owners.
+    The checked build only.
+
+    Parameters
+    ----------
+    n : int
+        0: none fails.
+
+    Returns
+    -------
+    int
+        Allocations counted so far.
+    """
+    return _count_afresh(0, n)
+
+
+def count_arrays():
+    """Count the arrays that have not been freed, over all owners.
+
+    The checked build only.
+
+    Returns
+    -------
+    int
+    """
+    _require_checked()
+    return n_kept
+
+
+cdef _require_checked():
     if not MAY_FAIL:
         raise RuntimeError("Only the checked build makes allocations fail.")
+
+
+cdef intp_t _count_afresh(intp_t every, intp_t first) except -1:
+    global period, first_failing, n_taken, is_relieved
+    _require_checked()
     cdef intp_t counted = n_taken
-    period = n
+    period = every
+    first_failing = first
     n_taken = 0
+    is_relieved = False
     return counted
 
 
-cdef size_t _checked_size(intp_t n, size_t size) except 0 nogil:
-    # Bytes of an array and its header.
+cdef bint is_refused() noexcept nogil:
     global n_taken
-    cdef bint fails = n < 0 or <size_t> n > (PTRDIFF_MAX - sizeof(Block)) // size
+    if not MAY_FAIL:
+        return False
+    n_taken += 1
+    return not is_relieved and (
+        period > 0 and n_taken % period == 0
+        or first_failing > 0 and n_taken >= first_failing
+    )
+
+
+cdef void relieve(bint relieved) noexcept nogil:
+    global is_relieved
     if MAY_FAIL:
-        n_taken += 1
-        fails = fails or (period > 0 and n_taken % period == 0)
-    if fails:
+        is_relieved = relieved
+
+
+# -- arrays ------------------------------------------------------------------------
+
+cdef inline bint _is_too_large(intp_t n, size_t size) noexcept nogil:
+    return n < 0 or <size_t> n > (PTRDIFF_MAX - sizeof(Block)) // size
+
+
+cdef void* new_array(
+    Blocks* blocks, intp_t n, size_t size, bint zeros
+) noexcept nogil:
+    cdef Block* block
+    cdef size_t n_bytes
+    if _is_too_large(n, size) or is_refused():
+        return NULL
+    n_bytes = <size_t> n * size + sizeof(Block)
+    block = <Block*> (calloc(1, n_bytes) if zeros else malloc(n_bytes))
+    if block == NULL:
+        return NULL
+    _link(blocks, block, n_bytes)
+    return block + 1
+
+
+cdef void* longer_array(
+    Blocks* blocks, void* array, intp_t n, size_t size
+) noexcept nogil:
+    cdef Block* old
+    cdef Block* block
+    cdef size_t n_bytes
+    if array == NULL:
+        return new_array(blocks, n, size, False)
+    if _is_too_large(n, size) or is_refused():
+        return NULL
+    n_bytes = <size_t> n * size + sizeof(Block)
+    old = <Block*> array - 1
+    _unlink(blocks, old)
+    block = <Block*> realloc(old, n_bytes)
+    if block == NULL:
+        _link(blocks, old, old.size)
+        return NULL
+    _link(blocks, block, n_bytes)
+    return block + 1
+
+
+cdef void give_back(Blocks* blocks, void* array) noexcept nogil:
+    if array != NULL:
+        _unlink(blocks, <Block*> array - 1)
+        free(<Block*> array - 1)
+
+
+cdef void give_all_back(Blocks* blocks) noexcept nogil:
+    while blocks.last != NULL:
+        give_back(blocks, blocks.last + 1)
+
+
+cdef intp_t bytes_taken(const Blocks* blocks) noexcept nogil:
+    cdef const Block* block = blocks.last
+    cdef intp_t total = 0
+    while block != NULL:
+        total += block.size - sizeof(Block)
+        block = block.before
+    return total
+
+
+cdef inline void _link(Blocks* blocks, Block* block, size_t size) noexcept nogil:
+    global n_kept
+    block.size = size
+    block.before = blocks.last
+    block.behind = NULL
+    if blocks.last != NULL:
+        blocks.last.behind = block
+    blocks.last = block
+    if MAY_FAIL:
+        n_kept += 1
+
+
+cdef inline void _unlink(Blocks* blocks, Block* block) noexcept nogil:
+    global n_kept
+    if block.before != NULL:
+        block.before.behind = block.behind
+    if block.behind != NULL:
+        block.behind.before = block.before
+    else:
+        blocks.last = block.before
+    if MAY_FAIL:
+        n_kept -= 1
+
+
+cdef void* _required(void* array) except NULL nogil:
+    if array == NULL:
         with gil:
             raise MemoryError()
-    return <size_t> n * size + sizeof(Block)
+    return array
 
 
 cdef class Arena:
     """Owner of arrays that are freed with it."""
 
     def __dealloc__(self):
-        cdef Block* block = self.last
-        while block != NULL:
-            self.last = block.before
-            free(block)
-            block = self.last
+        give_all_back(&self.blocks)
 
     cdef void* take(self, intp_t n, size_t size) except NULL nogil:
-        cdef size_t n_bytes = _checked_size(n, size)
-        cdef Block* block = <Block*> malloc(n_bytes)
-        if block == NULL:
-            with gil:
-                raise MemoryError()
-        self._link(block, n_bytes)
-        return block + 1
+        cdef void* array = _required(new_array(&self.blocks, n, size, False))
+        self.n_bytes += bytes_of_array(array) + sizeof(Block)
+        return array
 
     cdef void* take_zeros(self, intp_t n, size_t size) except NULL nogil:
-        cdef size_t n_bytes = _checked_size(n, size)
-        cdef Block* block = <Block*> calloc(1, n_bytes)
-        if block == NULL:
-            with gil:
-                raise MemoryError()
-        self._link(block, n_bytes)
-        return block + 1
+        cdef void* array = _required(new_array(&self.blocks, n, size, True))
+        self.n_bytes += bytes_of_array(array) + sizeof(Block)
+        return array
 
     cdef void* resize(self, void* array, intp_t n, size_t size) except NULL nogil:
         # On failure the array stays as it was.
-        cdef size_t n_bytes = _checked_size(n, size)
-        cdef Block* block
-        cdef Block* old
-        if array == NULL:
-            return self.take(n, size)
-        old = <Block*> array - 1
-        self._unlink(old)
-        block = <Block*> realloc(old, n_bytes)
-        if block == NULL:
-            self._link(old, old.size)
-            with gil:
-                raise MemoryError()
-        self._link(block, n_bytes)
-        return block + 1
+        cdef intp_t before = 0
+        if array != NULL:
+            before = bytes_of_array(array) + sizeof(Block)
+        cdef void* longer = _required(longer_array(&self.blocks, array, n, size))
+        self.n_bytes += bytes_of_array(longer) + sizeof(Block) - before
+        return longer
 
     cdef void give_back(self, void* array) noexcept nogil:
         if array != NULL:
-            self._unlink(<Block*> array - 1)
-            free(<Block*> array - 1)
-
-    cdef inline void _link(self, Block* block, size_t size) noexcept nogil:
-        block.size = size
-        block.before = self.last
-        block.behind = NULL
-        if self.last != NULL:
-            self.last.behind = block
-        self.last = block
-        self.n_bytes += <intp_t> size
-
-    cdef inline void _unlink(self, Block* block) noexcept nogil:
-        self.n_bytes -= <intp_t> block.size
-        if block.before != NULL:
-            block.before.behind = block.behind
-        if block.behind != NULL:
-            block.behind.before = block.before
-        else:
-            self.last = block.before
+            self.n_bytes -= bytes_of_array(array) + sizeof(Block)
+            give_back(&self.blocks, array)

@@ -4,13 +4,14 @@
 # Scores are exact at every row: nothing is cached between rows. Logarithms are
 # taken of products of many factors, which costs less than a cache would save.
 
-from skconftree.tree.leaves._histogram cimport Bins
-from skconftree.tree.leaves._leaf cimport Leaf
+from skconftree.tree.leaves._bins cimport Bins
+from skconftree.tree.leaves._contract cimport Leaf
 from skconftree.tree.leaves._moments cimport Moments
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t
 
 
-cdef struct Scratch:            # of one caller
+cdef struct Scratch:            # of one caller, all of it behind `precision`
     int32_t* places             # [n_features] bins of the row
     float64_t* scores           # [n_classes]
     float64_t* products         # [n_classes]
@@ -18,10 +19,9 @@ cdef struct Scratch:            # of one caller
     float64_t* precision        # [n_features]
 
 
-cdef bint make_scratch(
-    Scratch* scratch, intp_t n_features, intp_t n_classes
-) noexcept nogil
-cdef void free_scratch(Scratch* scratch) noexcept nogil
+cdef int make_scratch(
+    Arena arena, Scratch* scratch, intp_t n_features, intp_t n_classes
+) except -1
 
 
 cdef class NaiveBayes:

@@ -1,9 +1,7 @@
 """Naive Bayes predictions of a leaf."""
 
 from libc.math cimport INFINITY, fabs, fmax, log
-from libc.stdlib cimport free, malloc
 
-from skconftree.tree.leaves._leaf cimport HISTOGRAM
 from skconftree.tree.leaves._moments cimport (
     HIGH, LOW, MEAN, SQUARES, takes_two_values, weight_known,
 )
@@ -17,26 +15,19 @@ cdef float64_t LEAST_SHARE = 1e-16      # below the rounding of 1
 cdef float64_t LEAST_SQUARE = 1e-300    # of a weight
 
 
-cdef bint make_scratch(
-    Scratch* scratch, intp_t n_features, intp_t n_classes
-) noexcept nogil:
-    # In one piece. False if there is no memory.
+cdef int make_scratch(
+    Arena arena, Scratch* scratch, intp_t n_features, intp_t n_classes
+) except -1:
+    # In one piece, so that it is near.
     cdef intp_t n = n_features + 3 * n_classes
-    cdef float64_t* values = <float64_t*> malloc(
-        n * sizeof(float64_t) + n_features * sizeof(int32_t)
+    scratch.precision = <float64_t*> arena.take(
+        n * sizeof(float64_t) + n_features * sizeof(int32_t), 1
     )
-    scratch.precision = values
-    if values == NULL:
-        return False
-    scratch.scores = values + n_features
+    scratch.scores = scratch.precision + n_features
     scratch.products = scratch.scores + n_classes
     scratch.inverse = scratch.products + n_classes
-    scratch.places = <int32_t*> (values + n)
-    return True
-
-
-cdef void free_scratch(Scratch* scratch) noexcept nogil:
-    free(scratch.precision)
+    scratch.places = <int32_t*> (scratch.precision + n)
+    return 0
 
 
 cdef class NaiveBayes:
@@ -71,7 +62,7 @@ cdef class NaiveBayes:
             moments = &leaf.fresh_moments
         if not (leaf.n_fresh if own else leaf.n_held) > 0.0:
             return False
-        if histogram == NULL and (leaf.memory == HISTOGRAM or moments.blocks == NULL):
+        if histogram == NULL and moments.blocks == NULL:
             return False
         for c in range(self.n_classes):
             scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY

@@ -3,17 +3,18 @@
 import numpy as np
 
 from libc.math cimport isfinite
-from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.leaves._children cimport cut_box
 from skconftree.tree.leaves._leaf cimport (
-    GAUSSIAN, ROWS, leaf_bytes, new_leaf, release_leaf, start_fresh,
+    forget, leaf_bytes, new_leaf, release_leaf, start_fresh,
 )
-from skconftree.tree.leaves._leaf_state cimport (
-    StateReader, StateWriter, read_leaf, write_leaf,
-)
-from skconftree.tree.leaves._parting cimport cut_box
+from skconftree.tree.leaves._leaf_state cimport read_leaf, write_leaf
+from skconftree.tree.leaves._registry cimport memory_named
+from skconftree.tree.leaves._state cimport StateReader, StateWriter
+from skconftree.utils._memory cimport give_all_back
+from skconftree.utils._spare_memory cimport resize_array, take_array
 
 cdef enum:
     MOST_CODES = 32768      # of a feature, in a state
@@ -38,7 +39,9 @@ cdef class LeafStore:
     ):
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
-        self.policy.first = GAUSSIAN if settings.gaussian else ROWS
+        self.policy.blocks = &self.blocks
+        self.policy.first = memory_named("gaussian" if settings.gaussian else "rows")
+        self.policy.later = memory_named("histogram")
         self.policy.row_limit = settings.row_limit
         self.policy.max_bins = settings.max_bins
         self.policy.separate = settings.separate
@@ -57,18 +60,14 @@ cdef class LeafStore:
         cdef intp_t node
         for node in range(self.room):
             release_leaf(self.at[node], &self.policy)
-        free(self.at)
+        give_all_back(&self.blocks)
 
-    cdef int reserve(self, intp_t n_nodes) except -1:
-        cdef Leaf** larger
+    cdef int reserve(self, intp_t n_nodes) except -1 nogil:
         cdef intp_t room
         if n_nodes > self.room:
             room = max(n_nodes, 2 * self.room)
-            larger = <Leaf**> realloc(self.at, room * sizeof(Leaf*))
-            if larger == NULL:
-                raise MemoryError("No memory for more leaves.")
-            memset(larger + self.room, 0, (room - self.room) * sizeof(Leaf*))
-            self.at = larger
+            self.at = <Leaf**> resize_array(&self.blocks, self.at, room, sizeof(Leaf*))
+            memset(self.at + self.room, 0, (room - self.room) * sizeof(Leaf*))
             self.room = room
         return 0
 
@@ -82,10 +81,10 @@ cdef class LeafStore:
         for node in range(tree.node_count):
             if tree.nodes[node].feature < 0:
                 leaf = new_leaf(&self.policy, node)
-                if leaf == NULL:
-                    raise MemoryError()
                 self.at[node] = leaf
                 self.n_leaves += 1
+                leaf.memory = self.policy.first
+                leaf.memory.open(leaf, &self.policy)
 
     def open_pool(self, const intp_t[::1] home):
         """Hand out the rows without label.
@@ -100,9 +99,7 @@ cdef class LeafStore:
         for node, size in enumerate(np.bincount(home)):
             if size > 0:
                 leaf = self.at[node]
-                leaf.pool = <int32_t*> malloc(<intp_t> size * sizeof(int32_t))
-                if leaf.pool == NULL:
-                    raise MemoryError()
+                leaf.pool = <int32_t*> take_array(&self.blocks, size, sizeof(int32_t))
         for i in range(home.shape[0]):
             leaf = self.at[home[i]]
             leaf.pool[leaf.n_pool] = <int32_t> i
@@ -127,9 +124,7 @@ cdef class LeafStore:
             if tree.nodes[node].feature >= 0:
                 continue
             leaf = self.at[node]
-            leaf.box = <float64_t*> malloc(2 * d * sizeof(float64_t))
-            if leaf.box == NULL:
-                raise MemoryError()
+            leaf.box = <float64_t*> take_array(&self.blocks, 2 * d, sizeof(float64_t))
             memcpy(leaf.box, &boxes[node, 0, 0], 2 * d * sizeof(float64_t))
 
     def settle(self):
@@ -148,8 +143,8 @@ cdef class LeafStore:
             leaf.n_inherited = leaf.n_rows
             for c in range(self.policy.n_classes):
                 leaf.fresh[c] = 0.0
-            if self.policy.separate and not start_fresh(leaf, &self.policy):
-                raise MemoryError("No memory to keep the rows of the leaves.")
+            if self.policy.separate:
+                start_fresh(leaf, &self.policy)
 
     # -- growth -------------------------------------------------------------------
 
@@ -165,6 +160,12 @@ cdef class LeafStore:
         release_leaf(leaf, &self.policy)
         self.at[node] = NULL
         self.n_leaves += n_children - 1
+
+    cdef intp_t make_forget(self, intp_t node) noexcept nogil:
+        # Let a leaf forget; returns how many bytes that makes free.
+        cdef intp_t before = leaf_bytes(self.at[node], &self.policy)
+        forget(self.at[node])
+        return before - leaf_bytes(self.at[node], &self.policy)
 
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil:
         # Take note of missing values and of categories.
@@ -198,6 +199,7 @@ cdef class LeafStore:
 
     cdef void trade(self, LeafStore other) noexcept nogil:
         # Trade leaves with a store of the same policy.
+        self.blocks, other.blocks = other.blocks, self.blocks
         self.at, other.at = other.at, self.at
         self.room, other.room = other.room, self.room
         self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves

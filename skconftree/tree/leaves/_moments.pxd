@@ -6,6 +6,8 @@
 # arrays. Rows without a value have no part in them: from the first one on a block
 # knows the weight behind each feature.
 
+from skconftree.tree.leaves._state cimport StateReader, StateWriter
+from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
 
 
@@ -32,24 +34,23 @@ cdef inline float64_t weight_known(
     return moments.known[c][feature]
 
 
-cdef bint allocate_moments(Moments* moments, intp_t n_classes) noexcept nogil
-cdef void release_moments(Moments* moments, intp_t n_classes) noexcept nogil
+# Blocks are taken from `blocks`.
+cdef int allocate_moments(
+    Blocks* blocks, Moments* moments, intp_t n_classes
+) except -1 nogil
+cdef void release_moments(
+    Blocks* blocks, Moments* moments, intp_t n_classes
+) noexcept nogil
 cdef float64_t* open_block(
-    Moments* moments, intp_t n_features, intp_t c
-) noexcept nogil
-cdef float64_t* open_known(
-    Moments* moments, intp_t n_features, intp_t n_classes, intp_t c
-) noexcept nogil
-cdef bint open_for_row(
+    Blocks* blocks, Moments* moments, intp_t n_features, intp_t c
+) except NULL nogil
+cdef int open_for_row(
+    Blocks* blocks, Moments* moments, const float32_t* x, intp_t n_features,
+    intp_t n_classes, intp_t c, bint missing,
+) except -1 nogil
+cdef void add_to_moments(
     Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
-    bint missing,
-) noexcept nogil
-cdef bint add_to_moments(
-    Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
-    float64_t weight, bint missing,
-) noexcept nogil
-cdef intp_t moments_bytes(
-    const Moments* moments, intp_t n_features, intp_t n_classes
+    float64_t weight,
 ) noexcept nogil
 cdef bint takes_two_values(
     const float64_t* block, float64_t n, intp_t n_features, intp_t feature
@@ -62,12 +63,21 @@ cdef float64_t part_of_moments(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold, intp_t side, bint takes_missing,
 ) noexcept nogil
-cdef bint half_of_moments(
-    const Moments* parent, intp_t n_features, intp_t n_classes, intp_t feature,
-    float64_t threshold, intp_t side, bint takes_missing, const float64_t* scale,
-    Moments* child,
-) noexcept nogil
+cdef int half_of_moments(
+    Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes,
+    intp_t feature, float64_t threshold, intp_t side, bint takes_missing,
+    const float64_t* scale, Moments* child,
+) except -1 nogil
 cdef bint range_of_moments(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature,
     float64_t* low, float64_t* high,
 ) noexcept nogil
+cdef write_moments(
+    StateWriter writer, const Moments* moments, intp_t n_features, intp_t n_classes
+)
+cdef read_moments(
+    StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
+    intp_t n_classes, const float64_t* counts,
+)
+cdef write_no_moments(StateWriter writer)
+cdef read_no_moments(StateReader reader)

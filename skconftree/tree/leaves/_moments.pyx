@@ -1,66 +1,53 @@
 """Moments of each class, and the halves of a normal distribution."""
 
 from libc.math cimport INFINITY, erf, exp, sqrt
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
+
+from skconftree.tree.leaves._state cimport require, require_finite
+from skconftree.utils._memory cimport give_back
+from skconftree.utils._spare_memory cimport take_array, take_zeros
+from skconftree.utils._typedefs cimport uint8_t
 
 cdef float64_t SQRT_2 = 1.4142135623730951
 cdef float64_t SQRT_2PI = 2.5066282746310002
 cdef float64_t EQUAL = 1e-9     # relative rounding of a sum of squares
 
 
-cdef bint allocate_moments(Moments* moments, intp_t n_classes) noexcept nogil:
-    moments.blocks = <float64_t**> calloc(
-        n_classes + 1, sizeof(float64_t*) + sizeof(float64_t)
+cdef int allocate_moments(
+    Blocks* blocks, Moments* moments, intp_t n_classes
+) except -1 nogil:
+    moments.blocks = <float64_t**> take_zeros(
+        blocks, n_classes + 1, sizeof(float64_t*) + sizeof(float64_t)
     )
-    if moments.blocks == NULL:
-        return False
     moments.n = <float64_t*> (moments.blocks + n_classes + 1)
     moments.known = NULL
-    return True
+    return 0
 
 
-cdef void release_moments(Moments* moments, intp_t n_classes) noexcept nogil:
-    cdef intp_t c
-    if moments.blocks != NULL:
-        for c in range(n_classes + 1):
-            free(moments.blocks[c])
-            if moments.known != NULL:
-                free(moments.known[c])
-        free(moments.known)
-        free(moments.blocks)
-        moments.known = NULL
-        moments.blocks = NULL
-
-
-cdef intp_t moments_bytes(
-    const Moments* moments, intp_t n_features, intp_t n_classes
+cdef void release_moments(
+    Blocks* blocks, Moments* moments, intp_t n_classes
 ) noexcept nogil:
-    cdef intp_t size = 0
     cdef intp_t c
-    if moments.blocks != NULL:
-        size = (n_classes + 1) * (sizeof(float64_t*) + sizeof(float64_t))
-        for c in range(n_classes + 1):
-            if moments.blocks[c] != NULL:
-                size += 4 * n_features * sizeof(float64_t)
-    if moments.blocks != NULL and moments.known != NULL:
-        size += (n_classes + 1) * sizeof(float64_t*)
-        for c in range(n_classes + 1):
-            if moments.known[c] != NULL:
-                size += n_features * sizeof(float64_t)
-    return size
+    if moments.blocks == NULL:
+        return
+    for c in range(n_classes + 1):
+        give_back(blocks, moments.blocks[c])
+        if moments.known != NULL:
+            give_back(blocks, moments.known[c])
+    give_back(blocks, moments.known)
+    give_back(blocks, moments.blocks)
+    moments.known = NULL
+    moments.blocks = NULL
 
 
 cdef float64_t* open_block(
-    Moments* moments, intp_t n_features, intp_t c
-) noexcept nogil:
-    # The block of a class that may have none yet; NULL if memory cannot be had.
+    Blocks* blocks, Moments* moments, intp_t n_features, intp_t c
+) except NULL nogil:
+    # The block of a class that may have none yet.
     cdef float64_t* block = moments.blocks[c]
     cdef intp_t f
     if block == NULL:
-        block = <float64_t*> malloc(4 * n_features * sizeof(float64_t))
-        if block == NULL:
-            return NULL
+        block = <float64_t*> take_array(blocks, 4 * n_features, sizeof(float64_t))
         for f in range(n_features):
             block[MEAN * n_features + f] = 0.0
             block[SQUARES * n_features + f] = 0.0
@@ -70,54 +57,48 @@ cdef float64_t* open_block(
     return block
 
 
-cdef float64_t* open_known(
-    Moments* moments, intp_t n_features, intp_t n_classes, intp_t c
-) noexcept nogil:
-    # The weights behind each feature of a block, all of n so far; NULL if memory
-    # cannot be had.
+cdef float64_t* _open_known(
+    Blocks* blocks, Moments* moments, intp_t n_features, intp_t n_classes, intp_t c
+) except NULL nogil:
+    # The weights behind each feature of a block, all of n so far.
     cdef intp_t f
     if moments.known == NULL:
-        moments.known = <float64_t**> calloc(n_classes + 1, sizeof(float64_t*))
-        if moments.known == NULL:
-            return NULL
+        moments.known = <float64_t**> take_zeros(
+            blocks, n_classes + 1, sizeof(float64_t*)
+        )
     if moments.known[c] == NULL:
-        moments.known[c] = <float64_t*> malloc(n_features * sizeof(float64_t))
-        if moments.known[c] == NULL:
-            return NULL
+        moments.known[c] = <float64_t*> take_array(
+            blocks, n_features, sizeof(float64_t)
+        )
         for f in range(n_features):
             moments.known[c][f] = moments.n[c]
     return moments.known[c]
 
 
-cdef bint open_for_row(
-    Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
-    bint missing,
-) noexcept nogil:
+cdef int open_for_row(
+    Blocks* blocks, Moments* moments, const float32_t* x, intp_t n_features,
+    intp_t n_classes, intp_t c, bint missing,
+) except -1 nogil:
     # What a row of class c needs; `missing` says whether it may miss a value.
     cdef intp_t f
-    if open_block(moments, n_features, c) == NULL:
-        return False
-    if open_block(moments, n_features, n_classes) == NULL:
-        return False
+    open_block(blocks, moments, n_features, c)
+    open_block(blocks, moments, n_features, n_classes)
     if missing:
         for f in range(n_features):
             if x[f] != x[f]:
-                return (
-                    open_known(moments, n_features, n_classes, c) != NULL
-                    and open_known(moments, n_features, n_classes, n_classes) != NULL
-                )
-    return True
+                _open_known(blocks, moments, n_features, n_classes, c)
+                _open_known(blocks, moments, n_features, n_classes, n_classes)
+                break
+    return 0
 
 
-cdef bint add_to_moments(
+cdef void add_to_moments(
     Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
-    float64_t weight, bint missing,
+    float64_t weight,
 ) noexcept nogil:
-    if not open_for_row(moments, x, n_features, n_classes, c, missing):
-        return False
+    # Comes after open_for_row().
     _add_to_block(moments, x, n_features, c, weight)
     _add_to_block(moments, x, n_features, n_classes, weight)
-    return True
 
 
 cdef void _add_to_block(
@@ -214,11 +195,11 @@ cdef bint range_of_moments(
     return low[0] < high[0]
 
 
-cdef bint half_of_moments(
-    const Moments* parent, intp_t n_features, intp_t n_classes, intp_t feature,
-    float64_t threshold, intp_t side, bint takes_missing, const float64_t* scale,
-    Moments* child,
-) noexcept nogil:
+cdef int half_of_moments(
+    Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes,
+    intp_t feature, float64_t threshold, intp_t side, bint takes_missing,
+    const float64_t* scale, Moments* child,
+) except -1 nogil:
     # What a child takes over: of class c the share scale[c], spread as in the
     # parent; the tested feature, if it is none of -1, as a normal distribution cut at
     # the threshold. Rows without a value of it all go to one side.
@@ -228,24 +209,19 @@ cdef bint half_of_moments(
     cdef float64_t* known
     cdef float64_t variance
     cdef intp_t c, f
-    if not allocate_moments(child, n_classes):
-        return False
+    allocate_moments(blocks, child, n_classes)
     for c in range(n_classes):
         source = parent.blocks[c]
         if source == NULL or not scale[c] > 0.0:
             continue
-        block = open_block(child, d, c)
-        if block == NULL:
-            return False
+        block = open_block(blocks, child, d, c)
         memcpy(block, source, 4 * d * sizeof(float64_t))
         child.n[c] = parent.n[c] * scale[c]
         for f in range(d):
             block[SQUARES * d + f] *= scale[c]
         known = NULL
         if parent.known != NULL and parent.known[c] != NULL:
-            known = open_known(child, d, n_classes, c)
-            if known == NULL:
-                return False
+            known = _open_known(blocks, child, d, n_classes, c)
             for f in range(d):
                 known[f] = parent.known[c][f] * scale[c]
         if feature < 0:
@@ -267,7 +243,8 @@ cdef bint half_of_moments(
                 &block[HIGH * d + feature], threshold, side,
             )
         block[SQUARES * d + feature] = variance * weight_known(child, c, feature)
-    return _put_together(child, d, n_classes)
+    _put_together(blocks, child, d, n_classes)
+    return 0
 
 
 cdef float64_t _part_known(
@@ -284,21 +261,17 @@ cdef float64_t _part_known(
     return known / everything if everything > 0.0 else 0.0
 
 
-cdef bint _put_together(
-    Moments* moments, intp_t d, intp_t n_classes
-) noexcept nogil:
+cdef int _put_together(
+    Blocks* blocks, Moments* moments, intp_t d, intp_t n_classes
+) except -1 nogil:
     # The block of all classes from theirs.
-    cdef float64_t* together = open_block(moments, d, n_classes)
+    cdef float64_t* together = open_block(blocks, moments, d, n_classes)
     cdef float64_t* known = NULL
     cdef const float64_t* block
     cdef float64_t n, total, gap
     cdef intp_t c, f
-    if together == NULL:
-        return False
     if moments.known != NULL:
-        known = open_known(moments, d, n_classes, n_classes)
-        if known == NULL:
-            return False
+        known = _open_known(blocks, moments, d, n_classes, n_classes)
     total = 0.0
     for c in range(n_classes):
         block = moments.blocks[c]
@@ -321,7 +294,7 @@ cdef bint _put_together(
             )
             together[LOW * d + f] = min(together[LOW * d + f], block[LOW * d + f])
             together[HIGH * d + f] = max(together[HIGH * d + f], block[HIGH * d + f])
-    return True
+    return 0
 
 
 cdef void _truncate(
@@ -353,3 +326,76 @@ cdef void _truncate(
     # a normal tail may lie outside the range that was seen
     if mean[0] < low[0] or mean[0] > high[0]:
         mean[0] = min(max(mean[0], low[0]), high[0])
+
+
+# -- state -------------------------------------------------------------------------
+
+cdef write_moments(
+    StateWriter writer, const Moments* moments, intp_t n_features, intp_t n_classes
+):
+    # Before each block: whether it is there, and 2 if some of its rows miss a value.
+    cdef const float64_t* known
+    cdef uint8_t kept
+    cdef intp_t c
+    kept = moments.blocks != NULL
+    writer.put(&kept, 1)
+    if moments.blocks == NULL:
+        return
+    writer.put(moments.n, (n_classes + 1) * sizeof(float64_t))
+    for c in range(n_classes + 1):
+        known = NULL if moments.known == NULL else moments.known[c]
+        kept = (moments.blocks[c] != NULL) + (known != NULL)
+        writer.put(&kept, 1)
+        if kept > 0:
+            writer.put(moments.blocks[c], 4 * n_features * sizeof(float64_t))
+        if kept > 1:
+            writer.put(known, n_features * sizeof(float64_t))
+
+
+cdef read_moments(
+    StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
+    intp_t n_classes, const float64_t* counts,
+):
+    # Where there are moments, each class that has been counted has its own.
+    cdef float64_t* known
+    cdef uint8_t kept
+    cdef intp_t c, f
+    reader.take(&kept, 1)
+    if not kept:
+        return
+    allocate_moments(blocks, moments, n_classes)
+    reader.take(moments.n, (n_classes + 1) * sizeof(float64_t))
+    require_finite(moments.n, n_classes + 1)
+    for c in range(n_classes + 1):
+        require(moments.n[c] >= 0.0)
+        reader.take(&kept, 1)
+        if kept:
+            open_block(blocks, moments, n_features, c)
+            reader.take(moments.blocks[c], 4 * n_features * sizeof(float64_t))
+            require_finite(moments.blocks[c], 2 * n_features)
+            for f in range(n_features):
+                require(moments.blocks[c][SQUARES * n_features + f] >= 0.0)
+        if kept > 1:
+            known = _open_known(blocks, moments, n_features, n_classes, c)
+            reader.take(known, n_features * sizeof(float64_t))
+            for f in range(n_features):
+                require(0.0 <= known[f] <= moments.n[c] * (1.0 + 1e-9))
+    # the block of all classes is there if that of any class is
+    for c in range(n_classes):
+        require(moments.blocks[c] == NULL or moments.blocks[n_classes] != NULL)
+        require(not counts[c] > 0.0 or (
+            moments.blocks[c] != NULL and moments.n[c] > 0.0
+            and moments.n[n_classes] > 0.0
+        ))
+
+
+cdef write_no_moments(StateWriter writer):
+    # Neither of what is held nor of what is fresh.
+    cdef uint8_t[2] kept = [0, 0]
+    writer.put(&kept[0], 2)
+
+
+cdef read_no_moments(StateReader reader):
+    cdef uint8_t[2] kept
+    reader.take(&kept[0], 2)
+    require(kept[0] == 0 and kept[1] == 0)

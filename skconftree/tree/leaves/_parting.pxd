@@ -1,19 +1,10 @@
-# Parting: the test that parts a leaf, and what each of its outcomes takes.
-#
-# The parts of what a leaf counts add up to all of it, class by class. They are
-# exact, unless they rest on moments; a child that would take over more than
-# Policy.inherited starts with that weight instead.
-#
-# Every function returns False if memory cannot be had; what the child has got so far
-# goes when it is released.
+# Parting: the test that parts a leaf.
 
-from skconftree.tree.leaves._histogram cimport NOMINAL, Bins, n_value_bins
-from skconftree.tree.leaves._leaf cimport Leaf, Policy
+from skconftree.tree.leaves._bins cimport NOMINAL, Bins, n_value_bins
 from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
 
 
 cdef struct Parting:
-    # The test that parts a leaf.
     intp_t feature
     intp_t n_outcomes
     intp_t cut                  # the last bin of values on the left
@@ -44,16 +35,3 @@ cdef inline intp_t outcome_of_bin(
     if b >= n_value_bins(bins, parting.feature):
         return 0 if parting.missing_left else 1
     return b > parting.cut
-
-
-cdef bint start_child(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    float64_t* share, Leaf* child,
-) noexcept nogil
-cdef bint part_pool(
-    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    const float32_t[:, ::1] pool, Leaf* child,
-) noexcept nogil
-cdef void cut_box(
-    float64_t* box, intp_t feature, float64_t threshold, intp_t side
-) noexcept nogil

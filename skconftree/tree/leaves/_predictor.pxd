@@ -8,8 +8,9 @@
 # seen the concept change can leave behind what it knew.
 
 from skconftree.tree.leaves._bayes cimport NaiveBayes, Scratch
-from skconftree.tree.leaves._leaf cimport Leaf, Policy
+from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, intp_t, label_t,
 )
@@ -28,6 +29,7 @@ cdef enum Model:    # places in Leaf.hits
 
 
 cdef class LeafPredictor:
+    cdef Arena arena
     cdef const Policy* policy
     cdef Prediction prediction
     cdef bint judging                   # keeps hits

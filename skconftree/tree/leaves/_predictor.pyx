@@ -1,11 +1,10 @@
 """Predictions of growing leaves."""
 
 from libc.math cimport INFINITY, exp, log
-from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from skconftree.tree.leaves._bayes cimport free_scratch, make_scratch
-from skconftree.tree.leaves._histogram cimport find_bins
+from skconftree.tree.leaves._bayes cimport make_scratch
+from skconftree.tree.leaves._bins cimport find_bins
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
 cdef float64_t FORGETTING = 0.9     # of the class frequencies of the latest rows
@@ -34,11 +33,11 @@ cdef class LeafPredictor:
         self.prediction = PREDICTIONS[prediction]
         self.judging = self.prediction != BY_MAJORITY
         self.bayes = NaiveBayes(n_features, n_classes)
-        self.log_weight = <float64_t*> calloc(n_classes, sizeof(float64_t))
-        if self.log_weight == NULL or not make_scratch(
-            &self.scratch, n_features, n_classes
-        ):
-            raise MemoryError()
+        self.arena = Arena()
+        self.log_weight = <float64_t*> self.arena.take_zeros(
+            n_classes, sizeof(float64_t)
+        )
+        make_scratch(self.arena, &self.scratch, n_features, n_classes)
         self._class_weight = class_weight
         if class_weight is not None:
             self.class_weight = &class_weight[0]
@@ -46,10 +45,6 @@ cdef class LeafPredictor:
                 self.log_weight[c] = (
                     log(class_weight[c]) if class_weight[c] > 0.0 else -INFINITY
                 )
-
-    def __dealloc__(self):
-        free_scratch(&self.scratch)
-        free(self.log_weight)
 
     cdef void locate(
         self, const Leaf* leaf, const float32_t* x, Scratch* scratch

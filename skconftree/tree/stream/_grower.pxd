@@ -8,7 +8,7 @@
 
 from skconftree.tree.leaves._predictor cimport LeafPredictor
 from skconftree.tree.stream._installer cimport Installer
-from skconftree.tree.leaves._leaf cimport Leaf, Policy
+from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.tree.leaves._leaf_store cimport LeafStore
 from skconftree.tree.stream._memory_limit cimport MemoryLimit
@@ -16,6 +16,7 @@ from skconftree.tree.split._split cimport Split
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._lock cimport Lockable, ModelLock
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
 
@@ -43,6 +44,7 @@ cdef class Grower:
     cdef float64_t min_seen_fraction
 
     cdef intp_t most_rows               # that a leaf has kept
+    cdef Arena arena
     cdef float64_t* below               # [n_classes]
     cdef bint finite                    # no value of the rows learnt is missing
     cdef const float64_t* class_weight  # [n_classes] or NULL

@@ -12,14 +12,14 @@ from skconftree.tree.split._kernels import make_kernels
 from skconftree.tree.stream._recipe import check_recipe, read_recipe
 
 from libc.math cimport rint
-from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.leaves._bayes cimport Scratch, free_scratch, make_scratch
+from skconftree.tree.leaves._bayes cimport Scratch, make_scratch
 from skconftree.tree.split._node cimport RootFacts
-from skconftree.tree.leaves._leaf cimport NOTHING, add_row, change_memory, make_room
+from skconftree.tree.leaves._counts cimport make_room
+from skconftree.tree.leaves._leaf cimport add_row
 from skconftree.tree.stream._memory_limit cimport bytes_of
 from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
 from skconftree.utils._spare_memory cimport (
@@ -118,14 +118,10 @@ cdef class Grower:
         self.min_split = settings.min_samples_split
         self.min_leaf = settings.min_samples_leaf
         self.min_seen_fraction = settings.min_weight_fraction_leaf
-        self.below = <float64_t*> calloc(K, sizeof(float64_t))
-        if self.below == NULL:
-            raise MemoryError()
+        self.arena = Arena()
+        self.below = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
         if class_weight is not None:
             self.class_weight = self.source.node.class_weight
-
-    def __dealloc__(self):
-        free(self.below)
 
     def share_lock(self, Lockable owner):
         """Take the lock of the model whose part this is, before others see it."""
@@ -181,17 +177,16 @@ cdef class Grower:
         for i in range(X.shape[0]):
             leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
             self.leaves.observe(&X[i, 0], False)
-            if not make_room(leaf, self.policy, &X[i, 0]):
-                raise MemoryError("No memory to keep the rows of the leaves.")
+            make_room(leaf, self.policy, &X[i, 0])
             if weight is not None:
                 w = weight[i]
             if w != rint(w):
                 self.source.whole = False
             self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
-            if not add_row(
+            add_row(
                 leaf, self.policy, &X[i, 0], y[i], w, self.predictor.scratch.places
-            ) or not change_memory(leaf, self.policy):
-                raise MemoryError("No memory to keep the rows of the leaves.")
+            )
+            leaf.memory.convert(leaf, self.policy)
             self.most_rows = max(self.most_rows, leaf.n_rows)
 
     def settle(self):
@@ -301,13 +296,9 @@ cdef class Grower:
             with gil:
                 self._admit(x)
         if self.policy.n_nominal > 0:
-            while not make_room(leaf, self.policy, x):
-                with gil:
-                    give_way()
+            make_room(leaf, self.policy, x)
             self.predictor.locate(leaf, x, scratch)
-        while not add_row(leaf, self.policy, x, y, weight, scratch.places):
-            with gil:
-                give_way()
+        add_row(leaf, self.policy, x, y, weight, scratch.places)
         if leaf.n_rows > self.most_rows:
             self.most_rows = leaf.n_rows
         if judging:
@@ -324,9 +315,7 @@ cdef class Grower:
             weight *= self.class_weight[y]
         self.total_weight += weight
         self.n_rows_seen += 1
-        while not change_memory(leaf, self.policy):
-            with gil:
-                give_way()
+        leaf.memory.convert(leaf, self.policy)
         if self._due(leaf):
             self._grow(leaf)
         return 0
@@ -398,10 +387,10 @@ cdef class Grower:
         proba = np.empty((n, K))
         cdef float64_t[:, ::1] out = proba
         cdef const Leaf* leaf
+        cdef Arena arena = Arena()
         cdef Scratch scratch
         cdef intp_t i, stopped_at
-        if not make_scratch(&scratch, self.policy.n_features, K):
-            raise MemoryError("No memory to predict.")
+        make_scratch(arena, &scratch, self.policy.n_features, K)
         with nogil:
             for i in range(n):
                 leaf = self.leaves.at[self._route_row(&X[i, 0], finite, &stopped_at)]
@@ -411,7 +400,6 @@ cdef class Grower:
                     )
                 else:
                     self._fill_below(stopped_at, &out[i, 0])
-            free_scratch(&scratch)
         return proba
 
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil:
@@ -450,7 +438,9 @@ cdef class Grower:
         cdef float64_t least = self.min_split
         cdef intp_t n_present = 0
         cdef intp_t c
-        if leaf.memory == NOTHING or self.limit.full or self.leaves.n_leaves >= self.max_leaves:
+        if not leaf.memory.remembers or self.limit.full:
+            return False
+        if self.leaves.n_leaves >= self.max_leaves:
             return False
         if least < 0.0:
             least *= -self.weight_seen
@@ -474,9 +464,7 @@ cdef class Grower:
                 if split.feature < 0:
                     self.tree.refuse(node, &split.evidence)
                 elif self._has_room(&split):
-                    while not self.installer.install(self.tree, leaf, &split):
-                        with gil:
-                            give_way()
+                    self.installer.install(self.tree, leaf, &split)
                     self.limit.look(self.tree, self.leaves)
             if not self.recurses:
                 break
@@ -504,9 +492,7 @@ cdef class Grower:
             self.source.node.min_weight *= -self.weight_seen
         self.source.node.min_seen_weight = self.min_seen_fraction * self.total_weight
         self.splitter.total_weight = self.total_weight
-        while not self.source.enter(leaf, self.tree.depth[leaf.node]):
-            with gil:
-                give_way()
+        self.source.enter(leaf, self.tree.depth[leaf.node])
         split.feature = -1
         clear_evidence(&split.evidence)
         if self.source.record.pool != 0.0:      # else outside the box: nothing to gain

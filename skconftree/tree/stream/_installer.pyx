@@ -1,10 +1,11 @@
 """Installation of splits in a growing tree."""
 
 from libc.math cimport rint
-from libc.stdlib cimport free, realloc
 
-from skconftree.tree.leaves._leaf cimport ROWS, new_leaf, release_leaf
-from skconftree.tree.leaves._parting cimport part_pool, start_child
+from skconftree.tree.leaves._children cimport part_pool, start_child
+from skconftree.tree.leaves._leaf cimport new_leaf, release_leaf
+from skconftree.utils._memory cimport give_all_back
+from skconftree.utils._spare_memory cimport give_way, resize_array
 
 
 cdef class Installer:
@@ -25,43 +26,18 @@ cdef class Installer:
         self.predictor = predictor
 
     def __dealloc__(self):
-        free(self.share)
-        free(self.children)
+        give_all_back(&self.blocks)
 
-    cdef bint install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil:
-        cdef intp_t K = tree.n_classes
+    cdef int install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil:
         cdef intp_t node = leaf.node
         cdef intp_t first = tree.node_count
         cdef intp_t r = split.children.n_outcomes
-        cdef Leaf** children
         cdef Parting parting
         cdef intp_t z
-        cdef bint done = True
         self._describe(split, &parting)
-        with gil:
-            try:
-                self._reserve(tree, &parting)
-            except MemoryError:
-                return False
-        children = self.children
-        for z in range(r):
-            children[z] = new_leaf(&self.leaves.policy, first + z)
-        for z in range(r):
-            done = (
-                done and children[z] != NULL
-                and start_child(
-                    leaf, &self.leaves.policy, &parting, z, self.share + z * K,
-                    children[z],
-                )
-                and part_pool(
-                    leaf, &self.leaves.policy, &parting, z, self.source.pool,
-                    children[z],
-                )
-            )
-        if not done:
-            for z in range(r):
-                release_leaf(children[z], &self.leaves.policy)
-            return False
+        self._reserve(tree, &parting)
+        self._part(tree, leaf, &parting)
+        # nothing fails from here on
         if parting.ordinals == NULL:
             tree.split(node, split.feature, split.threshold, &split.evidence)
             tree.send_missing(
@@ -75,9 +51,9 @@ cdef class Installer:
             tree.send_unknown(node, parting.unknown)
         self._add_children(tree, leaf, &parting)
         for z in range(r):
-            self.predictor.pass_on(leaf, children[z])
-        self.leaves.replace(leaf, children, first, r)
-        return True
+            self.predictor.pass_on(leaf, self.children[z])
+        self.leaves.replace(leaf, self.children, first, r)
+        return 0
 
     cdef void _describe(self, const Split* split, Parting* parting) noexcept nogil:
         parting.feature = split.feature
@@ -89,22 +65,53 @@ cdef class Installer:
         parting.n_codes = split.children.n_codes
         parting.unknown = split.children.unknown
 
-    cdef int _reserve(self, Tree tree, const Parting* parting) except -1:
+    cdef int _reserve(self, Tree tree, const Parting* parting) except -1 nogil:
         cdef intp_t r = parting.n_outcomes
-        cdef void* larger
-        tree.reserve(tree.node_count + r)
-        tree.reserve_ordinals(tree.n_ordinals + parting.n_codes)
+        cdef intp_t K = tree.n_classes
+        with gil:
+            while True:
+                try:
+                    tree.reserve(tree.node_count + r)
+                    tree.reserve_ordinals(tree.n_ordinals + parting.n_codes)
+                    break
+                except MemoryError:
+                    give_way()
         self.leaves.reserve(tree.node_count + r)
         if r > self.room:
-            larger = realloc(self.share, r * tree.n_classes * sizeof(float64_t))
-            if larger == NULL:
-                raise MemoryError()
-            self.share = <float64_t*> larger
-            larger = realloc(self.children, r * sizeof(Leaf*))
-            if larger == NULL:
-                raise MemoryError()
-            self.children = <Leaf**> larger
+            self.share = <float64_t*> resize_array(
+                &self.blocks, self.share, r * K, sizeof(float64_t)
+            )
+            self.children = <Leaf**> resize_array(
+                &self.blocks, self.children, r, sizeof(Leaf*)
+            )
             self.room = r
+        return 0
+
+    cdef int _part(
+        self, Tree tree, const Leaf* leaf, const Parting* parting
+    ) except -1 nogil:
+        # Make the children; all of them go if one cannot be made.
+        cdef const Policy* policy = &self.leaves.policy
+        cdef intp_t r = parting.n_outcomes
+        cdef bint done = False
+        cdef intp_t z
+        for z in range(r):
+            self.children[z] = NULL
+        try:
+            for z in range(r):
+                self.children[z] = new_leaf(policy, tree.node_count + z)
+                start_child(
+                    leaf, policy, parting, z, self.share + z * tree.n_classes,
+                    self.children[z],
+                )
+                part_pool(
+                    leaf, policy, parting, z, self.source.pool, self.children[z]
+                )
+            done = True
+        finally:
+            if not done:
+                for z in range(r):
+                    release_leaf(self.children[z], policy)
         return 0
 
     cdef void _add_children(
@@ -128,7 +135,7 @@ cdef class Installer:
             child = self.share + z * K
             if z < r - 1:
                 for c in range(K):
-                    if leaf.memory == ROWS and counts[c] == leaf.held[c]:
+                    if leaf.memory.keeps_rows and counts[c] == leaf.held[c]:
                         child[c] = self.children[z].held[c]
                     else:
                         child[c] = min(child[c] * counts[c], rest[c])
@@ -139,7 +146,7 @@ cdef class Installer:
             rows = rows_left
             if z < r - 1:
                 rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
-                if leaf.memory == ROWS and leaf.n_rows == n_rows:
+                if leaf.memory.keeps_rows and leaf.n_rows == n_rows:
                     rows = self.children[z].n_rows
                 rows = min(rows, rows_left)
             rows_left -= rows

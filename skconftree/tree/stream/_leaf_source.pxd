@@ -1,7 +1,7 @@
 # LeafSource: the rows of a growing leaf, as its memory keeps them.
 #
-# A place is the number of rows that go left, in ascending order of the value, for ROWS; a
-# bin, the last one that goes left, otherwise.
+# A place is the number of rows that go left, in ascending order of the value, where a
+# leaf keeps its rows; a bin, the last one that goes left, otherwise.
 #
 # Where a leaf has no bin for missing values, or keeps moments, rows without a value are
 # on the right of every test.
@@ -9,10 +9,11 @@
 # Only what counts as evidence is scanned: the rows since the leaf's creation, or
 # all it holds (Policy.separate).
 
-from skconftree.tree.leaves._leaf cimport Leaf, Policy
+from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._scan cimport Scan
 from skconftree.tree.split._source cimport Source
+from skconftree.utils._memory cimport Arena, Blocks
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint32_t, uint64_t,
 )
@@ -24,11 +25,14 @@ cdef class LeafSource(Source):
     cdef Leaf* leaf
     cdef NodeRecord record              # what a splitter wants to know of the leaf,
     cdef const float64_t* counts        # [n_classes] and its counts
+    cdef Arena arena
     cdef int32_t* features              # [n_features]
     cdef const float32_t[:, ::1] pool   # rows without label, or None
     cdef const float64_t[:, ::1] root_box       # if W is a volume
 
-    # ROWS that count: the labelled ones, then those without label.
+    # Rows that count, if the leaf keeps them: the labelled ones, then those without
+    # label.
+    cdef Blocks blocks                  # owns the arrays of `room`
     cdef intp_t n_labelled_rows
     cdef intp_t n_rows
     cdef intp_t room
@@ -41,7 +45,7 @@ cdef class LeafSource(Source):
     cdef uint32_t* order                # [room] its sorted rows
     cdef uint64_t* keys                 # [2, room]
 
-    # Counts per bin of anything else, and of ROWS with fixed cuts.
+    # Counts per bin of anything else, and of rows with fixed cuts.
     cdef bint tabulated
     cdef float64_t* table               # [MAX_BINS, n_classes + 1]
     cdef float32_t* edges               # [MAX_BINS] upper ends of the bins
@@ -51,16 +55,15 @@ cdef class LeafSource(Source):
     # Rows without a value of the feature.
     cdef float64_t* missing_counts      # [n_classes + 1]; the last one has no label
     cdef float64_t n_missing            # labelled ones
-    cdef intp_t n_seen                  # ROWS with a value
+    cdef intp_t n_seen                  # rows with a value
 
-    # Turn to a leaf of the tree. False if memory cannot be had.
-    cdef bint enter(self, Leaf* leaf, intp_t depth) noexcept nogil
-    cdef bint _gather_rows(self) noexcept nogil
+    # Turn to a leaf of the tree.
+    cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil
+    cdef int _gather_rows(self) except -1 nogil
     cdef float64_t _volume(self) noexcept nogil
     cdef float32_t _value(self, intp_t row, intp_t feature) noexcept nogil
     cdef void _prepare(self, intp_t feature) noexcept nogil
     cdef void _sort(self, intp_t feature) noexcept nogil
-    cdef void _count_bins(self, intp_t feature) noexcept nogil
-    cdef void _count_moments(self, intp_t feature) noexcept nogil
+    cdef void _tabulate(self, intp_t feature) noexcept nogil
     cdef void _count_pool(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_every_cut(self, Scan scan) noexcept nogil

@@ -1,26 +1,20 @@
 """The rows of a growing leaf, one feature at a time."""
 
-from libc.math cimport INFINITY, fmin
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.leaves._histogram cimport bin_of, n_value_bins
-from skconftree.tree.leaves._leaf cimport GAUSSIAN, HISTOGRAM, ROWS
-from skconftree.tree.leaves._moments cimport (
-    Moments, normal_share, range_of_moments, weight_known,
-)
+from skconftree.tree.leaves._bins cimport bin_of
+from skconftree.tree.leaves._contract cimport BinTable
 from skconftree.tree.split._node cimport ExaminedNode, RootFacts
 from skconftree.tree.split._source cimport (
     ValueCounts, drawn_between, labelled_neighbours,
 )
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._draws cimport mix
+from skconftree.utils._memory cimport give_all_back
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._sorting cimport presort
-
-cdef enum:
-    NORMAL_CUTS = 10    # of a feature kept as moments
+from skconftree.utils._spare_memory cimport take_array
 
 
 cdef class LeafSource(Source):
@@ -43,43 +37,35 @@ cdef class LeafSource(Source):
         super().__init__(ExaminedNode(settings, root))
         cdef intp_t n_features = root.n_features
         cdef intp_t n_classes = root.n_classes
-        cdef intp_t n_bins = max(settings.max_bins, <intp_t> NORMAL_CUTS + 1)
+        cdef intp_t n_bins = settings.max_bins
         self.right_is_rest = True
         self.whole = True
         self.pool = pool
         self.root_box = root_box
-        self.features = <int32_t*> malloc(n_features * sizeof(int32_t))
-        self.table = <float64_t*> malloc(n_bins * (n_classes + 1) * sizeof(float64_t))
-        self.edges = <float32_t*> malloc(n_bins * sizeof(float32_t))
-        self.missing_counts = <float64_t*> calloc(n_classes + 1, sizeof(float64_t))
-        if (
-            self.features == NULL or self.table == NULL or self.edges == NULL
-            or self.missing_counts == NULL
-        ):
-            raise MemoryError()
+        self.arena = Arena()
+        self.features = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
+        self.table = <float64_t*> self.arena.take(
+            n_bins * (n_classes + 1), sizeof(float64_t)
+        )
+        self.edges = <float32_t*> self.arena.take(n_bins, sizeof(float32_t))
+        self.missing_counts = <float64_t*> self.arena.take_zeros(
+            n_classes + 1, sizeof(float64_t)
+        )
 
     def __dealloc__(self):
-        free(self.features)
-        free(self.table)
-        free(self.missing_counts)
-        free(self.edges)
-        free(self.labels)
-        free(self.weights)
-        free(self.column)
-        free(self.order)
-        free(self.keys)
+        give_all_back(&self.blocks)
 
-    cdef bint enter(self, Leaf* leaf, intp_t depth) noexcept nogil:
+    cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil:
         cdef NodeRecord* record = &self.record
         cdef bint separate = self.policy.separate
         cdef intp_t f
         self.leaf = leaf
         self.ready = -1
-        self.tabulated = leaf.memory != ROWS or self.policy.fixed_cuts
+        self.tabulated = not leaf.memory.keeps_rows or self.policy.fixed_cuts
         # every one has its share of the evidence
         self.every_cut = self.policy.fixed_cuts
-        if leaf.memory == ROWS and not self._gather_rows():
-            return False
+        if leaf.memory.keeps_rows:
+            self._gather_rows()
         record.id = leaf.node
         record.depth = depth
         record.start = 0
@@ -95,12 +81,9 @@ cdef class LeafSource(Source):
         record.features = self.features
         record.n_features = self.node.n_features
         self.counts = leaf.fresh if separate else leaf.held
-        self.node.integral = self.whole and (
-            leaf.memory == ROWS
-            or leaf.memory == HISTOGRAM and (separate or leaf.n_held == leaf.n_fresh)
-        )
+        self.node.integral = self.whole and leaf.memory.is_exact(leaf, self.policy)
         self.node.filters = True
-        return True
+        return 0
 
     cdef void begin(self) noexcept nogil:
         self.node.facts.n_fresh = self.leaf.n_fresh
@@ -108,32 +91,24 @@ cdef class LeafSource(Source):
         # cuts are drawn anew at every attempt, sets of categories are not
         self.node.draw_key = mix(self.node.key ^ <uint64_t> self.leaf.attempt)
 
-    cdef bint _gather_rows(self) noexcept nogil:
+    cdef int _gather_rows(self) except -1 nogil:
         # Point at the rows that count; copy their labels only if rows without label
         # join them.
         cdef Leaf* leaf = self.leaf
         cdef intp_t first = leaf.n_inherited if self.policy.separate else 0
         cdef intp_t n_pool = leaf.n_pool if self.pool is not None else 0
         cdef intp_t n = leaf.n_rows - first + n_pool
+        cdef Blocks* blocks = &self.blocks
         cdef intp_t i
         if n > self.room:
-            free(self.labels)
-            free(self.weights)
-            free(self.column)
-            free(self.order)
-            free(self.keys)
+            self.room = 0
+            give_all_back(blocks)
+            self.labels = <label_t*> take_array(blocks, 2 * n, sizeof(label_t))
+            self.weights = <float64_t*> take_array(blocks, 2 * n, sizeof(float64_t))
+            self.column = <float32_t*> take_array(blocks, 2 * n, sizeof(float32_t))
+            self.order = <uint32_t*> take_array(blocks, 2 * n, sizeof(uint32_t))
+            self.keys = <uint64_t*> take_array(blocks, 4 * n, sizeof(uint64_t))
             self.room = 2 * n
-            self.labels = <label_t*> malloc(self.room * sizeof(label_t))
-            self.weights = <float64_t*> malloc(self.room * sizeof(float64_t))
-            self.column = <float32_t*> malloc(self.room * sizeof(float32_t))
-            self.order = <uint32_t*> malloc(self.room * sizeof(uint32_t))
-            self.keys = <uint64_t*> malloc(2 * self.room * sizeof(uint64_t))
-            if (
-                self.labels == NULL or self.weights == NULL or self.column == NULL
-                or self.order == NULL or self.keys == NULL
-            ):
-                self.room = 0
-                return False
         self.n_labelled_rows = leaf.n_rows - first
         self.n_rows = n
         self.x = leaf.x + first * self.node.n_features
@@ -152,7 +127,7 @@ cdef class LeafSource(Source):
                 for i in range(self.n_labelled_rows, n):
                     self.weights[i] = 1.0
                 self.row_weight = self.weights
-        return True
+        return 0
 
     cdef float64_t _volume(self) noexcept nogil:
         # Of the leaf's box, as a part of the root's.
@@ -180,10 +155,8 @@ cdef class LeafSource(Source):
         memset(self.missing_counts, 0, (self.node.n_classes + 1) * sizeof(float64_t))
         if not self.tabulated:
             self._sort(feature)
-        elif self.leaf.memory == GAUSSIAN:
-            self._count_moments(feature)
         else:
-            self._count_bins(feature)
+            self._tabulate(feature)
         if self.tabulated and self.node.has_pool:
             self._count_pool(feature)
 
@@ -203,85 +176,17 @@ cdef class LeafSource(Source):
             self.column, self.n_rows, self.keys, self.keys + self.room, self.order
         )
 
-    cdef void _count_bins(self, intp_t feature) noexcept nogil:
-        cdef Leaf* leaf = self.leaf
-        cdef intp_t K = self.node.n_classes
-        cdef intp_t width = K + self.node.has_pool
-        cdef const float64_t* histogram = leaf.histogram
-        cdef intp_t first, b, c, i
-        cdef float32_t x
-        cdef float64_t w
-        self.n_bins = 0
-        if leaf.bins.first == NULL:
-            return      # its cuts are not set yet
-        first = leaf.bins.first[feature]
-        self.n_bins = n_value_bins(&leaf.bins, feature)
-        memcpy(self.edges, leaf.bins.edges + first, self.n_bins * sizeof(float32_t))
-        memset(self.table, 0, self.n_bins * width * sizeof(float64_t))
-        if leaf.memory == ROWS:
-            for i in range(self.n_labelled_rows):
-                x = self._value(i, feature)
-                w = 1.0 if self.row_weight == NULL else self.row_weight[i]
-                if x == x:
-                    b = bin_of(self.edges, self.n_bins, x)
-                    self.table[b * width + self.y[i]] += w
-                else:
-                    self.missing_counts[self.y[i]] += w
-                    self.n_missing += w
-            return
-        if self.policy.separate and leaf.fresh_histogram != NULL:
-            histogram = leaf.fresh_histogram
-        for b in range(self.n_bins):
-            for c in range(K):
-                self.table[b * width + c] = histogram[(first + b) * K + c]
-        if leaf.bins.missing:
-            for c in range(K):
-                self.missing_counts[c] = histogram[(first + self.n_bins) * K + c]
-                self.n_missing += self.missing_counts[c]
-
-    cdef void _count_moments(self, intp_t feature) noexcept nogil:
-        # Cuts equally far from each other between the extreme values, and how much
-        # of each class a normal distribution puts between them.
-        cdef Leaf* leaf = self.leaf
-        cdef intp_t d = self.node.n_features
-        cdef intp_t width = self.node.n_classes + self.node.has_pool
-        cdef const Moments* moments = &leaf.moments
-        cdef float64_t low, high, below, upto, known
-        cdef intp_t b, c
-        if self.policy.separate and leaf.fresh_moments.blocks != NULL:
-            moments = &leaf.fresh_moments
-        self.n_bins = 0
-        low = high = 0.0
-        if not self.policy.fixed_cuts:
-            range_of_moments(moments, d, self.node.n_classes, feature, &low, &high)
-        elif leaf.span == NULL:
-            return      # its cuts are not set yet
-        else:
-            low = leaf.span[2 * feature]
-            high = leaf.span[2 * feature + 1]
-        # a constant has no cuts, but may be missing
-        self.n_bins = NORMAL_CUTS + 1 if low < high else 1
-        for b in range(self.n_bins - 1):
-            self.edges[b] = <float32_t> (low + (high - low) * (b + 1) / self.n_bins)
-        self.edges[self.n_bins - 1] = INFINITY
-        memset(self.table, 0, self.n_bins * width * sizeof(float64_t))
-        for c in range(self.node.n_classes):
-            if moments.blocks[c] == NULL:
-                continue
-            known = weight_known(moments, c, feature)
-            if known != moments.n[c]:
-                # the rest of the class, as every count of the node is a sum of both
-                self.missing_counts[c] = self.node.counts[c] - fmin(known, self.node.counts[c])
-                self.n_missing += self.missing_counts[c]
-                if not known > 0.0:
-                    continue
-            below = 0.0
-            for b in range(self.n_bins):
-                upto = 1.0
-                if b < self.n_bins - 1:
-                    upto = normal_share(moments, d, c, feature, self.edges[b])
-                self.table[b * width + c] = known * (upto - below)
-                below = upto
+    cdef void _tabulate(self, intp_t feature) noexcept nogil:
+        cdef BinTable table
+        table.width = self.node.n_classes + self.node.has_pool
+        table.n_bins = 0
+        table.edges = self.edges
+        table.counts = self.table
+        table.missing = self.missing_counts
+        table.n_missing = 0.0
+        self.leaf.memory.tabulate(self.leaf, self.policy, feature, &table)
+        self.n_bins = table.n_bins
+        self.n_missing = table.n_missing
 
     cdef void _count_pool(self, intp_t feature) noexcept nogil:
         cdef intp_t width = self.node.n_classes + 1
@@ -431,24 +336,11 @@ cdef class LeafSource(Source):
         cdef Leaf* leaf = self.leaf
         cdef intp_t K = self.node.n_classes
         cdef intp_t n_codes = self.policy.n_codes[feature]
-        cdef const float64_t* histogram = leaf.histogram
-        cdef intp_t i, c, code, first
+        cdef intp_t i, code
         memset(counts, 0, (n_codes + 1) * (K + 1) * sizeof(float64_t))
-        if leaf.memory == ROWS:
-            for i in range(self.n_labelled_rows):
-                code = <intp_t> self._value(i, feature)
-                counts[code * (K + 1) + self.y[i]] += (
-                    1.0 if self.row_weight == NULL else self.row_weight[i]
-                )
-        else:
-            if self.policy.separate and leaf.fresh_histogram != NULL:
-                histogram = leaf.fresh_histogram
-            first = leaf.bins.first[feature]
-            for code in range(min(n_codes, leaf.bins.first[feature + 1] - first)):
-                for c in range(K):
-                    counts[code * (K + 1) + c] = histogram[
-                        (first + code) * K + c
-                    ]
+        leaf.memory.count_categories(
+            leaf, self.policy, feature, n_codes, counts, K + 1
+        )
         if self.pool is not None:
             for i in range(leaf.n_pool):
                 code = <intp_t> self.pool[leaf.pool[i], feature]

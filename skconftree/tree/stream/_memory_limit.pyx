@@ -3,7 +3,8 @@
 import numpy as np
 
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
-from skconftree.tree.leaves._leaf cimport NOTHING, Leaf, forget, leaf_bytes
+from skconftree.tree.leaves._contract cimport Leaf
+from skconftree.tree.leaves._leaf cimport LEAF_COUNTS
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t
 
 
@@ -30,7 +31,9 @@ cdef class MemoryLimit:
             self.max_bytes //= 2
         self.node_bytes = tree.node_bytes() + sizeof(Leaf*)
         self.split_bytes = tree.split_bytes()
-        self.bare_bytes = sizeof(Leaf) + 3 * tree.n_classes * sizeof(float64_t)
+        self.bare_bytes = (
+            sizeof(Leaf) + LEAF_COUNTS * tree.n_classes * sizeof(float64_t)
+        )
         if with_boxes:
             self.bare_bytes += 2 * tree.n_features * sizeof(float64_t)
         self.pool_bytes = n_pool * sizeof(int32_t)
@@ -80,11 +83,9 @@ cdef class MemoryLimit:
         counts = tree.counts_of_leaves()
         errors = counts.sum(axis=1) - counts.max(axis=1)
         for node in np.argsort(errors, kind="stable"):
-            if leaves.at[node] == NULL or leaves.at[node].memory == NOTHING:
+            if leaves.at[node] == NULL:
                 continue
-            total -= leaf_bytes(leaves.at[node], &leaves.policy)
-            forget(leaves.at[node], &leaves.policy)
-            total += leaf_bytes(leaves.at[node], &leaves.policy)
+            total -= leaves.make_forget(node)
             if total <= self.max_bytes:
                 break
 

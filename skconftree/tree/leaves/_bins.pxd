@@ -1,0 +1,86 @@
+# Bins: the candidate cuts of a leaf, and class counts between them.
+#
+# A leaf's edges are set once, when it is created from its parent's histogram or
+# when its rows are turned into one, and do not move while it lives: tests on fixed
+# cuts are what anytime-valid evidence needs, and counts stay exact.
+#
+# Bin b of feature f holds the values in (edges[b - 1], edges[b]]; its place is
+# first[f] + b. The last edge of a feature is infinity, so that every value has a
+# bin. If `missing`, one more bin holds the rows without a value. Bin b of a nominal
+# feature holds category b; there is room for some that have not been seen.
+
+from skconftree.utils._memory cimport Blocks
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, intp_t, uint8_t, uint32_t, uint64_t,
+)
+
+cdef enum BinKind:
+    CONTINUOUS
+    DISCRETE        # every value seen when the edges were set has a bin of its own
+    NOMINAL
+
+
+cdef struct Bins:
+    int32_t* first          # [n_features + 1], in front of the rest; NULL = no bins
+    float32_t* edges        # [n_bins] upper edge of each bin
+    float32_t* low          # [n_features] smallest value seen
+    float32_t* high         # [n_features] largest
+    uint8_t* kind           # [n_features] a BinKind
+    bint missing            # numeric features have a bin of missing values, the last
+
+
+cdef struct Side:           # the bins of the tested feature that go to one child
+    intp_t feature
+    intp_t begin            # of a numeric feature, those of values
+    intp_t end
+    bint takes_missing      # and its bin of missing values
+    const uint8_t* taken    # [n_codes] of a nominal one
+
+
+# Their block is taken from `blocks`.
+cdef int allocate_bins(
+    Blocks* blocks, Bins* bins, intp_t n_features, intp_t n_bins
+) except -1 nogil
+cdef intp_t room_for(intp_t n_codes) noexcept nogil
+cdef int bins_of_rows(
+    Blocks* blocks, Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features,
+    intp_t max_bins, const int32_t* n_codes, bint missing,
+) except -1 nogil
+cdef int bins_of_codes(
+    Blocks* blocks, Bins* bins, intp_t n_features, const int32_t* n_codes
+) except -1 nogil
+cdef int bins_of_half(
+    Blocks* blocks, const Bins* parent, const float64_t* histogram,
+    const float64_t* share, intp_t n_features, intp_t n_classes, intp_t max_bins,
+    const Side* side, bint missing, Bins* bins,
+) except -1 nogil
+cdef int bins_with_code(
+    Blocks* blocks, const Bins* old, intp_t n_features, intp_t feature, intp_t code,
+    Bins* bins,
+) except -1 nogil
+cdef void fill_half(
+    const Bins* parent, const float64_t* histogram, const float64_t* scale,
+    intp_t n_features, intp_t n_classes, const Side* side, const Bins* bins,
+    float64_t* half,
+) noexcept nogil
+cdef void find_bins(
+    const Bins* bins, const float32_t* x, intp_t n_features, int32_t* places
+) noexcept nogil
+
+cdef inline intp_t bin_of(
+    const float32_t* edges, intp_t n_bins, float32_t value
+) noexcept nogil:
+    # Smallest b with value <= edges[b], by a search without branches.
+    cdef intp_t base = 0
+    cdef intp_t half
+    while n_bins > 1:
+        half = n_bins >> 1
+        base += half if edges[base + half - 1] < value else 0
+        n_bins -= half
+    return base
+
+cdef inline intp_t n_value_bins(const Bins* bins, intp_t f) noexcept nogil:
+    # Bins of a feature without that of missing values.
+    return bins.first[f + 1] - bins.first[f] - (
+        bins.missing and bins.kind[f] != NOMINAL
+    )

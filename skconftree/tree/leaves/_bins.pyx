@@ -1,0 +1,449 @@
+"""Bins: cuts from rows, from a parent's halves, and the counts of a half."""
+
+from libc.math cimport INFINITY
+from libc.string cimport memset
+
+from skconftree.utils._memory cimport give_all_back
+from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._sorting cimport presort
+from skconftree.utils._spare_memory cimport take_array
+
+
+cdef int allocate_bins(
+    Blocks* blocks, Bins* bins, intp_t n_features, intp_t n_bins
+) except -1 nogil:
+    # One block for all arrays, the widest elements first.
+    cdef intp_t size = (
+        (n_features + 1) * sizeof(int32_t)
+        + (n_bins + 2 * n_features) * sizeof(float32_t)
+        + n_features
+    )
+    bins.first = <int32_t*> take_array(blocks, size, 1)
+    bins.edges = <float32_t*> (bins.first + n_features + 1)
+    bins.low = bins.edges + n_bins
+    bins.high = bins.low + n_features
+    bins.kind = <uint8_t*> (bins.high + n_features)
+    bins.first[n_features] = <int32_t> n_bins
+    bins.missing = False
+    return 0
+
+
+cdef intp_t room_for(intp_t n_codes) noexcept nogil:
+    # Categories that a leaf makes room for: a power of two, from 4 on.
+    cdef intp_t room = 4
+    while room < n_codes:
+        room *= 2
+    return room
+
+
+cdef void _place_codes(Bins* bins, intp_t f, intp_t room) noexcept nogil:
+    # Bins of a nominal feature whose first place is set.
+    cdef intp_t b
+    bins.kind[f] = NOMINAL
+    bins.low[f] = 0.0
+    bins.high[f] = 0.0
+    for b in range(room):
+        bins.edges[bins.first[f] + b] = <float32_t> b
+
+
+cdef int bins_of_codes(
+    Blocks* blocks, Bins* bins, intp_t n_features, const int32_t* n_codes
+) except -1 nogil:
+    # Bins of nominal features alone; a numeric one has a single bin.
+    cdef intp_t n_bins = 0
+    cdef intp_t f
+    for f in range(n_features):
+        n_bins += room_for(n_codes[f]) if n_codes[f] >= 0 else 1
+    allocate_bins(blocks, bins, n_features, n_bins)
+    n_bins = 0
+    for f in range(n_features):
+        bins.first[f] = <int32_t> n_bins
+        if n_codes[f] >= 0:
+            _place_codes(bins, f, room_for(n_codes[f]))
+            n_bins += room_for(n_codes[f])
+        else:
+            bins.kind[f] = DISCRETE
+            bins.edges[n_bins] = INFINITY
+            bins.low[f] = 0.0
+            bins.high[f] = 0.0
+            n_bins += 1
+    return 0
+
+
+cdef int bins_of_rows(
+    Blocks* blocks, Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features,
+    intp_t max_bins, const int32_t* n_codes, bint missing,
+) except -1 nogil:
+    # Cuts halfway between distinct values if there are few of them, else at
+    # quantiles of the rows. n_codes[f] is the number of categories, -1 if numeric.
+    cdef Blocks scratch
+    scratch.last = NULL
+    try:
+        _place_bins_of_rows(
+            blocks, bins, x, n_rows, n_features, max_bins, n_codes, missing, &scratch
+        )
+    finally:
+        give_all_back(&scratch)
+    return 0
+
+
+cdef int _place_bins_of_rows(
+    Blocks* blocks, Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features,
+    intp_t max_bins, const int32_t* n_codes, bint missing, Blocks* scratch,
+) except -1 nogil:
+    cdef uint64_t* keys = <uint64_t*> take_array(scratch, 2 * n_rows, sizeof(uint64_t))
+    cdef float32_t* column = <float32_t*> take_array(scratch, n_rows, sizeof(float32_t))
+    cdef uint32_t* order = <uint32_t*> take_array(scratch, n_rows, sizeof(uint32_t))
+    cdef float32_t* edges = <float32_t*> take_array(
+        scratch, n_features * max_bins, sizeof(float32_t)
+    )
+    cdef int32_t* counts = <int32_t*> take_array(scratch, n_features, sizeof(int32_t))
+    cdef uint8_t* repeats = <uint8_t*> take_array(scratch, n_features, 1)
+    cdef intp_t n_bins = 0
+    cdef intp_t f, n
+    for f in range(n_features):
+        if n_codes != NULL and n_codes[f] >= 0:
+            counts[f] = <int32_t> room_for(n_codes[f])
+            n_bins += counts[f]
+            continue
+        n = _values(x + f, n_rows, n_features, column)
+        if n > 0:
+            presort(column, n, keys, keys + n_rows, order)
+        counts[f] = <int32_t> _cuts_of_sorted(
+            column, order, n, max_bins, edges + f * max_bins, &repeats[f]
+        )
+        n_bins += counts[f] + missing
+    allocate_bins(blocks, bins, n_features, n_bins)
+    bins.missing = missing
+    n_bins = 0
+    for f in range(n_features):
+        bins.first[f] = <int32_t> n_bins
+        if n_codes != NULL and n_codes[f] >= 0:
+            _place_codes(bins, f, counts[f])
+            n_bins += counts[f]
+            continue
+        bins.kind[f] = DISCRETE if repeats[f] else CONTINUOUS
+        n_bins += _place_edges(bins, f, edges + f * max_bins, counts[f])
+        n = _values(x + f, n_rows, n_features, column)
+        _set_range(bins, f, column, n)
+    return 0
+
+
+cdef intp_t _values(
+    const float32_t* x, intp_t n_rows, intp_t stride, float32_t* column
+) noexcept nogil:
+    # The values of a feature that are not missing; returns their number.
+    cdef intp_t n = 0
+    cdef intp_t i
+    for i in range(n_rows):
+        column[n] = x[i * stride]
+        n += x[i * stride] == x[i * stride]
+    return n
+
+
+cdef void _set_range(
+    Bins* bins, intp_t f, const float32_t* column, intp_t n
+) noexcept nogil:
+    cdef intp_t i
+    bins.low[f] = column[0] if n > 0 else 0.0
+    bins.high[f] = bins.low[f]
+    for i in range(1, n):
+        bins.low[f] = min(bins.low[f], column[i])
+        bins.high[f] = max(bins.high[f], column[i])
+
+
+cdef intp_t _place_edges(
+    Bins* bins, intp_t f, const float32_t* edges, intp_t n_edges
+) noexcept nogil:
+    # Edges of a numeric feature whose first place is set, and the bin of missing
+    # values; returns the number of bins.
+    cdef intp_t b
+    for b in range(n_edges):
+        bins.edges[bins.first[f] + b] = edges[b]
+    if bins.missing:
+        bins.edges[bins.first[f] + n_edges] = INFINITY
+    return n_edges + bins.missing
+
+
+cdef intp_t _cuts_of_sorted(
+    const float32_t* column, const uint32_t* order, intp_t n, intp_t max_bins,
+    float32_t* edges, uint8_t* discrete,
+) noexcept nogil:
+    # Edges of sorted values, the infinite one included; returns their number. Few
+    # values that repeat are taken for all values there are.
+    cdef intp_t n_values = 1
+    cdef intp_t n_edges = 0
+    cdef intp_t i, due
+    cdef float32_t below
+    for i in range(1, n):
+        n_values += order[i] & 1
+    discrete[0] = n_values <= max_bins and 2 * n_values <= n
+    due = 0
+    for i in range(1, n):
+        if not order[i] & 1:
+            continue
+        # with few values every gap is a cut, else the first one past each quantile
+        if n_values <= max_bins or i * max_bins >= (due + 1) * n:
+            below = column[order[i - 1] >> 1]
+            edges[n_edges] = <float32_t> midpoint(below, column[order[i] >> 1])
+            if edges[n_edges] >= column[order[i] >> 1]:
+                edges[n_edges] = below
+            n_edges += 1
+            if n_values > max_bins:
+                due = i * max_bins // n
+            if n_edges == max_bins - 1:
+                break
+    edges[n_edges] = INFINITY
+    return n_edges + 1
+
+
+cdef void find_bins(
+    const Bins* bins, const float32_t* x, intp_t n_features, int32_t* places
+) noexcept nogil:
+    # The place of each feature's value; -1 if it has no bin.
+    cdef intp_t f, first, n
+    for f in range(n_features):
+        first = bins.first[f]
+        n = n_value_bins(bins, f)
+        if x[f] != x[f]:
+            places[f] = <int32_t> (first + n) if bins.missing else -1
+        elif bins.kind[f] == NOMINAL:
+            places[f] = -1
+            if x[f] >= 0.0 and x[f] < n:
+                places[f] = <int32_t> (first + <intp_t> x[f])
+        else:
+            places[f] = <int32_t> (first + bin_of(bins.edges + first, n, x[f]))
+
+
+# -- halves of a parent ------------------------------------------------------------
+#
+# Within a class the features are taken to be independent: of the rows of class c
+# the share that goes to a side is the same in every bin of the other features.
+# Within a bin values are taken to be uniform.
+
+
+cdef inline float64_t _low_end(const Bins* bins, intp_t f, intp_t b) noexcept nogil:
+    return bins.low[f] if b == 0 else bins.edges[bins.first[f] + b - 1]
+
+
+cdef inline float64_t _high_end(const Bins* bins, intp_t f, intp_t b) noexcept nogil:
+    if b == n_value_bins(bins, f) - 1:
+        return bins.high[f]
+    return bins.edges[bins.first[f] + b]
+
+
+cdef void _range_of_half(
+    const Bins* bins, intp_t f, const Side* side, intp_t* begin, intp_t* end
+) noexcept nogil:
+    # Bins of values of numeric feature f that the side holds.
+    begin[0] = 0
+    end[0] = n_value_bins(bins, f)
+    if f == side.feature:
+        begin[0] = side.begin
+        end[0] = min(side.end, end[0])
+
+
+cdef int bins_of_half(
+    Blocks* blocks, const Bins* parent, const float64_t* histogram,
+    const float64_t* share, intp_t n_features, intp_t n_classes, intp_t max_bins,
+    const Side* side, bint missing, Bins* bins,
+) except -1 nogil:
+    # Cuts of a child: its share of the parent's bins for a feature of few values,
+    # else new ones of equal mass, at finer resolution where the child lives.
+    cdef Blocks scratch
+    scratch.last = NULL
+    try:
+        _place_bins_of_half(
+            blocks, parent, histogram, share, n_features, n_classes, max_bins, side,
+            missing, bins, &scratch,
+        )
+    finally:
+        give_all_back(&scratch)
+    return 0
+
+
+cdef int _place_bins_of_half(
+    Blocks* blocks, const Bins* parent, const float64_t* histogram,
+    const float64_t* share, intp_t n_features, intp_t n_classes, intp_t max_bins,
+    const Side* side, bint missing, Bins* bins, Blocks* scratch,
+) except -1 nogil:
+    cdef float32_t* edges = <float32_t*> take_array(
+        scratch, n_features * max_bins, sizeof(float32_t)
+    )
+    cdef int32_t* counts = <int32_t*> take_array(scratch, n_features, sizeof(int32_t))
+    cdef float64_t* mass = <float64_t*> take_array(scratch, max_bins, sizeof(float64_t))
+    cdef intp_t n_bins = 0
+    cdef intp_t f, b, c, begin, end, place
+    cdef float64_t total
+    for f in range(n_features):
+        if parent.kind[f] == NOMINAL:
+            counts[f] = parent.first[f + 1] - parent.first[f]
+            n_bins += counts[f]
+            continue
+        _range_of_half(parent, f, side, &begin, &end)
+        total = 0.0
+        for b in range(begin, end):
+            mass[b] = 0.0
+            place = (parent.first[f] + b) * n_classes
+            for c in range(n_classes):
+                mass[b] += histogram[place + c] * share[c]
+            total += mass[b]
+        if parent.kind[f] == DISCRETE or total == 0.0:
+            for b in range(begin, end):
+                edges[f * max_bins + b - begin] = parent.edges[parent.first[f] + b]
+            counts[f] = <int32_t> max(end - begin, 1)
+            edges[f * max_bins + counts[f] - 1] = INFINITY
+        else:
+            counts[f] = <int32_t> _equal_cuts(
+                parent, f, mass, total, begin, end, max_bins, edges + f * max_bins
+            )
+        n_bins += counts[f] + missing
+    allocate_bins(blocks, bins, n_features, n_bins)
+    bins.missing = missing
+    n_bins = 0
+    for f in range(n_features):
+        bins.first[f] = <int32_t> n_bins
+        if parent.kind[f] == NOMINAL:
+            _place_codes(bins, f, counts[f])
+            n_bins += counts[f]
+            continue
+        n_bins += _place_edges(bins, f, edges + f * max_bins, counts[f])
+        bins.kind[f] = parent.kind[f]
+        bins.low[f] = parent.low[f]
+        bins.high[f] = parent.high[f]
+        if f == side.feature:
+            _range_of_half(parent, f, side, &begin, &end)
+            if begin >= end:
+                continue    # no value goes there
+            if end < n_value_bins(parent, f):
+                bins.high[f] = parent.edges[parent.first[f] + end - 1]
+            if begin > 0:
+                bins.low[f] = parent.edges[parent.first[f] + begin - 1]
+    return 0
+
+
+cdef intp_t _equal_cuts(
+    const Bins* parent, intp_t f, const float64_t* mass, float64_t total,
+    intp_t begin, intp_t end, intp_t max_bins, float32_t* edges,
+) noexcept nogil:
+    cdef float64_t below = 0.0
+    cdef float64_t wanted, low, high
+    cdef float32_t edge
+    cdef intp_t n_edges = 0
+    cdef intp_t k = 1
+    cdef intp_t b
+    for b in range(begin, end):
+        low = _low_end(parent, f, b)
+        high = _high_end(parent, f, b)
+        while k < max_bins:
+            wanted = total * k / max_bins
+            if not (mass[b] > 0.0 and wanted <= below + mass[b]):
+                break
+            edge = <float32_t> (low + (high - low) * ((wanted - below) / mass[b]))
+            k += 1
+            if edge >= high and b == end - 1:
+                continue        # nothing above
+            if n_edges == 0 or edge > edges[n_edges - 1]:
+                edges[n_edges] = edge
+                n_edges += 1
+        below += mass[b]
+    edges[n_edges] = INFINITY
+    return n_edges + 1
+
+
+cdef int bins_with_code(
+    Blocks* blocks, const Bins* old, intp_t n_features, intp_t feature, intp_t code,
+    Bins* bins,
+) except -1 nogil:
+    # The same bins with room for one more category of a feature.
+    cdef intp_t room = room_for(code + 1)
+    cdef intp_t before = old.first[feature + 1] - old.first[feature]
+    cdef intp_t n_bins = 0
+    cdef intp_t f, b
+    allocate_bins(blocks, bins, n_features, old.first[n_features] + room - before)
+    bins.missing = old.missing
+    for f in range(n_features):
+        bins.first[f] = <int32_t> n_bins
+        if f == feature:
+            _place_codes(bins, f, room)
+            n_bins += room
+            continue
+        bins.kind[f] = old.kind[f]
+        bins.low[f] = old.low[f]
+        bins.high[f] = old.high[f]
+        for b in range(old.first[f], old.first[f + 1]):
+            bins.edges[n_bins] = old.edges[b]
+            n_bins += 1
+    return 0
+
+
+cdef void fill_half(
+    const Bins* parent, const float64_t* histogram, const float64_t* scale,
+    intp_t n_features, intp_t n_classes, const Side* side, const Bins* bins,
+    float64_t* half,
+) noexcept nogil:
+    # Class counts of the child: every bin of the parent is spread over the child's
+    # bins by overlap. scale[c] is the share of class c that the child takes over.
+    cdef intp_t K = n_classes
+    cdef intp_t f, b, begin, end, last
+    memset(half, 0, bins.first[n_features] * K * sizeof(float64_t))
+    for f in range(n_features):
+        if parent.kind[f] == NOMINAL:
+            for b in range(parent.first[f + 1] - parent.first[f]):
+                if f != side.feature or side.taken[b]:
+                    _add_scaled(
+                        histogram + (parent.first[f] + b) * K, scale, 1.0, K,
+                        half + (bins.first[f] + b) * K,
+                    )
+            continue
+        _range_of_half(parent, f, side, &begin, &end)
+        _spread_values(parent, histogram, scale, K, f, begin, end, bins, half)
+        last = parent.first[f + 1] - 1
+        if parent.missing and bins.missing and (
+            f != side.feature or side.takes_missing
+        ):
+            _add_scaled(
+                histogram + last * K, scale, 1.0, K, half + (bins.first[f + 1] - 1) * K
+            )
+
+
+cdef void _spread_values(
+    const Bins* parent, const float64_t* histogram, const float64_t* scale, intp_t K,
+    intp_t f, intp_t begin, intp_t end, const Bins* bins, float64_t* half,
+) noexcept nogil:
+    cdef intp_t n_bins = n_value_bins(bins, f)
+    cdef intp_t first = bins.first[f]
+    cdef intp_t j = 0
+    cdef intp_t b
+    cdef float64_t low, high, left, right, part
+    for b in range(begin, end):
+        low = _low_end(parent, f, b)
+        high = _high_end(parent, f, b)
+        while True:
+            # the part of (low, high] inside the child's bin j
+            left = low
+            if j > 0:
+                left = max(left, bins.edges[first + j - 1])
+            right = min(high, <float64_t> bins.edges[first + j])
+            part = 1.0
+            if high > low:
+                part = max(right - left, 0.0) / (high - low)
+            elif j < n_bins - 1 and bins.edges[first + j] < high:
+                part = 0.0
+            _add_scaled(
+                histogram + (parent.first[f] + b) * K, scale, part, K,
+                half + (first + j) * K,
+            )
+            if j < n_bins - 1 and bins.edges[first + j] < high:
+                j += 1
+            else:
+                break
+
+
+cdef inline void _add_scaled(
+    const float64_t* counts, const float64_t* scale, float64_t part, intp_t K,
+    float64_t* target,
+) noexcept nogil:
+    cdef intp_t c
+    for c in range(K):
+        target[c] += counts[c] * scale[c] * part

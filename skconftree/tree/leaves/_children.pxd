@@ -1,0 +1,17 @@
+# What the outcomes of a test that parts a leaf take over from it.
+
+from skconftree.tree.leaves._contract cimport Leaf, Policy
+from skconftree.tree.leaves._parting cimport Parting
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
+
+cdef int start_child(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
+) except -1 nogil
+cdef int part_pool(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const float32_t[:, ::1] pool, Leaf* child,
+) except -1 nogil
+cdef void cut_box(
+    float64_t* box, intp_t feature, float64_t threshold, intp_t side
+) noexcept nogil

@@ -1,0 +1,53 @@
+"""What the children of a leaf take over from it."""
+
+from libc.math cimport isfinite
+from libc.string cimport memcpy
+
+from skconftree.tree.leaves._parting cimport outcome_of
+from skconftree.utils._spare_memory cimport take_array
+from skconftree.utils._typedefs cimport int32_t
+
+
+cdef int start_child(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
+) except -1 nogil:
+    # Hand over what goes to one outcome to an empty leaf. share[c] becomes the part
+    # of class c: exact unless it rests on moments.
+    child.memory = parent.memory
+    parent.memory.part(parent, policy, parting, outcome, share, child)
+    return 0
+
+
+cdef int part_pool(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const float32_t[:, ::1] pool, Leaf* child,
+) except -1 nogil:
+    # The child's rows without label, and its box.
+    cdef intp_t d = policy.n_features
+    cdef intp_t n = 0
+    cdef intp_t i, row
+    if parent.n_pool > 0:
+        child.pool = <int32_t*> take_array(
+            policy.blocks, parent.n_pool, sizeof(int32_t)
+        )
+        for i in range(parent.n_pool):
+            row = parent.pool[i]
+            if outcome_of(parting, pool[row, parting.feature]) == outcome:
+                child.pool[n] = <int32_t> row
+                n += 1
+        child.n_pool = n
+    if parent.box != NULL:
+        child.box = <float64_t*> take_array(policy.blocks, 2 * d, sizeof(float64_t))
+        memcpy(child.box, parent.box, 2 * d * sizeof(float64_t))
+        if parting.ordinals == NULL and isfinite(parting.threshold):
+            cut_box(child.box, parting.feature, parting.threshold, outcome)
+    return 0
+
+
+cdef void cut_box(
+    float64_t* box, intp_t feature, float64_t threshold, intp_t side
+) noexcept nogil:
+    # Rows may lie outside the root's box, and so may a cut between them.
+    cdef float64_t* limits = box + 2 * feature
+    limits[1 - side] = min(max(threshold, limits[0]), limits[1])

@@ -1,0 +1,149 @@
+# What a growing leaf remembers, and what a kind of memory has to do.
+#
+# Two sets of statistics. `held` is everything the leaf knows, what it took over
+# from its parent included: predictions rest on it, and the splits of bounds that
+# count every row. `fresh` counts only rows that came after the leaf was created:
+# the evidence of all other bounds (Policy.separate), and a model of its own. Where
+# both are the same, or nobody asks, pointers to the fresh ones are NULL. A leaf whose
+# own rows outweigh by far what it took over forgets the latter, unless it keeps rows.
+#
+# Rows, bins with counts and moments are parts of a leaf that any memory may use:
+# naive Bayes predicts from the counts and moments that are there, categories get their
+# bins where there are any, and both are carried on by functions that memories share. A
+# memory that needs more puts it behind `own`.
+#
+# All arrays are taken from `remembered` by `utils._spare_memory`: they go with
+# the leaf, or when it forgets, they are counted in the bytes of the tree, and memory
+# that cannot be had is an error here for nobody but the caller of `partial_fit`.
+
+from skconftree.tree.leaves._bins cimport Bins
+from skconftree.tree.leaves._moments cimport Moments
+from skconftree.tree.leaves._parting cimport Parting
+from skconftree.tree.leaves._state cimport StateReader, StateWriter
+from skconftree.utils._memory cimport Blocks
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, int64_t, intp_t, label_t,
+)
+
+cdef struct LeafMemory
+
+
+cdef struct Policy:
+    # What all leaves of a tree have in common.
+    intp_t n_features
+    intp_t n_classes
+    Blocks* blocks          # owns the leaves, but not what they remember
+    const LeafMemory* first     # memory of a new leaf without a past
+    const LeafMemory* later     # what becomes of one that keeps `row_limit` rows
+    intp_t row_limit        # or NO_LIMIT
+    intp_t max_bins         # of a feature
+    bint separate           # only rows since the leaf's creation are evidence
+    bint fixed_cuts         # a leaf's candidate cuts are set once
+    bint bayes              # leaves may predict by naive Bayes
+    float64_t inherited     # largest weight that a child takes over, unless rows
+    bint missing            # a row with a missing value has been seen
+    intp_t n_nominal
+    const int32_t* nominal  # [n_nominal] features
+    int32_t* n_codes        # [n_features] categories seen, -1 if numeric; or NULL
+
+
+cdef struct Leaf:
+    intp_t node
+    const LeafMemory* memory
+    Blocks remembered           # owns all that is forgotten when room is needed
+    intp_t attempt              # how often it has been examined
+    float64_t n_fresh           # weight of the rows since its creation
+    float64_t n_examined        # n_fresh at the last attempt
+    float64_t n_held
+    float64_t hits[4]           # weight of late rows that each model predicted
+    float64_t* fresh            # [n_classes]
+    float64_t* held             # [n_classes]
+    float64_t* recent           # [n_classes] counts that fade with every row
+
+    intp_t n_rows
+    intp_t n_inherited          # of them, the first ones
+    float32_t* x                # [room, n_features]
+    label_t* y                  # [room]
+    float64_t* weight           # [room], or NULL if all are 1
+
+    Bins bins
+    float64_t* histogram        # [n_bins, n_classes] held
+    float64_t* fresh_histogram
+
+    Moments moments             # held
+    Moments fresh_moments
+
+    void* own                   # what a memory keeps besides
+
+    int32_t* pool               # rows of X_pool in the leaf
+    intp_t n_pool
+    float64_t* box              # [n_features, 2], only if W is a volume
+
+
+cdef struct BinTable:       # one feature of a leaf, as far as it is evidence
+    intp_t width            # numbers of a bin, the first n_classes are of classes
+    intp_t n_bins           # 0: the leaf has no cuts yet
+    float32_t* edges        # [Policy.max_bins] upper ends, the last one infinite
+    float64_t* counts       # [n_bins, width]
+    float64_t* missing      # [n_classes] rows without a value; zeros before
+    float64_t n_missing     # their sum; 0 before
+
+
+cdef struct LeafHeader:     # of a leaf in a state: what is there
+    int64_t code            # LeafMemory.code
+    int64_t attempt
+    int64_t n_rows
+    int64_t n_inherited
+    int64_t has_weights
+    int64_t n_bins
+    int64_t has_histogram
+    int64_t has_fresh_histogram
+    int64_t has_own
+    int64_t n_pool
+    int64_t has_box
+    int64_t bins_missing
+
+
+cdef struct LeafMemory:
+    const char* name
+    int64_t code            # in a state: never changed, never used again
+    bint remembers          # a leaf may be examined
+    bint keeps_rows         # all of them; they are its table, unless cuts are fixed
+
+    # Begin, in a leaf that remembers nothing.
+    int (*open)(Leaf* leaf, const Policy* policy) except -1 nogil
+    # Learn a row before it is in the leaf's counts; `bins` are the places of its values.
+    # What memory it takes is taken before anything changes.
+    int (*observe)(
+        Leaf* leaf, const Policy* policy, const float32_t* x, label_t y,
+        float64_t weight, const int32_t* bins,
+    ) except -1 nogil
+    # What becomes of a leaf that has got enough rows for it; called after each row.
+    int (*convert)(Leaf* leaf, const Policy* policy) except -1 nogil
+    # Turn a leaf that keeps rows into one of this memory; NULL if that cannot be.
+    int (*take_rows)(Leaf* leaf, const Policy* policy) except -1 nogil
+    # Hand over what goes to one outcome of a test to a leaf that remembers nothing, its
+    # `held` and `n_held` included. share[c] becomes the part of class c. The parts of
+    # all outcomes add up to all, class by class, unless a child would take over more
+    # than Policy.inherited: then it starts with that weight.
+    int (*part)(
+        const Leaf* parent, const Policy* policy, const Parting* parting,
+        intp_t outcome, float64_t* share, Leaf* child,
+    ) except -1 nogil
+    # Whether all counts are whole numbers if weights are.
+    bint (*is_exact)(const Leaf* leaf, const Policy* policy) noexcept nogil
+    # Class counts of the bins of a numeric feature, and of the categories of a nominal
+    # one: [n_codes, width], zeros before.
+    void (*tabulate)(
+        const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
+    ) noexcept nogil
+    void (*count_categories)(
+        const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,
+        float64_t* counts, intp_t width,
+    ) noexcept nogil
+    # Write what `read` reads, and leave nothing to believe: `read` raises ValueError
+    # if it does not fit the leaf's counts.
+    object (*write)(StateWriter writer, const Leaf* leaf, const Policy* policy)
+    object (*read)(
+        StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
+    )

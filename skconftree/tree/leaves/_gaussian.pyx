@@ -1,0 +1,222 @@
+"""A leaf that keeps the moments of its rows."""
+
+from libc.math cimport INFINITY, fmin
+from libc.string cimport memset
+
+from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy
+from skconftree.tree.leaves._counts cimport (
+    count_categories_of_bins, count_row, hold_shares, open_categories, part_bins,
+    read_bins, shares_of_bins, write_bins,
+)
+from skconftree.tree.leaves._moments cimport (
+    Moments, add_to_moments, allocate_moments, half_of_moments, normal_share,
+    open_for_row, part_of_moments, range_of_moments, read_moments, weight_known,
+    write_moments,
+)
+from skconftree.tree.leaves._parting cimport Parting
+from skconftree.tree.leaves._state cimport (
+    StateReader, StateWriter, require, require_finite,
+)
+from skconftree.utils._spare_memory cimport take_array
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, intp_t, label_t,
+)
+
+cdef enum:
+    MOST_BINS = 11      # of a feature
+    FIRST_CUTS = 32     # weight of the rows of a leaf without a past that set its cuts
+
+
+cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
+    allocate_moments(&leaf.remembered, &leaf.moments, policy.n_classes)
+    if policy.n_nominal > 0:
+        open_categories(leaf, policy)
+    return 0
+
+
+cdef int _observe(
+    Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
+    const int32_t* bins,
+) except -1 nogil:
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef Moments* fresh = &leaf.fresh_moments
+    open_for_row(&leaf.remembered, &leaf.moments, x, d, K, y, policy.missing)
+    if fresh.blocks != NULL:
+        open_for_row(&leaf.remembered, fresh, x, d, K, y, policy.missing)
+        add_to_moments(fresh, x, d, K, y, weight)
+    add_to_moments(&leaf.moments, x, d, K, y, weight)
+    count_row(leaf, policy, x, y, weight, bins)
+    return 0
+
+
+cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
+    if policy.fixed_cuts and leaf.own == NULL and leaf.n_fresh >= FIRST_CUTS:
+        _fix_cuts(leaf, policy)
+    return 0
+
+
+cdef int _fix_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
+    cdef intp_t d = policy.n_features
+    cdef float64_t* span = <float64_t*> take_array(
+        &leaf.remembered, 2 * d, sizeof(float64_t)
+    )
+    cdef intp_t f
+    for f in range(d):
+        if not range_of_moments(
+            &leaf.moments, d, policy.n_classes, f, &span[2 * f], &span[2 * f + 1]
+        ):
+            span[2 * f] = span[2 * f + 1] = 0.0     # no cuts
+    leaf.own = span
+    return 0
+
+
+# -- parting -----------------------------------------------------------------------
+
+cdef int _part(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
+) except -1 nogil:
+    cdef float64_t scale
+    cdef intp_t c
+    if parting.ordinals != NULL:
+        shares_of_bins(parent, policy, parting, outcome, share)
+    else:
+        _shares_of_moments(parent, policy, parting, outcome, share)
+    scale = hold_shares(parent, policy, share, child)
+    if parent.histogram != NULL:
+        part_bins(parent, policy, parting, outcome, share, False, child)
+    _part_moments(parent, policy, parting, outcome, share, child)
+    for c in range(policy.n_classes):
+        share[c] /= scale
+    return 0
+
+
+cdef void _shares_of_moments(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share,
+) noexcept nogil:
+    # Part of each class that goes to the outcome; an equal one of a class not seen.
+    cdef intp_t c
+    for c in range(policy.n_classes):
+        share[c] = 1.0 / parting.n_outcomes
+        if parent.moments.blocks[c] != NULL:
+            share[c] = part_of_moments(
+                &parent.moments, policy.n_features, c, parting.feature,
+                parting.threshold, outcome, parting.missing_left == (outcome == 0),
+            )
+
+
+cdef int _part_moments(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    const float64_t* scale, Leaf* child,
+) except -1 nogil:
+    cdef intp_t feature = -1 if parting.ordinals != NULL else parting.feature
+    half_of_moments(
+        &child.remembered, &parent.moments, policy.n_features, policy.n_classes,
+        feature, parting.threshold, outcome, parting.missing_left == (outcome == 0),
+        scale, &child.moments,
+    )
+    if policy.separate or policy.bayes:
+        allocate_moments(&child.remembered, &child.fresh_moments, policy.n_classes)
+    if policy.fixed_cuts:
+        _fix_cuts(child, policy)
+    return 0
+
+
+# -- evidence ----------------------------------------------------------------------
+
+cdef bint _is_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    return False
+
+
+cdef void _tabulate(
+    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
+) noexcept nogil:
+    # Cuts equally far from each other between the extreme values, and how much
+    # of each class a normal distribution puts between them.
+    cdef intp_t d = policy.n_features
+    cdef intp_t width = table.width
+    cdef const Moments* moments = &leaf.moments
+    cdef const float64_t* counts = leaf.fresh if policy.separate else leaf.held
+    cdef const float64_t* span = <const float64_t*> leaf.own
+    cdef float64_t low, high, below, upto, known
+    cdef intp_t n, b, c
+    if policy.separate and leaf.fresh_moments.blocks != NULL:
+        moments = &leaf.fresh_moments
+    table.n_bins = 0
+    low = high = 0.0
+    if not policy.fixed_cuts:
+        range_of_moments(moments, d, policy.n_classes, feature, &low, &high)
+    elif span == NULL:
+        return      # its cuts are not set yet
+    else:
+        low = span[2 * feature]
+        high = span[2 * feature + 1]
+    # a constant has no cuts, but may be missing
+    n = min(<intp_t> MOST_BINS, policy.max_bins) if low < high else 1
+    table.n_bins = n
+    for b in range(n - 1):
+        table.edges[b] = <float32_t> (low + (high - low) * (b + 1) / n)
+    table.edges[n - 1] = INFINITY
+    memset(table.counts, 0, n * width * sizeof(float64_t))
+    for c in range(policy.n_classes):
+        if moments.blocks[c] == NULL:
+            continue
+        known = weight_known(moments, c, feature)
+        if known != moments.n[c]:
+            # the rest of the class, as every count of the node is a sum of both
+            table.missing[c] = counts[c] - fmin(known, counts[c])
+            table.n_missing += table.missing[c]
+            if not known > 0.0:
+                continue
+        below = 0.0
+        for b in range(n):
+            upto = 1.0
+            if b < n - 1:
+                upto = normal_share(moments, d, c, feature, table.edges[b])
+            table.counts[b * width + c] = known * (upto - below)
+            below = upto
+
+
+# -- state -------------------------------------------------------------------------
+
+cdef _write(StateWriter writer, const Leaf* leaf, const Policy* policy):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    write_bins(writer, leaf, policy)
+    write_moments(writer, &leaf.moments, d, K)
+    write_moments(writer, &leaf.fresh_moments, d, K)
+    if leaf.own != NULL:
+        writer.put(leaf.own, 2 * d * sizeof(float64_t))
+
+
+cdef _read(
+    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
+):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    read_bins(reader, header, policy, leaf)
+    require(leaf.histogram != NULL or policy.n_nominal == 0)
+    read_moments(reader, &leaf.remembered, &leaf.moments, d, K, leaf.held)
+    require(leaf.moments.blocks != NULL)
+    read_moments(reader, &leaf.remembered, &leaf.fresh_moments, d, K, leaf.fresh)
+    if header.has_own:
+        leaf.own = reader.take_new(&leaf.remembered, 2 * d, sizeof(float64_t))
+        require_finite(<const float64_t*> leaf.own, 2 * d)
+
+
+GAUSSIAN.name = "gaussian"
+GAUSSIAN.code = 3
+GAUSSIAN.remembers = True
+GAUSSIAN.keeps_rows = False
+GAUSSIAN.open = _open
+GAUSSIAN.observe = _observe
+GAUSSIAN.convert = _convert
+GAUSSIAN.take_rows = NULL
+GAUSSIAN.part = _part
+GAUSSIAN.is_exact = _is_exact
+GAUSSIAN.tabulate = _tabulate
+GAUSSIAN.count_categories = count_categories_of_bins
+GAUSSIAN.write = _write
+GAUSSIAN.read = _read

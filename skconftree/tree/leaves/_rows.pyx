@@ -1,0 +1,313 @@
+"""A leaf that keeps its rows."""
+
+from libc.math cimport isfinite, isnan
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
+from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy
+from skconftree.tree.leaves._counts cimport (
+    count_row, open_categories, read_bins, write_bins,
+)
+from skconftree.tree.leaves._moments cimport (
+    Moments, add_to_moments, allocate_moments, open_for_row, read_moments,
+    write_moments,
+)
+from skconftree.tree.leaves._parting cimport Parting, outcome_of
+from skconftree.tree.leaves._state cimport (
+    StateReader, StateWriter, require, require_finite,
+)
+from skconftree.utils._memory cimport bytes_of_array
+from skconftree.utils._spare_memory cimport resize_array, take_array, take_zeros
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, intp_t, label_t,
+)
+
+cdef enum:
+    FIRST_ROOM = 8
+    FIRST_CUTS = 32     # rows of a leaf without a past that set its cuts
+
+
+cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
+    if policy.bayes:
+        allocate_moments(&leaf.remembered, &leaf.moments, policy.n_classes)
+        if policy.n_nominal > 0 and not policy.fixed_cuts:
+            open_categories(leaf, policy)
+    return 0
+
+
+# -- learning ----------------------------------------------------------------------
+
+cdef int _reserve(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil:
+    # Room for n rows. It depends on n alone, and so do the bytes a leaf counts. The
+    # array that says how much room there is comes last.
+    cdef size_t row = policy.n_features * sizeof(float32_t)
+    cdef intp_t room = FIRST_ROOM
+    if n * <intp_t> row <= bytes_of_array(leaf.x):
+        return 0
+    while room < n:
+        room *= 2
+    leaf.y = <label_t*> resize_array(&leaf.remembered, leaf.y, room, sizeof(label_t))
+    if leaf.weight != NULL:
+        leaf.weight = <float64_t*> resize_array(
+            &leaf.remembered, leaf.weight, room, sizeof(float64_t)
+        )
+    leaf.x = <float32_t*> resize_array(&leaf.remembered, leaf.x, room, row)
+    return 0
+
+
+cdef int _append(
+    Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight
+) except -1 nogil:
+    cdef intp_t d = policy.n_features
+    cdef intp_t i
+    _reserve(leaf, policy, leaf.n_rows + 1)
+    if weight != 1.0 and leaf.weight == NULL:
+        leaf.weight = <float64_t*> take_array(
+            &leaf.remembered, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t),
+            sizeof(float64_t),
+        )
+        for i in range(leaf.n_rows):
+            leaf.weight[i] = 1.0
+    memcpy(leaf.x + leaf.n_rows * d, x, d * sizeof(float32_t))
+    leaf.y[leaf.n_rows] = y
+    if leaf.weight != NULL:
+        leaf.weight[leaf.n_rows] = weight
+    leaf.n_rows += 1
+    return 0
+
+
+cdef inline float64_t _weight_of(const Leaf* leaf, intp_t row) noexcept nogil:
+    return 1.0 if leaf.weight == NULL else leaf.weight[row]
+
+
+cdef int _observe(
+    Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
+    const int32_t* bins,
+) except -1 nogil:
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef Moments* held = &leaf.moments
+    cdef Moments* fresh = &leaf.fresh_moments
+    if held.blocks != NULL:
+        open_for_row(&leaf.remembered, held, x, d, K, y, policy.missing)
+    if fresh.blocks != NULL:
+        open_for_row(&leaf.remembered, fresh, x, d, K, y, policy.missing)
+    _append(leaf, policy, x, y, weight)
+    if held.blocks != NULL:
+        add_to_moments(held, x, d, K, y, weight)
+    if fresh.blocks != NULL:
+        add_to_moments(fresh, x, d, K, y, weight)
+    count_row(leaf, policy, x, y, weight, bins)
+    return 0
+
+
+cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
+    if leaf.n_rows >= policy.row_limit:
+        policy.later.take_rows(leaf, policy)
+    elif policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows >= FIRST_CUTS:
+        _set_cuts(leaf, policy)
+    return 0
+
+
+cdef int _set_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
+    bins_of_rows(
+        &leaf.remembered, &leaf.bins, leaf.x, leaf.n_rows, policy.n_features,
+        policy.max_bins, policy.n_codes, policy.missing,
+    )
+    return 0
+
+
+# -- parting -----------------------------------------------------------------------
+
+cdef int _part(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
+) except -1 nogil:
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef intp_t n = 0
+    cdef intp_t i, c
+    cdef const float32_t* x
+    cdef float64_t w
+    if policy.bayes:
+        allocate_moments(&child.remembered, &child.moments, K)
+        allocate_moments(&child.remembered, &child.fresh_moments, K)
+    for i in range(parent.n_rows):
+        n += outcome_of(parting, parent.x[i * d + parting.feature]) == outcome
+    _reserve(child, policy, n)
+    for i in range(parent.n_rows):
+        x = parent.x + i * d
+        if outcome_of(parting, x[parting.feature]) != outcome:
+            continue
+        w = _weight_of(parent, i)
+        _append(child, policy, x, parent.y[i], w)
+        if policy.bayes:
+            open_for_row(
+                &child.remembered, &child.moments, x, d, K, parent.y[i], policy.missing
+            )
+            add_to_moments(&child.moments, x, d, K, parent.y[i], w)
+        child.held[parent.y[i]] += w
+        child.n_held += w
+    child.n_inherited = n
+    if policy.bayes and policy.n_nominal > 0 and not policy.fixed_cuts:
+        open_categories(child, policy)
+        _count_inherited(child, policy)
+    for c in range(K):
+        share[c] = 1.0 / parting.n_outcomes
+        if parent.held[c] > 0.0:
+            share[c] = child.held[c] / parent.held[c]
+    if policy.fixed_cuts and n > 0:
+        _set_cuts(child, policy)
+    return 0
+
+
+cdef int _count_inherited(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Count the categories of the rows a leaf has taken over.
+    cdef intp_t K = policy.n_classes
+    cdef intp_t i, j, f, place
+    leaf.fresh_histogram = <float64_t*> take_zeros(
+        &leaf.remembered, leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
+    )
+    for i in range(leaf.n_rows):
+        for j in range(policy.n_nominal):
+            f = policy.nominal[j]
+            place = leaf.bins.first[f] + <intp_t> leaf.x[i * policy.n_features + f]
+            leaf.histogram[place * K + leaf.y[i]] += _weight_of(leaf, i)
+    return 0
+
+
+# -- evidence ----------------------------------------------------------------------
+
+cdef inline intp_t _first(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    # The first row that is evidence.
+    return leaf.n_inherited if policy.separate else 0
+
+
+cdef bint _is_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    return True
+
+
+cdef void _tabulate(
+    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
+) noexcept nogil:
+    # If cuts are fixed: else the rows themselves are sorted.
+    cdef const float32_t* edges
+    cdef intp_t i, b
+    cdef float32_t x
+    cdef float64_t w
+    table.n_bins = 0
+    if leaf.bins.first == NULL:
+        return
+    table.n_bins = n_value_bins(&leaf.bins, feature)
+    edges = leaf.bins.edges + leaf.bins.first[feature]
+    memcpy(table.edges, edges, table.n_bins * sizeof(float32_t))
+    memset(table.counts, 0, table.n_bins * table.width * sizeof(float64_t))
+    for i in range(_first(leaf, policy), leaf.n_rows):
+        x = leaf.x[i * policy.n_features + feature]
+        w = _weight_of(leaf, i)
+        if x == x:
+            b = bin_of(edges, table.n_bins, x)
+            table.counts[b * table.width + leaf.y[i]] += w
+        else:
+            table.missing[leaf.y[i]] += w
+            table.n_missing += w
+
+
+cdef void _count_categories(
+    const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,
+    float64_t* counts, intp_t width,
+) noexcept nogil:
+    cdef intp_t i, code
+    for i in range(_first(leaf, policy), leaf.n_rows):
+        code = <intp_t> leaf.x[i * policy.n_features + feature]
+        counts[code * width + leaf.y[i]] += _weight_of(leaf, i)
+
+
+# -- state -------------------------------------------------------------------------
+
+cdef _write(StateWriter writer, const Leaf* leaf, const Policy* policy):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    writer.put(leaf.x, leaf.n_rows * d * sizeof(float32_t))
+    writer.put(leaf.y, leaf.n_rows * sizeof(label_t))
+    if leaf.weight != NULL:
+        writer.put(leaf.weight, leaf.n_rows * sizeof(float64_t))
+    write_bins(writer, leaf, policy)
+    write_moments(writer, &leaf.moments, d, K)
+    write_moments(writer, &leaf.fresh_moments, d, K)
+
+
+cdef _read(
+    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
+):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef intp_t n = header.n_rows
+    require(n > 0 or not header.has_weights)
+    require(n <= reader.left() // <intp_t> (d * sizeof(float32_t)))
+    if n > 0:
+        _reserve(leaf, policy, n)
+        reader.take(leaf.x, n * d * sizeof(float32_t))
+        reader.take(leaf.y, n * sizeof(label_t))
+        _check_values(leaf, n, policy)
+    if header.has_weights:
+        leaf.weight = <float64_t*> take_array(
+            &leaf.remembered, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t),
+            sizeof(float64_t),
+        )
+        reader.take(leaf.weight, n * sizeof(float64_t))
+        require_finite(leaf.weight, n)
+    leaf.n_rows = n
+    leaf.n_inherited = header.n_inherited
+    _check_sums(leaf, K)
+    read_bins(reader, header, policy, leaf)
+    read_moments(reader, &leaf.remembered, &leaf.moments, d, K, leaf.held)
+    read_moments(reader, &leaf.remembered, &leaf.fresh_moments, d, K, leaf.fresh)
+
+
+cdef _check_values(const Leaf* leaf, intp_t n, const Policy* policy):
+    cdef intp_t d = policy.n_features
+    cdef intp_t i, j, f
+    for i in range(n):
+        require(leaf.y[i] < policy.n_classes)
+        for f in range(d):
+            require(isfinite(leaf.x[i * d + f]) or (
+                isnan(leaf.x[i * d + f]) and policy.missing
+            ))
+        for j in range(policy.n_nominal):
+            f = policy.nominal[j]
+            require(0.0 <= leaf.x[i * d + f] < policy.n_codes[f])
+
+
+cdef _check_sums(const Leaf* leaf, intp_t K):
+    # Sums in the order of arrival are the counts, bit for bit.
+    counts = np.zeros((2, K))
+    cdef float64_t[:, ::1] sums = counts
+    cdef float64_t w
+    cdef intp_t i
+    for i in range(leaf.n_rows):
+        w = _weight_of(leaf, i)
+        require(w > 0.0)
+        if i >= leaf.n_inherited:
+            sums[0, leaf.y[i]] += w
+        sums[1, leaf.y[i]] += w
+    for i in range(K):
+        require(leaf.fresh[i] == sums[0, i] and leaf.held[i] == sums[1, i])
+
+
+ROWS.name = "rows"
+ROWS.code = 1
+ROWS.remembers = True
+ROWS.keeps_rows = True
+ROWS.open = _open
+ROWS.observe = _observe
+ROWS.convert = _convert
+ROWS.take_rows = NULL
+ROWS.part = _part
+ROWS.is_exact = _is_exact
+ROWS.tabulate = _tabulate
+ROWS.count_categories = _count_categories
+ROWS.write = _write
+ROWS.read = _read

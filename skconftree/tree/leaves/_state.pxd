@@ -1,0 +1,21 @@
+# Memory as bytes, for pickles. What is read is checked before it is believed.
+
+from skconftree.utils._memory cimport Blocks
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+
+cdef class StateWriter:
+    cdef readonly bytearray data
+    cdef put(self, const void* values, intp_t n_bytes)
+
+
+cdef class StateReader:
+    cdef const unsigned char[::1] data
+    cdef intp_t position
+    cdef intp_t left(self) noexcept
+    cdef take(self, void* values, intp_t n_bytes)
+    cdef void* take_new(self, Blocks* blocks, intp_t n, size_t size) except NULL
+
+
+cdef require(bint condition)
+cdef require_finite(const float64_t* values, intp_t n)

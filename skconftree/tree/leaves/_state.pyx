@@ -1,0 +1,59 @@
+"""Memory as bytes."""
+
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
+from libc.math cimport isfinite
+from libc.string cimport memcpy
+
+from skconftree.utils._spare_memory cimport take_array
+
+
+cdef class StateWriter:
+    """Appends memory to bytes."""
+
+    def __cinit__(self):
+        self.data = bytearray()
+
+    cdef put(self, const void* values, intp_t n_bytes):
+        cdef intp_t size = len(self.data)
+        if n_bytes > 0:
+            PyByteArray_Resize(self.data, size + n_bytes)
+            memcpy(PyByteArray_AS_STRING(self.data) + size, values, n_bytes)
+
+
+cdef class StateReader:
+    """Takes memory from bytes, never past their end."""
+
+    def __cinit__(self, bytes data):
+        self.data = data
+
+    cdef intp_t left(self) noexcept:
+        return self.data.shape[0] - self.position
+
+    cdef take(self, void* values, intp_t n_bytes):
+        require(0 <= n_bytes <= self.left())
+        if n_bytes > 0:
+            memcpy(values, &self.data[self.position], n_bytes)
+            self.position += n_bytes
+
+    cdef void* take_new(self, Blocks* blocks, intp_t n, size_t size) except NULL:
+        # An array, allocated only once it is known that its bytes are there.
+        cdef void* values
+        require(0 <= n <= self.left() // <intp_t> size)
+        values = take_array(blocks, n, size)
+        self.take(values, n * <intp_t> size)
+        return values
+
+    def finish(self):
+        """Raise unless everything has been read."""
+        require(self.left() == 0)
+
+
+cdef require(bint condition):
+    if not condition:
+        raise ValueError("The state of this growing tree is damaged.")
+
+
+cdef require_finite(const float64_t* values, intp_t n):
+    cdef intp_t i
+    for i in range(n):
+        require(isfinite(values[i]))

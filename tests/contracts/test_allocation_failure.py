@@ -1,0 +1,199 @@
+"""Whichever allocation fails first, and all after it: a MemoryError, and a sound model.
+
+Memory runs out at a place where nobody has looked at a pointer, or where an object is
+half made. The checked build makes every allocation fail in its turn, and counts the
+arrays that nobody owns any more.
+"""
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+from skconftree.utils._memory import count_arrays, fail_from
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import CredibleBound
+
+pytest.importorskip("skconftree.utils._checks", reason="needs -Dchecked=true")
+
+FIRST, ROWS, BOUNDARY = 700, 2400, 1024
+STOPS = (FIRST, BOUNDARY, 2 * BOUNDARY, ROWS)
+MOST = 60  # allocations of a case that are made to fail, if there are more
+SETTINGS = {
+    "rows": {"leaf_memory": "rows"},
+    "rows-nb": {"leaf_memory": "rows", "leaf_prediction": "nb"},
+    "histogram": {"leaf_memory": "histogram"},
+    "histogram-evalue": {"leaf_memory": "histogram", "bound": "evalue"},
+    "gaussian": {"leaf_memory": "gaussian"},
+    "gaussian-evalue": {"leaf_memory": "gaussian", "bound": "evalue"},
+    "auto-nba": {"leaf_prediction": "nba"},
+    "drift": {"drift": "ddm", "leaf_memory": "histogram"},
+    "limit": {"max_bytes": 2**16},
+    "categories": {"categorical_features": [3], "leaf_memory": "gaussian"},
+    "multiway": {
+        "categorical_features": [3],
+        "nominal_splits": "multiway",
+        "leaf_prediction": "nba",
+    },
+    "missing": {"leaf_memory": "gaussian", "leaf_prediction": "nba"},
+    "pool": {"bound": CredibleBound(delta=0.3), "leaf_memory": "rows"},
+    "volume": {
+        "bound": CredibleBound(delta=0.3, pool_weight="volume"),
+        "leaf_memory": "histogram",
+    },
+}
+
+
+def make_model(name):
+    options = {"bound": None, "grace_period": 40, "pruning": None, **SETTINGS[name]}
+    return ConfidenceTreeClassifier(**options)
+
+
+def make_rows(name):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(ROWS, 4)).astype(np.float32)
+    # categories come one after the other
+    X[:, 3] = np.minimum(rng.integers(0, 40, ROWS), np.arange(ROWS) // 50)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
+    y[1500:] = 2 - y[1500:]  # the concept changes
+    if name == "missing":
+        X[rng.random(X.shape) < 0.1] = np.nan
+    weight = rng.integers(1, 3, ROWS) if name.startswith("rows") else np.ones(ROWS)
+    return X, y, weight.astype(float)
+
+
+def learn(model, rows, begin, end):
+    X, y, weight = (array[begin:end] for array in rows)
+    with_pool = begin == 0 and isinstance(model.bound, CredibleBound)
+    X_pool = rows[0][:300] if with_pool else None
+    return model.partial_fit(X, y, [0, 1, 2], weight, X_pool=X_pool)
+
+
+def states_at(name, rows, *stops):
+    """Pickled states of an undisturbed model at these rows."""
+    model = make_model(name)
+    begin = 0
+    for end in stops:
+        learn(model, rows, begin, end)
+        begin = end
+        yield pickle.dumps(model)
+
+
+def failures(prepare, work):
+    """Let each allocation of the work fail in turn; yield what it left behind.
+
+    Pairs of what was prepared and whether there was a MemoryError.
+    """
+    prepared = prepare()
+    fail_from(0)
+    work(prepared)
+    n_allocations = fail_from(0)
+    assert n_allocations > 0
+    step = max(1, n_allocations // MOST)
+    for n in sorted(
+        {*range(1, min(n_allocations, 8) + 1), *range(1, n_allocations + 1, step)}
+    ):
+        prepared = prepare()
+        raised = False
+        fail_from(n)
+        try:
+            work(prepared)
+        except MemoryError:
+            raised = True
+        finally:
+            fail_from(0)
+        yield prepared, raised
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_partial_fit(name):
+    """The model is where the call began or at a boundary, as if told to stop there."""
+    rows = make_rows(name)
+    expected = dict(zip(STOPS, states_at(name, rows, *STOPS), strict=True))
+    begun = expected[FIRST]
+    gc.collect()
+    n_arrays = count_arrays()
+    stopped = []
+    for model, raised in failures(
+        lambda: pickle.loads(begun), lambda model: learn(model, rows, FIRST, ROWS)
+    ):
+        n = model.n_rows_seen_
+        stopped.append(n)
+        assert raised or n == ROWS
+        if name != "multiway" or n > FIRST:  # categories are read before rows are
+            assert pickle.dumps(model) == expected[n]
+        learn(model, rows, n, ROWS)  # and it goes on
+        assert (
+            model.tree_.__getstate__()
+            == pickle.loads(expected[ROWS]).tree_.__getstate__()
+        )
+    assert BOUNDARY in stopped
+    del model
+    gc.collect()
+    assert count_arrays() == n_arrays
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_first_call_of_partial_fit(name):
+    """The call may have made what it needs, but has learnt nothing, or up to a stop."""
+    rows = make_rows(name)
+    (expected,) = states_at(name, rows, FIRST)
+    gc.collect()
+    n_arrays = count_arrays()
+    for model, raised in failures(
+        lambda: make_model(name), lambda model: learn(model, rows, 0, FIRST)
+    ):
+        assert raised or pickle.dumps(model) == expected
+        if getattr(model, "n_rows_seen_", 0) == 0:
+            learn(model, rows, 0, FIRST)
+        assert pickle.dumps(model) == expected
+    del model
+    gc.collect()
+    assert count_arrays() == n_arrays
+
+
+@pytest.mark.parametrize("memory", ["auto", "rows"])
+def test_fit_keeps_the_last_model(memory):
+    X, y, weight = make_rows("rows")
+    model = ConfidenceTreeClassifier("gtest", leaf_memory=memory, max_depth=3)
+    begun = pickle.dumps(model.fit(X[:500], y[:500]))
+    expected = pickle.dumps(model.fit(X, y, weight))
+    del model
+    gc.collect()
+    n_arrays = count_arrays()
+    n_raised = 0
+    for model, raised in failures(
+        lambda: pickle.loads(begun), lambda model: model.fit(X, y, weight)
+    ):
+        assert pickle.dumps(model) == (begun if raised else expected)
+        n_raised += raised
+    assert n_raised > 5
+    del model
+    gc.collect()
+    assert count_arrays() == n_arrays
+
+
+@pytest.mark.parametrize("name", ["auto-nba", "missing", "multiway", "rows"])
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "apply"])
+def test_predict(name, method):
+    rows = make_rows(name)
+    (state,) = states_at(name, rows, FIRST)
+    model = pickle.loads(state)
+    predicted = getattr(model, method)(rows[0])
+    gc.collect()
+    n_arrays = count_arrays()
+    fail_from(0)
+    getattr(model, method)(rows[0])
+    n_allocations = fail_from(0)
+    assert n_allocations > 0 or method == "apply" or name == "rows"
+    for n in range(1, n_allocations + 1):
+        fail_from(n)
+        try:
+            with pytest.raises(MemoryError):
+                getattr(model, method)(rows[0])
+        finally:
+            fail_from(0)
+        np.testing.assert_array_equal(getattr(model, method)(rows[0]), predicted)
+    assert pickle.dumps(model) == state
+    assert count_arrays() == n_arrays
