@@ -1,12 +1,11 @@
 """Rows until a bound splits on a test that separates two balanced classes.
 
-Two equal halves whose class shares mirror each other, at counts that are the shares
-as nearly as whole rows can be: the fewest rows with which the bound splits.
+Two equal halves whose class shares mirror each other, fractions of rows included: the
+fewest rows with which the bound splits.
 
     python benchmarks first_split
 """
 
-import numpy as np
 from common import options as command
 
 from skconftree.bounds import CredibleBound
@@ -20,7 +19,7 @@ def first_split(bound, share):
     """Return the fewest rows, an even number, with which the bound splits."""
     kernel = bound.kernel(None, 2)
     for half in range(1, LARGEST // 2):
-        k = np.rint(share * half)
+        k = share * half
         if kernel.evaluate([[k, half - k], [half - k, k]]).split:
             return 2 * half
     return "-"
