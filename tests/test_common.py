@@ -4,10 +4,13 @@ import inspect
 
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skconftree
 from skconftree import ConfidenceTreeClassifier
+from skconftree.active import ActiveLearner, StreamActiveLearner
 from skconftree.bounds._registry import BOUNDS
 
 PUBLIC = [
@@ -19,6 +22,10 @@ PUBLIC = [
 
 def estimators():
     yield from (cls() for cls in PUBLIC)
+    yield ActiveLearner(ConfidenceTreeClassifier())
+    yield ActiveLearner(LogisticRegression(), strategy="margin")
+    yield StreamActiveLearner(ConfidenceTreeClassifier())
+    yield StreamActiveLearner(GaussianNB(), strategy="random")
     yield ConfidenceTreeClassifier(bound=None)
     yield ConfidenceTreeClassifier(bound=None, max_leaf_nodes=9, criterion="entropy")
     for name, bound in BOUNDS.items():
