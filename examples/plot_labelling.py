@@ -22,8 +22,7 @@ result = simulate(
 )
 
 # %%
-# The mean accuracy on rows outside the pool. Covering the pool first pays while there
-# are few labels; narrow margins pay afterwards.
+# The mean accuracy on rows outside the pool, after each purchase.
 
 fig, ax = plt.subplots(layout="constrained")
 for name, scores in zip(result.strategies, result.scores, strict=True):
