@@ -38,10 +38,13 @@ cdef int part_pool(
                 n += 1
         child.n_pool = n
     if parent.box != NULL:
-        child.box = <float64_t*> take_array(policy.blocks, 2 * d, sizeof(float64_t))
+        child.box = <float64_t*> take_array(
+            policy.blocks, 2 * d + 1, sizeof(float64_t)
+        )
         memcpy(child.box, parent.box, 2 * d * sizeof(float64_t))
         if parting.ordinals == NULL and isfinite(parting.threshold):
             cut_box(child.box, parting.feature, parting.threshold, outcome)
+        child.box[2 * d] = parting.pool[outcome]
     return 0
 
 

@@ -77,7 +77,7 @@ cdef struct Leaf:
 
     int32_t* pool               # rows of X_pool in the leaf
     intp_t n_pool
-    float64_t* box              # [n_features, 2], only if W is a volume
+    float64_t* box              # [n_features, 2] and W, only if that is a volume
 
 
 cdef struct BinTable:       # one feature of a leaf, as far as it is evidence

@@ -53,7 +53,7 @@ cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
     cdef intp_t size = sizeof(Leaf) + leaf.n_pool * sizeof(int32_t)
     size += LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     if leaf.box != NULL:
-        size += 2 * policy.n_features * sizeof(float64_t)
+        size += (2 * policy.n_features + 1) * sizeof(float64_t)
     return size + bytes_taken(&leaf.remembered)
 
 

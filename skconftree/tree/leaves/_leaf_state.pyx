@@ -28,7 +28,7 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     leaf.memory.write(writer, leaf, policy)
     writer.put(leaf.pool, leaf.n_pool * sizeof(int32_t))
     if leaf.box != NULL:
-        writer.put(leaf.box, 2 * d * sizeof(float64_t))
+        writer.put(leaf.box, (2 * d + 1) * sizeof(float64_t))
 
 
 cdef LeafHeader _header(const Leaf* leaf, intp_t d) noexcept:
@@ -80,9 +80,10 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
             require(0 <= leaf.pool[i] < n_pool)
     if header.has_box:
         leaf.box = <float64_t*> reader.take_new(
-            policy.blocks, 2 * d, sizeof(float64_t)
+            policy.blocks, 2 * d + 1, sizeof(float64_t)
         )
-        require_finite(leaf.box, 2 * d)
+        require_finite(leaf.box, 2 * d + 1)
+        require(0.0 <= leaf.box[2 * d] <= 1.0)
 
 
 cdef _read_counts(StateReader reader, const LeafHeader* header, intp_t K, Leaf* leaf):

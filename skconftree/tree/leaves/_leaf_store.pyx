@@ -13,6 +13,7 @@ from skconftree.tree.leaves._leaf cimport (
 from skconftree.tree.leaves._leaf_state cimport read_leaf, write_leaf
 from skconftree.tree.leaves._registry cimport memory_named
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
+from skconftree.tree.nodes._routing cimport Node
 from skconftree.utils._memory cimport give_all_back
 from skconftree.utils._spare_memory cimport resize_array, take_array
 
@@ -106,26 +107,30 @@ cdef class LeafStore:
             leaf.n_pool += 1
 
     def open_boxes(self, Tree tree, const float64_t[:, ::1] root_box):
-        """Cut every leaf's box out of the root's."""
+        """Cut every leaf's box, and its volume, out of the root's."""
         cdef intp_t d = self.policy.n_features
         cdef intp_t node, above
-        cdef float64_t[:, :, ::1] boxes = np.empty((tree.node_count, d, 2))
+        cdef float64_t[:, ::1] boxes = np.empty((tree.node_count, 2 * d + 1))
         cdef Leaf* leaf
-        boxes[0] = root_box
+        memcpy(&boxes[0, 0], &root_box[0, 0], 2 * d * sizeof(float64_t))
+        boxes[0, 2 * d] = 1.0
         for node in range(tree.node_count):
             if node > 0:
                 above = tree.parent[node]
                 boxes[node] = boxes[above]
+                boxes[node, 2 * d] *= _share_of_box(tree, above, node, &boxes[above, 0])
                 if isfinite(tree.nodes[above].threshold):
                     cut_box(
-                        &boxes[node, 0, 0], tree.nodes[above].feature,
+                        &boxes[node, 0], tree.nodes[above].feature,
                         tree.nodes[above].threshold, node - tree.nodes[above].left,
                     )
             if tree.nodes[node].feature >= 0:
                 continue
             leaf = self.at[node]
-            leaf.box = <float64_t*> take_array(&self.blocks, 2 * d, sizeof(float64_t))
-            memcpy(leaf.box, &boxes[node, 0, 0], 2 * d * sizeof(float64_t))
+            leaf.box = <float64_t*> take_array(
+                &self.blocks, 2 * d + 1, sizeof(float64_t)
+            )
+            memcpy(leaf.box, &boxes[node, 0], (2 * d + 1) * sizeof(float64_t))
 
     def settle(self):
         """Hold what is remembered, but not as evidence.
@@ -255,3 +260,25 @@ cdef class LeafStore:
                 for f, n in enumerate(n_codes)
             )
         )
+
+
+cdef float64_t _share_of_box(
+    Tree tree, intp_t node, intp_t child, const float64_t* box
+) noexcept nogil:
+    # The part of a node's volume that a child has, by the rule of the splitters.
+    cdef const Node* split = &tree.nodes[node]
+    cdef const float64_t* limits = box + 2 * split.feature
+    cdef intp_t first = tree.branching[node].first
+    cdef intp_t n_known = 0
+    cdef intp_t n_own = 0
+    cdef intp_t code
+    cdef float64_t share = 0.5
+    if first >= 0:
+        for code in range(tree.branching[node].n_codes):
+            n_known += tree.ordinals[first + code] >= 0
+            n_own += tree.ordinals[first + code] == child - split.left
+        return <float64_t> n_own / max(n_known, 1)
+    if isfinite(split.threshold) and limits[0] < limits[1]:
+        share = (split.threshold - limits[0]) / (limits[1] - limits[0])
+        share = min(max(share, 0.0), 1.0)
+    return share if child == split.left else 1.0 - share

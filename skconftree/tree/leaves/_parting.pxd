@@ -13,6 +13,7 @@ cdef struct Parting:
     const int16_t* ordinals     # outcome of each category, -1 = not seen; NULL if numeric
     intp_t n_codes
     intp_t unknown              # outcome of a category not seen before
+    const float64_t* pool       # weight W of each outcome
 
 
 cdef inline intp_t outcome_of(const Parting* parting, float32_t value) noexcept nogil:

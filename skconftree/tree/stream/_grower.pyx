@@ -95,7 +95,7 @@ cdef class Grower:
             n_categories[list(recipe.nominal)] = 1
         root = RootFacts(
             d, K, class_weight=class_weight, n_categories=n_categories,
-            seed=recipe.seed, has_pool=pool is not None,
+            seed=recipe.seed, has_pool=pool is not None or settings.by_volume,
         )
         self.source = LeafSource(settings, root, pool, recipe.box)
         self.splitter = Splitter(self.source, criterion, bound)

@@ -59,6 +59,7 @@ cdef class Installer:
         parting.feature = split.feature
         parting.n_outcomes = split.children.n_outcomes
         parting.threshold = split.threshold
+        parting.pool = split.children.pool
         parting.cut = split.cut.place
         parting.missing_left = split.children.missing_left
         parting.ordinals = split.children.ordinals

@@ -60,7 +60,6 @@ cdef class LeafSource(Source):
     # Turn to a leaf of the tree.
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil
     cdef int _gather_rows(self) except -1 nogil
-    cdef float64_t _volume(self) noexcept nogil
     cdef float32_t _value(self, intp_t row, intp_t feature) noexcept nogil
     cdef void _prepare(self, intp_t feature) noexcept nogil
     cdef void _sort(self, intp_t feature) noexcept nogil

@@ -73,7 +73,7 @@ cdef class LeafSource(Source):
         record.pool = leaf.n_fresh if separate else leaf.n_held
         if self.node.by_volume:
             record.box = leaf.box
-            record.pool = self._volume()
+            record.pool = leaf.box[2 * self.node.n_features]
         elif self.node.has_pool:
             record.pool += leaf.n_pool
         for f in range(self.node.n_features):
@@ -128,17 +128,6 @@ cdef class LeafSource(Source):
                     self.weights[i] = 1.0
                 self.row_weight = self.weights
         return 0
-
-    cdef float64_t _volume(self) noexcept nogil:
-        # Of the leaf's box, as a part of the root's.
-        cdef float64_t volume = 1.0
-        cdef float64_t width
-        cdef intp_t f
-        for f in range(self.node.n_features):
-            width = self.root_box[f, 1] - self.root_box[f, 0]
-            if width > 0.0:
-                volume *= (self.leaf.box[2 * f + 1] - self.leaf.box[2 * f]) / width
-        return volume
 
     # -- the rows or counts of one feature ----------------------------------------
 

@@ -35,7 +35,7 @@ cdef class MemoryLimit:
             sizeof(Leaf) + LEAF_COUNTS * tree.n_classes * sizeof(float64_t)
         )
         if with_boxes:
-            self.bare_bytes += 2 * tree.n_features * sizeof(float64_t)
+            self.bare_bytes += (2 * tree.n_features + 1) * sizeof(float64_t)
         self.pool_bytes = n_pool * sizeof(int32_t)
 
     cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil:
