@@ -9,11 +9,15 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 from reference.registries import MEMORIES
 from reference.streams import learn, make_stream, state_of
+from scipy.sparse import csr_array, random_array
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import BaseBound
+from skconftree.drift import DDM
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="signals by CPU time need POSIX"
@@ -57,6 +61,83 @@ def test_interrupt_stops_at_a_boundary(memory, method):
     for tree in (model, expected):
         learn(tree, stream, [n + 500], n)
     assert state_of(model) == state_of(expected)
+
+
+def test_boundaries_after_fit_count_the_rows_of_the_stream():
+    stream = make_stream(0, N_ROWS, kinds=["continuous"] * 3, signal=0.0)
+    model = ConfidenceTreeClassifier(bound="evalue", grace_period=1, max_leaf_nodes=3)
+    model.fit(*stream.part(0, 700)[:2])
+    interrupted_after(0.06, lambda: model.partial_fit(*stream.part(700, N_ROWS)[:2]))
+    assert 700 < model.n_rows_seen_ < N_ROWS
+    assert (model.n_rows_seen_ - 700) % 1024 == 0
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_interrupt_in_the_middle_of_a_row_waits(monkeypatch, times):
+    """Python makes the tree in the background, and runs signal handlers meanwhile."""
+    stream = make_stream(1, 3000, kinds=["continuous"] * 2, signal=0.0)
+    settings = {"drift": DDM(5, 0.01, 9.0), "grace_period": 5, "bound": "gtest"}
+    expected, model = (ConfidenceTreeClassifier(**settings) for _ in range(2))
+    for tree in (expected, model):
+        learn(tree, stream, [1])
+    presses = []
+
+    def interrupted(kind):
+        kernel = kind.kernel
+
+        def press(self, *args, **options):
+            if len(presses) < times:
+                presses.append(model.n_rows_seen_)
+                raise KeyboardInterrupt
+            return kernel(self, *args, **options)
+
+        return press
+
+    monkeypatch.setattr(BaseBound, "kernel", interrupted(BaseBound))
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(*stream.part(1, 3000))
+    assert len(presses) == times
+    assert model.n_rows_seen_ == 1024
+    learn(expected, stream, [1024], 1)
+    assert state_of(model) == state_of(expected)
+    for tree in (model, expected):
+        learn(tree, stream, [3000], 1024)
+    assert state_of(model) == state_of(expected)
+
+
+def test_what_fails_at_every_attempt_does_not_hang(monkeypatch):
+    stream = make_stream(1, 3000, kinds=["continuous"] * 2, signal=0.0)
+    model = ConfidenceTreeClassifier(
+        drift=DDM(5, 0.01, 9.0), grace_period=5, bound="gtest"
+    )
+    learn(model, stream, [1])
+
+    def fail(self, *args, **options):
+        raise OSError("no such thing")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BaseBound, "kernel", fail)
+        with pytest.raises(OSError, match="no such thing"):
+            model.partial_fit(*stream.part(1, 3000))
+    assert model.n_rows_seen_ == 1024
+    assert model.tree_.counts[0].sum() == 1024
+    model.partial_fit(*stream.part(1024, 3000))
+
+
+def test_a_sparse_table_is_learnt_without_a_line_of_python(monkeypatch):
+    """What could fail or be interrupted between two rows that are no boundary."""
+    rng = np.random.default_rng(0)
+    X = random_array((3000, 40_000), density=1e-4, rng=rng, format="csr")
+    y = rng.integers(0, 2, 3000)
+    model = ConfidenceTreeClassifier(leaf_memory="histogram")
+    model.partial_fit(X[:3], y[:3], [0, 1])
+
+    def fail(self, *args, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(csr_array, "toarray", fail)
+    model.partial_fit(X[3:], y[3:])
+    assert model.n_rows_seen_ == 3000
 
 
 def test_a_signal_from_outside():

@@ -1,6 +1,6 @@
-"""Rows of a table for a growing tree, block by block if they are sparse."""
+"""Rows of a table for a growing tree."""
 
-import numpy as np
+from scipy.sparse import issparse
 
 from ...tables._sparse import blocks
 
@@ -20,13 +20,7 @@ def learn_rows(grower, X, y, weight, predicted, finite):
     finite : bool
         Whether X has no NaN.
     """
-    if isinstance(X, np.ndarray):
-        grower.learn(X, y, weight, predicted, finite)
-        return
-    for rows, block in blocks(X):
-        grower.learn(
-            block, y[rows], _part(weight, rows), _part(predicted, rows), finite
-        )
+    grower.learn(X.tocsr() if issparse(X) else X, y, weight, predicted, finite)
 
 
 def remember_rows(grower, X, y, weight):

@@ -17,7 +17,9 @@ from skconftree.tree.split._splitter cimport Splitter
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._lock cimport Lockable, ModelLock
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int32_t, int64_t, intp_t, label_t,
+)
 
 
 cdef class Grower:
@@ -47,6 +49,7 @@ cdef class Grower:
     cdef Arena arena
     cdef float64_t* below               # [n_classes]
     cdef bint finite                    # no value of the rows learnt is missing
+    cdef object held                    # error that waits for the end of its row
     cdef const float64_t* class_weight  # [n_classes] or NULL
 
     cdef object _reader(self)
@@ -54,6 +57,11 @@ cdef class Grower:
         self, const float32_t[:, ::1] X, const label_t[::1] y,
         const float64_t[::1] weight,
     ) except -1
+    cdef int _check_stored(
+        self, intp_t n_features, const int32_t[::1] places, const int64_t[::1] starts,
+        const float32_t[::1] stored, const label_t[::1] y, const float64_t[::1] weight,
+    ) except -1
+    cdef int _let_go(self) except -1
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted
     ) except -1 nogil

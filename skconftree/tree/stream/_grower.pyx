@@ -26,6 +26,10 @@ from skconftree.utils._spare_memory cimport (
     SPARE_BYTES, give_way, let_go_of_much, set_aside,
 )
 
+MISFIT = (
+    "Rows do not fit the growing tree: the estimator's attributes have been changed."
+)
+
 cdef enum:
     BOUNDARY = 1024     # rows
     MOST_FOR_LEAVES = 268435456     # bytes kept back
@@ -196,14 +200,17 @@ cdef class Grower:
     # -- learning -----------------------------------------------------------------
 
     def learn(
-        self, const float32_t[:, ::1] X, const label_t[::1] y,
-        const float64_t[::1] weight, intp_t[::1] predicted, bint finite,
+        self, X, const label_t[::1] y, const float64_t[::1] weight,
+        intp_t[::1] predicted, bint finite,
     ):
         """Learn rows in their order, for whoever holds the lock to learn.
 
+        No line of Python runs between two rows, but at a boundary: what could fail
+        there, or be interrupted, would end the call in between.
+
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features), float32
+        X : ndarray or CSR of shape (n_rows, n_features), float32
         y : ndarray of shape (n_rows,), uint16
             Class indices.
         weight : ndarray of shape (n_rows,), float64, or None
@@ -214,16 +221,33 @@ cdef class Grower:
             Whether no value is missing.
         """
         cdef intp_t n = X.shape[0]
-        cdef intp_t i
+        cdef intp_t i, j
         cdef intp_t guess
         cdef intp_t* out = NULL
         cdef float64_t w = 1.0
-        self._check_rows(X, y, weight)
+        cdef const float32_t[:, ::1] rows = None
+        cdef const float32_t[::1] stored = None
+        cdef const int32_t[::1] places
+        cdef const int64_t[::1] starts
+        cdef float32_t[::1] row
+        cdef const float32_t* x
+        cdef bint is_sparse = not isinstance(X, np.ndarray)
+        if is_sparse:
+            stored = X.data
+            places = X.indices.astype(np.int32, copy=False)
+            starts = X.indptr.astype(np.int64, copy=False)
+            row = np.zeros(self.policy.n_features, dtype=np.float32)
+            x = &row[0]
+            self._check_stored(X.shape[1], places, starts, stored, y, weight)
+        else:
+            rows = X
+            self._check_rows(rows, y, weight)
         if predicted is not None:
             if predicted.shape[0] != n:
                 raise ValueError("Rows do not fit the growing tree.")
             out = &guess
         self.finite = finite
+        self.held = None
         set_aside(self._spare_bytes())
         begin_rows()
         try:
@@ -231,17 +255,60 @@ cdef class Grower:
                 for i in range(n):
                     if weight is not None:
                         w = weight[i]
-                    self.learn_row(&X[i, 0], y[i], w, out)
+                    if is_sparse:
+                        for j in range(starts[i], starts[i + 1]):
+                            row[places[j]] += stored[j]
+                    else:
+                        x = &rows[i, 0]
+                    self.learn_row(x, y[i], w, out)
+                    if is_sparse:
+                        for j in range(starts[i], starts[i + 1]):
+                            row[places[j]] = 0.0
                     if predicted is not None:
                         predicted[i] = guess
                     if self.n_rows_seen % BOUNDARY == 0:
                         with gil:
                             self.limit_memory()
+                            self._let_go()
                             between_rows()
                             set_aside(self._spare_bytes())
+            self._let_go()
         finally:
             end_rows()
             let_go_of_much()
+
+    cdef int _let_go(self) except -1:
+        # Raise, where the model is whole, what came up in the middle of a row.
+        held = self.held
+        self.held = None
+        if held is not None:
+            raise held
+        return 0
+
+    cdef int _check_stored(
+        self, intp_t n_features, const int32_t[::1] places, const int64_t[::1] starts,
+        const float32_t[::1] stored, const label_t[::1] y, const float64_t[::1] weight,
+    ) except -1:
+        # As _check_rows, for what a sparse table stores; it has no categories.
+        cdef intp_t n = starts.shape[0] - 1
+        cdef intp_t i
+        cdef bint sound = (
+            n_features == self.policy.n_features and y.shape[0] == n
+            and (weight is None or weight.shape[0] == n)
+            and self.policy.n_nominal == 0 and starts[0] == 0
+            and places.shape[0] >= starts[n] and stored.shape[0] >= starts[n]
+        )
+        if sound:
+            with nogil:
+                for i in range(n):
+                    sound = sound and (
+                        y[i] < self.policy.n_classes and starts[i] <= starts[i + 1]
+                    )
+                for i in range(starts[n]):
+                    sound = sound and 0 <= places[i] < n_features
+        if not sound:
+            raise ValueError(MISFIT)
+        return 0
 
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
@@ -264,10 +331,7 @@ cdef class Grower:
                             X[i, self.policy.nominal[j]]
                         )
         if not sound:
-            raise ValueError(
-                "Rows do not fit the growing tree: the estimator's attributes have "
-                "been changed."
-            )
+            raise ValueError(MISFIT)
         return 0
 
     cdef int learn_row(

@@ -16,4 +16,5 @@ cdef class WatchedGrower(Grower):
     cdef int _watch(
         self, bint error, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil
+    cdef Grower _background_or_none(self)
     cdef int _become(self, Grower other) except -1

@@ -12,6 +12,9 @@ from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._spare_memory cimport give_way
 from skconftree.utils._typedefs cimport intp_t
 
+cdef enum:
+    ATTEMPTS = 100      # a handler that interrupts each of them has come to stay
+
 
 def read_watched_grower(tree, values, state=None):
     """Make a watched grower from what was in a pickle, as `read_grower` does."""
@@ -83,12 +86,7 @@ cdef class WatchedGrower(Grower):
             self.background is None or (lasting and state == WARNING)
         ):
             with gil:
-                while True:
-                    try:
-                        self.background = self._new_background()
-                        break
-                    except MemoryError:
-                        give_way()
+                self.background = self._background_or_none()
         if self.background is None:
             return 0
         self.background.finite = self.finite
@@ -99,6 +97,22 @@ cdef class WatchedGrower(Grower):
                 self._become(self.background)
                 self.background = None
         return 0
+
+    cdef Grower _background_or_none(self):
+        # Python runs signal handlers here, in the middle of a row. What one of them
+        # raises is held until the next boundary, and the tree is made after all. What
+        # fails again and again will do so with the next row, too.
+        cdef intp_t attempt = 0
+        while attempt < ATTEMPTS:
+            try:
+                return self._new_background()
+            except MemoryError:
+                give_way()
+            except BaseException as error:
+                attempt += 1
+                if self.held is None:
+                    self.held = error
+        return None
 
     def _new_background(self):
         # An empty tree of the same kind.
