@@ -268,6 +268,34 @@ class Features:
             return matrix, self
         return matrix, Features(dictionaries)
 
+    def keep_used(self, matrix):
+        """Forget the categories that no row has, as if they had never been there.
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (n_rows, n_features), float32
+            Some of the rows that were learnt, with the codes they got.
+
+        Returns
+        -------
+        matrix : ndarray of shape (n_rows, n_features), float32
+            With the codes they would have got alone.
+        features : Features
+            With the categories of these rows.
+        """
+        matrix = matrix.copy()
+        dictionaries = list(self.dictionaries)
+        for j, dictionary in enumerate(dictionaries):
+            if dictionary is None or dictionary.given_up:
+                continue
+            used, codes = np.unique(matrix[:, j].astype(np.intp), return_inverse=True)
+            values = list(dictionary.codes)
+            matrix[:, j] = codes
+            dictionaries[j] = _Dictionary(
+                dictionary.kind, {values[old]: new for new, old in enumerate(used)}
+            )
+        return matrix, Features(dictionaries)
+
     def _encode(self, table, **options):
         matrix = np.empty(table.shape, dtype=np.float32)
         dictionaries = list(self.dictionaries)

@@ -114,8 +114,7 @@ def read_training(
         stacklevel=stacklevel + 1,
     )
     check_labels(y, given)
-    if X_pool is not None:
-        X_pool, _ = read_rows(estimator, X_pool, features)
+    n_given = len(y)
     X, y, weight = rows_with_weight(
         X, y, sample_weight, sample_weight_kind, stacklevel=stacklevel + 1
     )
@@ -132,6 +131,10 @@ def read_training(
         weight = None if weight is None else weight[kept]
         if not len(y):
             raise ValueError("class_weight leaves no row with a positive weight.")
+    if features is not None and len(y) < n_given:
+        X, features = features.keep_used(X)  # what is left out is absent
+    if X_pool is not None:
+        X_pool, _ = read_rows(estimator, X_pool, features)
     relative = weight is not None and sample_weight_kind == "relative"
     return TrainingTable(
         X, y, weight, relative, X_pool, features, classes, class_weight

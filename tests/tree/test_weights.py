@@ -10,6 +10,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -362,3 +364,38 @@ def test_values_beyond_every_float_are_errors():
             model.predict(table)
         with pytest.raises(ValueError, match="too large for float32"):
             model.partial_fit(table, Y)
+
+
+# -- absence -----------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), by_class=st.booleans(), pool=st.booleans())
+def test_rows_of_weight_zero_teach_fit_no_categories(seed, by_class, pool):
+    """With or without them, the model is the same to the last bit.
+
+    So do those of a class of weight 0, but the model knows that class.
+    """
+    rng = np.random.default_rng(seed)
+    n = 60
+    X = np.empty((n, 3), dtype=object)
+    X[:, 0] = rng.choice([*"abcdefgh", None], n)
+    X[:, 1] = rng.integers(0, 5, n).astype(float)
+    X[:, 2] = rng.choice([*"xyz"], n)
+    y = rng.integers(0, 2, n)
+    present = rng.random(n) < 0.4
+    present[:2], y[:2] = True, [0, 1]
+    X[~present, 2] = rng.choice([*"pqrxyz"], n - present.sum())
+    weight = rng.integers(1, 3, n) * present
+    X_pool = X[rng.integers(0, n, 5)] if pool else None
+    growth = {"bound": "credible", "delta": 0.4, "categorical_features": [0, 2]}
+    models = [ConfidenceTreeClassifier(**growth) for _ in range(2)]
+    models[0].fit(X[present], y[present], weight[present], X_pool=X_pool)
+    if by_class:
+        y = np.where(present, y, 2)
+        models[1].set_params(class_weight={0: 1.0, 1: 1.0, 2: 0.0})
+        models[1].fit(X, y, np.where(present, weight, 1), X_pool=X_pool)
+    else:
+        models[1].fit(X, y, weight, X_pool=X_pool)
+        assert pickle.dumps(models[1]) == pickle.dumps(models[0])
+    assert models[1]._features.categories == models[0]._features.categories
