@@ -15,6 +15,9 @@ cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident() noexcept
 
 
+cdef object ABSENT = object()       # what no caller gives
+
+
 cdef class Ticket:
     pass
 
@@ -207,7 +210,12 @@ def reads(method):
     # any two lines of its own, but not between taking the lock and the `try` here.
     if list(signature(method).parameters) == ["self", "X"]:
         @wraps(method)
-        def reading(Lockable self not None, X):
+        def reading(Lockable self not None, X=ABSENT, *more, **unknown):
+            if X is ABSENT or more or unknown:
+                # the error is the method's own, which has a name that users know
+                if X is not ABSENT:
+                    more = (X, *more)
+                return method(self, *more, **unknown)
             self._lock.read()
             try:
                 return method(self, X)

@@ -623,3 +623,13 @@ def test_a_fork_in_a_handler_of_the_learner():
         """,
         "in_child",
     )
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "apply", "explain"])
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [((), {}), ((STREAM.X, 1, 2, 3), {}), ((), {"Y": 1}), ((STREAM.X,), {"Y": 1})],
+)
+def test_wrong_arguments_name_the_method(method, arguments, wrong):
+    with pytest.raises(TypeError, match=rf"{method}\(\) (got|takes|missing) .*"):
+        getattr(grown(10), method)(*arguments, **wrong)
