@@ -120,6 +120,15 @@ def test_the_printed_criterion_keeps_the_contract(plugins_of_the_text, monkeypat
     assert answer.score == pytest.approx(2 / 3 * (1 - 0.9**3 - 0.1**3))
 
 
+def test_the_text_names_every_function_of_a_leaf_memory():
+    source = Path(skconftree.__file__).parent / "tree" / "leaves" / "_contract.pxd"
+    contract = source.read_text("utf-8").split("cdef struct LeafMemory:\n")[1]
+    wanted = set(re.findall(r"\(\*(\w+)\)\(", contract))
+    section = TEXT.read_text("utf-8").split("## Add a leaf memory")[1].split("\n## ")[0]
+    rows = "".join(line.split("|")[1] for line in section.splitlines() if "|" in line)
+    assert set(re.findall(r"`(\w+)`", rows)) == wanted
+
+
 INCOMPLETE = """
 from skconftree.bounds._base import BaseBound
 

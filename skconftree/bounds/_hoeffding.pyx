@@ -5,7 +5,6 @@ from numbers import Real
 import numpy as np
 
 from libc.math cimport INFINITY, log, sqrt
-from libc.stdlib cimport calloc, free
 
 from skconftree.bounds._contract cimport (
     IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
@@ -14,6 +13,7 @@ from skconftree.bounds._impurity cimport (
     ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity, impurity_code, largest_impurity,
 )
 from skconftree.bounds._race cimport RaceBound
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 from .._compat import Interval, InvalidParameterError, RealNotInt, StrOptions
@@ -55,13 +55,15 @@ cdef class HoeffdingLimits(Score):
     cdef const float64_t* counts
     cdef float64_t n
     cdef float64_t pool
+    cdef Arena arena
     cdef float64_t* right       # [n_classes]
 
     def __cinit__(self, n_classes, *args):
         self.n_classes = n_classes
-        self.right = <float64_t*> calloc(self.n_classes, sizeof(float64_t))
-        if self.right == NULL:
-            raise MemoryError()
+        self.arena = Arena()
+        self.right = <float64_t*> self.arena.take_zeros(
+            self.n_classes, sizeof(float64_t)
+        )
 
     def __init__(self, n_classes, criterion, delta, factor):
         self.impurity = <Impurity> impurity_code(criterion)
@@ -69,9 +71,6 @@ cdef class HoeffdingLimits(Score):
         if self.impurity == KEARNS_MANSOUR:
             self.largest = sqrt(0.5 * largest_impurity(GINI, n_classes))
         self.scale = factor * self.largest * sqrt(-0.5 * log(delta))
-
-    def __dealloc__(self):
-        free(self.right)
 
     cdef void begin(self, const NodeFacts* facts) noexcept nogil:
         self.counts = facts.counts

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from libc.stdlib cimport calloc, free
 from scipy.special import ndtri as normal_quantile
 from scipy.special.cython_special cimport ndtri
 
@@ -11,6 +10,7 @@ from skconftree.bounds._cumulative_entropy cimport (
     corrected_quantile, cumulative_entropy, left_out,
 )
 from skconftree.bounds._possibilistic_floor cimport PossibilisticFloor
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 from .._compat import Interval, RealNotInt, StrOptions
@@ -31,14 +31,14 @@ cdef class PossibilisticKernel(IntervalBound):
     cdef float64_t z_node
     cdef float64_t z_child          # for tests with z_outcomes outcomes
     cdef intp_t z_outcomes
+    cdef Arena arena
     cdef intp_t* order
 
     def __cinit__(self, n_classes, *args):
         cdef intp_t c
         self.n_classes = n_classes
-        self.order = <intp_t*> calloc(self.n_classes, sizeof(intp_t))
-        if self.order == NULL:
-            raise MemoryError()
+        self.arena = Arena()
+        self.order = <intp_t*> self.arena.take(self.n_classes, sizeof(intp_t))
         for c in range(self.n_classes):
             self.order[c] = c
 
@@ -52,9 +52,6 @@ cdef class PossibilisticKernel(IntervalBound):
         self.z_outcomes = -1
         self.floor = PossibilisticFloor(n_classes, delta, all_tests, present)
         self.score = self.floor
-
-    def __dealloc__(self):
-        free(self.order)
 
     cdef void node_begin(self, const NodeFacts* facts) noexcept nogil:
         if self.all_tests:

@@ -4,6 +4,7 @@
 cimport cython
 
 from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
 
 
@@ -24,6 +25,7 @@ cdef class PossibilisticFloor(Score):
     cdef float64_t z2           # at most that of the node's tests
     cdef float64_t n_tests      # seen in this node; negative once z2 is final
     cdef float64_t corrected    # n_tests that z2 stands for
+    cdef Arena arena
     cdef float32_t* cells       # [n, C]; 0 = not yet known
     cdef float64_t scale        # from nats to units of a bound's limit
     cdef float64_t ceiling      # a test above this one is not worth a closer look

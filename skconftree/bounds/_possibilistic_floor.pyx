@@ -3,7 +3,6 @@
 import numpy as np
 
 from libc.math cimport INFINITY, log, log1p, sqrt
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 from scipy.special.cython_special cimport ndtri
 
@@ -83,19 +82,17 @@ cdef class PossibilisticFloor(Score):
         self.z2 = self.base_z2
         self.z_node = -ndtri(0.5 * self.delta)
         self.scale = SHRINK / (self.n_classes * LN2)
-        self.cells = <float32_t*> calloc(CELLS * CELLS, sizeof(float32_t))
-        self.orders = <intp_t*> calloc(2 * self.n_classes, sizeof(intp_t))
-        self.right = <float64_t*> calloc(self.n_classes, sizeof(float64_t))
-        if self.cells == NULL or self.orders == NULL or self.right == NULL:
-            raise MemoryError()
+        self.arena = Arena()
+        self.cells = <float32_t*> self.arena.take_zeros(
+            CELLS * CELLS, sizeof(float32_t)
+        )
+        self.orders = <intp_t*> self.arena.take(2 * self.n_classes, sizeof(intp_t))
+        self.right = <float64_t*> self.arena.take_zeros(
+            self.n_classes, sizeof(float64_t)
+        )
         for c in range(self.n_classes):
             self.orders[c] = c
             self.orders[self.n_classes + c] = c
-
-    def __dealloc__(self):
-        free(self.cells)
-        free(self.orders)
-        free(self.right)
 
     def reserve(self, intp_t n_max):
         """Tabulate f of whole numbers; see `Score.reserve`."""

@@ -1,12 +1,14 @@
 """Without memory a model is at a boundary of 1,024 rows, as those rows alone make it.
 
 Each case runs in a process of its own, whose address space is limited to what it uses
-and some megabytes more.
+and some megabytes more. They are forks of one child, which imports everything once.
 """
 
+import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,11 +44,14 @@ def make_rows():
     return X, y
 
 
-def learn_without_memory(name, megabytes):
-    """Learn until there is no memory; tell what came of it."""
+CASES = [(name, 9) for name in SETTINGS] + [("histogram", 20)]
+
+
+def learn_without_memory(name, megabytes, rows):
+    """Learn until there is no memory; return what came of it, as bytes."""
     import resource
 
-    X, y = make_rows()
+    X, y = rows
     model = make_model(name).partial_fit(X[:FIRST], y[:FIRST], [0, 1, 2])
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
@@ -58,23 +63,47 @@ def learn_without_memory(name, megabytes):
     except MemoryError:
         failed = True
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
-    sys.stdout.buffer.write(pickle.dumps((failed, pickle.dumps(model))))
+    return pickle.dumps((failed, pickle.dumps(model)))
 
 
-@pytest.mark.parametrize(
-    ("name", "megabytes"), [(name, 9) for name in SETTINGS] + [("histogram", 20)]
-)
-def test_state_after_a_memory_error(name, megabytes):
-    ran = subprocess.run(
-        [sys.executable, __file__, name, str(megabytes)], capture_output=True
-    )
+def learn_all(folder):
+    """Run every case in a fork and leave what came of it in a file."""
+    rows = make_rows()
+    for name, megabytes in CASES:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                came = learn_without_memory(name, megabytes, rows)
+                Path(folder, f"{name}-{megabytes}").write_bytes(came)
+                status = 0
+            finally:
+                os._exit(status)
+        os.waitpid(child, 0)
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """Return the folder of what came of each case."""
+    folder = tmp_path_factory.mktemp("outcomes")
+    ran = subprocess.run([sys.executable, __file__, folder], capture_output=True)
     assert ran.returncode == 0, ran.stderr.decode()
-    failed, state = pickle.loads(ran.stdout)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_rows()
+
+
+@pytest.mark.parametrize(("name", "megabytes"), CASES)
+def test_state_after_a_memory_error(name, megabytes, outcomes, rows):
+    failed, state = pickle.loads((outcomes / f"{name}-{megabytes}").read_bytes())
     model = pickle.loads(state)
     n = model.n_rows_seen_
     assert failed or name == "limit"
     assert n % 1024 == 0 or n in (FIRST, ROWS)
-    X, y = make_rows()
+    X, y = rows
     expected = make_model(name).partial_fit(X[:FIRST], y[:FIRST], [0, 1, 2])
     if n > FIRST:
         expected.partial_fit(X[FIRST:n], y[FIRST:n])
@@ -86,4 +115,4 @@ def test_state_after_a_memory_error(name, megabytes):
 
 
 if __name__ == "__main__":
-    learn_without_memory(sys.argv[1], int(sys.argv[2]))
+    learn_all(sys.argv[1])
