@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
+from ..utils import canonical
+
 LARGEST = 2**62  # of the parameters that count rows
 
 
@@ -60,6 +62,9 @@ class BaseDetector(BaseEstimator):
     >>> DDM(min_samples=2).kernel().update_many(np.array([0.0, 0.0, 1.0]))
     array([0, 0, 2], dtype=int8)
     """
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
 
     def check_parameters(self):
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""

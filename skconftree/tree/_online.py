@@ -70,11 +70,18 @@ class OnlineGrowth:
         >>> tree.n_rows_seen_
         150
         """
-        self._learn(X, y, classes, sample_weight, X_pool, False)
+        self._learn(X, y, classes, sample_weight, X_pool, None)
         return self
 
     def partial_fit_predict(
-        self, X, y, classes=None, sample_weight=None, *, X_pool=None
+        self,
+        X,
+        y,
+        classes=None,
+        sample_weight=None,
+        *,
+        X_pool=None,
+        return_proba=False,
     ):
         """Predict each row, then learn it: `partial_fit` with foresight.
 
@@ -90,12 +97,15 @@ class OnlineGrowth:
             Weights of the rows. A row of weight 0 is predicted, but not learnt.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Rows without label, on the first call only.
+        return_proba : bool, default=False
+            Give class probabilities instead of classes.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), or (n_samples, n_classes) if `return_proba`
             The class predicted for each row by the tree as it was before the row
-            was learnt: what prequential evaluation compares with `y`.
+            was learnt: what prequential evaluation compares with `y`. Or the
+            probabilities, those of `predict_proba` before the row.
 
         Examples
         --------
@@ -107,8 +117,11 @@ class OnlineGrowth:
         >>> predicted = tree.partial_fit_predict(X, y, classes=[0, 1, 2])
         >>> bool((predicted == y).mean() > 0.8)
         True
+        >>> tree.partial_fit_predict(X[:2], y[:2], return_proba=True).shape
+        (2, 3)
         """
-        return self._learn(X, y, classes, sample_weight, X_pool, True)
+        tells = "proba" if return_proba else "class"
+        return self._learn(X, y, classes, sample_weight, X_pool, tells)
 
     @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, tells):
@@ -144,15 +157,16 @@ class OnlineGrowth:
             if self._grower is None:
                 self._start_growing(names, features, X_pool, first)
             self._features = features
-        predicted = np.empty(len(labels), dtype=np.intp) if tells else None
+        predicted = np.empty(len(labels), dtype=np.intp) if tells == "class" else None
+        proba = np.empty((len(labels), len(names))) if tells == "proba" else None
         try:
             if features is not None:
                 self._grower.reserve_codes(int(features.n_categories.max()))
-            learn_rows(self._grower, X, labels, weight, predicted, finite)
+            learn_rows(self._grower, X, labels, weight, finite, predicted, proba)
         finally:
             self.tree_ = self._grower.tree
             self.n_rows_seen_ = self._rows_before + self._grower.n_rows_seen
-        return names.take(predicted) if tells else None
+        return proba if predicted is None else names.take(predicted)
 
     def _check_call(self, first, classes, X_pool):
         # Raise if partial_fit cannot do what it is asked for.

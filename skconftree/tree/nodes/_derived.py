@@ -64,10 +64,15 @@ def weights(counts, class_weight, parent):
     return counts @ class_weight
 
 
+def _totals(value):
+    # Added up in the order of the classes, as a growing tree does for a single row.
+    return np.add.accumulate(value, axis=1)[:, -1:]
+
+
 def proportions(counts, class_weight, parent):
     """Class proportions of all nodes."""
     value = counts * class_weight
-    total = value.sum(axis=1, keepdims=True)
+    total = _totals(value)
     if not total[0]:
         value[0], total[0] = 1.0, float(value.shape[1])
     empty = np.flatnonzero(total == 0.0)
@@ -85,7 +90,7 @@ def proportions(counts, class_weight, parent):
 def proportions_of_leaves(counts, class_weight):
     """Those of `proportions`, bit for bit; None if nothing has come to one of them."""
     value = counts * class_weight
-    total = value.sum(axis=1, keepdims=True)
+    total = _totals(value)
     if not total.all():
         return None
     value /= total

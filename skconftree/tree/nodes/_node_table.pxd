@@ -58,6 +58,7 @@ cdef class NodeTable:
     cdef void _leave(self) noexcept
     cdef Snapshot _still(self)
     cdef Snapshot _look(self, Snapshot old)
+    cdef int fill_value(self, intp_t node, float64_t* out) except -1
     cdef bint _is_fresh(self, Snapshot shown) noexcept
     cdef object _copy_to(self, Snapshot new, Snapshot old)
     cdef object counts_of_leaves(self)

@@ -495,6 +495,16 @@ cdef class NodeTable:
     def value(self):
         return self._still().of_counts(proportions)
 
+    cdef int fill_value(self, intp_t node, float64_t* out) except -1:
+        # A row of `value`, for whoever holds the lock to learn.
+        cdef const float64_t[:, ::1] value = (
+            self._look(self._shown).of_counts(proportions)
+        )
+        cdef intp_t c
+        for c in range(self.n_classes):
+            out[c] = value[node, c]
+        return 0
+
     def value_of(self, nodes):
         """Rows of `value`; of few leaves without a look at all nodes.
 

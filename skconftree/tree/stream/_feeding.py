@@ -5,7 +5,7 @@ from scipy.sparse import issparse
 from ...tables._sparse import blocks
 
 
-def learn_rows(grower, X, y, weight, predicted, finite):
+def learn_rows(grower, X, y, weight, finite, predicted=None, proba=None):
     """Let a growing tree learn rows in their order.
 
     Parameters
@@ -15,12 +15,15 @@ def learn_rows(grower, X, y, weight, predicted, finite):
     y : ndarray of shape (n_rows,), uint16
         Class indices.
     weight : ndarray of shape (n_rows,), float64, or None
-    predicted : ndarray of shape (n_rows,), intp, or None
-        Filled with the class predicted for each row before it is learnt.
     finite : bool
         Whether X has no NaN.
+    predicted : ndarray of shape (n_rows,), intp, or None, default=None
+        Filled with the class predicted for each row before it is learnt.
+    proba : ndarray of shape (n_rows, n_classes), float64, or None, default=None
+        Filled with the probabilities of the classes before it is learnt.
     """
-    grower.learn(X.tocsr() if issparse(X) else X, y, weight, predicted, finite)
+    X = X.tocsr() if issparse(X) else X
+    grower.learn(X, y, weight, finite, predicted, proba)
 
 
 def remember_rows(grower, X, y, weight):

@@ -6,6 +6,7 @@
 # into chunks cannot matter. What concerns the whole tree (signals, the memory limit)
 # happens when the number of rows is a multiple of BOUNDARY.
 
+from skconftree.tree.leaves._bayes cimport Scratch
 from skconftree.tree.leaves._predictor cimport LeafPredictor
 from skconftree.tree.stream._installer cimport Installer
 from skconftree.tree.leaves._contract cimport Leaf, Policy
@@ -63,14 +64,21 @@ cdef class Grower:
     ) except -1
     cdef int _let_go(self) except -1
     cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
+        float64_t* proba,
     ) except -1 nogil
+    cdef void _fill_proba(
+        self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
+        Scratch* scratch, float64_t* out,
+    ) noexcept nogil
     cdef int limit_memory(self) except -1
     cdef intp_t _spare_bytes(self) noexcept nogil
     cdef intp_t _route_row(
         self, const float32_t* x, bint finite, intp_t* stopped_at
     ) noexcept nogil
     cdef int _admit(self, const float32_t* x) except -1
+    cdef bint _is_summed(self, const Leaf* leaf, intp_t stopped_at) noexcept nogil
+    cdef int _ask_tree(self, intp_t node, float64_t* out) except -1
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
     cdef intp_t _majority_below(self, intp_t node) noexcept nogil
     cdef bint _due(self, const Leaf* leaf) noexcept nogil

@@ -200,8 +200,8 @@ cdef class Grower:
     # -- learning -----------------------------------------------------------------
 
     def learn(
-        self, X, const label_t[::1] y, const float64_t[::1] weight,
-        intp_t[::1] predicted, bint finite,
+        self, X, const label_t[::1] y, const float64_t[::1] weight, bint finite,
+        intp_t[::1] predicted=None, float64_t[:, ::1] proba=None,
     ):
         """Learn rows in their order, for whoever holds the lock to learn.
 
@@ -215,15 +215,18 @@ cdef class Grower:
             Class indices.
         weight : ndarray of shape (n_rows,), float64, or None
             Positive weights.
-        predicted : ndarray of shape (n_rows,), intp, or None
-            Filled with the class predicted for each row before it is learnt.
         finite : bool
             Whether no value is missing.
+        predicted : ndarray of shape (n_rows,), intp, or None
+            Filled with the class predicted for each row before it is learnt.
+        proba : ndarray of shape (n_rows, n_classes), float64, or None
+            Filled with the probabilities of the classes before it is learnt.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t i, j
         cdef intp_t guess
         cdef intp_t* out = NULL
+        cdef float64_t* told = NULL
         cdef float64_t w = 1.0
         cdef const float32_t[:, ::1] rows = None
         cdef const float32_t[::1] stored = None
@@ -242,9 +245,12 @@ cdef class Grower:
         else:
             rows = X
             self._check_rows(rows, y, weight)
+        if (predicted is not None and predicted.shape[0] != n) or (
+            proba is not None
+            and (proba.shape[0] != n or proba.shape[1] != self.policy.n_classes)
+        ):
+            raise ValueError("Rows do not fit the growing tree.")
         if predicted is not None:
-            if predicted.shape[0] != n:
-                raise ValueError("Rows do not fit the growing tree.")
             out = &guess
         self.finite = finite
         self.held = None
@@ -260,7 +266,9 @@ cdef class Grower:
                             row[places[j]] += stored[j]
                     else:
                         x = &rows[i, 0]
-                    self.learn_row(x, y[i], w, out)
+                    if proba is not None:
+                        told = &proba[i, 0]
+                    self.learn_row(x, y[i], w, out, told)
                     if is_sparse:
                         for j in range(starts[i], starts[i + 1]):
                             row[places[j]] = 0.0
@@ -335,9 +343,11 @@ cdef class Grower:
         return 0
 
     cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
+        float64_t* proba,
     ) except -1 nogil:
-        # Predict the class of a row, if asked for, then learn it.
+        # Predict the class of a row, or their probabilities, if asked for, then learn
+        # it.
         cdef intp_t stopped_at
         cdef intp_t node = self._route_row(x, self.finite, &stopped_at)
         cdef Leaf* leaf = self.leaves.at[node]
@@ -346,6 +356,12 @@ cdef class Grower:
         cdef float64_t* counts
         cdef intp_t* n_rows
         cdef intp_t guess
+        if proba != NULL:
+            if not judging and self._is_summed(leaf, stopped_at):
+                with gil:
+                    self._ask_tree(stopped_at if stopped_at >= 0 else node, proba)
+            else:
+                self._fill_proba(leaf, stopped_at, x, scratch, proba)
         self.predictor.locate(leaf, x, scratch)
         if judging or predicted != NULL:
             guess = self.predictor.predict_before(self.tree, leaf, x)
@@ -458,13 +474,36 @@ cdef class Grower:
         with nogil:
             for i in range(n):
                 leaf = self.leaves.at[self._route_row(&X[i, 0], finite, &stopped_at)]
-                if stopped_at < 0:
-                    self.predictor.fill_proba(
-                        self.tree, leaf, &X[i, 0], &scratch, &out[i, 0]
-                    )
-                else:
-                    self._fill_below(stopped_at, &out[i, 0])
+                self._fill_proba(leaf, stopped_at, &X[i, 0], &scratch, &out[i, 0])
         return proba
+
+    cdef void _fill_proba(
+        self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
+        Scratch* scratch, float64_t* out,
+    ) noexcept nogil:
+        # Class probabilities of a row at its leaf, or where its category is unknown.
+        if stopped_at < 0:
+            self.predictor.fill_proba(self.tree, leaf, x, scratch, out)
+        else:
+            self._fill_below(stopped_at, out)
+
+    cdef bint _is_summed(self, const Leaf* leaf, intp_t stopped_at) noexcept nogil:
+        # Whether the prediction of a row rests on a sum over several leaves.
+        cdef intp_t c
+        if stopped_at >= 0:
+            return True
+        for c in range(self.policy.n_classes):
+            if self.tree.counts[leaf.node * self.policy.n_classes + c] > 0.0:
+                return False
+        return True
+
+    cdef int _ask_tree(self, intp_t node, float64_t* out) except -1:
+        # It predicts where no leaf learns how; sums of fractions round as they do there.
+        while True:
+            try:
+                return self.tree.fill_value(node, out)
+            except MemoryError:
+                give_way()
 
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil:
         # Class proportions of an internal node.

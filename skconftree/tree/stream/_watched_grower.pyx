@@ -62,10 +62,11 @@ cdef class WatchedGrower(Grower):
         return Grower.limit_memory(self)
 
     cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
+        float64_t* proba,
     ) except -1 nogil:
         cdef intp_t guess = 0
-        Grower.learn_row(self, x, y, weight, &guess)
+        Grower.learn_row(self, x, y, weight, &guess, proba)
         if predicted != NULL:
             predicted[0] = guess
         if weight > 0.0:
@@ -91,7 +92,7 @@ cdef class WatchedGrower(Grower):
             return 0
         self.background.finite = self.finite
         self.background.tree.version += 1
-        self.background.learn_row(x, y, weight, NULL)
+        self.background.learn_row(x, y, weight, NULL, NULL)
         if state == DRIFT:
             with gil:
                 self._become(self.background)
