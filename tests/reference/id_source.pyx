@@ -91,7 +91,7 @@ cdef class IdSource(RowSource):
         self.neighbours(feature, -1, &low, &lowest)
         self.neighbours(feature, 256, &highest, &high)
         if lowest == highest:
-            return self.everything(feature)
+            return -1
         threshold[0] = drawn_between(
             self.table.columns[feature].levels[lowest],
             self.table.columns[feature].levels[highest], u,

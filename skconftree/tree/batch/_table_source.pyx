@@ -339,12 +339,11 @@ cdef class TableSource(RowSource):
         # Between the extreme values that labelled rows have.
         cdef float32_t low, high
         if self.rows.is_sparse(feature) and self.rows.sparse.n_stored(feature) == 0:
-            threshold[0] = 0.0
-            return self.everything(feature)
+            return -1
         self._labelled_range(feature, &low, &high)
-        threshold[0] = drawn_between(low, high, u)
         if not low < high:
-            return self.everything(feature)
+            return -1
+        threshold[0] = drawn_between(low, high, u)
         return self._place_of(feature, threshold[0])
 
     cdef void _labelled_range(

@@ -49,8 +49,8 @@ cdef class Source:
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
     # The place behind all values.
     cdef intp_t everything(self, intp_t feature) noexcept nogil
-    # The place and threshold of a random cut, u being uniform in [0, 1); everything()
-    # if no cut parts the rows.
+    # The place and threshold of a random cut, u being uniform in [0, 1); -1 if no cut
+    # parts the rows that have a value.
     cdef intp_t draw(
         self, intp_t feature, float64_t u, float64_t* threshold
     ) noexcept nogil

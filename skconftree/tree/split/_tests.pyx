@@ -125,11 +125,12 @@ cdef class NodeTests(Scan):
         if any_missing and not self.values.n_seen > 0.0:
             return 0
         cut.place = self.source.draw(feature, unit(key), &threshold)
-        cut.missing_left = False
-        if cut.place != self.source.everything(feature):
-            cut.missing_left = any_missing and mix(key) & 1
-        elif not any_missing:
-            return 0    # a constant: not even whether there is a value is left to ask
+        cut.missing_left = any_missing and cut.place >= 0 and mix(key) & 1
+        if cut.place < 0:
+            # a constant: what is left to ask is whether there is a value
+            if not any_missing:
+                return 0
+            cut.place = self.source.everything(feature)
         self._count_sides(feature, cut)
         self._take_children(cut)
         return 1
@@ -267,15 +268,16 @@ cdef class NodeTests(Scan):
         cdef Children* children = &self.children
         cdef intp_t K = self.n_classes
         cdef bint any_missing
-        cdef intp_t c
+        cdef intp_t side, c
         children.n_outcomes = 2
         children.ordinals = NULL
         children.n_codes = 0
         children.unknown = 0
         memset(children.counts, 0, 2 * K * sizeof(float64_t))
-        memset(children.pool, 0, 2 * sizeof(float64_t))
-        memset(children.rows, 0, 2 * sizeof(intp_t))
-        memset(children.n_labelled, 0, 2 * sizeof(intp_t))
+        for side in range(2):
+            children.pool[side] = 0.0
+            children.rows[side] = 0
+            children.n_labelled[side] = 0
         any_missing = self.source.count_sides(
             feature, cut.place, children, &self.values
         )

@@ -261,21 +261,20 @@ cdef class LeafSource(Source):
         cdef intp_t place = 0
         cdef float64_t low, high
         self._prepare(feature)
-        threshold[0] = 0.0
         if self.tabulated:
             if self.n_bins < 2:
-                return self.n_bins - 1
+                return -1
             place = <intp_t> (u * (self.n_bins - 1))
             threshold[0] = self.edges[place]
             return place
         if self.n_seen == 0:
-            return 0
+            return -1
         low = self.column[self.order[0] >> 1]
         high = self.column[self.order[self.n_seen - 1] >> 1]
+        if not low < high:
+            return -1
         threshold[0] = drawn_between(low, high, u)
-        while place < self.n_seen and (
-            self.column[self.order[place] >> 1] <= threshold[0]
-        ):
+        while self.column[self.order[place] >> 1] <= threshold[0]:
             place += 1
         return place
 
