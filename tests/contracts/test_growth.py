@@ -227,6 +227,7 @@ def test_volumes_after_fit(pool):
     leaves = read_leaves(model).values()
     assert sum(volume(leaf.box) for leaf in leaves) == pytest.approx(1.0)
     for leaf in leaves:
+        assert leaf.volume == pytest.approx(volume(leaf.box))
         assert (leaf.X >= leaf.box[:, 0]).all()
         assert (leaf.X <= leaf.box[:, 1]).all()
 

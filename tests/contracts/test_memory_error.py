@@ -1,14 +1,12 @@
 """Without memory a model is at a boundary of 1,024 rows, as those rows alone make it.
 
 Each case runs in a process of its own, whose address space is limited to what it uses
-and some megabytes more. They are forks of one child, which imports everything once.
+and some megabytes more.
 """
 
-import os
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,14 +42,11 @@ def make_rows():
     return X, y
 
 
-CASES = [(name, 9) for name in SETTINGS] + [("histogram", 20)]
-
-
-def learn_without_memory(name, megabytes, rows):
-    """Learn until there is no memory; return what came of it, as bytes."""
+def learn_without_memory(name, megabytes):
+    """Learn until there is no memory; tell what came of it."""
     import resource
 
-    X, y = rows
+    X, y = make_rows()
     model = make_model(name).partial_fit(X[:FIRST], y[:FIRST], [0, 1, 2])
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
@@ -63,47 +58,23 @@ def learn_without_memory(name, megabytes, rows):
     except MemoryError:
         failed = True
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
-    return pickle.dumps((failed, pickle.dumps(model)))
+    sys.stdout.buffer.write(pickle.dumps((failed, pickle.dumps(model))))
 
 
-def learn_all(folder):
-    """Run every case in a fork and leave what came of it in a file."""
-    rows = make_rows()
-    for name, megabytes in CASES:
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                came = learn_without_memory(name, megabytes, rows)
-                Path(folder, f"{name}-{megabytes}").write_bytes(came)
-                status = 0
-            finally:
-                os._exit(status)
-        os.waitpid(child, 0)
-
-
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory):
-    """Return the folder of what came of each case."""
-    folder = tmp_path_factory.mktemp("outcomes")
-    ran = subprocess.run([sys.executable, __file__, folder], capture_output=True)
+@pytest.mark.parametrize(
+    ("name", "megabytes"), [(name, 9) for name in SETTINGS] + [("histogram", 20)]
+)
+def test_state_after_a_memory_error(name, megabytes):
+    ran = subprocess.run(
+        [sys.executable, __file__, name, str(megabytes)], capture_output=True
+    )
     assert ran.returncode == 0, ran.stderr.decode()
-    return folder
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return make_rows()
-
-
-@pytest.mark.parametrize(("name", "megabytes"), CASES)
-def test_state_after_a_memory_error(name, megabytes, outcomes, rows):
-    failed, state = pickle.loads((outcomes / f"{name}-{megabytes}").read_bytes())
+    failed, state = pickle.loads(ran.stdout)
     model = pickle.loads(state)
     n = model.n_rows_seen_
     assert failed or name == "limit"
     assert n % 1024 == 0 or n in (FIRST, ROWS)
-    X, y = rows
+    X, y = make_rows()
     expected = make_model(name).partial_fit(X[:FIRST], y[:FIRST], [0, 1, 2])
     if n > FIRST:
         expected.partial_fit(X[FIRST:n], y[FIRST:n])
@@ -115,4 +86,4 @@ def test_state_after_a_memory_error(name, megabytes, outcomes, rows):
 
 
 if __name__ == "__main__":
-    learn_all(sys.argv[1])
+    learn_without_memory(sys.argv[1], int(sys.argv[2]))

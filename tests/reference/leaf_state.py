@@ -43,6 +43,7 @@ class Leaf:
     span: np.ndarray | None = None
     pool: np.ndarray | None = None
     box: np.ndarray | None = None
+    volume: float = 1.0  # W
 
     def bins_of(self, feature):
         """Upper edges of a feature's bins of values, the last one infinite."""
@@ -124,6 +125,7 @@ def _read_leaf(reader, node, d, K):
     leaf.pool = reader.take(np.int32, n_pool)
     if box:
         leaf.box = reader.take(np.float64, d, 2)
+        leaf.volume = float(reader.take(np.float64))
     return leaf
 
 

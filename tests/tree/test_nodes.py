@@ -265,7 +265,7 @@ def test_evidence_of_leaves_that_grow():
     seen = set()
     for i in range(len(STREAM.y)):
         row = slice(i, i + 1)
-        grower.learn(STREAM.X[row], STREAM.y[row].astype(np.uint16), None, None, True)
+        grower.learn(STREAM.X[row], STREAM.y[row].astype(np.uint16), None, True)
         refused = tree.refused_evidence
         seen.add(refused["confidence"].tobytes())
         assert np.isnan(refused["n_tests"][tree.n_children > 0]).all()
