@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 try:
+    from .ensemble import ConfidenceForestClassifier
     from .linear_model import OASISClassifier
     from .tree import ConfidenceTreeClassifier
 except ModuleNotFoundError as error:
@@ -15,4 +16,9 @@ except ModuleNotFoundError as error:
 
 __version__ = _version("skconftree")
 
-__all__ = ["ConfidenceTreeClassifier", "OASISClassifier", "__version__"]
+__all__ = [
+    "ConfidenceForestClassifier",
+    "ConfidenceTreeClassifier",
+    "OASISClassifier",
+    "__version__",
+]

@@ -1,0 +1,5 @@
+"""Forests of confidence trees."""
+
+from ._forest import ConfidenceForestClassifier
+
+__all__ = ["ConfidenceForestClassifier"]

@@ -1,0 +1,60 @@
+"""Whether the parts of a forest that comes out of a pickle belong together."""
+
+from numbers import Integral
+
+import numpy as np
+
+from ..tree import ConfidenceTreeClassifier
+
+
+def check_forest(estimator):
+    """Raise unless what a forest has learnt fits together.
+
+    Each tree has checked itself; compiled code adds up what they say.
+
+    Parameters
+    ----------
+    estimator : ConfidenceForestClassifier
+        Fitted or not.
+
+    Raises
+    ------
+    ValueError
+        If a part is missing, of another kind, or that of another model.
+    """
+    parts = vars(estimator)
+    if "estimators_" not in parts:
+        return
+    trees = parts["estimators_"]
+    sound = (
+        isinstance(trees, list)
+        and len(trees) > 0
+        and all(
+            isinstance(tree, ConfidenceTreeClassifier) and hasattr(tree, "tree_")
+            for tree in trees
+        )
+    )
+    for name, is_sound in (
+        ("estimators_", sound),
+        ("classes_", sound and _agree(parts, trees, "classes_")),
+        ("n_classes_", sound and _agree(parts, trees, "n_classes_")),
+        ("n_features_in_", sound and _agree(parts, trees, "n_features_in_")),
+        ("is_categorical_", sound and _agree(parts, trees, "is_categorical_")),
+        ("_seed", _is_number(parts.get("_seed"))),
+        ("n_rows_seen_", _is_number(parts.get("n_rows_seen_"))),
+    ):
+        if not is_sound:
+            raise ValueError(
+                f"The state of this {type(estimator).__name__} is damaged, or was "
+                f"written by another release: {name!r} does not fit."
+            )
+
+
+def _agree(parts, trees, name):
+    return name in parts and all(
+        np.array_equal(parts[name], getattr(tree, name)) for tree in trees
+    )
+
+
+def _is_number(value):
+    return isinstance(value, Integral) and value >= 0

@@ -1,0 +1,94 @@
+"""What the trees say of rows that were not in their samples."""
+
+import warnings
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+
+from ..tables._sparse import blocks
+from ._voting import add_votes
+
+TREES = 32  # whose absent rows are noted at a time
+
+
+def out_of_bag_proba(forest, X, finite, sampler):
+    """Mean class proportions over the trees that have not seen a row.
+
+    Parameters
+    ----------
+    forest : ConfidenceForestClassifier
+        With its trees.
+    X : ndarray or sparse of shape (n_rows, n_features), float32
+    finite : bool
+        Whether no value is missing.
+    sampler : Sampler
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes), float64
+        NaN for rows that are in all samples.
+    """
+    n_rows = X.shape[0]
+    X = X if isinstance(X, np.ndarray) else X.tocsr()
+    votes = np.zeros((n_rows, forest.n_classes_))
+    n_votes = np.zeros(n_rows)
+    trees = [one.tree_ for one in forest.estimators_]
+    values = [tree.value for tree in trees]
+    for first in range(0, len(trees), TREES):
+        some = slice(first, first + TREES)
+        absent = [sampler.is_absent(first + i) for i in range(len(trees[some]))]
+        for one in absent:
+            n_votes += one
+
+        def add(rows, some=some, absent=absent):
+            masks = [one[rows] for one in absent]
+            for part, block in blocks(X[rows]):
+                add_votes(
+                    trees[some],
+                    values[some],
+                    block,
+                    finite,
+                    votes[rows][part],
+                    [one[part] for one in masks],
+                )
+
+        forest._in_parallel(add, n_rows)
+    if not n_votes.all():
+        warnings.warn(
+            f"{np.count_nonzero(n_votes == 0)} of {n_rows} rows are in the samples of "
+            "all trees and have no out-of-bag prediction. Grow more trees.",
+            UserWarning,
+            stacklevel=6,
+        )
+    with np.errstate(invalid="ignore"):
+        return votes / n_votes[:, np.newaxis]
+
+
+def score_out_of_bag(proba, y, weight, classes, score):
+    """Score of the rows that have an out-of-bag prediction.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_rows, n_classes)
+    y : ndarray of shape (n_rows,)
+        Class indices.
+    weight : ndarray of shape (n_rows,) or None
+        For the accuracy.
+    classes : ndarray of shape (n_classes,)
+    score : callable or True
+        Of labels and predicted labels. True: the accuracy.
+
+    Returns
+    -------
+    float
+        NaN if no row has a prediction.
+    """
+    known = ~np.isnan(proba[:, 0])
+    if not known.any():
+        return float("nan")
+    true = classes.take(y[known])
+    predicted = classes.take(proba[known].argmax(axis=1))
+    if callable(score):
+        return score(true, predicted)
+    weight = None if weight is None else weight[known]
+    return float(accuracy_score(true, predicted, sample_weight=weight))
