@@ -36,10 +36,10 @@ from ..utils import (
 from ..utils._lock import Lockable, learns, reads
 from ._bootstrap import tree_seed
 from ._forest_state import check_forest
-from ._growing import Order, grow_trees, make_plans, rows_of_sample
+from ._growing import TreeOrder, grow_trees, make_plans, rows_of_sample
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
 from ._prediction import ForestPrediction
-from ._sampling import ContentOrder, Sampler, number_of_draws
+from ._sampling import ContentOrder, Sampler, number_of_draws, rows_at
 
 TREE_PARAMETERS = tuple(signature(ConfidenceTreeClassifier).parameters)
 
@@ -333,7 +333,10 @@ class ConfidenceForestClassifier(
                 seed = check_random_state(self.random_state).randint(2**31 - 1)
                 self._seed = int(seed)
             self._describe_columns(features)
-            sampler, in_trees, total = self._make_sampler(X, y, weight)
+            order = None
+            if self.bootstrap or weight is None or (weight == np.rint(weight)).all():
+                order = ContentOrder(X, y, weight)
+            sampler, rows, total = self._make_sampler(order, X, y, weight)
             sizes = size_limits(
                 self.min_samples_split,
                 self.min_samples_leaf,
@@ -345,17 +348,17 @@ class ConfidenceForestClassifier(
             left_out = templates[0]._left_out(X, features, weight)
             plans = make_plans(
                 templates,
-                X,
-                y,
-                features,
-                X_pool,
-                sample_weight=in_trees,
+                *rows,
+                features=features,
+                X_pool=X_pool,
                 class_weight=class_weight,
                 sizes=sizes,
                 left_out=left_out,
             )
             orders = [
-                Order(index, tree_seed(self._seed, index), plans[index % len(plans)])
+                TreeOrder(
+                    index, tree_seed(self._seed, index), plans[index % len(plans)]
+                )
                 for index in range(len(kept), self.n_estimators)
             ]
             grown = grow_trees(
@@ -366,16 +369,17 @@ class ConfidenceForestClassifier(
                 verbose=self.verbose,
             )
             self.estimators_ = kept + [
-                _make_tree(templates[order.index % len(templates)], order.seed, tree)
-                for order, tree in zip(orders, grown, strict=True)
+                _make_tree(templates[one.index % len(templates)], one.seed, tree)
+                for one, tree in zip(orders, grown, strict=True)
             ]
             self.n_rows_seen_ = len(y)
             if self.leaf_memory == "rows" or self.leaf_prediction in ("nb", "nba"):
-                for order in orders:
-                    counts = None if sampler is None else sampler.counts(order.index)
-                    rows = rows_of_sample(X, y, in_trees, counts)
-                    self.estimators_[order.index]._keep_rows(*rows, X_pool)
-            self._score_out_of_bag(X, y, weight, sampler, places, n_given)
+                for one in orders:
+                    counts = None if sampler is None else sampler.counts(one.index)
+                    self.estimators_[one.index]._keep_rows(
+                        *rows_of_sample(*rows, counts), X_pool
+                    )
+            self._score_out_of_bag(order, sampler, rows[0], y, weight, places, n_given)
         return self
 
     def _trees_to_keep(self):
@@ -405,7 +409,7 @@ class ConfidenceForestClassifier(
                 "fit with warm_start=True grew no tree, as n_estimators is the number "
                 "of trees there are.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         return kept
 
@@ -475,14 +479,19 @@ class ConfidenceForestClassifier(
             self.max_features, self.n_features_in_
         )
 
-    def _make_sampler(self, X, y, weight):
-        # The sampler, the weights that trees see beside it, and their sum.
+    def _make_sampler(self, order, X, y, weight):
+        # The sampler; the rows that it draws from, in an order that does not depend on
+        # theirs, with the weights that trees see; the weight of a sample.
         if not self.bootstrap:
             total = float(len(y)) if weight is None else float(weight.sum())
-            return None, weight, total
-        order = ContentOrder(X, y, weight)
+            if order is not None:
+                X, y = rows_at(X, order.places), y[order.places]
+                weight = None if weight is None else weight[order.places]
+            return None, (X, y, weight), total
         n_draws = number_of_draws(self.max_samples, order.total)
-        return Sampler(order, n_draws, self._seed), None, float(n_draws)
+        first = order.places[order.starts]
+        sampler = Sampler(order.ends, n_draws, self._seed)
+        return sampler, (rows_at(X, first), y[first], None), float(n_draws)
 
     def _complete(self, template):
         # All that its trees have in common.
@@ -498,12 +507,21 @@ class ConfidenceForestClassifier(
         if hasattr(self, "feature_names_in_"):
             template.feature_names_in_ = self.feature_names_in_
 
-    def _score_out_of_bag(self, X, y, weight, sampler, places, n_given):
+    def _score_out_of_bag(self, order, sampler, X, y, weight, places, n_given):
         for name in ("oob_score_", "oob_decision_function_"):
             vars(self).pop(name, None)
         if not self.oob_score:
             return
         proba = out_of_bag_proba(self, X, is_finite(X, self), sampler)
+        proba = proba[order.group_of_rows()]
+        unknown = np.isnan(proba[:, 0])
+        if unknown.any():
+            warnings.warn(
+                f"{np.count_nonzero(unknown)} of {len(y)} rows are in the samples of "
+                "all trees and have no out-of-bag prediction. Grow more trees.",
+                UserWarning,
+                stacklevel=4,
+            )
         self.oob_decision_function_ = np.full((n_given, self.n_classes_), np.nan)
         self.oob_decision_function_[places] = proba
         self.oob_score_ = score_out_of_bag(

@@ -74,7 +74,7 @@ class Plan(NamedTuple):
     pruning_confidence: float | None
 
 
-class Order(NamedTuple):
+class TreeOrder(NamedTuple):
     """Which tree of a forest is grown, and by which plan.
 
     Attributes
@@ -91,7 +91,7 @@ class Order(NamedTuple):
 
 
 def make_plans(
-    templates, X, y, features, X_pool, *, sample_weight, class_weight, sizes, left_out
+    templates, X, y, sample_weight, *, features, X_pool, class_weight, sizes, left_out
 ):
     """Make a plan for each of the trees that take turns.
 
@@ -99,9 +99,8 @@ def make_plans(
     ----------
     templates : list of ConfidenceTreeClassifier
         With parameters and what follows from them, without a tree.
-    X, y, features, X_pool
+    X, y, sample_weight, features, X_pool
         Rows as arrays.
-    sample_weight : ndarray of shape (n_rows,) or None
     class_weight : ndarray of shape (n_classes,) or None
     sizes : tuple of (float, float)
         Smallest weight of a node that may split, and of a child.
@@ -160,7 +159,7 @@ def grow_trees(sampler, orders, *, by_sample, n_jobs, verbose):
     ----------
     sampler : Sampler or None
         None: every tree sees all rows.
-    orders : list of Order
+    orders : list of TreeOrder
     by_sample : bool
         Weigh the classes by their weight in the sample of each tree.
     n_jobs, verbose
@@ -197,7 +196,7 @@ def grow_tree(sampler, order, by_sample=False):
     Parameters
     ----------
     sampler : Sampler or None
-    order : Order
+    order : TreeOrder
     by_sample : bool, default=False
 
     Returns

@@ -1,7 +1,5 @@
 """What the trees say of rows that were not in their samples."""
 
-import warnings
-
 import numpy as np
 from sklearn.metrics import accuracy_score
 
@@ -19,6 +17,7 @@ def out_of_bag_proba(forest, X, finite, sampler):
     forest : ConfidenceForestClassifier
         With its trees.
     X : ndarray or sparse of shape (n_rows, n_features), float32
+        Groups of equal rows, once each.
     finite : bool
         Whether no value is missing.
     sampler : Sampler
@@ -36,7 +35,7 @@ def out_of_bag_proba(forest, X, finite, sampler):
     values = [tree.value for tree in trees]
     for first in range(0, len(trees), TREES):
         some = slice(first, first + TREES)
-        absent = [sampler.is_absent(first + i) for i in range(len(trees[some]))]
+        absent = [sampler.counts(first + i) == 0 for i in range(len(trees[some]))]
         for one in absent:
             n_votes += one
 
@@ -53,13 +52,6 @@ def out_of_bag_proba(forest, X, finite, sampler):
                 )
 
         forest._in_parallel(add, n_rows)
-    if not n_votes.all():
-        warnings.warn(
-            f"{np.count_nonzero(n_votes == 0)} of {n_rows} rows are in the samples of "
-            "all trees and have no out-of-bag prediction. Grow more trees.",
-            UserWarning,
-            stacklevel=6,
-        )
     with np.errstate(invalid="ignore"):
         return votes / n_votes[:, np.newaxis]
 

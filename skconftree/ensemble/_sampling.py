@@ -11,9 +11,10 @@ MOST_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
 class ContentOrder:
     """The rows of a table in an order that depends on what they hold.
 
-    Equal rows with equal labels are one group. Along the order of the groups' hashes
-    the weights add up, and a draw falls into the sum. So neither the order of the rows
-    matters nor whether a row has weight k or comes k times.
+    Equal rows with equal labels are one group, groups follow each other by their
+    hashes. Along that order the weights add up, and a draw falls into the sum. So
+    neither the order of the rows matters nor whether a row has weight k or comes k
+    times.
 
     Parameters
     ----------
@@ -26,10 +27,10 @@ class ContentOrder:
 
     Attributes
     ----------
-    group : ndarray of shape (n_rows,), intp
-        Of each row.
-    first : ndarray of shape (n_groups,), intp
-        The row that stands for a group: its first one.
+    places : ndarray of shape (n_rows,), intp
+        The rows in this order.
+    starts : ndarray of shape (n_groups,), intp
+        Where each group begins in it.
     ends : ndarray of shape (n_groups,), float64
         Sums of weights up to and with each group.
     """
@@ -42,27 +43,53 @@ class ContentOrder:
             )
         else:
             first, second = hash_dense(X, y)
+        # equal rows by weight, so that their sum has one order as well
         keys = (second, first) if weight is None else (weight, second, first)
-        order = np.lexsort(keys)  # sums of equal rows have one order as well
-        new = np.ones(len(order), dtype=bool)
-        for key in (first, second):
-            key = key[order]
-            new[1:] &= key[1:] == key[:-1]
-        new[1:] = ~new[1:]
-        starts = np.flatnonzero(new)
-        self.group = np.empty(len(order), dtype=np.intp)
-        self.group[order] = np.cumsum(new) - 1
-        self.first = np.minimum.reduceat(order, starts)
+        self.places = np.lexsort(keys)
+        new = np.zeros(len(y), dtype=bool)
+        new[:1] = True
+        for key in (first[self.places], second[self.places]):
+            new[1:] |= key[1:] != key[:-1]
+        self.starts = np.flatnonzero(new)
         if weight is None:
-            sizes = np.diff(starts, append=len(order)).astype(np.float64)
+            sizes = np.diff(self.starts, append=len(y)).astype(np.float64)
         else:
-            sizes = np.add.reduceat(weight[order], starts)
+            sizes = np.add.reduceat(weight[self.places], self.starts)
         self.ends = np.cumsum(sizes)
 
     @property
     def total(self):
         """Weight of all rows."""
         return float(self.ends[-1])
+
+    def group_of_rows(self):
+        """Find the group of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), intp
+        """
+        new = np.zeros(len(self.places), dtype=np.intp)
+        new[self.starts[1:]] = 1
+        groups = np.empty(len(new), dtype=np.intp)
+        groups[self.places] = np.cumsum(new)
+        return groups
+
+
+def rows_at(X, places):
+    """Rows of a table in another order.
+
+    Parameters
+    ----------
+    X : ndarray or sparse of shape (n_rows, n_features)
+    places : ndarray of intp
+
+    Returns
+    -------
+    ndarray or sparse
+    """
+    # CSC would have the entries of its columns out of order
+    return X.tocsr()[places] if issparse(X) else X[places]
 
 
 def number_of_draws(max_samples, total):
@@ -102,35 +129,21 @@ class Sampler:
 
     Parameters
     ----------
-    order : ContentOrder
+    ends : ndarray of shape (n_groups,), float64
+        Of a `ContentOrder`.
     n_draws : int
         Rows in a sample, repeated ones included.
     seed : int
         Of the forest.
     """
 
-    def __init__(self, order, n_draws, seed):
-        self.order = order
+    def __init__(self, ends, n_draws, seed):
+        self.ends = ends
         self.n_draws = n_draws
         self.seed = seed
 
-    def group_counts(self, tree):
-        """How often each group of equal rows is in the sample of a tree.
-
-        Parameters
-        ----------
-        tree : int
-
-        Returns
-        -------
-        ndarray of shape (n_groups,), uint32
-        """
-        return draw_counts(self.order.ends, self.n_draws, self.seed, tree)
-
     def counts(self, tree, n_pool=0):
-        """How often each row of the table is in the sample of a tree.
-
-        All draws of a group count for its first row.
+        """How often each group of equal rows is in the sample of a tree.
 
         Parameters
         ----------
@@ -140,23 +153,9 @@ class Sampler:
 
         Returns
         -------
-        ndarray of shape (n_rows + n_pool,), uint32
+        ndarray of shape (n_groups + n_pool,), uint32
         """
-        n_rows = len(self.order.group)
-        counts = np.zeros(n_rows + n_pool, dtype=np.uint32)
-        counts[self.order.first] = self.group_counts(tree)
-        counts[n_rows:] = 1
+        counts = draw_counts(self.ends, self.n_draws, self.seed, tree)
+        if n_pool:
+            counts = np.append(counts, np.ones(n_pool, dtype=np.uint32))
         return counts
-
-    def is_absent(self, tree):
-        """Whether each labelled row is out of the sample of a tree, as are its equals.
-
-        Parameters
-        ----------
-        tree : int
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), bool
-        """
-        return (self.group_counts(tree) == 0)[self.order.group]
