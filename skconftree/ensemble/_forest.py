@@ -2,7 +2,7 @@
 
 import warnings
 from inspect import signature
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -37,6 +37,7 @@ from ..utils._lock import Lockable, learns, reads
 from ._bootstrap import tree_seed
 from ._forest_state import check_forest
 from ._growing import TreeOrder, grow_trees, make_plans, rows_of_sample
+from ._online import ForestGrowth
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
 from ._prediction import ForestPrediction
 from ._sampling import ContentOrder, Sampler, number_of_draws, rows_at
@@ -45,7 +46,7 @@ TREE_PARAMETERS = tuple(signature(ConfidenceTreeClassifier).parameters)
 
 
 class ConfidenceForestClassifier(
-    ForestPrediction, Lockable, ClassifierMixin, BaseEstimator
+    ForestPrediction, ForestGrowth, Lockable, ClassifierMixin, BaseEstimator
 ):
     """A forest of confidence trees.
 
@@ -62,13 +63,19 @@ class ConfidenceForestClassifier(
         What decides whether a node splits, as in
         :class:`~skconftree.ConfidenceTreeClassifier`. Trees take turns with those of
         a list.
-    criterion, delta, splitter, max_depth, min_samples_split, min_samples_leaf, \
-            min_weight_fraction_leaf, max_leaf_nodes, min_impurity_decrease, pruning, \
-            pruning_confidence, categorical_features, nominal_splits, grace_period, \
-            tie_threshold, leaf_memory, leaf_prediction, drift, sample_weight_kind : \
-            object
-        Those of each tree, see :class:`~skconftree.ConfidenceTreeClassifier`.
-        Fractions are of the weight of a tree's sample.
+    criterion, delta, splitter, tie_threshold : object
+        How tests are found and compared, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`.
+    max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf : object
+        Limits of the size of each tree and its nodes, as there.
+    min_weight_fraction_leaf, min_impurity_decrease : float
+        As there. Fractions are of the weight of a tree's sample.
+    pruning, pruning_confidence : object
+        As there; each tree is pruned by its own sample.
+    categorical_features, nominal_splits, sample_weight_kind : object
+        What columns and weights are, as there.
+    grace_period, leaf_memory, leaf_prediction, drift : object
+        Growth of each tree in `partial_fit`, as there. A drift replaces a single tree.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of features examined at a node, drawn among those that vary in it.
         A float is a fraction; None means all.
@@ -81,8 +88,14 @@ class ConfidenceForestClassifier(
     bootstrap : bool, default=True
         Whether each tree sees a sample of its own, or all rows.
     max_samples : int, float or None, default=None
-        Number of rows drawn for each tree; a float is a share of the total weight.
-        None means as many as the weights sum up to. Needs `bootstrap`.
+        Number of rows drawn by `fit` for each tree; a float is a share of the total
+        weight. None means as many as the weights sum up to. Needs `bootstrap`.
+    online_rate : float, default=1.0
+        How often a tree learns a row in `partial_fit`, on average, at most 100. Larger
+        numbers make trees learn faster and differ less. Needs `bootstrap`.
+    vote : {"mean", "accuracy"}, default="mean"
+        Whether the trees' votes count alike, or after `partial_fit` by the accuracy
+        of each tree on late rows, before it learnt them.
     oob_score : bool or callable, default=False
         Whether `fit` predicts each row by the trees that have not seen it, and scores
         these predictions: by their accuracy, or by a function of labels and predicted
@@ -181,6 +194,8 @@ class ConfidenceForestClassifier(
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
             None,
         ],
+        "online_rate": [Interval(Real, 0.0, 100.0, closed="right")],
+        "vote": [StrOptions({"mean", "accuracy"})],
         "oob_score": ["boolean", callable],
         "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
@@ -216,6 +231,8 @@ class ConfidenceForestClassifier(
         sample_weight_kind="frequency",
         bootstrap=True,
         max_samples=None,
+        online_rate=1.0,
+        vote="mean",
         oob_score=False,
         warm_start=False,
         n_jobs=None,
@@ -248,6 +265,8 @@ class ConfidenceForestClassifier(
         self.sample_weight_kind = sample_weight_kind
         self.bootstrap = bootstrap
         self.max_samples = max_samples
+        self.online_rate = online_rate
+        self.vote = vote
         self.oob_score = oob_score
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -373,6 +392,7 @@ class ConfidenceForestClassifier(
                 for one, tree in zip(orders, grown, strict=True)
             ]
             self.n_rows_seen_ = len(y)
+            vars(self).pop("_records", None)
             if self.leaf_memory == "rows" or self.leaf_prediction in ("nb", "nba"):
                 for one in orders:
                     counts = None if sampler is None else sampler.counts(one.index)
@@ -398,6 +418,11 @@ class ConfidenceForestClassifier(
             )
         if not (self.warm_start and hasattr(self, "estimators_")):
             return []
+        if self._learns_on():
+            raise ValueError(
+                "fit with warm_start=True adds trees to those of an earlier fit, and "
+                "these have learnt rows by partial_fit. Set warm_start=False."
+            )
         kept = self.estimators_
         if self.n_estimators < len(kept):
             raise ValueError(

@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from ..tree import ConfidenceTreeClassifier
+from ..tree.stream._grower import Grower
 
 
 def check_forest(estimator):
@@ -41,6 +42,7 @@ def check_forest(estimator):
         ("n_features_in_", sound and _agree(parts, trees, "n_features_in_")),
         ("is_categorical_", sound and _agree(parts, trees, "is_categorical_")),
         ("_seed", _is_number(parts.get("_seed"))),
+        ("_records", sound and _has_records(parts, trees)),
         ("n_rows_seen_", _is_number(parts.get("n_rows_seen_"))),
     ):
         if not is_sound:
@@ -53,6 +55,21 @@ def check_forest(estimator):
 def _agree(parts, trees, name):
     return name in parts and all(
         np.array_equal(parts[name], getattr(tree, name)) for tree in trees
+    )
+
+
+def _has_records(parts, trees):
+    # Of a forest that grows row by row.
+    if "_records" not in parts:
+        return True
+    records = parts["_records"]
+    return (
+        isinstance(records, np.ndarray)
+        and records.dtype == np.float64
+        and records.shape == (len(trees), 2)
+        and records.flags.c_contiguous
+        and bool((np.isfinite(records) & (records >= 0.0)).all())
+        and all(isinstance(vars(tree).get("_grower"), Grower) for tree in trees)
     )
 
 

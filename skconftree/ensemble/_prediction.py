@@ -52,10 +52,7 @@ class ForestPrediction:
         return out
 
     def _voters(self):
-        return Voters(self.estimators_, self._vote_weights())
-
-    def _vote_weights(self):
-        return None
+        return Voters(self.estimators_, self._vote_weights(), self._learns_on())
 
     @reads
     def predict_proba(self, X):
@@ -168,15 +165,17 @@ class Voters:
     estimators : list of ConfidenceTreeClassifier
     weights : ndarray of shape (n_trees,), float64, or None
         Of their votes; None: all are 1.
+    growing : bool, default=False
+        Whether all trees grow, so that what grows them predicts.
     """
 
-    def __init__(self, estimators, weights=None):
+    def __init__(self, estimators, weights=None, growing=False):
         self.estimators = estimators
         self.weights = weights
         # Neighbours that vote by their leaves do so in one go.
         self.groups = []
         for estimator in estimators:
-            by_bayes = estimator._predicts_by_bayes()
+            by_bayes = growing or estimator._predicts_by_bayes()
             if by_bayes or weights is not None:
                 self.groups.append((by_bayes, [estimator]))
             elif self.groups and not self.groups[-1][0]:
@@ -191,7 +190,9 @@ class Voters:
     @property
     def total(self):
         """Weight of all votes."""
-        return len(self.estimators) if self.weights is None else self.weights.sum()
+        return (
+            len(self.estimators) if self.weights is None else sum(self.weights.tolist())
+        )
 
     def add(self, X, finite, out):
         """Add the votes of all trees, in their order.

@@ -1,0 +1,408 @@
+"""Growth of a forest with `partial_fit`."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.sparse import issparse
+from sklearn import get_config
+from sklearn.utils import check_random_state
+
+from .._compat import InvalidParameterError
+from ..tables._reading import read_rows, read_with_pool
+from ..tables._sparse import blocks
+from ..tree import ConfidenceTreeClassifier
+from ..tree._online import MIN_BYTES, OnlineGrowth
+from ..utils import exact_labels, unchanged_on_error, unique_classes
+from ..utils._lock import learns
+from ._bootstrap import tree_seed
+from ._streaming import begin_step, end_step, learn_step, stream_counts, trusts
+
+STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
+VOTE_BYTES = 1 << 24  # of the votes that are waiting to be added up
+
+
+class ForestGrowth:
+    """Mixin of a forest that learns rows as they arrive."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None, *, X_pool=None):
+        """Go on growing the trees with further rows.
+
+        Each tree learns a row as often as a Poisson number says, whose mean is
+        `online_rate` (not at all if that is 0; without `bootstrap` once). That number
+        is keyed by the tree and by how many rows the forest has learnt before, so a
+        stream gives the same forest, bit for bit, however it is cut into calls. After
+        `fit` the fitted leaves grow on. Parameters of the growth are those of the
+        first call.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows in the order of their arrival; numeric columns are converted to
+            float32. Which columns are nominal is settled by the first call; new
+            categories may come later.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur. Needed on the first call, unless the forest is
+            fitted already.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. The weight of a row enters at once, times the
+            Poisson number; a row of weight 0 is not learnt.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Rows without label, on the first call only, for bounds that weigh a child
+            by all rows that fall into it.
+
+        Returns
+        -------
+        ConfidenceForestClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; nothing is learnt then.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = ConfidenceForestClassifier(5, random_state=0)
+        >>> for start in range(0, 150, 50):
+        ...     chunk = slice(start, start + 50)
+        ...     forest = forest.partial_fit(X[chunk], y[chunk], classes=[0, 1, 2])
+        >>> forest.n_rows_seen_
+        150
+        """
+        self._learn(X, y, classes, sample_weight, X_pool, None)
+        return self
+
+    def partial_fit_predict(
+        self, X, y, classes=None, sample_weight=None, *, X_pool=None
+    ):
+        """Predict each row, then learn it: `partial_fit` with foresight.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows in the order of their arrival.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur, as in `partial_fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight 0 is predicted, but not learnt.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Rows without label, on the first call only.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class predicted for each row by the forest as it was before any of its
+            trees learnt the row: what prequential evaluation compares with `y`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.utils import shuffle
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> X, y = shuffle(*load_iris(return_X_y=True), random_state=0)
+        >>> forest = ConfidenceForestClassifier(5, random_state=0)
+        >>> predicted = forest.partial_fit_predict(X, y, classes=[0, 1, 2])
+        >>> bool((predicted == y).mean() > 0.8)
+        True
+        """
+        predicted = []
+        known = self._learn(X, y, classes, sample_weight, X_pool, predicted)
+        return known.take(predicted[0])
+
+    @learns
+    def _learn(self, X, y, classes, sample_weight, X_pool, predicted):
+        # Every check comes before the first row; what is learnt stays learnt if
+        # the rest of the rows cannot be.
+        first = not hasattr(self, "estimators_")
+        starting = first or not self._learns_on()
+        if first and not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+        self._check_stream_parameters(starting)
+        with unchanged_on_error(self):
+            if first and classes is None:
+                raise ValueError(
+                    "classes must be given on the first call to partial_fit: all "
+                    "classes that may occur in the stream."
+                )
+            given, known = X, getattr(self, "_features", None)
+            y = y if type(y) is np.ndarray else exact_labels(y)
+            X, y, finite = OnlineGrowth._read(self, X, y, first)
+            if first:
+                OnlineGrowth._set_classes(self, classes)
+            elif (
+                classes is not None
+                and not np.array_equal(self.classes_, classes)
+                and not np.array_equal(self.classes_, unique_classes(classes))
+            ):
+                raise ValueError(
+                    f"classes={classes!r} differs from the classes of the first call, "
+                    f"{self.classes_!r}."
+                )
+            labels = OnlineGrowth._encode(self, y)
+            weight = OnlineGrowth._row_weights(self, sample_weight, X, labels)
+            if X_pool is not None:
+                if not starting:
+                    raise ValueError(
+                        "X_pool can be given to the first call of partial_fit only."
+                    )
+                if self._features is None:
+                    X_pool, _ = read_rows(self, X_pool, None)
+                    if issparse(X_pool):
+                        X_pool = X_pool.toarray(order="C")  # leaves look rows up
+                else:
+                    X, X_pool, self._features = read_with_pool(
+                        self, given, X_pool, self._features, known
+                    )
+            if starting:
+                self._start_growing(X_pool, first)
+        out = None
+        if predicted is not None:
+            out = np.empty(len(labels), dtype=np.intp)
+            predicted.append(out)
+        if self._features is not None:
+            n_codes = int(self._features.n_categories.max())
+            for tree in self.estimators_:
+                tree._features = self._features
+                tree._grower.reserve_codes(n_codes)
+        with _Crew(effective_n_jobs(self.n_jobs), len(self.estimators_)) as crew:
+            for rows, block in blocks(X):
+                part = None if weight is None else weight[rows]
+                told = None if out is None else out[rows]
+                self._learn_rows(block, labels[rows], part, finite, told, crew)
+        return self.classes_
+
+    def _check_stream_parameters(self, starting):
+        name = type(self).__name__
+        if self.pruning not in ("auto", None):
+            raise InvalidParameterError(
+                f"The 'pruning' parameter of {name} must be 'auto' or None in "
+                f"partial_fit, which never removes a split. Got {self.pruning!r} "
+                "instead."
+            )
+        if self.class_weight == "balanced_subsample":
+            raise ValueError(
+                "class_weight='balanced_subsample' needs all rows at once and does not "
+                "work with partial_fit. Give the weights as a dict instead."
+            )
+        if starting and self.max_bytes is not None:
+            n_trees = len(getattr(self, "estimators_", ())) or self.n_estimators
+            if self.max_bytes < MIN_BYTES * n_trees:
+                raise InvalidParameterError(
+                    f"The 'max_bytes' parameter of {name} must be at least "
+                    f"{MIN_BYTES * n_trees} for {n_trees} trees, {MIN_BYTES} for each. "
+                    f"Got {self.max_bytes} instead."
+                )
+
+    def _learns_on(self):
+        # Whether partial_fit has been called.
+        return hasattr(self, "_records")
+
+    def _weight_seen(self):
+        # A tree has learnt few rows more often than they come; the limit is far off.
+        if not hasattr(self, "estimators_"):
+            return 0.0
+        return float(max(tree._weight_seen() for tree in self.estimators_))
+
+    def _start_growing(self, X_pool, first):
+        if first:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            self._seed = int(seed)
+            templates = self._make_templates()
+            self._describe_columns(self._features)
+            for template in templates:
+                self._complete(template)
+            self.n_rows_seen_ = 0
+            trees = [
+                _new_tree(
+                    vars(templates[index % len(templates)]),
+                    random_state=tree_seed(self._seed, index),
+                )
+                for index in range(self.n_estimators)
+            ]
+        else:
+            # who looks at a tree sees it as it was
+            trees = [_new_tree(vars(tree)) for tree in self.estimators_]
+        for tree in trees:
+            if self.max_bytes is not None:
+                tree.max_bytes = self.max_bytes // len(trees)
+            if not hasattr(tree, "_grower"):
+                tree._start_growing(X_pool, first)
+                tree.n_rows_seen_ = tree._rows_before
+            elif X_pool is not None:
+                raise ValueError(
+                    "X_pool can be given to the first call of partial_fit only."
+                )
+        self.estimators_ = trees
+        self._records = np.zeros((len(trees), 2))
+        for name in ("oob_score_", "oob_decision_function_"):
+            vars(self).pop(name, None)
+
+    # -- rows ---------------------------------------------------------------------
+
+    def _learn_rows(self, X, labels, weight, finite, predicted, crew):
+        # Row by row as far as anybody can tell; each tree goes step by step.
+        learnt = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
+        before = np.cumsum(learnt) - learnt + self.n_rows_seen_
+        most = STEP
+        if predicted is not None:
+            size = 8 * (self.n_classes_ + 1) * len(self.estimators_)
+            most = max(min(STEP, VOTE_BYTES // size), 1)
+        interrupt = None
+        start = 0
+        while start < len(X):
+            # the row with which the number of rows learnt reaches a multiple
+            limit = (self.n_rows_seen_ // most + 1) * most
+            end = start + int(np.searchsorted(before[start:], limit, side="left"))
+            step = slice(start, min(end, start + most))
+            found = self._learn_step(
+                X[step],
+                labels[step],
+                None if weight is None else weight[step],
+                before[step],
+                finite,
+                None if predicted is None else predicted[step],
+                crew,
+            )
+            interrupt = interrupt or found
+            start = step.stop
+            if interrupt is not None and (
+                self.n_rows_seen_ % STEP == 0 or start == len(X)
+            ):
+                raise interrupt
+
+    def _learn_step(self, X, labels, weight, before, finite, predicted, crew):
+        # All trees learn all rows, unless one runs out of memory; what a signal
+        # handler has raised meanwhile is given back.
+        trees = self.estimators_
+        n_learnt = len(X) if weight is None else int(np.count_nonzero(weight))
+        shape = (len(X), self.n_classes_ + 1)
+        votes = None
+        if predicted is not None:
+            votes = [np.empty(shape) for _ in trees]
+        tasks = []
+        for first, end in crew.parts(len(trees)):
+            weights = [self._weights_in(t, weight, before) for t in range(first, end)]
+            tasks.append(
+                {
+                    "estimators": trees[first:end],
+                    "weights": weights,
+                    "X": X,
+                    "y": labels,
+                    "finite": finite,
+                    "votes": None if votes is None else votes[first:end],
+                    "records": (
+                        self._records[first:end] if self.vote == "accuracy" else None
+                    ),
+                    "outcome": [],
+                }
+            )
+        begin_step([tree._grower for tree in trees])
+        try:
+            interrupt = crew.run(tasks)
+        finally:
+            end_step()
+            if all(len(task["outcome"]) == 2 for task in tasks):
+                self.n_rows_seen_ += n_learnt
+        if votes is not None:
+            total = np.zeros(shape)
+            for vote in votes:
+                total += vote
+            total[:, :-1] /= total[:, -1:]
+            predicted[:] = total[:, :-1].argmax(axis=1)
+        failures = [
+            (trees.index(task["estimators"][t]), error)
+            for task in tasks
+            for t, _, error in task["outcome"][0]
+        ]
+        if failures:
+            error = failures[0][1]
+            raise type(error)(
+                f"{error} Trees {[t for t, _ in failures]} of this forest lack rows of "
+                f"the last step, which ended after {self.n_rows_seen_} rows; the "
+                "others have learnt them."
+            ) from error
+        return interrupt
+
+    def _weights_in(self, tree, weight, before):
+        # Of rows in a tree; -1 if no tree learns the row.
+        if not self.bootstrap:
+            counts = np.ones(len(before))
+        else:
+            counts = stream_counts(self._seed, tree, self.online_rate, before)
+        if weight is None:
+            return counts
+        return np.where(weight > 0.0, counts * weight, -1.0)
+
+    def _vote_weights(self):
+        if self.vote == "mean" or not self._learns_on():
+            return None
+        return trusts(self._records)
+
+
+def _new_tree(parts, **others):
+    made = ConfidenceTreeClassifier.__new__(ConfidenceTreeClassifier)
+    vars(made).update(parts, **others)
+    return made
+
+
+class _Crew:
+    """Threads that learn side by side; none but the caller's if one is enough.
+
+    Parameters
+    ----------
+    n_jobs, n_trees : int
+    """
+
+    def __init__(self, n_jobs, n_trees):
+        self.n_threads = max(1, min(n_jobs, n_trees))
+        self._pool = None
+
+    def __enter__(self):
+        if self.n_threads > 1:
+            self._pool = ThreadPoolExecutor(self.n_threads)
+        return self
+
+    def __exit__(self, *error):
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def parts(self, n):
+        """Divide n neighbours among the threads: first and end of each part."""
+        ends = np.linspace(0, n, self.n_threads + 1).astype(int).tolist()
+        return list(pairwise(ends))
+
+    def run(self, tasks):
+        """Run `learn_step` for each of the tasks, whatever signals come meanwhile.
+
+        Parameters
+        ----------
+        tasks : list of dict
+            Arguments of `learn_step`, which does nothing if it is asked again.
+
+        Returns
+        -------
+        BaseException or None
+            What a signal handler has raised, once all trees have learnt.
+        """
+        interrupt = None
+        while any(len(task["outcome"]) < 2 for task in tasks):
+            try:
+                if self._pool is None:
+                    for task in tasks:
+                        learn_step(**task)
+                else:
+                    asked = [self._pool.submit(learn_step, **task) for task in tasks]
+                    for one in asked:
+                        one.result()
+            except (KeyboardInterrupt, SystemExit) as error:
+                interrupt = error
+        return interrupt

@@ -1,0 +1,240 @@
+"""Forests that learn row by row."""
+
+import pickle
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from skconftree.ensemble._streaming import stream_counts
+from sklearn.base import clone
+
+from skconftree import ConfidenceForestClassifier
+
+CLASSES = [0, 1, 2]
+KINDS = {
+    "default": {},
+    "accuracy": {"vote": "accuracy"},
+    "drift": {"drift": "ddm", "bound": None},
+    "majority": {"leaf_prediction": "majority", "vote": "accuracy"},
+    "all rows": {"bootstrap": False, "bound": ["gtest", None]},
+    "often": {"online_rate": 6.0, "leaf_memory": "rows"},
+    "memory limit": {"max_bytes": 4 * 70_000, "bound": None},
+}
+
+
+def make_stream(seed, n_rows=3000):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4)).astype(np.float32)
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.5)).astype(int)
+    y[n_rows // 2 :] = 1 - y[n_rows // 2 :]  # a drift
+    y[rng.random(n_rows) < 0.1] = 2
+    return X, y
+
+
+def forest_of(**parameters):
+    return ConfidenceForestClassifier(4, **{"random_state": 1, **parameters})
+
+
+def learn(forest, X, y, cuts, weight=None, *, predict=False):
+    found = []
+    for start, end in zip([0, *cuts], [*cuts, len(y)], strict=True):
+        part = slice(start, end)
+        given = (X[part], y[part], CLASSES, None if weight is None else weight[part])
+        if predict:
+            found.append(forest.partial_fit_predict(*given))
+        else:
+            forest.partial_fit(*given)
+    return np.concatenate(found) if predict else forest
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+def test_chunks_never_matter(kind, data):
+    seed = data.draw(st.integers(0, 10**6))
+    X, y = make_stream(seed)
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(y) - 1), max_size=4)))
+    weight = None
+    if data.draw(st.booleans()):
+        weight = np.random.default_rng(seed).integers(0, 3, len(y))
+    whole, parts, threads = (forest_of(**KINDS[kind]) for _ in range(3))
+    learn(whole, X, y, [], weight)
+    predicted = learn(parts, X, y, cuts, weight, predict=True)
+    threads.n_jobs = 3
+    assert (learn(threads, X, y, [], weight, predict=True) == predicted).all()
+    threads.n_jobs = None
+    assert pickle.dumps(whole) == pickle.dumps(parts) == pickle.dumps(threads)
+    assert whole.n_rows_seen_ == (len(y) if weight is None else (weight > 0).sum())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_predictions_are_those_before_each_row(kind):
+    X, y = make_stream(0, 1200)
+    forest = forest_of(**KINDS[kind])
+    predicted = learn(forest, X, y, [], predict=True)
+    alone = forest_of(**KINDS[kind]).partial_fit(X[:1], y[:1], CLASSES)
+    for i in range(1, len(y), 3):
+        assert alone.predict(X[i : i + 1])[0] == predicted[i]
+        alone.partial_fit(X[i : i + 3], y[i : i + 3])
+    assert (predicted == y)[:600].mean() > 0.6
+
+
+@pytest.mark.parametrize("kind", ["default", "accuracy", "drift"])
+def test_a_pickle_goes_on(kind):
+    X, y = make_stream(1)
+    forest = learn(forest_of(**KINDS[kind]), X[:1700], y[:1700], [])
+    loaded = pickle.loads(pickle.dumps(forest))
+    assert (loaded.predict_proba(X) == forest.predict_proba(X)).all()
+    for one in (forest, loaded):
+        one.partial_fit(X[1700:], y[1700:])
+    assert pickle.dumps(forest) == pickle.dumps(loaded)
+
+
+def test_each_tree_is_one_that_learns_its_rows_by_itself():
+    X, y = make_stream(2)
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    forest = learn(forest_of(bound=None), X, y, [], weight)
+    before = np.cumsum(weight > 0) - (weight > 0)
+    for i, tree in enumerate(forest.estimators_):
+        counts = stream_counts(forest._seed, i, 1.0, before)
+        alone = clone(tree).partial_fit(X, y, CLASSES, counts * weight)
+        assert pickle.dumps(alone) == pickle.dumps(tree)
+    assert abs(counts.mean() - 1.0) < 0.1
+    assert abs(stream_counts(0, 0, 50.0, before).mean() - 50.0) < 1.0
+
+
+def test_it_goes_on_after_fit():
+    X, y = make_stream(3)
+    forest = forest_of().fit(X[:1000], y[:1000])
+    old = forest.estimators_[0]
+    before = old.predict_proba(X)
+    pickled = pickle.dumps(forest)
+    forest.partial_fit(X[1000:], y[1000:])
+    assert forest.n_rows_seen_ == 3000
+    assert (old.predict_proba(X) == before).all()
+    other = pickle.loads(pickled)
+    for start in range(1000, 3000, 500):
+        part = slice(start, start + 500)
+        other.partial_fit(X[part], y[part])
+    assert pickle.dumps(other) == pickle.dumps(forest)
+    with pytest.raises(ValueError, match="warm_start"):
+        forest.set_params(warm_start=True, n_estimators=9).fit(X, y)
+    forest.set_params(warm_start=False, n_estimators=4).fit(X[:1000], y[:1000])
+    assert pickle.dumps(forest) == pickled
+
+
+def test_categories_may_come_later():
+    rng = np.random.default_rng(0)
+    color = rng.choice(["red", "green"], 2000)
+    color[1000:] = rng.choice(["red", "blue"], 1000)
+    X = pd.DataFrame({"color": pd.Categorical(color), "size": rng.normal(size=2000)})
+    y = (color == "red").astype(int)
+    whole = forest_of(max_features=None).partial_fit(X, y, [0, 1])
+    parts = forest_of(max_features=None)
+    for start in range(0, 2000, 400):
+        part = X.iloc[start : start + 400]
+        part = part.assign(color=part["color"].cat.remove_unused_categories())
+        parts.partial_fit(part, y[start : start + 400], [0, 1])
+    assert pickle.dumps(whole) == pickle.dumps(parts)
+    assert set(whole.categories_[0]) == {"red", "green", "blue"}
+    assert whole.score(X, y) > 0.95
+
+
+def test_drift_and_memory_of_all_trees():
+    X, y = make_stream(4, 20_000)
+    forest = forest_of(drift="ddm", bound=None, grace_period=20)
+    learn(forest, X, y, [])
+    assert forest.n_drifts_ == sum(tree.n_drifts_ for tree in forest.estimators_) > 0
+    limited = learn(forest_of(bound=None, max_bytes=4 * 66_000), X, y, [])
+    assert limited.n_bytes_ < learn(forest_of(bound=None), X, y, []).n_bytes_
+    assert limited.n_bytes_ <= 4 * 66_000 + 50_000
+
+
+def learn_again_and_again(forest, X, y):
+    while True:
+        forest.partial_fit(X, y)
+
+
+def test_an_interrupt_leaves_all_trees_at_the_same_row():
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("signals by CPU time need POSIX")
+    X, y = make_stream(5, 60_000)
+
+    def raise_interrupt(signum, frame):
+        raise KeyboardInterrupt
+
+    for n_jobs in (None, 2):
+        forest = forest_of(n_jobs=n_jobs).partial_fit(X[:100], y[:100], CLASSES)
+        handler = signal.signal(signal.SIGVTALRM, raise_interrupt)
+        try:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.08)
+            with pytest.raises(KeyboardInterrupt):
+                learn_again_and_again(forest, X[100:], y[100:])
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+            signal.signal(signal.SIGVTALRM, handler)
+        n = forest.n_rows_seen_
+        assert n % 1024 == 0 or (n - 100) % (len(y) - 100) == 0
+        assert n > 100
+        rows = 100 + np.arange(n - 100) % (len(y) - 100)
+        other = forest_of().partial_fit(X[:100], y[:100], CLASSES)
+        other.partial_fit(X[rows], y[rows])
+        assert pickle.dumps(forest.set_params(n_jobs=None)) == pickle.dumps(other)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"class_weight": "balanced"}, "balanced"),
+        ({"class_weight": "balanced_subsample"}, "balanced_subsample"),
+        ({"pruning": "pessimistic"}, "pruning"),
+        ({"max_bytes": 100_000}, "max_bytes"),
+        ({"online_rate": 0.0}, "online_rate"),
+        ({"vote": "loud"}, "vote"),
+        ({"n_estimators": 0}, "n_estimators"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters, words):
+    X, y = make_stream(6, 50)
+    forest = forest_of().set_params(**parameters)
+    with pytest.raises(ValueError, match=words):
+        forest.partial_fit(X, y, CLASSES)
+    assert not hasattr(forest, "estimators_")
+
+
+def test_wrong_rows_change_nothing():
+    X, y = make_stream(7, 500)
+    with pytest.raises(ValueError, match="classes must be given"):
+        forest_of().partial_fit(X, y)
+    forest = forest_of().partial_fit(X, y, CLASSES)
+    before = pickle.dumps(forest)
+    wrong = [
+        (X[:, :2], y),
+        (X, y + 1),
+        (np.full_like(X, np.inf), y),
+        (X, y, [0, 1]),
+        (X, y, None, np.full(len(y), -1.0)),
+    ]
+    for arguments in wrong:
+        with pytest.raises(ValueError, match="features|labels|infinity|classes|weight"):
+            forest.partial_fit(*arguments)
+        assert pickle.dumps(forest) == before
+    with pytest.raises(ValueError, match="first call"):
+        forest.partial_fit(X, y, X_pool=X)
+
+
+def test_a_damaged_state_raises():
+    X, y = make_stream(8, 100)
+    forest = forest_of().partial_fit(X, y, CLASSES)
+    state = forest.__getstate__()
+    for damage in (
+        None,
+        np.zeros((3, 2)),
+        np.full((4, 2), np.nan),
+        np.zeros((4, 2), int),
+    ):
+        with pytest.raises(ValueError, match="_records"):
+            forest_of().__setstate__({**state, "_records": damage})
