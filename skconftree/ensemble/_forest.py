@@ -63,28 +63,40 @@ class ConfidenceForestClassifier(
         What decides whether a node splits, as in
         :class:`~skconftree.ConfidenceTreeClassifier`. Trees take turns with those of
         a list.
-    criterion, delta, splitter, tie_threshold : object
-        How tests are found and compared, as in
+    criterion, delta, splitter : object
+        How tests are found and judged, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
-    max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf : object
-        Limits of the size of each tree and its nodes, as there.
-    min_weight_fraction_leaf, min_impurity_decrease : float
-        As there. Fractions are of the weight of a tree's sample.
-    pruning, pruning_confidence : object
-        As there; each tree is pruned by its own sample.
-    categorical_features, nominal_splits, sample_weight_kind : object
-        What columns and weights are, as there.
-    grace_period, leaf_memory, leaf_prediction, drift : object
-        Growth of each tree in `partial_fit`, as there. A drift replaces a single tree.
+    max_depth, min_samples_split, min_samples_leaf : object
+        Limits of the size of each tree and its nodes, as there. Fractions are of the
+        weight of a tree's sample.
+    min_weight_fraction_leaf : float, default=0.0
+        As there.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of features examined at a node, drawn among those that vary in it.
         A float is a fraction; None means all.
+    max_leaf_nodes, min_impurity_decrease : object
+        Further limits of each tree, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`.
+    pruning, pruning_confidence : object
+        As there; each tree is pruned by its own sample.
+    categorical_features, nominal_splits : object
+        What columns are, as there.
+    grace_period, tie_threshold, leaf_memory : object
+        Growth of each tree in `partial_fit`, as there.
     max_bytes : int or None, default=None
         Memory that `partial_fit` may use, by `n_bytes_`, in equal parts for the trees:
         at least 65536 for each.
+    leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
+        How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
+    drift : {"ddm"}, detector object or None, default=None
+        What watches the errors of each tree in `partial_fit`. A drift replaces a
+        single tree.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. ``"balanced_subsample"`` balances the sample of each
         tree by itself.
+    sample_weight_kind : {"frequency", "relative"}, default="frequency"
+        What the `sample_weight` of `fit` is, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`.
     bootstrap : bool, default=True
         Whether each tree sees a sample of its own, or all rows.
     max_samples : int, float or None, default=None
