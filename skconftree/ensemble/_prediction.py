@@ -1,5 +1,6 @@
 """What a forest says of rows."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..tables._reading import read_rows
 from ..tables._sparse import blocks
 from ..tree.nodes._apply import find_leaves
+from ..tree.reading._to_sklearn import forest_to_sklearn
 from ..utils._lock import reads
 from ._voting import add_votes
 
@@ -140,6 +142,60 @@ class ForestPrediction:
         ]
         ends = np.cumsum([0, *(path.shape[1] for path in paths)])
         return sparse.hstack(paths, format="csr"), ends
+
+    @reads
+    def to_sklearn(self):
+        """Copy the forest into a genuine scikit-learn classifier.
+
+        Whatever accepts scikit-learn's forests (exporting, explaining) accepts the
+        result.
+
+        Returns
+        -------
+        sklearn.ensemble.RandomForestClassifier or sklearn.pipeline.Pipeline
+            Fitted; its `predict_proba`, with one job, equals this forest's bit for bit
+            after `fit`. A pipeline of encoders and a ``RandomForestClassifier`` if
+            there are nominal columns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = ConfidenceForestClassifier(10, random_state=0).fit(X, y)
+        >>> (forest.to_sklearn().predict_proba(X) == forest.predict_proba(X)).all()
+        np.True_
+        """
+        check_is_fitted(self)
+        if any(tree._predicts_by_bayes() for tree in self.estimators_):
+            raise ValueError(
+                "A forest whose leaves predict by naive Bayes has no counterpart in "
+                "scikit-learn. Use leaf_prediction='majority'."
+            )
+        if self._vote_weights() is not None:
+            raise ValueError(
+                "A forest whose trees vote by their accuracy has no counterpart in "
+                "scikit-learn. Use vote='mean'."
+            )
+        if any(
+            (tree.tree_.missing_go_to_left & tree.tree_.missing_seen).any()
+            for tree in self.estimators_
+        ):
+            warnings.warn(
+                "Some tests send missing values to the left. scikit-learn does so too, "
+                "but converters may ignore it: skl2onnx does.",
+                UserWarning,
+                stacklevel=2,
+            )
+        criteria = {tree.criterion_ for tree in self.estimators_}
+        parameters = {
+            "max_depth": self.max_depth,
+            "bootstrap": self.bootstrap,
+            "random_state": self._seed,
+        }
+        if len(criteria) == 1 and criteria <= {"gini", "entropy"}:
+            parameters["criterion"] = criteria.pop()
+        return forest_to_sklearn(self.estimators_, parameters)
 
     @property
     @reads

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from ..._compat import make_sklearn_tree
 from ...tables._features import MISSING, UNKNOWN
@@ -46,6 +48,50 @@ def to_sklearn(estimator):
     transformer = ColumnTransformer(unfolding.transformers())
     transformer.fit(_example(estimator))
     return Pipeline([("tests", transformer), ("tree", unfolding.classifier())])
+
+
+def forest_to_sklearn(trees, parameters):
+    """Copy fitted trees into one genuine forest.
+
+    Parameters
+    ----------
+    trees : list of ConfidenceTreeClassifier
+        That know the same classes and columns.
+    parameters : dict
+        Of the ``RandomForestClassifier``.
+
+    Returns
+    -------
+    RandomForestClassifier or Pipeline
+        The latter with the encoder of nominal columns, one for all trees.
+    """
+    one = trees[0]
+    forest = RandomForestClassifier(len(trees), **parameters)
+    forest.estimator_ = DecisionTreeClassifier()
+    forest.classes_ = one.classes_
+    forest.n_classes_ = int(one.n_classes_)
+    forest.n_outputs_ = 1
+    if one.is_categorical_ is None:
+        forest.n_features_in_ = one.n_features_in_
+        if hasattr(one, "feature_names_in_"):
+            forest.feature_names_in_ = one.feature_names_in_
+        forest.estimators_ = [_member(to_sklearn(tree)) for tree in trees]
+        return forest
+    _check_categories(one)
+    encoded = {}
+    unfolded = [_Unfolding(tree, encoded) for tree in trees]
+    transformer = ColumnTransformer(unfolded[0].transformers())
+    transformer.fit(_example(one))
+    forest.estimators_ = [_member(tree.classifier()) for tree in unfolded]
+    forest.n_features_in_ = forest.estimators_[0].n_features_in_
+    return Pipeline([("tests", transformer), ("forest", forest)])
+
+
+def _member(classifier):
+    # As scikit-learn's forests have them: labels are numbers, columns have no names.
+    classifier.classes_ = np.arange(classifier.n_classes_, dtype=np.float64)
+    vars(classifier).pop("feature_names_in_", None)
+    return classifier
 
 
 def _check_categories(estimator):
@@ -107,9 +153,11 @@ class _Unfolding:
     Parameters
     ----------
     estimator : ConfidenceTreeClassifier
+    encoded : dict or None, default=None
+        Columns of nominal tests that other trees have, which get ours as well.
     """
 
-    def __init__(self, estimator):
+    def __init__(self, estimator, encoded=None):
         self.estimator = estimator
         self.table = read_nodes(estimator)
         tree = estimator.tree_
@@ -121,7 +169,8 @@ class _Unfolding:
         self.weight = tree.weighted_n_node_samples
         self.numeric = np.flatnonzero(~estimator.is_categorical_).tolist()
         self.place = {feature: i for i, feature in enumerate(self.numeric)}
-        self.encoded = {}  # (feature, order) to (column, categories in that order)
+        # (feature, order) to (column, categories in that order)
+        self.encoded = {} if encoded is None else encoded
         if not self.numeric and not tree.is_nominal.any():
             # scikit-learn does not predict without a column, be it one without a test
             self._encode(0, [estimator.categories_[0]])
