@@ -4,7 +4,8 @@ A detector watches the errors of a model, a stream of 0 and 1. It knows no model
 keeps a handful of numbers.
 """
 
+from ._adwin import ADWIN
 from ._base import BaseDetector, DriftState
 from ._ddm import DDM
 
-__all__ = ["DDM", "BaseDetector", "DriftState"]
+__all__ = ["ADWIN", "DDM", "BaseDetector", "DriftState"]

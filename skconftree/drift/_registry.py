@@ -2,11 +2,13 @@
 
 from sklearn.base import clone
 
+from ._adwin import ADWIN
 from ._base import BaseDetector
 from ._ddm import DDM
 
 DETECTORS: dict[str, type[BaseDetector]] = {
     "ddm": DDM,
+    "adwin": ADWIN,
 }
 
 

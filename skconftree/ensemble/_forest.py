@@ -88,7 +88,7 @@ class ConfidenceForestClassifier(
         at least 65536 for each.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
-    drift : {"ddm"}, detector object or None, default=None
+    drift : {"ddm", "adwin"}, detector object or None, default=None
         What watches the errors of each tree in `partial_fit`. A drift replaces a
         single tree.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None

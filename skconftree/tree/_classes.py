@@ -152,7 +152,7 @@ class ConfidenceTreeClassifier(
         the class frequencies of their latest ten rows or so, has predicted more of
         their late rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after
         `fit` and ``"nba"`` in `partial_fit`.
-    drift : {"ddm"}, detector object or None, default=None
+    drift : {"ddm", "adwin"}, detector object or None, default=None
         What `partial_fit` does when the concept changes. None: a split is never
         removed. A detector watches the errors of the tree; from its warning on a
         second tree learns beside the first and takes its place when the detector

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -65,6 +64,8 @@ def forest_to_sklearn(trees, parameters):
     RandomForestClassifier or Pipeline
         The latter with the encoder of nominal columns, one for all trees.
     """
+    from sklearn.ensemble import RandomForestClassifier  # which loads much
+
     one = trees[0]
     forest = RandomForestClassifier(len(trees), **parameters)
     forest.estimator_ = DecisionTreeClassifier()

@@ -1,0 +1,348 @@
+"""Adaptive windowing, the detector of Bifet and Gavaldà (2007)."""
+
+from numbers import Real
+
+from sklearn.utils import check_scalar
+
+from skconftree.drift._base import BaseDetector
+
+from libc.math cimport log, sqrt
+from libc.string cimport memset
+
+from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
+from skconftree.utils._typedefs cimport float64_t, int64_t
+
+STATE_VERSION = 1
+
+cdef enum:
+    N_LEVELS = 48       # 2^48 rows are more than a stream has
+    MOST = 5            # buckets of a level; one more, and the two oldest become one
+    LEAST = 5           # rows on either side of a cut
+    EVERY = 32          # rows between two looks
+
+
+cdef struct Window:
+    # The latest rows in buckets, the younger the smaller: those of a level hold 2^level
+    # rows each, the oldest one first.
+    int64_t n
+    float64_t total
+    float64_t squares
+    int n_levels
+    int n_buckets[N_LEVELS]
+    float64_t totals[N_LEVELS][MOST + 1]
+    float64_t squared[N_LEVELS][MOST + 1]
+
+
+cdef void add(Window* window, float64_t loss) noexcept nogil:
+    cdef float64_t total = loss
+    cdef float64_t squares = loss * loss
+    cdef int level = 0
+    cdef int i
+    window.n += 1
+    window.total += total
+    window.squares += squares
+    while True:
+        i = window.n_buckets[level]
+        window.totals[level][i] = total
+        window.squared[level][i] = squares
+        window.n_buckets[level] += 1
+        if level >= window.n_levels:
+            window.n_levels = level + 1
+        if i < MOST or level == N_LEVELS - 1:
+            return
+        total = window.totals[level][0] + window.totals[level][1]
+        squares = window.squared[level][0] + window.squared[level][1]
+        for i in range(MOST - 1):
+            window.totals[level][i] = window.totals[level][i + 2]
+            window.squared[level][i] = window.squared[level][i + 2]
+        window.n_buckets[level] -= 2
+        level += 1
+
+
+cdef void drop_oldest(Window* window) noexcept nogil:
+    cdef int level = window.n_levels - 1
+    cdef int i
+    window.n -= <int64_t> 1 << level
+    window.total -= window.totals[level][0]
+    window.squares -= window.squared[level][0]
+    window.n_buckets[level] -= 1
+    for i in range(window.n_buckets[level]):
+        window.totals[level][i] = window.totals[level][i + 1]
+        window.squared[level][i] = window.squared[level][i + 1]
+    while window.n_levels > 0 and window.n_buckets[window.n_levels - 1] == 0:
+        window.n_levels -= 1
+
+
+cdef int cut(const Window* window, float64_t delta) noexcept nogil:
+    # Whether some cut of the window into an older and a younger part shows different
+    # means: 1 if the younger part's is larger, -1 if it is smaller, else 0.
+    cdef float64_t n = <float64_t> window.n
+    cdef float64_t n_old = 0.0
+    cdef float64_t old = 0.0
+    cdef float64_t mean, variance, share, difference, slack
+    cdef int level, i
+    if window.n < 2 * LEAST:
+        return 0
+    mean = window.total / n
+    variance = max(window.squares / n - mean * mean, 0.0)
+    slack = log(2.0 * log(n) / delta)
+    level = window.n_levels - 1
+    while level >= 0:
+        for i in range(window.n_buckets[level]):
+            n_old += <float64_t> (<int64_t> 1 << level)
+            old += window.totals[level][i]
+            if n_old < LEAST:
+                continue
+            if n - n_old < LEAST:
+                return 0
+            share = 1.0 / n_old + 1.0 / (n - n_old)
+            difference = (window.total - old) / (n - n_old) - old / n_old
+            if difference * difference > 2.0 * share * variance * slack and (
+                abs(difference)
+                > sqrt(2.0 * share * variance * slack) + 2.0 / 3.0 * share * slack
+            ):
+                return 1 if difference > 0.0 else -1
+        level -= 1
+    return 0
+
+
+cdef bint rises(Window* window, float64_t delta) noexcept nogil:
+    # Shrink the window until it shows no change; whether it had risen.
+    cdef bint risen = False
+    cdef int found = cut(window, delta)
+    while found != 0:
+        risen = risen or found > 0
+        drop_oldest(window)
+        found = cut(window, delta)
+    return risen
+
+
+cdef class ADWINKernel(Detector):
+    """A running detector.
+
+    Parameters
+    ----------
+    warning_delta, drift_delta : float
+        Not checked here: ``ADWIN.kernel`` does.
+    """
+
+    cdef readonly float64_t warning_delta
+    cdef readonly float64_t drift_delta
+    cdef Window warning
+    cdef Window drift
+
+    def __init__(self, float64_t warning_delta, float64_t drift_delta):
+        self.warning_delta = warning_delta
+        self.drift_delta = drift_delta
+        self.lasting = True     # a window that has shrunk has told all it knows
+        self._forget()
+
+    cdef void _forget(self) noexcept nogil:
+        memset(&self.warning, 0, sizeof(Window))
+        memset(&self.drift, 0, sizeof(Window))
+
+    cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
+        # A row is one outcome, whatever its weight.
+        add(&self.warning, loss)
+        add(&self.drift, loss)
+        if self.n % EVERY != 0:
+            return STABLE
+        if rises(&self.drift, self.drift_delta):
+            return DRIFT
+        if rises(&self.warning, self.warning_delta):
+            memset(&self.warning, 0, sizeof(Window))
+            return WARNING
+        return STABLE
+
+    @property
+    def width(self):
+        """Rows in the window that finds drifts."""
+        return self.drift.n
+
+    @property
+    def mean(self):
+        """Mean loss in it."""
+        return self.drift.total / self.drift.n if self.drift.n else float("nan")
+
+    def __reduce__(self):
+        state = {
+            "version": STATE_VERSION,
+            **self.totals(),
+            "warning": write(&self.warning),
+            "drift": write(&self.drift),
+        }
+        return ADWINKernel, (self.warning_delta, self.drift_delta), state
+
+    def __setstate__(self, state):
+        if not isinstance(state, dict) or state.get("version") != STATE_VERSION:
+            raise ValueError(
+                f"The state of this drift detector is not of version {STATE_VERSION}; "
+                "it was written by another release."
+            )
+        self.take_totals(state)
+        read(&self.warning, state.get("warning"), self.n)
+        read(&self.drift, state.get("drift"), self.n)
+
+
+cdef tuple write(const Window* window):
+    # Sums, whose rounding is part of the state, and each level as a list of buckets.
+    return window.total, window.squares, [
+        [
+            (window.totals[level][i], window.squared[level][i])
+            for i in range(window.n_buckets[level])
+        ]
+        for level in range(window.n_levels)
+    ]
+
+
+cdef int read(Window* window, state, int64_t most) except -1:
+    cdef int level = 0
+    cdef int i
+    memset(window, 0, sizeof(Window))
+    damaged = ValueError("The state of this drift detector is damaged: its windows.")
+    if not (isinstance(state, tuple) and len(state) == 3):
+        raise damaged
+    total, squares, levels = state
+    if not (
+        isinstance(levels, list)
+        and len(levels) <= N_LEVELS
+        and all(isinstance(one, list) and len(one) <= MOST for one in levels)
+        and (not levels or len(levels[len(levels) - 1]) > 0)
+        and all(is_sum(value, most) for value in (total, squares))
+    ):
+        raise damaged
+    for level in range(len(levels)):
+        for i in range(len(levels[level])):
+            bucket = levels[level][i]
+            if not (
+                isinstance(bucket, tuple)
+                and len(bucket) == 2
+                and is_sum(bucket[0], <int64_t> 1 << level)
+                and is_sum(bucket[1], <int64_t> 1 << level)
+            ):
+                raise damaged
+            window.totals[level][i] = bucket[0]
+            window.squared[level][i] = bucket[1]
+            window.n_buckets[level] += 1
+            window.n += <int64_t> 1 << level
+            if window.n > most:
+                raise damaged
+    window.total = total
+    window.squares = squares
+    window.n_levels = len(levels)
+    return 0
+
+
+cdef bint is_sum(value, most):
+    # A rounding may lie beyond the limits.
+    return isinstance(value, float) and -1e-6 <= value <= most * (1.0 + 1e-9)
+
+
+class ADWIN(BaseDetector):
+    r"""Adaptive windowing: tell when a model's error rate has risen.
+
+    It keeps a window of the latest errors, as long as nothing in it has changed. Every
+    32 rows all cuts of the window into an older and a younger part, of `n_0` and
+    `n_1` rows, are looked at. Where the means of two parts differ by more than
+
+    .. math:: \sqrt{2 \frac{n}{n_0 n_1} \sigma^2 \ln \frac{2 \ln n}{\delta}}
+        + \frac{2}{3} \frac{n}{n_0 n_1} \ln \frac{2 \ln n}{\delta}
+
+    with the variance :math:`\sigma^2` of the whole window of `n` rows, its oldest rows
+    are dropped until no cut shows a difference. If the error has risen, that is
+
+    - drift in a window with `drift_delta`; the detector then forgets all it holds, and
+      starts anew with the next row,
+    - warning in another window with `warning_delta`, which starts anew after it. A
+      warning lasts until a drift, or another warning, comes.
+
+    The rows of the window are summed up in buckets, whose sizes double with their age:
+    memory and time for a look grow with the logarithm of the window.
+
+    Use it where errors rise slowly as well as abruptly. It compares any two stretches
+    of a stream; :class:`DDM` compares with the best past.
+
+    Parameters
+    ----------
+    warning_delta : float, default=0.01
+        Confidence of a warning, in (0, 1), at least `drift_delta`. Smaller is stricter.
+    drift_delta : float, default=0.001
+        Confidence of a drift, in (0, 1).
+
+    Attributes
+    ----------
+    state_ : DriftState
+        What the last row gave.
+    n_rows_seen_ : int
+        Rows given so far.
+    n_drifts_ : int
+        Drifts found so far.
+    n_rows_ : int
+        Rows since the last drift.
+    width_ : int
+        Rows in the window that finds drifts.
+    error_rate_ : float
+        Share of errors among them; NaN without a row.
+
+    See Also
+    --------
+    DDM : Compares with the best error rate so far.
+
+    Notes
+    -----
+    Parameters are checked when the first row arrives; a change by ``set_params`` acts
+    after `reset`.
+
+    References
+    ----------
+    A. Bifet and R. Gavaldà, "Learning from time-changing data with adaptive windowing",
+    SIAM International Conference on Data Mining, 2007 (ADWIN2). Two windows, and rises
+    alone: H. M. Gomes et al., "Adaptive random forests for evolving data stream
+    classification", Machine Learning 106, 2017.
+
+    Examples
+    --------
+    A model errs in 10 % of the rows, then in half of them:
+
+    >>> import numpy as np
+    >>> from skconftree.drift import ADWIN, DriftState
+    >>> rng = np.random.default_rng(0)
+    >>> errors = rng.random(2000) < np.repeat([0.1, 0.5], 1000)
+    >>> detector = ADWIN()
+    >>> np.flatnonzero(detector.update_many(errors) == DriftState.DRIFT)
+    array([1055])
+    """
+
+    def __init__(self, warning_delta=0.01, drift_delta=0.001):
+        self.warning_delta = warning_delta
+        self.drift_delta = drift_delta
+
+    def check_parameters(self):
+        """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
+        for name in ("warning_delta", "drift_delta"):
+            check_scalar(
+                getattr(self, name),
+                name,
+                Real,
+                min_val=0,
+                max_val=1,
+                include_boundaries="neither",
+            )
+        if not self.drift_delta <= self.warning_delta:
+            raise ValueError(
+                f"warning_delta must be at least drift_delta. Got warning_delta="
+                f"{self.warning_delta} and drift_delta={self.drift_delta}."
+            )
+
+    def _make_kernel(self):
+        return ADWINKernel(self.warning_delta, self.drift_delta)
+
+    @property
+    def width_(self):
+        """Rows in the window that finds drifts."""
+        return self._current().width
+
+    @property
+    def error_rate_(self):
+        """Share of errors in the window that finds drifts."""
+        return self._current().mean
