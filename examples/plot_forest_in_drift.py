@@ -1,0 +1,53 @@
+"""
+A forest in drift
+=================
+
+A stream changes its concept three times. A single tree, a forest, and a forest whose
+trees are replaced one by one where their errors rise learn it row by row; each row is
+predicted before it is learnt.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.datasets import make_agrawal
+
+X, y = make_agrawal(20_000, concept=[1, 4, 7, 10], perturbation=0.05, random_state=1)
+
+# %%
+# The adaptive forest lets each tree learn every row about six times, watches each with
+# ADWIN, and weighs its vote by how well it has predicted lately.
+
+models = {
+    "tree": ConfidenceTreeClassifier(),
+    "forest": ConfidenceForestClassifier(10, random_state=0),
+    "forest that adapts": ConfidenceForestClassifier(
+        10,
+        online_rate=6.0,
+        max_features=0.6,
+        drift="adwin",
+        vote="accuracy",
+        random_state=0,
+    ),
+}
+
+WINDOW = 500
+_, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+for name, model in models.items():
+    right = model.partial_fit_predict(X, y, classes=[0, 1]) == y
+    late = np.convolve(right, np.full(WINDOW, 1 / WINDOW), mode="valid")
+    label = f"{name}: {right.mean():.1%}"
+    ax.plot(np.arange(WINDOW, len(y) + 1), late, label=label)
+for change in range(5000, 20_000, 5000):
+    ax.axvline(change, color="gray", linestyle=":")
+ax.set_xlabel("row")
+ax.set_ylabel(f"accuracy over the last {WINDOW} rows")
+ax.legend()
+
+# %%
+# How often the trees of the last forest were replaced:
+
+print([tree.n_drifts_ for tree in models["forest that adapts"].estimators_])
+
+plt.show()
