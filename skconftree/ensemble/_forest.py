@@ -19,11 +19,12 @@ from .._compat import (
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS
-from ..tables._inputs import resolve_max_features, size_limits
+from ..tables._inputs import resolve_max_features
 from ..tables._reading import is_finite, read_more, read_rows, read_table
 from ..tables._sparse import take_rows
 from ..tables._weights import resolve_class_weight, rows_with_weight
 from ..tree import ConfidenceTreeClassifier
+from ..tree._resolve import resolve_statement
 from ..tree.nodes._tree_state import MAX_CLASSES
 from ..tree.pruning._registry import resolve_pruning
 from ..utils import (
@@ -77,8 +78,10 @@ class ConfidenceForestClassifier(
     max_leaf_nodes, min_impurity_decrease : object
         Further limits of each tree, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
-    pruning, pruning_confidence : object
+    pruning : str or None, default=None
         As there; each tree is pruned by its own sample.
+    pruning_confidence : float or None, default=None
+        As there.
     categorical_features, nominal_splits : object
         What columns are, as there.
     grace_period, tie_threshold, leaf_memory : object
@@ -229,7 +232,7 @@ class ConfidenceForestClassifier(
         max_features="sqrt",
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
-        pruning="auto",
+        pruning=None,
         pruning_confidence=None,
         categorical_features="from_dtype",
         nominal_splits="auto",
@@ -368,22 +371,16 @@ class ConfidenceForestClassifier(
             if self.bootstrap or weight is None or (weight == np.rint(weight)).all():
                 order = ContentOrder(X, y, weight)
             sampler, rows, total = self._make_sampler(order, X, y, weight)
-            sizes = size_limits(
-                self.min_samples_split,
-                self.min_samples_leaf,
-                total,
-                relative and sampler is None,
-            )
             for template in templates:
                 self._complete(template)
             left_out = templates[0]._left_out(X, features, weight)
             plans = make_plans(
                 templates,
                 *rows,
-                features=features,
                 X_pool=X_pool,
+                features=features,
                 class_weight=class_weight,
-                sizes=sizes,
+                total=(total, relative and sampler is None),
                 left_out=left_out,
             )
             orders = [
@@ -471,7 +468,9 @@ class ConfidenceForestClassifier(
             if self.class_weight == "balanced_subsample":
                 parameters["class_weight"] = "balanced"
             template = ConfidenceTreeClassifier(**parameters | {"bound": bound})
-            template.bound_, template.criterion_ = template._resolve_bound()
+            template.bound_, template.criterion_ = resolve_statement(
+                bound, self.criterion, self.delta, type(self).__name__
+            )
             template.pruning_, template.pruning_confidence_ = resolve_pruning(
                 self.pruning, self.pruning_confidence, template.bound_
             )

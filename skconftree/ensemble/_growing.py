@@ -9,9 +9,9 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..tables._inputs import count_limit
 from ..tables._sparse import take_rows
 from ..tables._training_data import TrainingData
+from ..tree._settings import GrowthSettings
 from ..tree.batch._grow import grow
 from ..tree.pruning._registry import prune
 
@@ -62,14 +62,16 @@ class Plan(NamedTuple):
     Attributes
     ----------
     table : Table
-    settings : dict
-        Growth parameters.
+    settings : GrowthSettings
+    left_out : ndarray of shape (n_features,), bool, or None
+        Features that are not searched.
     pruning : str or None
     pruning_confidence : float or None
     """
 
     table: Table
-    settings: dict
+    settings: GrowthSettings
+    left_out: np.ndarray | None
     pruning: str | None
     pruning_confidence: float | None
 
@@ -91,7 +93,7 @@ class TreeOrder(NamedTuple):
 
 
 def make_plans(
-    templates, X, y, sample_weight, *, features, X_pool, class_weight, sizes, left_out
+    templates, X, y, sample_weight, *, X_pool, features, class_weight, total, left_out
 ):
     """Make a plan for each of the trees that take turns.
 
@@ -99,11 +101,11 @@ def make_plans(
     ----------
     templates : list of ConfidenceTreeClassifier
         With parameters and what follows from them, without a tree.
-    X, y, sample_weight, features, X_pool
-        Rows as arrays.
+    X, y, sample_weight, X_pool, features
+        Rows as arrays, and what their columns are.
     class_weight : ndarray of shape (n_classes,) or None
-    sizes : tuple of (float, float)
-        Smallest weight of a node that may split, and of a child.
+    total : tuple of (float, bool)
+        Weight of a sample, and whether it is one of relative weights.
     left_out : ndarray of shape (n_features,), bool, or None
 
     Returns
@@ -112,14 +114,8 @@ def make_plans(
     """
     tables, plans = {}, []
     for one in templates:
-        bound = one.bound_
-        pool_weight = getattr(bound, "pool_weight", "pool")
-        with_pool = (
-            X_pool is not None
-            and bound is not None
-            and bound.uses_pool
-            and pool_weight != "labelled"
-        )
+        settings = one._settings(*total)
+        with_pool = X_pool is not None and settings.uses_pool
         if with_pool not in tables:
             tables[with_pool] = Table(
                 X,
@@ -130,24 +126,14 @@ def make_plans(
                 X_pool=X_pool if with_pool else None,
                 n_categories=None if features is None else features.n_categories,
             )
-        settings = {
-            "bound": bound,
-            "criterion": one.criterion_,
-            "pool_weight": pool_weight,
-            "splitter": one.splitter,
-            "max_depth": count_limit(one.max_depth),
-            "min_samples_split": sizes[0],
-            "min_samples_leaf": sizes[1],
-            "min_weight_fraction_leaf": one.min_weight_fraction_leaf,
-            "max_features": one.max_features_,
-            "max_leaf_nodes": count_limit(one.max_leaf_nodes),
-            "min_impurity_decrease": one.min_impurity_decrease,
-            "tie_threshold": one.tie_threshold,
-            "multiway": features is not None and one._splits_multiway(bound),
-            "left_out": left_out,
-        }
         plans.append(
-            Plan(tables[with_pool], settings, one.pruning_, one.pruning_confidence_)
+            Plan(
+                tables[with_pool],
+                settings,
+                left_out,
+                one.pruning_,
+                one.pruning_confidence_,
+            )
         )
     return plans
 
@@ -212,9 +198,10 @@ def grow_tree(sampler, order, by_sample=False):
     tree = grow(
         data,
         counts,
+        plan.settings,
         # as ConfidenceTreeClassifier does with its random_state
-        seed=check_random_state(order.seed).randint(2**31 - 1),
-        **plan.settings,
+        check_random_state(order.seed).randint(2**31 - 1),
+        left_out=plan.left_out,
     )
     rows = _LazyRows(table, counts, plan.settings)
     return prune(tree, plan.pruning, plan.pruning_confidence, rows)
@@ -234,7 +221,7 @@ class _LazyRows:
 
     def __init__(self, table, counts, settings):
         self._table, self._counts = table, counts
-        self.criterion, self.bound = settings["criterion"], settings["bound"]
+        self.criterion, self.bound = settings.criterion, settings.bound
         self._rows = None
 
     def _taken(self):
