@@ -1,10 +1,6 @@
 """Adaptive windowing, the detector of Bifet and Gavaldà (2007)."""
 
-from numbers import Real
-
-from sklearn.utils import check_scalar
-
-from skconftree.drift._base import BaseDetector
+from skconftree.drift._base import BaseDetector, check_share
 
 from libc.math cimport log, sqrt
 from libc.string cimport memset
@@ -320,14 +316,7 @@ class ADWIN(BaseDetector):
     def check_parameters(self):
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
         for name in ("warning_delta", "drift_delta"):
-            check_scalar(
-                getattr(self, name),
-                name,
-                Real,
-                min_val=0,
-                max_val=1,
-                include_boundaries="neither",
-            )
+            check_share(self, name)
         if not self.drift_delta <= self.warning_delta:
             raise ValueError(
                 f"warning_delta must be at least drift_delta. Got warning_delta="

@@ -170,6 +170,18 @@ def check_level(detector, name):
     )
 
 
+def check_share(detector, name):
+    """Raise unless a parameter is between 0 and 1."""
+    check_scalar(
+        getattr(detector, name),
+        name,
+        Real,
+        min_val=0,
+        max_val=1,
+        include_boundaries="neither",
+    )
+
+
 def check_errors(errors):
     """Return outcomes as a C-contiguous array of 0 and 1, or raise."""
     given = np.asarray(errors)
