@@ -6,8 +6,12 @@ from skconftree.tree.nodes._routing cimport Branching, Node, route, route_any
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t, uint8_t
 
+# Rows that go through one tree before the next one's turn: while they do, the tree stays
+# in the cache, and so do the rows if these are no more bytes than that.
 cdef enum:
-    BLOCK = 1024        # rows that go through one tree before the next one's turn
+    LEAST_ROWS = 1024
+    MOST_ROWS = 32768
+    BLOCK_BYTES = 4194304
 
 
 cdef struct Voter:
@@ -44,6 +48,10 @@ def add_votes(
     cdef intp_t K = out.shape[1]
     cdef intp_t n_trees = len(trees)
     cdef intp_t n_held = 0
+    cdef intp_t block = min(
+        max(BLOCK_BYTES // (<intp_t> sizeof(float32_t) * max(d, 1)), LEAST_ROWS),
+        <intp_t> MOST_ROWS,
+    )
     cdef Tree tree
     cdef const float64_t[:, ::1] value
     cdef const uint8_t[::1] mask
@@ -54,7 +62,7 @@ def add_votes(
     if n == 0:
         return
     voters = <Voter*> malloc(n_trees * sizeof(Voter))
-    leaves = <intp_t*> malloc(BLOCK * sizeof(intp_t))
+    leaves = <intp_t*> malloc(min(block, n) * sizeof(intp_t))
     try:
         if voters == NULL or leaves == NULL:
             raise MemoryError("No memory to predict.")
@@ -82,7 +90,7 @@ def add_votes(
         with nogil:
             start = 0
             while start < n:
-                width = min(<intp_t> BLOCK, n - start)
+                width = min(block, n - start)
                 for t in range(n_trees):
                     if voters[t].plain:
                         route(voters[t].nodes, &X[start, 0], width, d, leaves)
