@@ -19,12 +19,12 @@ from .._compat import (
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS
-from ..tables._inputs import resolve_max_features
 from ..tables._reading import is_finite, read_more, read_rows, read_table
 from ..tables._sparse import take_rows
 from ..tables._weights import resolve_class_weight, rows_with_weight
 from ..tree import ConfidenceTreeClassifier
 from ..tree._resolve import resolve_statement
+from ..tree._training import TrainingTable, leave_out
 from ..tree.nodes._tree_state import MAX_CLASSES
 from ..tree.pruning._registry import resolve_pruning
 from ..utils import (
@@ -37,7 +37,7 @@ from ..utils import (
 from ..utils._lock import Lockable, learns, reads
 from ._bootstrap import tree_seed
 from ._forest_state import check_forest
-from ._growing import TreeOrder, grow_trees, make_plans, rows_of_sample
+from ._growing import SampleOf, TreeOrder, grow_trees, make_plans
 from ._online import ForestGrowth
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
 from ._prediction import ForestPrediction
@@ -288,6 +288,8 @@ class ConfidenceForestClassifier(
         self.verbose = verbose
         self.random_state = random_state
 
+    _features = None  # what is known of the columns, unless all are numeric
+
     # -- fitting ------------------------------------------------------------------
 
     def _validate_params(self):
@@ -348,7 +350,11 @@ class ConfidenceForestClassifier(
                 X_pool, _ = read_rows(self, X_pool, features)
             n_given = len(y)
             X, places, weight = rows_with_weight(
-                X, np.arange(n_given), sample_weight, self.sample_weight_kind
+                X,
+                np.arange(n_given),
+                sample_weight,
+                self.sample_weight_kind,
+                stacklevel=3,
             )
             relative = weight is not None and self.sample_weight_kind == "relative"
             y = self._encode_classes(y[places], kept)
@@ -366,23 +372,23 @@ class ConfidenceForestClassifier(
             if not kept:
                 seed = check_random_state(self.random_state).randint(2**31 - 1)
                 self._seed = int(seed)
-            self._describe_columns(features)
+            self._features = features
+            table = TrainingTable(
+                X, y, weight, relative, X_pool, features, self.classes_, class_weight
+            )
+            names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+            left_out = leave_out(table, names, stacklevel=3)
             order = None
             if self.bootstrap or weight is None or (weight == np.rint(weight)).all():
                 order = ContentOrder(X, y, weight)
             sampler, rows, total = self._make_sampler(order, X, y, weight)
             for template in templates:
                 self._complete(template)
-            left_out = templates[0]._left_out(X, features, weight)
+            table = table._replace(X=rows[0], y=rows[1], weight=rows[2])
             plans = make_plans(
-                templates,
-                *rows,
-                X_pool=X_pool,
-                features=features,
-                class_weight=class_weight,
-                total=(total, relative and sampler is None),
-                left_out=left_out,
+                templates, table, (total, relative and sampler is None), left_out
             )
+            self._describe(templates[0])
             orders = [
                 TreeOrder(
                     index, tree_seed(self._seed, index), plans[index % len(plans)]
@@ -402,12 +408,11 @@ class ConfidenceForestClassifier(
             ]
             self.n_rows_seen_ = len(y)
             vars(self).pop("_records", None)
-            if self.leaf_memory == "rows" or self.leaf_prediction in ("nb", "nba"):
-                for one in orders:
-                    counts = None if sampler is None else sampler.counts(one.index)
-                    self.estimators_[one.index]._keep_rows(
-                        *rows_of_sample(*rows, counts), X_pool
-                    )
+            for one in orders:
+                tree = self.estimators_[one.index]
+                tree._grower = tree._keep_rows(
+                    tree.tree_, SampleOf(table, sampler, one.index)
+                )
             self._score_out_of_bag(order, sampler, rows[0], y, weight, places, n_given)
         return self
 
@@ -508,12 +513,10 @@ class ConfidenceForestClassifier(
             )
         return y.astype(np.uint16)
 
-    def _describe_columns(self, features):
-        self._features = features
-        self.is_categorical_ = None if features is None else features.is_categorical
-        self.max_features_ = resolve_max_features(
-            self.max_features, self.n_features_in_
-        )
+    def _describe(self, tree):
+        # What all trees have in common.
+        self.is_categorical_ = tree.is_categorical_
+        self.max_features_ = tree.max_features_
 
     def _make_sampler(self, order, X, y, weight):
         # The sampler; the rows that it draws from, in an order that does not depend on
@@ -530,16 +533,7 @@ class ConfidenceForestClassifier(
         return sampler, (rows_at(X, first), y[first], None), float(n_draws)
 
     def _complete(self, template):
-        # All that its trees have in common.
-        for name in (
-            "classes_",
-            "n_classes_",
-            "n_features_in_",
-            "max_features_",
-            "is_categorical_",
-            "_features",
-        ):
-            setattr(template, name, getattr(self, name))
+        template.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             template.feature_names_in_ = self.feature_names_in_
 
@@ -595,6 +589,12 @@ class ConfidenceForestClassifier(
     def __setstate__(self, state):
         super().__setstate__(state)
         check_forest(self)
+        # what the trees share, they share again
+        for name in ("classes_", "is_categorical_") if "estimators_" in state else ():
+            if isinstance(getattr(self, name, None), np.ndarray):
+                shared = canonical(getattr(self, name))
+                for one in (self, *self.estimators_):
+                    setattr(one, name, shared)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -617,5 +617,6 @@ def _make_tree(template, seed, tree):
         random_state=seed,
         tree_=tree,
         n_rows_seen_=int(tree.n_node_samples[0]),
+        _rows_before=int(tree.n_node_samples[0]),
     )
     return made

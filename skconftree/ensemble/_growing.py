@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..tables._sparse import take_rows
-from ..tables._training_data import TrainingData
 from ..tree._settings import GrowthSettings
 from ..tree.batch._grow import grow
 from ..tree.pruning._registry import prune
@@ -23,37 +22,75 @@ class Table:
 
     Parameters
     ----------
-    X, y, n_classes, **options
-        As of `TrainingData`.
+    rows : TrainingTable
+    settings : GrowthSettings
+        Which say whether rows without label matter.
     """
 
-    def __init__(self, X, y, n_classes, **options):
-        self.X, self.y, self.n_classes, self.options = X, y, n_classes, options
+    def __init__(self, rows, settings):
+        self.rows, self.settings = rows, settings
         self._data = None
         self._lock = threading.Lock()
 
     def __reduce__(self):
-        return _make_table, (self.X, self.y, self.n_classes, self.options)
+        return Table, (self.rows, self.settings)
 
     @property
     def data(self):
         """The encoded table, for all threads."""
         with self._lock:
             if self._data is None:
-                self._data = TrainingData(
-                    self.X, self.y, self.n_classes, **self.options
-                )
+                self._data = self.rows.encode(self.settings)
             return self._data
 
     @property
     def n_pool(self):
         """Number of rows without label."""
-        pool = self.options["X_pool"]
-        return 0 if pool is None else pool.shape[0]
+        return len(self.data.y) - len(self.rows.y)
 
 
-def _make_table(X, y, n_classes, options):
-    return Table(X, y, n_classes, **options)
+class SampleOf:
+    """The rows of a tree's sample, made when they are asked for.
+
+    Parameters
+    ----------
+    table : TrainingTable
+    sampler : Sampler or None
+        None: all rows.
+    tree : int
+    """
+
+    def __init__(self, table, sampler, tree):
+        self._table, self._sampler, self._tree = table, sampler, tree
+        self._taken = None
+        self.features, self.X_pool = table.features, table.X_pool
+
+    def _take(self):
+        if self._taken is None:
+            table = self._table
+            self._taken = table.X, table.y, table.weight
+            if self._sampler is not None:
+                counts = self._sampler.counts(self._tree).astype(np.float64)
+                kept = counts > 0.0
+                self._taken = take_rows(table.X, kept), table.y[kept], counts[kept]
+        return self._taken
+
+    @property
+    def X(self):
+        """Each row of the sample once."""
+        return self._take()[0]
+
+    @property
+    def y(self):
+        """Class indices."""
+        return self._take()[1]
+
+    @property
+    def weight(self):
+        """How often each row is in the sample."""
+        return self._take()[2]
+
+    sample_weight = weight
 
 
 class Plan(NamedTuple):
@@ -92,18 +129,14 @@ class TreeOrder(NamedTuple):
     plan: Plan
 
 
-def make_plans(
-    templates, X, y, sample_weight, *, X_pool, features, class_weight, total, left_out
-):
+def make_plans(templates, table, total, left_out):
     """Make a plan for each of the trees that take turns.
 
     Parameters
     ----------
     templates : list of ConfidenceTreeClassifier
-        With parameters and what follows from them, without a tree.
-    X, y, sample_weight, X_pool, features
-        Rows as arrays, and what their columns are.
-    class_weight : ndarray of shape (n_classes,) or None
+        With parameters and what follows from them; get all that their trees share.
+    table : TrainingTable
     total : tuple of (float, bool)
         Weight of a sample, and whether it is one of relative weights.
     left_out : ndarray of shape (n_features,), bool, or None
@@ -114,27 +147,13 @@ def make_plans(
     """
     tables, plans = {}, []
     for one in templates:
-        settings = one._settings(*total)
-        with_pool = X_pool is not None and settings.uses_pool
+        settings = one._settings(one.bound_, one.criterion_, table.features, *total)
+        one._become(table.classes, table.features, settings)
+        with_pool = table.X_pool is not None and settings.uses_pool
         if with_pool not in tables:
-            tables[with_pool] = Table(
-                X,
-                y,
-                one.n_classes_,
-                sample_weight=sample_weight,
-                class_weight=class_weight,
-                X_pool=X_pool if with_pool else None,
-                n_categories=None if features is None else features.n_categories,
-            )
-        plans.append(
-            Plan(
-                tables[with_pool],
-                settings,
-                left_out,
-                one.pruning_,
-                one.pruning_confidence_,
-            )
-        )
+            tables[with_pool] = Table(table, settings)
+        pruning = one.pruning_, one.pruning_confidence_
+        plans.append(Plan(tables[with_pool], settings, left_out, *pruning))
     return plans
 
 
@@ -203,7 +222,8 @@ def grow_tree(sampler, order, by_sample=False):
         check_random_state(order.seed).randint(2**31 - 1),
         left_out=plan.left_out,
     )
-    rows = _LazyRows(table, counts, plan.settings)
+    rows = SampleOf(table.rows, sampler, order.index)
+    rows.criterion, rows.bound = plan.settings.criterion, plan.settings.bound
     return prune(tree, plan.pruning, plan.pruning_confidence, rows)
 
 
@@ -214,53 +234,3 @@ def _balanced(class_counts):
     total = class_counts.sum()
     weights[present] = total / (np.count_nonzero(present) * class_counts[present])
     return weights
-
-
-class _LazyRows:
-    """The rows of a tree's sample, for the few prunings that look at them."""
-
-    def __init__(self, table, counts, settings):
-        self._table, self._counts = table, counts
-        self.criterion, self.bound = settings.criterion, settings.bound
-        self._rows = None
-
-    def _taken(self):
-        if self._rows is None:
-            table = self._table
-            self._rows = rows_of_sample(
-                table.X, table.y, table.options["sample_weight"], self._counts
-            )
-        return self._rows
-
-    @property
-    def X(self):
-        return self._taken()[0]
-
-    @property
-    def y(self):
-        return self._taken()[1]
-
-    @property
-    def sample_weight(self):
-        return self._taken()[2]
-
-
-def rows_of_sample(X, y, weight, counts):
-    """The labelled rows of a sample, without those that are absent.
-
-    Parameters
-    ----------
-    X : ndarray or sparse of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-    weight : ndarray of shape (n_rows,) or None
-    counts : ndarray, of `Sampler.counts`, or None
-
-    Returns
-    -------
-    X, y, weight
-    """
-    if counts is None:
-        return X, y, weight
-    counts = counts[: len(y)].astype(np.float64)
-    kept = counts > 0.0
-    return take_rows(X, kept), y[kept], counts[kept]

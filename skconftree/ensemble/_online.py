@@ -5,16 +5,17 @@ from itertools import pairwise
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from .._compat import InvalidParameterError
-from ..tables._reading import read_rows, read_with_pool
+from ..tables._reading import read_first, read_more, read_with_pool
 from ..tables._sparse import blocks
+from ..tables._weights import resolve_class_weight, stream_weights
 from ..tree import ConfidenceTreeClassifier
-from ..tree._online import MIN_BYTES, OnlineGrowth
-from ..utils import exact_labels, unchanged_on_error, unique_classes
+from ..tree._online import MIN_BYTES
+from ..tree._training import read_classes
+from ..utils import check_classes, class_indices, exact_labels, unchanged_on_error
 from ..utils._lock import learns
 from ._bootstrap import tree_seed
 from ._streaming import begin_step, end_step, learn_step, stream_counts, trusts
@@ -127,51 +128,46 @@ class ForestGrowth:
         if first and not get_config()["skip_parameter_validation"]:
             self._validate_params()
         self._check_stream_parameters(starting)
+        if first and classes is None:
+            raise ValueError(
+                "classes must be given on the first call to partial_fit: all "
+                "classes that may occur in the stream."
+            )
+        if X_pool is not None and not starting:
+            raise ValueError(
+                "X_pool can be given to the first call of partial_fit only."
+            )
         with unchanged_on_error(self):
-            if first and classes is None:
-                raise ValueError(
-                    "classes must be given on the first call to partial_fit: all "
-                    "classes that may occur in the stream."
-                )
-            given, known = X, getattr(self, "_features", None)
-            y = y if type(y) is np.ndarray else exact_labels(y)
-            X, y, finite = OnlineGrowth._read(self, X, y, first)
+            given, known = X, self._features
+            if type(y) is not np.ndarray:
+                y = exact_labels(y)
             if first:
-                OnlineGrowth._set_classes(self, classes)
-            elif (
-                classes is not None
-                and not np.array_equal(self.classes_, classes)
-                and not np.array_equal(self.classes_, unique_classes(classes))
-            ):
-                raise ValueError(
-                    f"classes={classes!r} differs from the classes of the first call, "
-                    f"{self.classes_!r}."
+                X, y, features, finite = read_first(
+                    self, X, y, self.categorical_features, stacklevel=3
                 )
-            labels = OnlineGrowth._encode(self, y)
-            weight = OnlineGrowth._row_weights(self, sample_weight, X, labels)
+                names = read_classes(classes, stacklevel=3)
+            else:
+                X, y, features, finite = read_more(self, X, y, known)
+                names = self.classes_
+                if classes is not None:
+                    check_classes(names, classes)
+            labels = class_indices(names, y)
+            weight = self._row_weights(sample_weight, X, labels, names)
             if X_pool is not None:
-                if not starting:
-                    raise ValueError(
-                        "X_pool can be given to the first call of partial_fit only."
-                    )
-                if self._features is None:
-                    X_pool, _ = read_rows(self, X_pool, None)
-                    if issparse(X_pool):
-                        X_pool = X_pool.toarray(order="C")  # leaves look rows up
-                else:
-                    X, X_pool, self._features = read_with_pool(
-                        self, given, X_pool, self._features, known
-                    )
+                X, X_pool, features = read_with_pool(
+                    self, given, X_pool, X, features, known
+                )
             if starting:
-                self._start_growing(X_pool, first)
+                self._start_growing(names, features, X_pool, first)
+            self._features = features
         out = None
         if predicted is not None:
             out = np.empty(len(labels), dtype=np.intp)
             predicted.append(out)
-        if self._features is not None:
-            n_codes = int(self._features.n_categories.max())
+        if features is not None:
+            n_codes = int(features.n_categories.max())
             for tree in self.estimators_:
-                tree._features = self._features
+                tree._features = features
                 tree._grower.reserve_codes(n_codes)
         with _Crew(effective_n_jobs(self.n_jobs), len(self.estimators_)) as crew:
             for rows, block in blocks(X):
@@ -188,10 +184,10 @@ class ForestGrowth:
                 f"partial_fit, which never removes a split. Got {self.pruning!r} "
                 "instead."
             )
-        if self.class_weight == "balanced_subsample":
+        if isinstance(self.class_weight, str):
             raise ValueError(
-                "class_weight='balanced_subsample' needs all rows at once and does not "
-                "work with partial_fit. Give the weights as a dict instead."
+                f"class_weight={self.class_weight!r} needs all rows at once and does "
+                "not work with partial_fit. Give the weights as a dict instead."
             )
         if starting and self.max_bytes is not None:
             n_trees = len(getattr(self, "estimators_", ())) or self.n_estimators
@@ -212,14 +208,36 @@ class ForestGrowth:
             return 0.0
         return float(max(tree._weight_seen() for tree in self.estimators_))
 
-    def _start_growing(self, X_pool, first):
+    def _row_weights(self, sample_weight, X, labels, classes):
+        weight = None
+        if sample_weight is not None:
+            weight = stream_weights(
+                sample_weight,
+                X,
+                self.sample_weight_kind,
+                self._weight_seen(),
+                stacklevel=4,
+            )
+        if self._learns_on():
+            per_class = self.estimators_[0]._grower.recipe.class_weight
+        else:
+            per_class = resolve_class_weight(
+                self.class_weight, classes, np.arange(len(classes)), None
+            )
+        if per_class is not None and not per_class.all():
+            # a class of weight 0 is not learnt
+            weight = np.ones(len(labels)) if weight is None else weight
+            weight = np.where(per_class[labels] > 0.0, weight, 0.0)
+        return weight
+
+    def _start_growing(self, classes, features, X_pool, first):
         if first:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             self._seed = int(seed)
             templates = self._make_templates()
-            self._describe_columns(self._features)
             for template in templates:
                 self._complete(template)
+            self.classes_, self.n_classes_ = classes, len(classes)
             self.n_rows_seen_ = 0
             trees = [
                 _new_tree(
@@ -234,13 +252,15 @@ class ForestGrowth:
         for tree in trees:
             if self.max_bytes is not None:
                 tree.max_bytes = self.max_bytes // len(trees)
-            if not hasattr(tree, "_grower"):
-                tree._start_growing(X_pool, first)
+            if tree._grower is None:
+                tree._start_growing(classes, features, X_pool, first)
                 tree.n_rows_seen_ = tree._rows_before
             elif X_pool is not None:
                 raise ValueError(
                     "X_pool can be given to the first call of partial_fit only."
                 )
+        if first:
+            self._describe(trees[0])
         self.estimators_ = trees
         self._records = np.zeros((len(trees), 2))
         for name in ("oob_score_", "oob_decision_function_"):

@@ -4,10 +4,11 @@ import numpy as np
 
 from libc.math cimport exp
 
-from skconftree.tree.leaves._bayes cimport Scratch, free_scratch, make_scratch
+from skconftree.tree.leaves._bayes cimport Scratch, make_scratch
 from skconftree.tree.stream._grower cimport Grower
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport Lockable, ModelLock, begin_rows, end_rows
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._spare_memory cimport SPARE_BYTES, let_go_of_much, set_aside
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, intp_t, label_t, uint64_t,
@@ -152,6 +153,7 @@ cdef int _learn_tree(
     cdef bint asked = votes is not None or record is not None
     cdef float64_t[::1] proba = np.empty(K)
     cdef float64_t trust = 1.0
+    cdef Arena arena = Arena()
     cdef Scratch scratch
     cdef intp_t i = 0
     cdef intp_t c, best, stopped_at, node
@@ -161,8 +163,7 @@ cdef int _learn_tree(
     ):
         raise ValueError("Rows do not fit the growing tree.")
     grower.finite = finite
-    if not make_scratch(&scratch, grower.policy.n_features, K):
-        raise MemoryError("No memory to learn further rows.")
+    make_scratch(arena, &scratch, grower.policy.n_features, K)
     try:
         with nogil:
             while i < n:
@@ -196,7 +197,6 @@ cdef int _learn_tree(
                 i += 1
     finally:
         done[0] = i
-        free_scratch(&scratch)
     return 0
 
 
