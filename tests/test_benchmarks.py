@@ -9,10 +9,15 @@ import csv
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from skconftree import OASISClassifier
+from skconftree.datasets import make_diced
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS, DOC = ROOT / "benchmarks", ROOT / "doc"
@@ -31,12 +36,18 @@ PAGES = [
 
 @pytest.fixture
 def results(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    from common import results
+    with benchmarks_on_path(monkeypatch):
+        from common import results
 
-    yield results
+        yield results
+
+
+@contextmanager
+def benchmarks_on_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield
     for name in list(sys.modules):
-        if name.split(".")[0] == "common":
+        if name.split(".")[0] in ("common", "papers"):
             del sys.modules[name]
 
 
@@ -136,3 +147,36 @@ def test_a_quick_run_writes_where_it_is_told(tmp_path):
     subprocess.run([*command, "--results", str(tmp_path)], check=True)
     assert (tmp_path / "categories-sets.csv").exists()
     assert (tmp_path / "measured.csv").exists()
+
+
+@pytest.mark.parametrize("likelihood", ["normal", "steep", "flat"])
+@pytest.mark.parametrize("unlabelled", [False, True])
+def test_the_cloud_of_a_pool_is_the_estimator_without_moves(
+    likelihood, unlabelled, monkeypatch
+):
+    """Figures made with a copy of the update in NumPy are figures of the estimator."""
+    with benchmarks_on_path(monkeypatch):
+        from papers.paper_d_oasis import Cloud, standard
+    X, y = make_diced(60, random_state=1)
+    X = standard(X)
+    model = OASISClassifier(
+        likelihood,
+        n_particles=50,
+        standardize=False,
+        resample=False,
+        random_state=0,
+    )
+    seen = X[:30] if unlabelled else np.zeros((1, 2))
+    model.partial_fit(seen, np.full(len(seen), np.nan), classes=[0, 1])
+    cloud = Cloud(model, X)
+    for i in (3, 41, 7, 22, 58):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+        cloud.weigh(i, 2 * y[i] - 1)
+        np.testing.assert_allclose(cloud.weights(), model.weights_[0], rtol=1e-9)
+        share = model.predict_proba(X)[:, 1]
+        np.testing.assert_allclose(cloud.share(), share, rtol=1e-8)
+        for score in ("oasis", "uc"):
+            np.testing.assert_allclose(
+                cloud.scores(score), model.query_score(X, score), atol=1e-9
+            )
+    assert model.n_moves_[0] == 0

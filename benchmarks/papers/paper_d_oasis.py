@@ -1,6 +1,6 @@
 """OASIS as in chapter 4 of Rupprechter (2012): what was found there, and what we find.
 
-    python benchmarks/paper_d_oasis.py --data FOLDER [--part NAME ...] [--json FILE]
+    python benchmarks paper_d_oasis [--data FOLDER] [--part NAME ...] [--json FILE]
 
 The parts, each with the thesis's protocol unless said otherwise:
 
@@ -16,15 +16,16 @@ The parts, each with the thesis's protocol unless said otherwise:
 
 LETTER A/B, PENDIGITS 0/1, WDBC and DICED. IBN SINA, which the thesis has too, is not
 public any more. The thesis has 50 permutations online, 100 runs offline and 10,000
-particles; `--runs` and `--particles` set these.
+particles; `--runs` and `--particles` set these. ``--quick`` tries the script; its
+figures mean nothing.
 """
 
-import argparse
-import time
+from functools import partial
 
 import numpy as np
-from _data import encoded, folder_if_any, impute, load, manifest
-from _timing import environment, print_environment, rst_table, write_json
+from common import options as command
+from common.data import encoded, folder_if_any, impute, load, manifest
+from common.timing import cpu_seconds, median, print_environment, write_json
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -41,6 +42,12 @@ THRESHOLDS = {  # table 4.3, some of seven
 BINARY = ("letter", "pendigits", "wdbc")
 MANY = ("iris", "wine", "segment", "vowel", "glass", "balance-scale", "ecoli", "zoo")
 MORE = ("banknote", "diabetes", "ionosphere", "australian", "heart-statlog", "haberman")
+TITLES = {
+    "diced": "DICED",
+    "letter": "LETTER A/B",
+    "pendigits": "PENDIGITS 0/1",
+    "wdbc": "WDBC",
+}
 
 
 def standard(X):
@@ -170,10 +177,10 @@ def mean_and_error(values):
     return f"{values.mean():.1f} ± {error:.1f}"
 
 
-def part_online(tables, options, records):
+def part_online(data, options, tables, records):
     """Errors and queries of scores and thresholds."""
     rows = []
-    for name, (X, y) in tables.items():
+    for name, (X, y) in data.items():
         for score, thresholds in THRESHOLDS.items():
             for threshold in thresholds:
                 runs = [
@@ -192,48 +199,69 @@ def part_online(tables, options, records):
                 print(*rows[-1], sep=" | ", flush=True)
                 records.append(["online", name, score, threshold, runs])
     header = ["table", "score, threshold", "labels asked", "wrong, %"]
-    print(f"\n{rst_table(header, rows)}\n")
+    tables.show("paper-d-online", header, rows)
 
 
-def part_offline(tables, options, records):
-    """Errors after 10, 25 and 50 labels."""
+def part_offline(data, options, tables, records):
+    """Errors after 50 labels, beside what the thesis found."""
     few = min(1000, options.particles)
-    many = max(10_000, options.particles)
-    variants = {
-        f"random, {few:,} particles": ("random", {"n_particles": few}),
-        f"oasis, {few:,}": ("oasis", {"n_particles": few}),
-        f"random, {many:,}": ("random", {"n_particles": many}),
-        f"oasis, {many:,}": ("oasis", {"n_particles": many}),
-        f"uc, {many:,}": ("uc", {"n_particles": many}),
-        "oasis, steep": ("oasis", {"n_particles": many, "likelihood": "steep"}),
-        "oasis, flat": ("oasis", {"n_particles": many, "likelihood": "flat"}),
-        "oasis, normal prior": ("oasis", {"n_particles": many, "prior": "normal"}),
-        "random, normal prior": ("random", {"n_particles": many, "prior": "normal"}),
-        "oasis, after an unlabelled run": (
+    many = 2 * few if options.quick else max(10_000, options.particles)
+    variants = {  # score, parameters, the thesis
+        f"at random, {few:,} particles": ("random", {"n_particles": few}, ""),
+        f'`"oasis"`, {few:,}': ("oasis", {"n_particles": few}, ""),
+        f"at random, {many:,}": (
+            "random",
+            {"n_particles": many},
+            "better than 1,000",
+        ),
+        f'`"oasis"`, {many:,}': (
+            "oasis",
+            {"n_particles": many},
+            "better than random",
+        ),
+        f'`"uc"`, {many:,}': ("uc", {"n_particles": many}, 'as `"oasis"`'),
+        f'`likelihood="steep"`, {many:,}': (
+            "oasis",
+            {"n_particles": many, "likelihood": "steep"},
+            "worst of the shapes",
+        ),
+        f'`likelihood="flat"`, {many:,}': (
+            "oasis",
+            {"n_particles": many, "likelihood": "flat"},
+            "best with normal",
+        ),
+        f'`prior="normal"`, {many:,}': (
+            "oasis",
+            {"n_particles": many, "prior": "normal"},
+            "best of the priors",
+        ),
+        f"the cloud of an unlabelled run, {few:,}": (
             "oasis",
             {"n_particles": few, "unlabelled": True},
+            "worst of the priors",
         ),
     }
     rows = []
-    for name, (X, y) in tables.items():
-        for title, (score, parameters) in variants.items():
+    for title, (score, parameters, thesis) in variants.items():
+        cells = []
+        for name, (X, y) in data.items():
             runs = [
                 offline(X, y, score, options, seed, **parameters)
                 for seed in range(options.runs)
             ]
-            runs = np.array(runs)
-            found = [mean_and_error(runs[:, n - 1]) for n in (10, 25, 50)]
-            rows.append([name, title, *found, f"{100 * np.median(runs[:, -1]):.1f}"])
-            print(*rows[-1], sep=" | ", flush=True)
-            records.append(["offline", name, title, runs.tolist()])
-    header = ["table", "score", "wrong after 10, %", "25", "50", "median at 50"]
-    print(f"\n{rst_table(header, rows)}\n")
+            cells.append(mean_and_error(np.array(runs)[:, -1]))
+            records.append(["offline", name, title, runs])
+        rows.append([title, *cells, thesis])
+        print(*rows[-1], sep=" | ", flush=True)
+    names = [TITLES.get(name, name) for name in data]
+    header = ["wrong after 50 labels", *names, "the thesis found"]
+    tables.show("paper-d-offline", header, rows)
 
 
-def part_intercept(tables, options, records):
+def part_intercept(data, options, tables, records):
     """Test errors without and with an intercept, and beside logistic regression."""
-    rows = []
-    for name, (X, y) in tables.items():
+    rows, binary = [], {}
+    for name, (X, y) in data.items():
         for labelled in ("all", 20):
             errors = {}
             for seed in range(options.runs):
@@ -258,7 +286,16 @@ def part_intercept(tables, options, records):
                 }
                 for key, model in models.items():
                     errors.setdefault(key, []).append(1 - model.score(X[test], y[test]))
+            if not errors:
+                continue
             difference = np.subtract(errors["with"], errors["without"])
+            if len(np.unique(y)) == 2:
+                kept = ["without", "logistic"]
+                if labelled != "all":
+                    kept.insert(1, "alone")
+                binary.setdefault(name, {})[labelled] = [
+                    f"{100 * np.mean(errors[key]):.1f}" for key in kept
+                ]
             rows.append(
                 [
                     name,
@@ -274,37 +311,50 @@ def part_intercept(tables, options, records):
         *("table", "labels", "classes", "wrong without, %", "with"),
         *("without, labelled rows alone", "logistic regression", "with - without"),
     ]
-    print(f"\n{rst_table(header, rows)}\n")
+    tables.show("paper-d-intercept", header, rows)
+    header = [
+        "labels",
+        "OASIS, 20 and all others unlabelled",
+        "OASIS, 20 alone",
+        "logistic regression, 20",
+        "OASIS, all",
+        "logistic regression, all",
+    ]
+    nothing = {20: ["-"] * 3, "all": ["-"] * 2}
+    shown = []
+    for name, cells in binary.items():
+        cells = {**nothing, **cells}
+        shown.append([TITLES.get(name, name), *cells[20], *cells["all"]])
+    tables.show("paper-d-few-labels", header, shown)
 
 
-def part_speed(tables, options, records):
+def part_speed(data, options, tables, records):
     """Rows a second, without and with moves; medians of five."""
     rng = np.random.default_rng(0)
     w, rows = rng.normal(size=16), []
     for particles in (1000, 10_000):
         for labelled, resample in ((1, False), (0, False), (1, True), (0.1, True)):
             n = 20_000_000 // particles // (4 if resample or not labelled else 1)
+            n = 200 if options.quick else n
             X = rng.normal(0, 0.5, size=(n, 16))
             y = np.where(rng.random(n) < labelled, X @ w > 0, np.nan)
             seconds = []
             for _ in range(5):
                 model = make(options, 0, n_particles=particles, resample=resample)
                 model.partial_fit(X[:1], y[:1], classes=[0, 1])
-                begin = time.process_time()
-                model.partial_fit(X, y)
-                seconds.append(time.process_time() - begin)
+                seconds.append(cpu_seconds(partial(model.partial_fit, X, y)))
             rows.append(
                 [
                     f"{particles:,} x 16",
                     f"{labelled:.0%}",
                     f"{int(model.n_moves_[0])} in {n:,} rows" if resample else "off",
-                    f"{n / np.median(seconds):,.0f}",
+                    f"{n / median(seconds):,.0f}",
                 ]
             )
             print(*rows[-1], sep=" | ", flush=True)
             records.append(["speed", particles, labelled, resample, n, seconds])
     header = ["particles x features", "labelled", "moves", "rows a second"]
-    print(f"\n{rst_table(header, rows)}\n")
+    tables.show("paper-d-speed", header, rows)
 
 
 PARTS = {
@@ -317,33 +367,30 @@ PARTS = {
 
 def main(argv=None):
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", help="folder of real tables; or SKCONFTREE_DATA")
+    parser = command.parser(__doc__, "data", "quick", "json")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--table", nargs="+", help="some of the tables")
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=10, help="of each setting")
     parser.add_argument("--particles", type=int, default=1000)
-    parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(argv)
+    if options.quick:
+        options.runs, options.particles = 2, 100
     folder = folder_if_any(options.data, "DICED")
-    facts = environment()
-    print_environment(facts)
+    note = f"{options.runs} runs, {options.particles:,} particles unless named"
+    tables = command.tables("paper_d_oasis", options, note)
+    print_environment(tables.facts)
     known = [] if folder is None else manifest(folder)
     records = []
     for part in options.part:
         names = [*BINARY, *((*MORE, *MANY) if part == "intercept" else ())]
         names = ["diced", *(name for name in names if name in known)]
-        tables = {
+        data = {
             name: numbers(name, folder)
             for name in names
             if options.table is None or name in options.table
         }
         if part != "intercept":
-            tables = {name: (standard(X), y) for name, (X, y) in tables.items()}
+            data = {name: (standard(X), y) for name, (X, y) in data.items()}
         print(f"\n{part}: {options.runs} runs, {options.particles:,} particles\n")
-        PARTS[part](tables, options, records)
-    write_json(options.json, {"environment": facts, "records": records})
-
-
-if __name__ == "__main__":
-    main()
+        PARTS[part](data, options, tables, records)
+    write_json(options.json, {"environment": tables.facts, "records": records})
