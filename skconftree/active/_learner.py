@@ -158,7 +158,7 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Wrong predictions among, and number of, the rows that `run` drew for an audit.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they have any.
 
     See Also

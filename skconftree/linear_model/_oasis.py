@@ -100,12 +100,12 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
         Class labels. Of two, the second is the label 1 of the planes.
     n_classes_ : int
         Their number.
-    mean_, scale_ : ndarray of shape (n_features_in_,)
+    mean_, scale_ : ndarray of shape (`n_features_in_`,)
         Planes are those of the features ``(X - mean_) / scale_``. Not there before the
         scale is known. `scale_` is infinite for a feature that was constant.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if they are all strings.
     n_rows_seen_ : int
         Rows given so far, those of weight 0 left out.
