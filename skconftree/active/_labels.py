@@ -1,43 +1,8 @@
 """Labels of a pool, most of which are missing."""
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
-from ..utils import canonical, check_labels, exact_labels, unique_classes
-
-
-def is_missing(y, missing_label=None):
-    """Tell which labels are missing.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-    missing_label : object, default=None
-        What stands for a missing label beside None and NaN.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), bool
-    """
-    y = np.asarray(y)
-    if y.dtype.kind == "f":
-        missing = np.isnan(y)
-    elif y.dtype.kind == "O":
-        # NaN and pandas' NA are not equal to themselves, or do not say
-        missing = np.array([one is None or not _is_itself(one) for one in y], bool)
-    else:
-        missing = np.zeros(len(y), dtype=bool)
-    if missing_label is not None:
-        same = y == missing_label
-        missing |= same if isinstance(same, np.ndarray) else False
-    return missing
-
-
-def _is_itself(label):
-    try:
-        return bool(label == label)
-    except (TypeError, ValueError):
-        return False
+from ..utils import canonical, is_missing, split_labels, unique_classes
 
 
 class LabelCodes:
@@ -77,25 +42,9 @@ class LabelCodes:
             Rows that have a label.
         labels : ndarray of shape (n_known,)
         """
-        y = exact_labels(y)
         if not hasattr(y, "__len__"):
             y = np.asarray(y)
-        if getattr(y, "dtype", None) is None:
-            whole = np.empty(len(y), dtype=object)  # no text of numbers beside text
-            whole[:] = list(y)
-            y = whole
-        y = column_or_1d(y, warn=True)
-        known = ~is_missing(y, self.missing_label)
-        labels = y[known]
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise ValueError(
-                f"Input {name} contains infinity or a value too large for "
-                f"{labels.dtype!r}."
-            )
-        if labels.dtype == object and len(labels):
-            labels = np.array(labels.tolist())
-        if len(labels):
-            check_labels(labels, labels)
+        labels, known = split_labels(y, self.missing_label, name)
         if self.fixed:
             unknown = [one for one in labels.tolist() if one not in self._places()]
             if unknown:

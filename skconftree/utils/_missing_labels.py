@@ -1,20 +1,24 @@
 """Labels some of which are not known."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.utils import column_or_1d
 
 from ._labels import check_labels, exact_labels
 
 
-def split_labels(y, missing_label=None):
+def split_labels(y, missing_label=None, name="y"):
     """Tell rows with a label from rows without one.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
         Labels. None, NaN and pandas' NA always stand for a label that is not known.
-    missing_label : int, float, str or None, default=None
+    missing_label : object, default=None
         What else stands for one.
+    name : str, default="y"
+        What error messages call the labels.
 
     Returns
     -------
@@ -41,17 +45,23 @@ def split_labels(y, missing_label=None):
     """
     if y is None:
         raise ValueError(
-            "This estimator requires y to be passed, but the target y is None. A label "
-            "that is not known is None within y."
+            f"This estimator requires y to be passed, but the target {name} is None. A "
+            f"label that is not known is None within {name}."
         )
     given, y = y, exact_labels(y)
     if not isinstance(getattr(y, "dtype", None), np.dtype | None):
-        y = y.to_numpy(dtype=object)  # of pandas, with its own missing value
+        y = y.to_list()  # of pandas or polars, with their own missing value
+    if isinstance(y, list | tuple):
+        y = np.array(y, dtype=object)  # no NaN as a text, no whole numbers as floats
     y = column_or_1d(y, warn=True)
     known = ~is_missing(y, missing_label)
     labels = y if known.all() else y[known]
     if labels.dtype.kind == "O" and len(labels):
-        labels = _of_one_kind(labels)
+        labels = _of_one_kind(labels, name)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(
+            f"Input {name} contains infinity or a value too large for {labels.dtype!r}."
+        )
     check_labels(labels, given)
     return labels, known
 
@@ -62,7 +72,7 @@ def is_missing(y, missing_label=None):
     Parameters
     ----------
     y : ndarray of shape (n_rows,)
-    missing_label : int, float, str or None, default=None
+    missing_label : object, default=None
         As of `split_labels`.
 
     Returns
@@ -71,31 +81,36 @@ def is_missing(y, missing_label=None):
     """
     kind = y.dtype.kind
     if kind == "O":
-        marked = [_is_nothing(one) or _equal(one, missing_label) for one in y]
+        # NaN and pandas' NA are not equal to themselves, or do not say
+        marked = [
+            one is None or not _equal(one, one) or _is_marker(one, missing_label)
+            for one in y
+        ]
         return np.array(marked, dtype=bool)
     found = np.isnan(y) if kind == "f" else np.zeros(len(y), dtype=bool)
-    if missing_label is not None and isinstance(missing_label, str) == (kind in "US"):
+    if isinstance(missing_label, str if kind in "US" else Real):
         found |= y == missing_label
     return found
 
 
-def _is_nothing(label):
-    if label is None or type(label).__name__ == "NAType":
-        return True
-    return isinstance(label, float | np.floating) and label != label
-
-
-def _equal(label, marker):
+def _is_marker(label, marker):
     if marker is None or isinstance(label, str) != isinstance(marker, str):
         return False
-    return bool(label == marker)
+    return _equal(label, marker)
 
 
-def _of_one_kind(labels):
+def _equal(one, other):
+    try:
+        return bool(one == other)
+    except (TypeError, ValueError):
+        return False
+
+
+def _of_one_kind(labels, name):
     # Objects as texts or as numbers: NumPy would make texts of a mixture.
     texts = sum(isinstance(one, str) for one in labels)
-    if texts == len(labels):
-        return labels
-    if texts:
-        raise ValueError("y mixes texts with other labels. Give labels of one kind.")
+    if 0 < texts < len(labels):
+        raise ValueError(
+            f"{name} mixes texts with other labels. Give labels of one kind."
+        )
     return np.array(labels.tolist())

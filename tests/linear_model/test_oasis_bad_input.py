@@ -144,6 +144,13 @@ def test_scores_that_do_not_exist(score):
         (pd.Series(["x", None, "y"], dtype="category"), None, ["x", "y"], [1, 0, 1]),
         ([True, None, False], None, [True, False], [1, 0, 1]),
         ([None, None], None, [], [0, 0]),
+        (["a", None, np.nan, "b"], None, ["a", "b"], [1, 0, 0, 1]),
+        (["a", np.nan], None, ["a"], [1, 0]),
+        ([2**53 + 1, np.nan], None, [2**53 + 1], [1, 0]),
+        ([0, pd.NA, 1], None, [0, 1], [1, 0, 1]),
+        ([0, pd.NaT, 1], None, [0, 1], [1, 0, 1]),
+        ([0, 1], pd.NA, [0, 1], [1, 1]),
+        (np.array([0, 1]), pd.NA, [0, 1], [1, 1]),
     ],
 )
 def test_labels_are_split(y, marker, labels, known):
