@@ -77,7 +77,8 @@ class _Pool:
         return self._embedding
 
     def __getstate__(self):
-        return self.__dict__ | {"_embedding": None}  # it can be made again
+        # coordinates can be made again
+        return canonical(self.__dict__ | {"_embedding": None})
 
 
 def _estimator_has(name):

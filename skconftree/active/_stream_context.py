@@ -4,6 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..utils import canonical
 from ._context import final_step
 from ._decisions import draws
 
@@ -109,6 +110,9 @@ class LeafLabels:
         """Count labels that were bought."""
         self._reserve(int(leaves.max(initial=-1)) + 1, n_classes)
         np.add.at(self.counts, (leaves, codes), 1.0)
+
+    def __getstate__(self):
+        return canonical(self.__dict__)
 
     def _reserve(self, n_nodes, n_classes):
         more = max(n_nodes - len(self.counts), 0)

@@ -425,4 +425,5 @@ class _Crew:
                         one.result()
             except (KeyboardInterrupt, SystemExit) as error:
                 interrupt = error
-        return interrupt
+        held = [task["outcome"][1] for task in tasks]
+        return next((error for error in (interrupt, *held) if error is not None), None)

@@ -112,7 +112,8 @@ def learn_step(
         kept up to date, they weigh its votes. None: votes count alike.
     outcome : list
         Empty before these trees have begun. Gets a list of what failed, with (tree by
-        its place in `estimators`, how many rows it has gone through, exception).
+        its place in `estimators`, how many rows it has gone through, exception), and,
+        when all have learnt, what a signal handler raised meanwhile, or None.
     """
     cdef Lockable estimator
     cdef Grower grower
@@ -121,6 +122,7 @@ def learn_step(
     if outcome:
         return
     failures = []
+    held = None     # what a signal handler raised in the middle of a row
     outcome.append(failures)
     for t in range(len(estimators)):
         estimator = estimators[t]
@@ -137,10 +139,11 @@ def learn_step(
         except Exception as error:
             failures.append((t, done[0], error))
         finally:
+            held, grower.held = grower.held or held, None
             estimator.tree_ = grower.tree
             estimator.n_rows_seen_ = estimator._rows_before + grower.n_rows_seen
             lock.leave()
-    outcome.append(True)
+    outcome.append(held)
 
 
 cdef int _learn_tree(
@@ -163,6 +166,7 @@ cdef int _learn_tree(
     ):
         raise ValueError("Rows do not fit the growing tree.")
     grower.finite = finite
+    grower.held = None
     make_scratch(arena, &scratch, grower.policy.n_features, K)
     try:
         with nogil:
@@ -190,7 +194,7 @@ cdef int _learn_tree(
                             votes[i, c] = trust * proba[c]
                         votes[i, K] = trust
                 if weight[i] > 0.0:
-                    grower.learn_row(&X[i, 0], y[i], weight[i], NULL)
+                    grower.learn_row(&X[i, 0], y[i], weight[i], NULL, NULL)
                     if grower.n_rows_seen % 1024 == 0:
                         with gil:
                             grower.limit_memory()
