@@ -377,4 +377,4 @@ BY_THEME = {
 
 
 def weights_of(theme):
-    return {**OFTEN, **BY_THEME[theme]}
+    return {**OFTEN, **BY_THEME.get(theme, {})}

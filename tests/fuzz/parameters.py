@@ -2,6 +2,7 @@
 
 import numpy as np
 from reference import registries
+from sklearn.model_selection import ParameterGrid
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import (
@@ -15,6 +16,7 @@ from skconftree.bounds import (
     HoeffdingBound,
     McDiarmidBound,
     PossibilisticBound,
+    param_grid,
 )
 from skconftree.drift import DDM
 
@@ -167,6 +169,8 @@ def draw_parameters(draw, table, theme, *, batch):
             parameters["criterion"] = draw.one(criteria)
     if parameters["bound"] is None and draw.chance(0.5):
         parameters["criterion"] = draw.one(CRITERIA)
+    if theme == "competition":
+        parameters = draw_competition(draw)
     for name, values in OTHERS.items():
         if name == "drift" and theme != "drift" and draw.chance(0.8):
             continue
@@ -194,6 +198,21 @@ def draw_parameters(draw, table, theme, *, batch):
         parameters["class_weight"] = draw_class_weight(draw, table, batch=batch)
     parameters["categorical_features"] = table.categorical_features
     return parameters
+
+
+def draw_competition(draw):
+    """A bound for which attributes compete, or a pair of the grid over all bounds."""
+    if draw.chance(0.3):
+        return dict(draw.one(list(ParameterGrid(param_grid(n=draw.whole(1, 5))))))
+    if draw.chance(0.4):
+        bound = GTestBound(delta=draw.one(BOUNDS[GTestBound]["delta"]))
+    else:
+        bound = Chi2Bound(
+            draw.one([0.05, 0.4]),
+            correction=draw.one(["attributes", "tests"]),
+            fisher=draw.one(["freeman_halton", "freeman_halton", "point"]),
+        )
+    return {"bound": bound, "criterion": draw.one(bound.criteria)}
 
 
 def draw_class_weight(draw, table, *, batch):

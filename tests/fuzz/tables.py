@@ -279,7 +279,9 @@ def draw_table(draw, theme):
         kinds = [draw.one(some) for _ in range(d)]
     categories = {}
     nominal_share = 0.0
-    if theme == "drift" or family not in ("array", "sparse"):
+    if theme == "competition":
+        nominal_share = 0.8
+    elif theme == "drift" or family not in ("array", "sparse"):
         nominal_share = draw.one([0.3, 1.0])
     elif family == "array" and draw.chance(0.4):
         nominal_share = 0.4
