@@ -117,7 +117,7 @@ FIRST_CALLS = {
     "grace period": ({"grace_period": 0}, {}, "'grace_period' parameter"),
     "leaf memory": ({"leaf_memory": "all"}, {}, "'leaf_memory' parameter"),
     "prediction": ({"leaf_prediction": "best"}, {}, "'leaf_prediction' parameter"),
-    "drift": ({"drift": "adwin"}, {}, "'drift' parameter"),
+    "drift": ({"drift": "never"}, {}, "'drift' parameter"),
     "tie threshold": ({"tie_threshold": -1.0}, {}, "'tie_threshold' parameter"),
 }
 

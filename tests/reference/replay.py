@@ -170,7 +170,7 @@ class Replay:
         end = len(self.y) if end is None else end
         for start in range(begin, end, chunk or max(end - begin, 1)):
             part = slice(start, min(start + (chunk or end), end))
-            first = not hasattr(self.model, "_grower")
+            first = getattr(self.model, "_grower", None) is None
             self.model.partial_fit(
                 self.rows[part],
                 self.y[part],
