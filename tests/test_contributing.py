@@ -122,8 +122,8 @@ def test_the_printed_criterion_keeps_the_contract(plugins_of_the_text, monkeypat
 
 
 def test_the_text_names_every_function_of_a_leaf_memory():
-    source = Path(skconftree.__file__).parent / "tree" / "leaves" / "_contract.pxd"
-    contract = source.read_text("utf-8").split("cdef struct LeafMemory:\n")[1]
+    contract = TEXT.parent / "skconftree" / "tree" / "leaves" / "_contract.pxd"
+    contract = contract.read_text("utf-8").split("cdef struct LeafMemory:\n")[1]
     wanted = set(re.findall(r"\(\*(\w+)\)\(", contract))
     section = TEXT.read_text("utf-8").split("## Add a leaf memory")[1].split("\n## ")[0]
     rows = "".join(line.split("|")[1] for line in section.splitlines() if "|" in line)

@@ -156,12 +156,13 @@ class OnlineGrowth:
                 )
             if self._grower is None:
                 self._start_growing(names, features, X_pool, first)
+            if features is not None:
+                self._grower.reserve_codes(int(features.n_categories.max()))
+            self._grower.set_memory_aside()
             self._features = features
         predicted = np.empty(len(labels), dtype=np.intp) if tells == "class" else None
         proba = np.empty((len(labels), len(names))) if tells == "proba" else None
         try:
-            if features is not None:
-                self._grower.reserve_codes(int(features.n_categories.max()))
             learn_rows(self._grower, X, labels, weight, finite, predicted, proba)
         finally:
             self.tree_ = self._grower.tree

@@ -199,6 +199,13 @@ cdef class Grower:
 
     # -- learning -----------------------------------------------------------------
 
+    def set_memory_aside(self):
+        """Keep memory back for rows up to the next boundary, or raise MemoryError.
+
+        `learn` does so too: what fails here has changed nothing.
+        """
+        set_aside(self._spare_bytes())
+
     def learn(
         self, X, const label_t[::1] y, const float64_t[::1] weight, bint finite,
         intp_t[::1] predicted=None, float64_t[:, ::1] proba=None,
