@@ -376,7 +376,7 @@ class Grower:
         """Attributes compete by what the bound says of their best tests."""
         n = float(node.counts.sum())
         contenders = []
-        for feature in compared:
+        for feature in sorted(compared):  # which may have been drawn in any order
             own = [t for t in tests if t.feature == feature]
             scores = [total(self.criterion, t.counts) for t in own]
             best = first_lowest(scores, TIE * n)
