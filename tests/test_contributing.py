@@ -15,7 +15,6 @@ from reference import plugins
 from reference.compiling import compiled
 from reference.registries import BOUNDS, CRITERIA, DETECTORS, MEMORIES, PRUNINGS, lax
 
-import skconftree
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import BaseBound, GTestBound, param_grid
 from skconftree.drift._registry import resolve_detector
