@@ -48,6 +48,8 @@ class BaseBound(BaseEstimator):
         Whether the children of a new split are examined at once.
     pruning : str or None
         What a tree's ``pruning="auto"`` means with this bound.
+    shrinkage : float
+        What a tree's ``shrinkage="auto"`` means with this bound in `fit`.
     nominal_splits : {"binary", "multiway"}
         What a tree's ``nominal_splits="auto"`` means with this bound.
     pruning_confidence : float or None
@@ -84,6 +86,7 @@ class BaseBound(BaseEstimator):
     examines_children = False
     pruning = None
     pruning_confidence = None
+    shrinkage = 0.0
     nominal_splits = "binary"
     _parameter_constraints: dict = {}
 

@@ -8,7 +8,7 @@ from .._compat import _fit_context
 from ..tables._weights import warn_of_no_split
 from ..utils import unchanged_on_error
 from ..utils._lock import learns
-from ._resolve import resolve_statement
+from ._resolve import resolve_shrinkage, resolve_statement
 from ._training import leave_out, read_training
 from .batch._grow import grow
 from .pruning._base import TrainingRows
@@ -91,8 +91,10 @@ class BatchGrowth:
             )
             self._become(table.classes, table.features, settings)
             self.pruning_, self.pruning_confidence_ = pruning, strength
+            tree.shrunk_by(resolve_shrinkage(self.shrinkage, bound))
             self.tree_, self.n_rows_seen_ = tree, len(table.y)
             self._rows_before = len(table.y)
+            self._honest_counts = None
             self._grower = self._keep_rows(tree, table)
             if (
                 table.relative

@@ -40,6 +40,13 @@ class GrownTree:
 
     @property
     @reads
+    def shrinkage_(self):
+        """How strongly the probabilities are drawn towards those of the nodes above."""
+        check_is_fitted(self)
+        return self.tree_.shrinkage
+
+    @property
+    @reads
     def feature_importances_(self):
         """Share of each feature in the decrease of impurity."""
         check_is_fitted(self)

@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from ..tables._features import Features
+from ..tables._weights import LARGEST_SUM
 from ..utils import canonical
 from ..utils._lock import reads
 from ..utils._state import Frozen
@@ -62,6 +63,7 @@ def check_model(estimator):
         ("classes_", sound and _has_classes(parts, tree)),
         ("n_features_in_", sound and _has_features(parts, tree)),
         ("_grower", sound and _has_grower(parts, tree, grower)),
+        ("_honest_counts", sound and _has_honest_counts(parts, tree)),
     ):
         if not is_sound:
             raise ValueError(
@@ -110,6 +112,16 @@ def _has_grower(parts, tree, grower):
         == (tree.n_features, tree.n_classes)
         and grower.recipe.nominal == nominal
         and _is_number(parts.get("_rows_before"))
+    )
+
+
+def _has_honest_counts(parts, tree):
+    counts = parts.get("_honest_counts")
+    return counts is None or (
+        isinstance(counts, np.ndarray)
+        and counts.dtype == np.float64
+        and counts.shape == (tree.node_count, tree.n_classes)
+        and bool(((counts >= 0.0) & (counts <= LARGEST_SUM)).all())
     )
 
 

@@ -1,6 +1,7 @@
 """Growth with `partial_fit`."""
 
 import copy
+import warnings
 
 import numpy as np
 from sklearn import get_config
@@ -27,8 +28,8 @@ class OnlineGrowth:
 
         Rows are learnt one by one in their order: a stream gives the same tree,
         bit for bit, however it is cut into calls. After `fit` the fitted leaves
-        grow on. Splits are never removed. Parameters of the growth are those of
-        the first call.
+        grow on, and `shrinkage` ends. Splits are never removed. Parameters of the
+        growth are those of the first call.
 
         Parameters
         ----------
@@ -154,12 +155,23 @@ class OnlineGrowth:
                 X, X_pool, features = read_with_pool(
                     self, given, X_pool, X, features, known
                 )
+            if self._honest_counts is not None:
+                warnings.warn(
+                    "partial_fit lets the tree grow: the rows that recount_leaves has "
+                    "counted for honest limits are discarded. Count rows again when "
+                    "it has grown.",
+                    UserWarning,
+                    stacklevel=3,
+                )
             if self._grower is None:
                 self._start_growing(names, features, X_pool, first)
             if features is not None:
                 self._grower.reserve_codes(int(features.n_categories.max()))
             self._grower.set_memory_aside()
             self._features = features
+        self._honest_counts = None
+        # a leaf that grows would carry along what its ancestors knew long ago
+        self._grower.tree.shrunk_by(0.0)
         predicted = np.empty(len(labels), dtype=np.intp) if tells == "class" else None
         proba = np.empty((len(labels), len(names))) if tells == "proba" else None
         try:
@@ -273,4 +285,5 @@ class OnlineGrowth:
     @reads
     def n_bytes_(self):
         """Bytes that the tree and the memories of its leaves take."""
-        return (self.tree_ if self._grower is None else self._grower).n_bytes
+        n_bytes = (self.tree_ if self._grower is None else self._grower).n_bytes
+        return n_bytes + getattr(self._honest_counts, "nbytes", 0)

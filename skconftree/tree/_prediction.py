@@ -1,7 +1,6 @@
 """What a grown tree says of rows."""
 
 import numpy as np
-from scipy.special import betaincinv
 from sklearn.utils.validation import check_is_fitted
 
 from ..tables._reading import read_rows
@@ -55,7 +54,10 @@ class LeafPrediction:
 
     @reads
     def predict_proba(self, X):
-        """Class proportions of the leaf that each row reaches.
+        """Class probabilities in the leaf that each row reaches.
+
+        They are its class proportions, drawn towards those of the nodes above
+        according to `shrinkage`; or what naive Bayes says, see `leaf_prediction`.
 
         Parameters
         ----------
@@ -87,7 +89,7 @@ class LeafPrediction:
 
     @reads
     def predict(self, X):
-        """Most frequent class of the leaf that each row reaches.
+        """Most probable class in the leaf that each row reaches.
 
         Parameters
         ----------
@@ -96,7 +98,7 @@ class LeafPrediction:
         Returns
         -------
         ndarray of shape (n_samples,)
-            Among equally frequent classes the first of `classes_`.
+            Among equally probable classes the first of `classes_`.
         """
         rows, finite = self._rows(X)
         if self._predicts_by_bayes():
@@ -107,56 +109,6 @@ class LeafPrediction:
             return self.classes_.take(best)
         leaves = find_leaves(self.tree_, rows, finite)
         return self.classes_.take(self.tree_.best_of(leaves))
-
-    @reads
-    def predict_proba_interval(self, X, *, confidence_level=0.95):
-        """Credible limits of each class probability in the leaf reached.
-
-        The limits are equal-tailed, from a Dirichlet posterior with a prior of
-        1 / n_classes per class; an absent class has the lower limit 0, a class that
-        fills its leaf the upper limit 1. They are conditional on the grown tree,
-        which was chosen with the same rows, and hence optimistic.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-        confidence_level : float, default=0.95
-            Posterior probability between the limits, in (0, 1).
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes, 2)
-            Lower and upper limits.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from skconftree import ConfidenceTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
-        >>> tree.predict_proba_interval(X[:1]).round(3)
-        array([[[0.943, 1.   ],
-                [0.   , 0.039],
-                [0.   , 0.039]]])
-        """
-        if not 0.0 < confidence_level < 1.0:
-            raise ValueError(
-                f"confidence_level must be in (0, 1), got {confidence_level!r}."
-            )
-        leaves, row = np.unique(self.apply(X), return_inverse=True)
-        n = self.tree_.counts[leaves].sum(axis=1, keepdims=True)
-        counts = self.tree_.value[leaves] * n
-        prior = 1.0 / self.n_classes_
-        a, b = counts + prior, n - counts + (1.0 - prior)
-        tail = (1.0 - confidence_level) / 2.0
-        if self.n_classes_ == 1:
-            return np.ones((len(row), 1, 2))
-        limits = np.stack(
-            [betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)], axis=2
-        )
-        limits[..., 0][counts == 0.0] = 0.0
-        limits[..., 1][counts == n] = 1.0
-        return limits[row]
 
     @reads
     def explain(self, X):

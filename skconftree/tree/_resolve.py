@@ -69,6 +69,23 @@ def resolve_statement(bound, criterion, delta, caller):
     return bound, name
 
 
+def resolve_shrinkage(shrinkage, bound):
+    """Resolve how strongly the leaves of a fitted tree are drawn to the nodes above.
+
+    Parameters
+    ----------
+    shrinkage : float or "auto"
+    bound : BaseBound or None
+
+    Returns
+    -------
+    float
+    """
+    if shrinkage == "auto":
+        return 0.0 if bound is None else float(bound.shrinkage)
+    return float(shrinkage)
+
+
 def resolve_settings(
     bound,
     criterion,

@@ -209,7 +209,7 @@ def test_bytes_are_those_of_the_arrays(how):
 
 def test_trees_without_evidence():
     tree = make_model().fit(*FIT).tree_
-    kind, (*size, weight, _, _), state = tree.__reduce__()
+    kind, (*size, weight, _, _, _), state = tree.__reduce__()
     bare = kind(*size, weight, False)
     state = list(state)
     place = 1 + NODE_ARRAYS.index("evidence")

@@ -87,6 +87,60 @@ def proportions(counts, class_weight, parent):
     return value
 
 
+def sum_of_leaves(counts, tree):
+    """Add the counts of the nodes below to those of each node, in place.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (node_count, n_classes)
+        Of the rows that stay at each node.
+    tree : NodeTable
+
+    Returns
+    -------
+    ndarray of shape (node_count, n_classes)
+    """
+    parent, depth = tree.parent, tree.depth
+    order = np.argsort(depth, kind="stable")
+    ends = np.cumsum(np.bincount(depth)).tolist()
+    for first, end in zip(ends[-2::-1], ends[:0:-1], strict=True):
+        level = order[first:end]
+        np.add.at(counts, parent[level], counts[level])
+    return counts
+
+
+def shrunk(value, n_rows, parent, depth, shrinkage):
+    """Class proportions drawn towards what the nodes above predict.
+
+    Hierarchical shrinkage: from the root down, the step from the proportions of a
+    parent with n rows to those of its child counts ``n / (n + shrinkage)``.
+
+    Parameters
+    ----------
+    value : ndarray of shape (node_count, n_classes)
+        Class proportions.
+    n_rows : ndarray of shape (node_count,)
+        Weight of the rows, without `class_weight`.
+    parent, depth : ndarray of shape (node_count,)
+    shrinkage : float
+        Above 0.
+    """
+    order = np.argsort(depth, kind="stable")[1:]
+    above = parent[order]
+    # how much of each step is believed
+    believed = n_rows[above] / (n_rows[above] + shrinkage)
+    step = (value[order] - value[above]) * believed[:, np.newaxis]
+    found = value.copy()
+    ends = np.cumsum(np.bincount(depth)[1:]).tolist()
+    for first, end in zip([0, *ends], ends, strict=False):
+        level = slice(first, end)
+        found[order[level]] = found[above[level]] + step[level]
+    # shares in exact arithmetic; a step may go below 0 by rounding
+    np.maximum(found, 0.0, out=found)
+    found[1:] /= found[1:].sum(axis=1, keepdims=True)
+    return found
+
+
 def proportions_of_leaves(counts, class_weight):
     """Those of `proportions`, bit for bit; None if nothing has come to one of them."""
     value = counts * class_weight

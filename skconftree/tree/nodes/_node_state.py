@@ -50,6 +50,16 @@ def checked_class_weight(class_weight, n_classes):
     return class_weight
 
 
+def checked_shrinkage(shrinkage):
+    """Shrinkage of a tree as a float."""
+    shrinkage = float(shrinkage)
+    if not 0.0 <= shrinkage < np.inf:
+        raise ValueError(
+            f"shrinkage must be finite and not negative, got {shrinkage!r}."
+        )
+    return shrinkage
+
+
 def checked_children(counts, n_rows, impurity, n_classes):
     """Arrays of what `NodeTable.divide` is given of each child."""
     counts = np.array(counts, dtype=np.float64)

@@ -33,6 +33,7 @@ cdef class NodeTable:
     cdef readonly object class_weight   # ndarray (n_classes,): counts -> values
     cdef readonly bint keeps_evidence   # of splits
     cdef readonly bint keeps_refusals   # evidence of leaves that did not split
+    cdef readonly double shrinkage      # of the values towards those of the parents
     cdef intp_t capacity
     cdef dict _arrays
     cdef Snapshot _shown                # what was last looked at

@@ -8,7 +8,7 @@ from skconftree.tree.nodes._derived import (
 )
 from skconftree.tree.nodes._node_state import (
     EVIDENCE_DTYPE, NODE_ARRAYS, REFUSED, STATE_VERSION, check_nodes, check_size,
-    checked_children, checked_class_weight, damaged, read_arrays,
+    checked_children, checked_class_weight, checked_shrinkage, damaged, read_arrays,
 )
 from skconftree.tree.nodes._pruned import prune_nodes
 from skconftree.tree.nodes._structure import structure_of, sum_up
@@ -49,13 +49,16 @@ cdef class NodeTable:
     keep_refusals : bool, default=False
         Whether leaves keep the evidence of their last examination, which did not let
         them split: 64 bytes a node.
+    shrinkage : float, default=0.0
+        How strongly `value` is drawn towards that of the parent, see `shrunk_by`.
     """
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        keep_refusals=False,
+        keep_refusals=False, shrinkage=0.0,
     ):
         check_size(n_features, n_classes)
+        self.shrinkage = checked_shrinkage(shrinkage)
         self.n_features = n_features
         self.n_classes = n_classes
         self.class_weight = read_only(checked_class_weight(class_weight, n_classes))
@@ -320,7 +323,7 @@ cdef class NodeTable:
         self._prune_tests(shown, arrays, kept, leaf)
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
-            self.keeps_refusals,
+            self.keeps_refusals, self.shrinkage,
         )
         tree._take(arrays)
         return tree
@@ -330,6 +333,23 @@ cdef class NodeTable:
     ):
         # Add the tests of those that are left.
         return None
+
+    # -- shrinkage ----------------------------------------------------------------
+
+    def shrunk_by(self, shrinkage):
+        """Draw `value` towards that of the parents; counts stay as they are.
+
+        For whoever grows the tree, or holds the lock to learn.
+
+        Parameters
+        ----------
+        shrinkage : float
+            Rows that a parent is worth beside its own: the step from its proportions
+            to those of a child counts ``n / (n + shrinkage)``, for n rows of the
+            parent. 0: `value` is the raw proportions.
+        """
+        self.shrinkage = checked_shrinkage(shrinkage)
+        self._shown = None
 
     # -- looks --------------------------------------------------------------------
 
@@ -369,6 +389,7 @@ cdef class NodeTable:
         new.node_count = self.node_count
         new.n_edits = self.n_edits
         new.class_weight = self.class_weight
+        new.shrinkage = self.shrinkage
         if self.lock is None:
             for name, array in self._arrays.items():
                 new.arrays[name] = read_only(array[: self._size(name)])
@@ -493,6 +514,10 @@ cdef class NodeTable:
 
     @property
     def value(self):
+        return self._still().values()
+
+    @property
+    def raw_value(self):
         return self._still().of_counts(proportions)
 
     cdef int fill_value(self, intp_t node, float64_t* out) except -1:
@@ -537,14 +562,14 @@ cdef class NodeTable:
         shown = self._still()
         best = shown.counted.get("best")
         if best is None:
-            best = shown.of_counts(proportions).argmax(axis=1)
+            best = shown.values().argmax(axis=1)
             shown.counted["best"] = best
         return best.take(nodes)
 
     cdef object _few(self, object nodes):
         # Class proportions of fewer leaves than a look would cost nodes; or None.
         cdef Snapshot shown
-        if self.lock is None or len(nodes) >= self.node_count:
+        if self.lock is None or len(nodes) >= self.node_count or self.shrinkage > 0.0:
             return None
         self._read()
         try:
@@ -583,7 +608,7 @@ cdef class NodeTable:
             type(self),
             (
                 self.n_features, self.n_classes, tuple(self.class_weight.tolist()),
-                bool(self.keeps_evidence), bool(self.keeps_refusals),
+                bool(self.keeps_evidence), bool(self.keeps_refusals), self.shrinkage,
             ),
             self.__getstate__(),
         )

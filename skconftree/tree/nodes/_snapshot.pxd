@@ -11,6 +11,7 @@ cdef class Snapshot:
     cdef intp_t node_count
     cdef intp_t n_edits         # of tests
     cdef object class_weight
+    cdef double shrinkage
     cdef object criterion       # gives impurities; None if `arrays` has them
     cdef dict arrays
     cdef dict structural        # built from them, good until the next split
@@ -20,3 +21,4 @@ cdef class Snapshot:
     cdef dict all_arrays(self)
     cdef object of_structure(self, object make)
     cdef object of_counts(self, object make)
+    cdef object values(self)

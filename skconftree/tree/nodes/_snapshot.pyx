@@ -1,5 +1,6 @@
 """What the arrays of a tree were at one moment."""
 
+from skconftree.tree.nodes._derived import proportions, shrunk
 from skconftree.utils._readonly import read_only
 
 
@@ -38,4 +39,19 @@ cdef class Snapshot:
             found = self.counted[make] = read_only(
                 make(self.arrays["counts"], self.class_weight, self.arrays["parent"])
             )
+        return found
+
+    cdef object values(self):
+        # What the nodes predict: their proportions, shrunk if the tree does that.
+        if self.shrinkage == 0.0:
+            return self.of_counts(proportions)
+        found = self.counted.get("values")
+        if found is None:
+            found = read_only(
+                shrunk(
+                    self.of_counts(proportions), self.arrays["counts"].sum(axis=1),
+                    self.arrays["parent"], self.arrays["depth"], self.shrinkage,
+                )
+            )
+            self.counted["values"] = found
         return found

@@ -53,7 +53,11 @@ cdef class Tree(NodeTable):
     counts : ndarray of shape (node_count, n_classes), float64
         Weight of the training rows of each class, without `class_weight`.
     value : ndarray of shape (node_count, n_classes), float64
-        Class proportions with `class_weight`.
+        What the nodes predict: `raw_value`, shrunk towards what the parents predict.
+    raw_value : ndarray of shape (node_count, n_classes), float64
+        Class proportions with `class_weight`. They are `value` if `shrinkage` is 0.
+    shrinkage : float
+        Rows that the parent of a node is worth beside its own in `value`.
     impurity : ndarray of shape (node_count,), float64
     n_node_samples : ndarray of shape (node_count,), intp
     weighted_n_node_samples : ndarray of shape (node_count,), float64
@@ -67,7 +71,7 @@ cdef class Tree(NodeTable):
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        keep_refusals=False,
+        keep_refusals=False, shrinkage=0.0,
     ):
         # what the nodes hold is there by now
         self._hold(

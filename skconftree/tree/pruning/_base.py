@@ -93,4 +93,4 @@ def proportionate_counts(tree):
     """
     if (tree.class_weight == 1.0).all():
         return tree.counts
-    return tree.value * tree.counts.sum(axis=1, keepdims=True)
+    return tree.raw_value * tree.counts.sum(axis=1, keepdims=True)

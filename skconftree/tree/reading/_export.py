@@ -91,7 +91,7 @@ def export_text(
         bar = "|   " * row.depth
         if not row.branches:
             lines.append(
-                f"{bar}|--- class: {row.label} ({max(row.value):.3f} of {row.weight:g})"
+                f"{bar}|--- class: {row.label} ({row.share:.3f} of {row.weight:g})"
             )
         elif max_depth is not None and row.depth >= max_depth:
             lines.append(f"{bar}|--- truncated branch ({row.weight:g} rows)")

@@ -37,6 +37,7 @@ class NodeRow(NamedTuple):
     keeps_unknown: bool
     label: object
     value: tuple
+    share: float
     counts: tuple
     weight: float
     impurity: float
@@ -82,8 +83,10 @@ def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
         - ``keeps_unknown``: whether rows stay at the node if no branch names their
           category; so it is at every nominal test;
         - ``label``: the class that `predict` gives, if leaves predict by their class
-          proportions. Among equally frequent classes the first one;
-        - ``value``: the class proportions, with `class_weight`;
+          proportions. Among equally probable classes the first one;
+        - ``value``: the class probabilities that `predict_proba` gives, which
+          `shrinkage` may have drawn towards those of the parent;
+        - ``share``: that of ``label`` among the rows of the node, with `class_weight`;
         - ``counts``: weight of the training rows of each class, without `class_weight`;
           ``weight`` is their sum;
         - ``impurity``, as in ``tree_``;
@@ -155,6 +158,7 @@ def read_nodes(
     counts, value = tree.counts[nodes], tree.value[nodes]
     evidence = tree.evidence[nodes]
     best = value.argmax(axis=1)  # as in `predict`
+    share = tree.raw_value[nodes, best]
     tests = _Tests(estimator, names, decimals)
     branches = [
         tests.branches(*test)
@@ -189,6 +193,7 @@ def read_nodes(
         label=[labels[place] for place in best.tolist()],
         # one by one, so that there are never two lists beside each tuple
         value=(tuple(row.tolist()) for row in value),
+        share=share.tolist(),
         counts=(tuple(row.tolist()) for row in counts),
         weight=counts.sum(axis=1).tolist(),
         impurity=tree.impurity[nodes].tolist(),

@@ -166,6 +166,8 @@ class _Unfolding:
         self.class_weight = tree.class_weight
         self.counts = tree.counts
         self.value = tree.value
+        self.raw = tree.raw_value
+        self.shrinkage = tree.shrinkage
         self.n_rows = tree.n_node_samples
         self.weight = tree.weighted_n_node_samples
         self.numeric = np.flatnonzero(~estimator.is_categorical_).tolist()
@@ -256,7 +258,7 @@ class _Unfolding:
             seen = counts * self.class_weight
             weight = seen.sum()
             if weight > 0.0:
-                value = seen / weight
+                value = self._shrunk(node, seen / weight)
                 impurity = self.impurities(seen[np.newaxis])[0]
         self.rows.append(
             {
@@ -273,6 +275,14 @@ class _Unfolding:
         )
         self.values.append(value)
         return len(self.rows) - 1
+
+    def _shrunk(self, node, value):
+        # Of some of the children of a node, as if they were one.
+        if self.shrinkage == 0.0:
+            return value
+        n = self.counts[node].sum()
+        believed = n / (n + self.shrinkage)
+        return self.value[node] + (value - self.raw[node]) * believed
 
     def transformers(self):
         """Steps of a `ColumnTransformer`: the numeric columns, then one a test."""

@@ -1,0 +1,189 @@
+"""Limits of class probabilities, and the rows that they rest on."""
+
+import numpy as np
+from scipy.special import betaincinv
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from .._compat import InvalidParameterError
+from ..tables._weights import stream_weights
+from ..utils import class_indices, exact_labels
+from ..utils._lock import reads
+from .nodes._apply import find_leaves
+from .nodes._derived import sum_of_leaves
+
+METHODS = ("conditional", "honest")
+
+
+class LeafLimits:
+    """Mixin of a tree estimator that tells how sure its probabilities are."""
+
+    _honest_counts = None  # of each node; None if no row has been counted again
+
+    @reads
+    def predict_proba_interval(self, X, *, confidence_level=0.95, method="conditional"):
+        """Credible limits of each class probability in the leaf reached.
+
+        The limits are equal-tailed, from a Dirichlet posterior with a prior of
+        1 / n_classes per class; an absent class has the lower limit 0, a class that
+        fills its leaf the upper limit 1. They are limits of the class proportions in
+        the leaf, with `class_weight`: a probability that `shrinkage` has drawn
+        towards those of other nodes may lie outside.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+        confidence_level : float, default=0.95
+            Posterior probability between the limits, in (0, 1).
+        method : {"conditional", "honest"}, default="conditional"
+            Which rows the limits rest on:
+
+            - ``"conditional"``: those that grew the tree. The limits are conditional
+              on the tree, which was chosen with the same rows, and hence optimistic,
+              most of all where rows are few.
+            - ``"honest"``: those that were counted by `recount_leaves`, and had no
+              say in the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper limits; 0 and 1 in a leaf without a row.
+
+        Raises
+        ------
+        ValueError
+            If honest limits are asked for and no rows have been counted.
+
+        See Also
+        --------
+        recount_leaves : Counts the rows for honest limits.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+        >>> tree.predict_proba_interval(X[:1]).round(3)
+        array([[[0.943, 1.   ],
+                [0.   , 0.039],
+                [0.   , 0.039]]])
+        """
+        if not 0.0 < confidence_level < 1.0:
+            raise ValueError(
+                f"confidence_level must be in (0, 1), got {confidence_level!r}."
+            )
+        if not (isinstance(method, str) and method in METHODS):
+            raise InvalidParameterError(
+                f"method must be one of {list(METHODS)}, got {method!r}."
+            )
+        rows, finite = self._rows(X)
+        all_counts = self.tree_.counts
+        if method == "honest":
+            all_counts = self._honest_counts
+            if all_counts is None:
+                raise ValueError(
+                    "Honest limits need rows that had no say in the tree, and there "
+                    "are none: call recount_leaves with such rows, after fit or "
+                    "partial_fit."
+                )
+        leaves = find_leaves(self.tree_, rows, finite)
+        leaves, row = np.unique(leaves, return_inverse=True)
+        counts = all_counts[leaves]
+        n = counts.sum(axis=1, keepdims=True)
+        if method == "conditional":
+            counts = self.tree_.raw_value[leaves] * n
+        else:
+            counts = counts * self.tree_.class_weight
+            weight = counts.sum(axis=1, keepdims=True)
+            counts = np.divide(counts, weight, out=counts, where=weight > 0.0) * n
+        return credible_limits(counts, n, confidence_level)[row]
+
+    @reads
+    def recount_leaves(self, X, y, sample_weight=None):
+        """Count rows that had no say in the tree, for honest limits.
+
+        The leaves of a tree have purer training rows than they will have new ones, as
+        the tree was chosen for that. These rows are counted in an array of their own:
+        tests, ``tree_.counts`` and predictions stay as they are, and
+        ``predict_proba_interval(method="honest")`` rests on them. Each call starts
+        anew; `fit` and `partial_fit` discard what has been counted.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has
+            seen. That cannot be checked.
+        y : array-like of shape (n_samples,)
+            Class labels, out of `classes_`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, which are frequencies.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input is invalid; what was counted before is then kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.model_selection import train_test_split
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> parts = train_test_split(*load_iris(return_X_y=True), random_state=0)
+        >>> X, X_kept, y, y_kept = parts
+        >>> tree = ConfidenceTreeClassifier().fit(X, y)
+        >>> tree = tree.recount_leaves(X_kept, y_kept)
+        >>> tree.predict_proba_interval(X[:1], method="honest").round(3)
+        array([[[0.   , 0.197],
+                [0.   , 0.197],
+                [0.669, 1.   ]]])
+        """
+        # Learning waits while it is read; readers see the counts of before or after.
+        rows, finite = self._rows(X)
+        check_consistent_length(rows, y)
+        labels = class_indices(self.classes_, column_or_1d(exact_labels(y)))
+        weight = np.ones(len(labels))
+        if sample_weight is not None:
+            weight = stream_weights(sample_weight, rows, "frequency", 0.0, stacklevel=3)
+        tree = self.tree_
+        # a class of weight 0 was not learnt
+        weight = np.where(tree.class_weight[labels] > 0.0, weight, 0.0)
+        leaves = find_leaves(tree, rows, finite)
+        place = leaves * tree.n_classes + labels
+        size = tree.node_count * tree.n_classes
+        counts = np.bincount(place, weights=weight, minlength=size)
+        counts = sum_of_leaves(counts.reshape(-1, tree.n_classes), tree)
+        counts.flags.writeable = False
+        self._honest_counts = counts
+        return self
+
+
+def credible_limits(counts, n, confidence_level):
+    """Limits of class probabilities from a Dirichlet posterior.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_leaves, n_classes)
+    n : ndarray of shape (n_leaves, 1)
+        Their sums.
+    confidence_level : float
+
+    Returns
+    -------
+    ndarray of shape (n_leaves, n_classes, 2)
+    """
+    n_classes = counts.shape[1]
+    if n_classes == 1:
+        return np.ones((len(counts), 1, 2))
+    prior = 1.0 / n_classes
+    # the sum of what has been divided and multiplied may be the larger one
+    a, b = counts + prior, np.maximum(n - counts, 0.0) + (1.0 - prior)
+    tail = (1.0 - confidence_level) / 2.0
+    limits = np.stack([betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)], axis=2)
+    limits[..., 0][counts == 0.0] = 0.0
+    limits[..., 1][counts == n] = 1.0
+    return limits

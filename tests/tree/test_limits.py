@@ -1,0 +1,220 @@
+"""Limits of class probabilities from rows that had no say in the tree."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import betaincinv
+from sklearn.base import clone
+
+from skconftree import ConfidenceTreeClassifier
+
+
+def noisy(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.4)
+    return X, np.where(rng.random(n) < 0.2, rng.integers(0, 3, n), y)
+
+
+def fitted(**settings):
+    X, y = noisy()
+    model = ConfidenceTreeClassifier(**settings).fit(X[:300], y[:300])
+    return model, X[300:], y[300:]
+
+
+def counted_slowly(model, X, y, weight):
+    counts = np.zeros(model.tree_.counts.shape)
+    parent = model.tree_.parent
+    for leaf, label, w in zip(model.apply(X), y, weight, strict=True):
+        node = leaf
+        while node >= 0:
+            counts[node, label] += w
+            node = parent[node]
+    return counts
+
+
+def test_rows_are_counted_at_every_node_above_them():
+    model, X, y = fitted(bound=None)
+    assert model.get_depth() > 3
+    weight = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+    assert model.recount_leaves(X, y, weight) is model
+    expected = counted_slowly(model, X, y, weight)
+    np.testing.assert_array_equal(model._honest_counts, expected)
+    model.recount_leaves(X.repeat(weight.astype(int), 0), y.repeat(weight.astype(int)))
+    np.testing.assert_array_equal(model._honest_counts, expected)
+    order = np.random.default_rng(2).permutation(len(y))
+    model.recount_leaves(X[order], y[order], weight[order])
+    np.testing.assert_array_equal(model._honest_counts, expected)
+
+
+def test_a_row_may_stay_at_a_node_that_has_split():
+    X, y = noisy()
+    frame = pd.DataFrame(X).rename(columns=str)
+    frame["e"] = np.random.default_rng(1).choice(list("uvwx"), len(y))
+    y = np.where(frame["e"] == "u", 2, y)
+    frame["e"] = frame["e"].astype("category")
+    model = ConfidenceTreeClassifier().fit(frame[:300], y[:300])
+    other = frame[300:].astype({"e": object})
+    other.iloc[:30, -1] = "never seen"
+    stays = model.tree_.n_children[model.apply(other)] > 0
+    assert stays.any()
+    model.recount_leaves(other, y[300:])
+    np.testing.assert_array_equal(
+        model._honest_counts, counted_slowly(model, other, y[300:], np.ones(300))
+    )
+
+
+def test_limits_are_those_of_the_counted_rows():
+    model, X, y = fitted()
+    conditional = model.predict_proba_interval(X)
+    np.testing.assert_array_equal(
+        conditional, model.predict_proba_interval(X, method="conditional")
+    )
+    model.recount_leaves(X, y)
+    honest = model.predict_proba_interval(X, confidence_level=0.9, method="honest")
+    counts = model._honest_counts[model.apply(X)]
+    n = counts.sum(axis=1, keepdims=True)
+    a, b = counts + 1 / 3, n - counts + 2 / 3
+    low = np.where(counts > 0, betaincinv(a, b, 0.05), 0.0)
+    high = np.where(counts < n, betaincinv(a, b, 0.95), 1.0)
+    np.testing.assert_allclose(honest, np.stack([low, high], 2), rtol=1e-12)
+    np.testing.assert_array_equal(conditional, model.predict_proba_interval(X))
+
+
+def test_nothing_else_changes():
+    model, X, y = fitted()
+    before = copy.deepcopy(model)
+    model.recount_leaves(X, y)
+    for name in ("counts", "value", "raw_value", "parent", "threshold"):
+        a, b = getattr(model.tree_, name), getattr(before.tree_, name)
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(model.predict_proba(X), before.predict_proba(X))
+    assert model.n_bytes_ == before.n_bytes_ + model._honest_counts.nbytes
+
+
+def test_class_weights_enter():
+    weights = {0: 1.0, 1: 4.0, 2: 0.5}
+    model, X, y = fitted(class_weight=weights)
+    model.recount_leaves(X, y)
+    limits = model.predict_proba_interval(X, method="honest")
+    counts = model._honest_counts[model.apply(X)] * list(weights.values())
+    share = counts / counts.sum(axis=1, keepdims=True)
+    assert (limits[..., 0] <= share).all()
+    assert (limits[..., 1] >= share).all()
+
+
+def test_leaves_without_a_row_know_nothing():
+    model, X, y = fitted()
+    model.recount_leaves(X[:1], y[:1])
+    limits = model.predict_proba_interval(X, method="honest")
+    others = model.apply(X) != model.apply(X[:1])[0]
+    assert others.any()
+    assert (limits[others] == [0.0, 1.0]).all()
+
+
+def test_honest_limits_without_rows_are_an_error():
+    model, X, y = fitted()
+    with pytest.raises(ValueError, match="call recount_leaves"):
+        model.predict_proba_interval(X, method="honest")
+    model.recount_leaves(X, y)
+    assert clone(model).fit(X, y)._honest_counts is None
+    model.fit(X, y)
+    with pytest.raises(ValueError, match="call recount_leaves"):
+        model.predict_proba_interval(X, method="honest")
+
+
+@pytest.mark.parametrize("method", ["sequences", None, 1, ["honest"]])
+def test_method_is_checked(method):
+    model, X, _ = fitted()
+    with pytest.raises(ValueError, match="method must be one of"):
+        model.predict_proba_interval(X, method=method)
+
+
+def test_partial_fit_discards_them_with_a_warning():
+    model, X, y = fitted()
+    model.recount_leaves(X, y)
+    with pytest.raises(ValueError, match="labels"):
+        model.partial_fit(X[:1], [9])
+    assert model._honest_counts is not None
+    with pytest.warns(UserWarning, match="are discarded") as said:
+        model.partial_fit(X[:9], y[:9])
+    assert said[0].filename == __file__
+    assert model._honest_counts is None
+    model.partial_fit(X[9:], y[9:])  # warns no more
+    model.recount_leaves(*noisy(200, seed=5))  # of a tree that has grown
+    expected = counted_slowly(model, *noisy(200, seed=5), np.ones(200))
+    np.testing.assert_array_equal(model._honest_counts, expected)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"y": [9] * 300}, "labels"),
+        ({"y": [0] * 299}, "inconsistent"),
+        ({"X": np.zeros((300, 3))}, "features"),
+        ({"sample_weight": [-1.0] * 300}, "[Nn]egative"),
+        ({"sample_weight": [1.0] * 299}, "sample_weight"),
+        ({"y": np.zeros((300, 2))}, "1d"),
+    ],
+)
+def test_wrong_input_leaves_what_was_counted(wrong, told):
+    model, X, y = fitted()
+    model.recount_leaves(X, y)
+    before = model._honest_counts
+    with pytest.raises(ValueError, match=told):
+        model.recount_leaves(**({"X": X, "y": y} | wrong))
+    assert model._honest_counts is before
+
+
+def test_pickles_have_them():
+    model, X, y = fitted()
+    model.recount_leaves(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        again.predict_proba_interval(X, method="honest"),
+        model.predict_proba_interval(X, method="honest"),
+    )
+    assert again.n_bytes_ == model.n_bytes_
+    assert pickle.dumps(again) == pickle.dumps(model)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda counts: counts[:-1],
+        lambda counts: -counts,
+        lambda counts: counts * np.nan,
+        lambda counts: counts.astype(np.float32),
+        lambda counts: counts.tolist(),
+    ],
+)
+def test_hostile_states_are_refused(make):
+    model, X, y = fitted()
+    model.recount_leaves(X, y)
+    state = model.__getstate__()
+    state["_honest_counts"] = make(state["_honest_counts"])
+    with pytest.raises(ValueError, match="'_honest_counts' does not fit"):
+        ConfidenceTreeClassifier().__setstate__(state)
+
+
+def test_honest_limits_hold_where_those_of_the_training_rows_do_not():
+    """Share of the test rows whose leaf has its true proportions within the limits."""
+    covered = {"conditional": [], "honest": []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(size=(20_600, 8))
+        y = rng.random(len(X)) < 0.2 + 0.6 * X[:, 0] * X[:, 1]
+        model = ConfidenceTreeClassifier(None, min_samples_leaf=10)
+        model.fit(X[:300], y[:300]).recount_leaves(X[300:600], y[300:600])
+        leaves = model.apply(X[600:])
+        n = np.bincount(leaves, minlength=model.tree_.node_count)
+        true = np.bincount(leaves, weights=y[600:], minlength=len(n))
+        true = true[leaves] / n[leaves]
+        for method, shares in covered.items():
+            limits = model.predict_proba_interval(X[600:], method=method)[:, 1]
+            shares.append(((limits[:, 0] <= true) & (true <= limits[:, 1])).mean())
+    assert np.mean(covered["honest"]) > 0.93
+    assert np.mean(covered["conditional"]) < 0.75

@@ -1,0 +1,248 @@
+"""Probabilities of a fitted tree, drawn towards those of the nodes above."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from skconftree.tree.nodes._node_table import NodeTable
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import GTestBound
+from skconftree.bounds._registry import BOUNDS
+from skconftree.tree import export_text, node_table
+
+
+def shrunk_slowly(tree, shrinkage):
+    """Each node from the root down, as the formula is written."""
+    raw, counts, above = tree.raw_value, tree.counts, tree.parent
+    value = raw.copy()
+    for node in range(1, tree.node_count):
+        parent = above[node]
+        step = raw[node] - raw[parent]
+        n = counts[parent].sum()
+        value[node] = value[parent] + (step / (1.0 + shrinkage / n) if n else 0.0)
+    return value
+
+
+def noisy(n=400, k=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.4)
+    y = np.where(rng.random(n) < 0.2, rng.integers(0, k, n), y)
+    return X, y
+
+
+def mixed(n=500):
+    X, y = noisy(n)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["e"] = pd.Categorical(rng.choice(list("uvwxyz"), n))
+    y = np.where(frame["e"] == "u", 2, y)
+    return frame, y
+
+
+def test_worked_example():
+    # 12 rows, 8 of them left. Shrinkage 4: a step from the root counts 12 / 16.
+    X = np.r_[np.zeros(8), np.ones(4)][:, np.newaxis]
+    y = np.r_[np.zeros(7), np.ones(1), np.ones(4)].astype(int)
+    tree = ConfidenceTreeClassifier(bound=None, max_depth=1, shrinkage=4).fit(X, y)
+    root, left, right = tree.tree_.value
+    np.testing.assert_allclose(root, [7 / 12, 5 / 12])
+    np.testing.assert_allclose(left[0], 7 / 12 + (7 / 8 - 7 / 12) * 0.75)
+    np.testing.assert_allclose(right[0], 7 / 12 - 7 / 12 * 0.75)
+    np.testing.assert_array_equal(tree.tree_.raw_value[1], [7 / 8, 1 / 8])
+    np.testing.assert_array_equal(tree.tree_.counts[1], [7, 1])
+
+
+@pytest.mark.parametrize("shrinkage", [1e-6, 0.5, 10, 1e9])
+@pytest.mark.parametrize("splits", ["binary", "multiway"])
+@pytest.mark.parametrize("weights", [None, {0: 1.0, 1: 3.5, 2: 0.25}])
+def test_as_the_formula_is_written(shrinkage, splits, weights):
+    X, y = mixed()
+    model = ConfidenceTreeClassifier(
+        bound=None,
+        shrinkage=shrinkage,
+        nominal_splits=splits,
+        class_weight=weights,
+        min_samples_leaf=3,
+    ).fit(X, y)
+    value = model.tree_.value
+    assert model.tree_.node_count > 20
+    expected = shrunk_slowly(model.tree_, shrinkage)
+    np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(value.sum(axis=1), 1.0, rtol=1e-14)
+    assert (value >= 0.0).all()
+    np.testing.assert_array_equal(model.predict_proba(X), value[model.apply(X)])
+    np.testing.assert_array_equal(
+        model.predict(X), model.classes_[value.argmax(axis=1)][model.apply(X)]
+    )
+
+
+def test_a_step_never_falls_below_zero_by_rounding():
+    X = np.arange(6.0)[:, np.newaxis]
+    weight = np.array([1.0, 3.0, 1e15, 7.0, 1e15, 1e15])
+    model = ConfidenceTreeClassifier(bound=None, shrinkage=1e-5)
+    model.fit(X, [0, 1, 0, 2, 1, 2], sample_weight=weight)
+    value = model.tree_.value
+    assert (value >= 0.0).all()
+    assert (value <= 1.0).all()
+
+
+def test_auto_is_ten_for_the_default_bound_and_none_for_others():
+    X, y = noisy()
+    assert ConfidenceTreeClassifier().fit(X, y).shrinkage_ == 10.0
+    assert ConfidenceTreeClassifier(bound=GTestBound()).fit(X, y).shrinkage_ == 10.0
+    for bound in [None, *BOUNDS]:
+        model = ConfidenceTreeClassifier(bound=bound).fit(X, y)
+        if bound != "gtest":
+            assert model.shrinkage_ == 0.0, bound
+            tree = model.tree_
+            n = tree.weighted_n_node_samples[:, np.newaxis]
+            np.testing.assert_array_equal(tree.value, tree.counts / n)
+
+
+def test_tests_and_counts_are_the_same_with_and_without():
+    X, y = noisy()
+    plain = ConfidenceTreeClassifier(shrinkage=0).fit(X, y).tree_
+    shrunk = ConfidenceTreeClassifier(shrinkage=25.0).fit(X, y).tree_
+    assert plain.node_count > 3
+    for name in ("feature", "threshold", "parent", "counts", "impurity"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(shrunk, name))
+    assert plain.evidence.tobytes() == shrunk.evidence.tobytes()
+    np.testing.assert_array_equal(plain.value, shrunk.raw_value)
+    assert plain.n_bytes == shrunk.n_bytes
+    assert not np.array_equal(plain.value, shrunk.value)
+
+
+def test_weight_k_equals_k_rows():
+    X, y = noisy(200)
+    weight = np.random.default_rng(2).integers(0, 4, 200)
+    a = ConfidenceTreeClassifier().fit(X, y, sample_weight=weight)
+    b = ConfidenceTreeClassifier().fit(X.repeat(weight, 0), y.repeat(weight))
+    assert a.tree_.node_count > 1
+    np.testing.assert_array_equal(a.tree_.value, b.tree_.value)
+
+
+@pytest.mark.parametrize("splits", ["binary", "multiway"])
+@pytest.mark.parametrize("bound", ["gtest", None])
+def test_sklearn_has_the_same_probabilities_bit_for_bit(splits, bound):
+    X, y = noisy()
+    model = ConfidenceTreeClassifier(bound, shrinkage=10.0).fit(X, y)
+    other = model.to_sklearn()
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(other.predict(X), model.predict(X))
+    X, y = mixed()
+    model = ConfidenceTreeClassifier(bound, shrinkage=10.0, nominal_splits=splits)
+    model.fit(X, y)
+    assert model.tree_.is_nominal.any()
+    X["e"] = X["e"].astype(object)
+    X.loc[:40, "e"] = "never seen"
+    other = model.to_sklearn()
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    values = other[-1].tree_.value
+    np.testing.assert_allclose(values.sum(axis=-1), 1.0)
+
+
+def overruled():
+    """A tree with a leaf whose most frequent class is not its most probable one."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (rng.random(60) < 0.25).astype(int)
+    return ConfidenceTreeClassifier(None, shrinkage=60.0, max_depth=3).fit(X, y), X
+
+
+def test_text_and_table_name_the_class_that_is_predicted():
+    model, X = overruled()
+    tree = model.tree_
+    leaf = tree.n_children == 0
+    best, frequent = tree.value.argmax(axis=1), tree.raw_value.argmax(axis=1)
+    assert (best != frequent)[leaf].any()
+    predicted = dict(zip(model.apply(X), model.predict(X), strict=True))
+    table = node_table(model)
+    for node in np.flatnonzero(leaf):
+        assert table[node].label == predicted[node] == best[node]
+        assert table[node].value == tuple(tree.value[node])
+        assert table[node].share == tree.raw_value[node, best[node]]
+    told = [line for line in export_text(model).splitlines() if "class:" in line]
+    assert sorted(line.split("class: ")[1][0] for line in told) == sorted(
+        str(best[node]) for node in np.flatnonzero(leaf)
+    )
+
+
+def test_partial_fit_ends_it():
+    X, y = noisy()
+    model = ConfidenceTreeClassifier(leaf_prediction="majority").fit(X[:300], y[:300])
+    before = model.predict_proba(X)
+    model.partial_fit(X[300:301], y[300:301])
+    assert model.shrinkage_ == 0.0
+    np.testing.assert_array_equal(model.tree_.value, model.tree_.raw_value)
+    assert not np.array_equal(before, model.predict_proba(X))
+    started = ConfidenceTreeClassifier(shrinkage=5.0)
+    started.partial_fit(X, y, classes=[0, 1, 2])
+    assert started.shrinkage_ == 0.0
+
+
+def test_a_call_of_partial_fit_that_fails_does_not_end_it():
+    X, y = noisy()
+    model = ConfidenceTreeClassifier().fit(X, y)
+    before = model.tree_.value
+    with pytest.raises(ValueError, match="7"):
+        model.partial_fit(X[:1], [7])
+    assert model.shrinkage_ == 10.0
+    np.testing.assert_array_equal(model.tree_.value, before)
+
+
+def test_rows_kept_for_later_change_nothing():
+    X, y = noisy()
+    plain = ConfidenceTreeClassifier().fit(X, y)
+    keeps = ConfidenceTreeClassifier(leaf_memory="rows").fit(X, y)
+    for few in (X[:1], X):
+        np.testing.assert_array_equal(
+            plain.predict_proba(few), keeps.predict_proba(few)
+        )
+        np.testing.assert_array_equal(plain.predict(few), keeps.predict(few))
+    again = pickle.loads(pickle.dumps(keeps))
+    assert again.shrinkage_ == 10.0
+
+
+def test_copies_have_it():
+    X, y = noisy()
+    model = ConfidenceTreeClassifier(shrinkage=3.0).fit(X, y)
+    for again in (pickle.loads(pickle.dumps(model)), copy.copy(model)):
+        assert again.shrinkage_ == 3.0
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert pickle.dumps(again) == pickle.dumps(model)
+    assert not hasattr(clone(model), "shrinkage_")
+    leaves = np.zeros(model.tree_.node_count, dtype=bool)
+    leaves[0] = True
+    assert model.tree_.pruned(leaves).shrinkage == 3.0
+
+
+@pytest.mark.parametrize("given", [-1.0, np.nan, np.inf, "much"])
+def test_hostile_states_are_refused(given):
+    tree = ConfidenceTreeClassifier().fit(*load_iris(return_X_y=True)).tree_
+    kind, arguments, state = tree.__reduce__()
+    with pytest.raises(ValueError, match="shrinkage|float"):
+        kind(*arguments[:-1], given).__setstate__(state)
+
+
+@pytest.mark.parametrize("given", [-1.0, np.nan, np.inf, "much", None])
+def test_parameter_is_checked(given):
+    with pytest.raises(ValueError, match="'shrinkage' parameter"):
+        ConfidenceTreeClassifier(shrinkage=given).fit([[0], [1]], [0, 1])
+
+
+def test_deep_trees():
+    tree = NodeTable(1, 2, shrinkage=1.0)
+    tree.add_root()
+    node, left = 0, [2500, 2500]
+    for depth in range(3000):
+        first = depth % 3 // 2
+        left[first] -= 1
+        one = [1.0 - first, float(first)]
+        node = tree.divide(node, [one, left], [1, sum(left)]) + 1
+    np.testing.assert_allclose(tree.value, shrunk_slowly(tree, 1.0), atol=1e-12)
