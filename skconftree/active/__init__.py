@@ -25,6 +25,7 @@ from ._stream_learner import StreamActiveLearner, StreamRun
 from ._stream_strategies import (
     ConfTreeSampling,
     FixedUncertainty,
+    QueryScoreSampling,
     RandomStream,
     SelectiveSampling,
     Split,
@@ -61,6 +62,7 @@ __all__ = [
     "MarginSampling",
     "NoisyOracle",
     "QueryContext",
+    "QueryScoreSampling",
     "RandomSampling",
     "RandomStream",
     "RiskBelow",

@@ -179,6 +179,7 @@ WORDS = {
     "predict_proba": "predict_proba",
     "leaves": "the leaves of a single tree (apply)",
     "committee": "members that vote (estimators_)",
+    "query_score": "scores of its own (query_score)",
 }
 
 

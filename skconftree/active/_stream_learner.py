@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state, column_or_1d, get_tags
+from sklearn.utils import check_array, check_random_state, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import (
@@ -75,6 +75,10 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     allows. Between two calls of `teach`, decisions do not depend on how rows are cut
     into calls.
 
+    A classifier with `learns_unlabeled`, as :class:`~skconftree.OASISClassifier`, is
+    handed the rows that were not asked for too, each without a label before the next
+    row is decided on. Until there is a model they are kept.
+
     Parameters
     ----------
     estimator : classifier with `partial_fit`
@@ -82,8 +86,10 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     strategy : str or StreamStrategy, default="conf_tree"
         One of ``"conf_tree"``, ``"random"``, ``"fixed_uncertainty"``,
         ``"variable_uncertainty"``, ``"random_variable_uncertainty"``,
-        ``"selective_sampling"``, ``"split"``, ``"split_conf_tree"``, or an object.
-        Those with ``conf_tree`` in their name need a single tree.
+        ``"selective_sampling"``, ``"split"``, ``"split_conf_tree"``, ``"oasis"``,
+        ``"gbs"``, ``"uc"``, or an object.
+        Those with ``conf_tree`` in their name need a single tree; ``"oasis"``,
+        ``"gbs"`` and ``"uc"`` a classifier with `query_score`.
     budget : float, default=0.1
         Largest share of rows whose labels are bought, in (0, 1].
     strict_budget : bool, default=True
@@ -209,7 +215,8 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._budget = Budget(self.budget, self.strict_budget, window)
         self._leaves = LeafLabels()
         self._classes = classes
-        self._held_back = []  # rows and labels of the first class
+        self._held_back = []  # rows before there is a model, labels (None: without)
+        self._unasked = None  # the last row, if its label was not asked for
         self._detector = None if detector is None else detector.kernel()
         self._background = None
         self._n_drifts = 0
@@ -237,9 +244,53 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        asked, n, pending = self._decide(X, stop=False)
-        self._pending = pending
-        return asked[:n].astype(bool)
+        if self._learns_unlabeled:
+            asked, self._pending = self._decide_each(X)
+        else:
+            asked, _, self._pending = self._decide(X, stop=False)
+        return asked.astype(bool)
+
+    @property
+    def _learns_unlabeled(self):
+        return getattr(self.estimator, "learns_unlabeled", False)
+
+    def _check_rows(self, X):
+        # Before the first of them is learnt; not every strategy looks at values.
+        if hasattr(self, "estimator_") and X.shape[0]:
+            self.estimator_.predict(X)
+        elif X.shape[0]:
+            allow_nan = get_tags(self.estimator).input_tags.allow_nan
+            check_array(
+                X, accept_sparse=True, dtype=None, ensure_all_finite=not allow_nan
+            )
+
+    def _decide_each(self, X):
+        self._check_rows(X)
+        asked, branches = np.zeros(X.shape[0], dtype=bool), [np.zeros(0, dtype=bool)]
+        for i in range(len(asked)):
+            row = take(X, np.array([i]))
+            found, _, branch = self._decide(row, stop=False)
+            asked[i] = found[0]
+            branches.append(branch)
+        return asked, np.concatenate(branches)
+
+    def _hand_over(self):
+        # The row before, which was not asked for: decisions and predictions of a row
+        # are made by the model that has learnt all rows before it, and none later.
+        row, self._unasked = self._unasked, None
+        if row is None:
+            return
+        if not hasattr(self, "estimator_"):
+            self._held_back.append((row, None, {}))
+            return
+        y = self._without_label(row)
+        for model in (self.estimator_, self._background):
+            if model is not None:
+                model.partial_fit(row, y, classes=self._classes)
+
+    def _without_label(self, X):
+        marker = getattr(self.estimator, "missing_label", None)
+        return np.full(X.shape[0], marker)
 
     def _read(self, X):
         if not hasattr(self, "_budget"):
@@ -257,6 +308,9 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return X
 
     def _decide(self, X, stop):
+        one_by_one = self._learns_unlabeled  # then X is one row
+        if one_by_one:
+            self._hand_over()
         first = self._budget.n_rows
         n_classes = 2 if self._classes is None else len(self._classes)
         context = StreamContext(
@@ -280,6 +334,8 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         except BaseException:
             self._budget, self._state = spent
             raise
+        if one_by_one and not asked[0]:
+            self._unasked = X
         branch = self._strategy.random_branch(context) == 1
         return asked, n, branch[:n][asked[:n] == 1]
 
@@ -343,13 +399,17 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return
         if not hasattr(self, "estimator_"):
             held = [*self._held_back, (X, y, given)]
-            seen = np.concatenate([labels for _, labels, _ in held])
-            classes = unique_classes(seen) if self._classes is None else self._classes
+            seen = [labels for _, labels, _ in held if labels is not None]
+            classes = self._classes
+            if classes is None:
+                classes = unique_classes(np.concatenate(seen))
             if len(classes) < 2:
                 self._held_back = held
                 return
             model = self._new_estimator()
             for rows, labels, weight in held:
+                if labels is None:
+                    labels = self._without_label(rows)
                 model.partial_fit(rows, labels, classes=classes, **weight)
             self.estimator_, self._classes, self._held_back = model, classes, []
             self._count_labels(X, y)
@@ -413,11 +473,14 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         with unchanged_on_error(self):
             X = self._read(X)
             y = self._read_labels(y, X)
+        if self._learns_unlabeled:
+            self._check_rows(X)
         n = len(y)
         asked = np.zeros(n, dtype=bool)
         predictions = np.full(n, None, dtype=object)
         at, ahead = 0, 16
         while at < n:
+            ahead = 1 if self._learns_unlabeled else ahead
             rows = np.arange(at, min(at + ahead, n))
             block = take(X, rows)
             found, done, branch = self._decide(block, stop=True)

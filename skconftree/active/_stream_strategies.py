@@ -1,14 +1,19 @@
 """Which labels of a stream to buy, row by row."""
 
+from numbers import Real
+
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
 from ..bounds import consistency_radius
+from ..utils import canonical
 from ._decisions import decide_by_chance, decide_by_threshold
 
 # what draws are for
 FOR_ROWS, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
+
+THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within those of the thesis
 
 
 class StreamStrategy(BaseEstimator):
@@ -21,7 +26,8 @@ class StreamStrategy(BaseEstimator):
     Attributes
     ----------
     needs : tuple of str
-        What the estimator must have: ``"predict_proba"``, ``"leaves"``.
+        What the estimator must have: ``"predict_proba"``, ``"leaves"``,
+        ``"query_score"``.
     has_random_branch : bool
         Some labels are bought at random, and they alone feed the drift detector.
 
@@ -105,6 +111,9 @@ class StreamStrategy(BaseEstimator):
         """
         return np.zeros(context.n_rows, dtype=np.uint8)
 
+    def __getstate__(self):
+        return canonical(super().__getstate__())
+
 
 class RandomStream(StreamStrategy):
     """Buy labels at random, each with the probability of the budget.
@@ -153,6 +162,71 @@ class FixedUncertainty(StreamStrategy):
         unsure = (context.certainty < self.threshold).astype(np.float64)
         draw = np.full(context.n_rows, 0.5)
         return decide_by_chance(context.budget, unsure, draw, asked, context.stop)
+
+
+class QueryScoreSampling(StreamStrategy):
+    """Buy labels of rows whose score, by the classifier itself, is beyond a threshold.
+
+    The classifier has `query_score`, as :class:`~skconftree.OASISClassifier` has. The
+    first labels are bought unseen, until there is a model.
+
+    Parameters
+    ----------
+    score : {"oasis", "gbs", "uc"}, default="oasis"
+        Which score. Small is worth asking; of ``"gbs"`` large is.
+    threshold : float or None, default=None
+        Labels are bought below it, with ``"gbs"`` above it. ``"oasis"`` and ``"gbs"``
+        ask for the same rows at thresholds :math:`s` and :math:`(1 - s) / 2`. None:
+        0.1, 0.45 and 0.05.
+
+    References
+    ----------
+    .. [1] A. Goldberg, X. Zhu, A. Furger, J.-M. Xu (2011), "OASIS: online active
+       semi-supervised learning", AAAI.
+    .. [2] B. Rupprechter (2012), "Noisy active learning from a Bayesian perspective",
+       Master thesis, ETH Zurich, table 4.3.
+
+    Examples
+    --------
+    >>> from skconftree import OASISClassifier
+    >>> from skconftree.active import QueryScoreSampling, StreamActiveLearner
+    >>> from skconftree.datasets import make_diced
+    >>> X, y = make_diced(500, random_state=0)
+    >>> learner = StreamActiveLearner(
+    ...     OASISClassifier(), strategy=QueryScoreSampling("uc", threshold=0.1),
+    ...     classes=[0, 1], random_state=0)
+    >>> run = learner.run(X, y)
+    >>> learner.asked_share_ <= 0.1, bool(learner.score(X, y) > 0.9)
+    (True, True)
+    """
+
+    needs = ("query_score",)
+
+    def __init__(self, score="oasis", threshold=None):
+        self.score = score
+        self.threshold = threshold
+
+    def start(self):
+        if not (isinstance(self.score, str) and self.score in THRESHOLDS):
+            raise ValueError(
+                f"score must be one of {list(THRESHOLDS)}. Got {self.score!r} instead."
+            )
+        given = self.threshold
+        if given is not None and not (isinstance(given, Real) and 0.0 <= given <= 1.0):
+            raise ValueError(
+                f"threshold must be a number in [0, 1] or None. Got {given!r} instead."
+            )
+        return super().start()
+
+    def decide(self, context, state, asked):
+        limit = self.threshold
+        limit = THRESHOLDS[self.score] if limit is None else limit
+        wanted = np.ones(context.n_rows)
+        if context.estimator is not None:
+            found = context.estimator.query_score(context.X, score=self.score)
+            wanted[:] = found > limit if self.score == "gbs" else found < limit
+        draw = np.full(context.n_rows, 0.5)
+        return decide_by_chance(context.budget, wanted, draw, asked, context.stop)
 
 
 class VariableUncertainty(StreamStrategy):
@@ -449,6 +523,9 @@ STREAM_STRATEGIES = {
     "selective_sampling": SelectiveSampling,
     "split": Split,
     "split_conf_tree": SplitConfTree,
+    "oasis": lambda: QueryScoreSampling("oasis"),
+    "gbs": lambda: QueryScoreSampling("gbs"),
+    "uc": lambda: QueryScoreSampling("uc"),
 }
 
 
