@@ -82,6 +82,8 @@ class ConfidenceForestClassifier(
         As there; each tree is pruned by its own sample.
     pruning_confidence : float or None, default=None
         As there.
+    shrinkage : float or "auto", default=0.0
+        As there, in each tree. A forest is smooth by the mean of its trees.
     categorical_features, nominal_splits : object
         What columns are, as there.
     grace_period, tie_threshold, leaf_memory : object
@@ -234,6 +236,7 @@ class ConfidenceForestClassifier(
         min_impurity_decrease=0.0,
         pruning=None,
         pruning_confidence=None,
+        shrinkage=0.0,
         categorical_features="from_dtype",
         nominal_splits="auto",
         grace_period=100,
@@ -268,6 +271,7 @@ class ConfidenceForestClassifier(
         self.min_impurity_decrease = min_impurity_decrease
         self.pruning = pruning
         self.pruning_confidence = pruning_confidence
+        self.shrinkage = shrinkage
         self.categorical_features = categorical_features
         self.nominal_splits = nominal_splits
         self.grace_period = grace_period

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..tables._sparse import take_rows
+from ..tree._resolve import resolve_shrinkage
 from ..tree._settings import GrowthSettings
 from ..tree.batch._grow import grow
 from ..tree.pruning._registry import prune
@@ -104,6 +105,7 @@ class Plan(NamedTuple):
         Features that are not searched.
     pruning : str or None
     pruning_confidence : float or None
+    shrinkage : float
     """
 
     table: Table
@@ -111,6 +113,7 @@ class Plan(NamedTuple):
     left_out: np.ndarray | None
     pruning: str | None
     pruning_confidence: float | None
+    shrinkage: float
 
 
 class TreeOrder(NamedTuple):
@@ -152,8 +155,12 @@ def make_plans(templates, table, total, left_out):
         with_pool = table.X_pool is not None and settings.uses_pool
         if with_pool not in tables:
             tables[with_pool] = Table(table, settings)
-        pruning = one.pruning_, one.pruning_confidence_
-        plans.append(Plan(tables[with_pool], settings, left_out, *pruning))
+        after = (
+            one.pruning_,
+            one.pruning_confidence_,
+            resolve_shrinkage(one.shrinkage, one.bound_),
+        )
+        plans.append(Plan(tables[with_pool], settings, left_out, *after))
     return plans
 
 
@@ -224,7 +231,9 @@ def grow_tree(sampler, order, by_sample=False):
     )
     rows = SampleOf(table.rows, sampler, order.index)
     rows.criterion, rows.bound = plan.settings.criterion, plan.settings.bound
-    return prune(tree, plan.pruning, plan.pruning_confidence, rows)
+    tree = prune(tree, plan.pruning, plan.pruning_confidence, rows)
+    tree.shrunk_by(plan.shrinkage)
+    return tree
 
 
 def _balanced(class_counts):

@@ -259,6 +259,7 @@ class ForestGrowth:
                 raise ValueError(
                     "X_pool can be given to the first call of partial_fit only."
                 )
+            tree.tree_.shrunk_by(0.0)
         if first:
             self._describe(trees[0])
         self.estimators_ = trees

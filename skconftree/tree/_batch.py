@@ -94,7 +94,7 @@ class BatchGrowth:
             tree.shrunk_by(resolve_shrinkage(self.shrinkage, bound))
             self.tree_, self.n_rows_seen_ = tree, len(table.y)
             self._rows_before = len(table.y)
-            self._honest_counts = None
+            vars(self).pop("_honest_counts", None)
             self._grower = self._keep_rows(tree, table)
             if (
                 table.relative

@@ -169,7 +169,7 @@ class OnlineGrowth:
                 self._grower.reserve_codes(int(features.n_categories.max()))
             self._grower.set_memory_aside()
             self._features = features
-        self._honest_counts = None
+        vars(self).pop("_honest_counts", None)
         # a leaf that grows would carry along what its ancestors knew long ago
         self._grower.tree.shrunk_by(0.0)
         predicted = np.empty(len(labels), dtype=np.intp) if tells == "class" else None
