@@ -138,9 +138,9 @@ class LeafLimits:
         >>> tree = ConfidenceTreeClassifier().fit(X, y)
         >>> tree = tree.recount_leaves(X_kept, y_kept)
         >>> tree.predict_proba_interval(X[:1], method="honest").round(3)
-        array([[[0.   , 0.197],
-                [0.   , 0.197],
-                [0.669, 1.   ]]])
+        array([[[0.   , 0.123],
+                [0.824, 1.   ],
+                [0.   , 0.123]]])
         """
         # Learning waits while it is read; readers see the counts of before or after.
         rows, finite = self._rows(X)
