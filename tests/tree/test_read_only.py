@@ -22,6 +22,7 @@ ARRAYS = (
     "n_children",
     "n_node_samples",
     "parent",
+    "raw_value",
     "threshold",
     "value",
     "weighted_n_node_samples",
