@@ -1,5 +1,6 @@
 """Forests of confidence trees."""
 
 from ._forest import ConfidenceForestClassifier
+from ._row_index import ForestRowIndex
 
-__all__ = ["ConfidenceForestClassifier"]
+__all__ = ["ConfidenceForestClassifier", "ForestRowIndex"]

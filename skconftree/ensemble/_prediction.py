@@ -14,6 +14,7 @@ from ..tables._sparse import blocks
 from ..tree.nodes._apply import find_leaves
 from ..tree.reading._to_sklearn import forest_to_sklearn
 from ..utils._lock import reads
+from ._row_index import ForestRowIndex
 from ._voting import add_votes
 
 LEAST_WORK = 1 << 16  # rows times trees that pay for another thread
@@ -119,6 +120,23 @@ class ForestPrediction:
         return np.column_stack(
             [find_leaves(tree.tree_, rows, finite) for tree in self.estimators_]
         )
+
+    @reads
+    def index_rows(self, X):
+        """Keep track of the leaves of a table's rows while the forest grows.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+            A pool of rows. It is referred to, and must not be changed.
+
+        Returns
+        -------
+        ForestRowIndex
+        """
+        if not hasattr(self, "estimators_"):
+            check_is_fitted(self)
+        return ForestRowIndex(self, X)
 
     @reads
     def decision_path(self, X):

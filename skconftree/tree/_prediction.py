@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..tables._reading import read_rows
 from ..tables._sparse import blocks, in_blocks
 from ..utils._lock import reads
+from ._row_index import RowIndex
 from .nodes._apply import find_leaves
 from .reading._explain import explain_rows
 
@@ -35,6 +36,23 @@ class LeafPrediction:
         """
         rows, finite = self._rows(X)
         return find_leaves(self.tree_, rows, finite)
+
+    @reads
+    def index_rows(self, X):
+        """Keep track of which row of a table lies in which node while the tree grows.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+            A pool of rows. It is referred to, and must not be changed.
+
+        Returns
+        -------
+        RowIndex
+        """
+        if not hasattr(self, "tree_"):
+            check_is_fitted(self)
+        return RowIndex(self, X)
 
     @reads
     def decision_path(self, X):

@@ -1,0 +1,141 @@
+"""Which leaf each row of a table reaches in each tree of a growing forest."""
+
+import numpy as np
+
+from ..tree._indexed_table import IndexedTable
+from ..tree.nodes._row_nodes import growth_of, send_on
+
+
+class ForestRowIndex:
+    """The leaf of each row of a table in each tree of a forest, while they grow.
+
+    Made by :meth:`ConfidenceForestClassifier.index_rows`. What it says is true of the
+    forest as it is at that moment; only rows whose leaf has split are sent on.
+
+    An index refers to the estimator and the table, which must not be changed, and
+    takes 4 bytes a row and tree besides. It is not pickled, and belongs to one thread.
+
+    Parameters
+    ----------
+    estimator : ConfidenceForestClassifier
+        Fitted.
+    X : array-like, sparse or frame of shape (n_rows, n_features)
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows of the table.
+    n_bytes : int
+        Bytes that the index takes, without the table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = ConfidenceForestClassifier(n_estimators=5, random_state=0)
+    >>> forest = forest.partial_fit(X, y, classes=[0, 1, 2])
+    >>> index = forest.index_rows(X)
+    >>> index.apply().shape
+    (150, 5)
+    >>> len(index.update())         # all of them are new
+    150
+    >>> forest = forest.partial_fit(X[:1], y[:1])
+    >>> len(index.update())
+    0
+    """
+
+    def __init__(self, estimator, X):
+        self._table = IndexedTable(estimator, X)
+        self._lock = estimator._lock
+        n = self._table.rows.shape[0]
+        if n > 2**31 - 1:
+            raise ValueError("The table has more rows than the index type holds.")
+        self._nodes = []  # (n_rows,) of each tree
+        self._trees = []  # and the tree, with what has grown of it
+        self._moved = np.ones(n, dtype=np.uint8)
+        self._follow()
+        self._moved[:] = 1
+
+    def _follow(self):
+        # For whoever holds the lock to read.
+        table = self._table
+        recoded = not table.is_current()
+        if recoded:
+            table.read()
+        members = self._table.estimator.estimators_
+        if len(members) != len(self._trees):
+            self._moved[:] = 1
+        del self._trees[len(members) :], self._nodes[len(members) :]
+        for i, member in enumerate(members):
+            tree = member.tree_
+            known = self._trees[i] if i < len(self._trees) else (None, None)
+            now = tree, growth_of(tree)
+            if known[0] is tree and known[1] == now[1] and not recoded:
+                continue
+            if i == len(self._trees):
+                self._nodes.append(np.zeros(self.n_rows, dtype=np.int32))
+                self._trees.append(known)
+            if known[0] is not tree:
+                self._moved[:] = 1
+                self._trees[i] = None, None
+                self._nodes[i][:] = 0
+            send_on(tree, table.rows, self._nodes[i], self._moved)
+            self._trees[i] = now
+        return self._nodes
+
+    @property
+    def n_rows(self):
+        """Rows of the table."""
+        return len(self._moved)
+
+    @property
+    def n_bytes(self):
+        """Bytes that the index takes, without the table."""
+        return sum(nodes.nbytes for nodes in self._nodes) + self._moved.nbytes
+
+    def update(self):
+        """Tell which rows have got another leaf in a tree since the last call.
+
+        Returns
+        -------
+        ndarray of shape (n_changed,), intp
+            Ascending. All rows at first, and after another tree has taken the place of
+            one.
+        """
+        with self._lock:
+            self._follow()
+            found = np.flatnonzero(self._moved)
+            self._moved[:] = 0
+            return found
+
+    def apply(self):
+        """Leaf of each row in each tree, as `apply` of the estimator says.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_trees), int32
+        """
+        with self._lock:
+            return np.column_stack(self._follow())
+
+    def leaves(self, tree):
+        """Leaf of each row in one tree.
+
+        Parameters
+        ----------
+        tree : int
+            Place in ``estimators_``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int32
+        """
+        with self._lock:
+            return self._follow()[tree].copy()
+
+    def __reduce__(self):
+        raise TypeError(
+            "A ForestRowIndex is not pickled or copied: make another one with "
+            "index_rows(X)."
+        )

@@ -1,0 +1,383 @@
+"""Which row of a table lies in which node of a tree."""
+
+import numpy as np
+
+from skconftree.tree.nodes._sparse_apply import apply_sparse
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from skconftree.tree.nodes._routing cimport Node, child_of
+from skconftree.utils._draws cimport mix, unit
+
+cdef enum:
+    LANES = 8           # rows routed in step, as in `_routing`
+    AT_RANDOM = 64      # places tried for a row before those left are listed
+
+
+cdef class NodeRanges:
+    """Which row of a table lies in which node of a tree, while the tree grows.
+
+    Parameters
+    ----------
+    X : ndarray, C-contiguous, or CSR, of shape (n_rows, n_features), float32
+        Kept, not copied.
+    finite : bool
+        Whether there is no NaN.
+    """
+
+    def __init__(self, X, finite):
+        if X.shape[0] > 2147483647:
+            raise ValueError("The table has more rows than the index type holds.")
+        self.n_rows = X.shape[0]
+        self.X = None
+        if isinstance(X, np.ndarray):
+            self.X = X
+        else:
+            self.stored = X
+        self.first = None
+        self.finite = finite
+        self._arrays = {
+            "order": np.empty(self.n_rows, dtype=np.int32),
+            "taken": np.zeros(self.n_rows, dtype=np.uint8),
+        }
+        self.order = self._arrays["order"]
+        self.taken = self._arrays["taken"]
+
+    # -- following the tree -------------------------------------------------------
+
+    def become(self, X, finite):
+        """Take the same rows with further categories, for whoever follows next.
+
+        Parameters
+        ----------
+        X : ndarray, C-contiguous, of shape (n_rows, n_features), float32
+        finite : bool
+        """
+        self.X = X
+        self.finite = finite
+        self.recoded = True
+
+    def update(self, Tree tree not None):
+        """Follow a tree, which nobody changes meanwhile."""
+        self.follow(tree)
+
+    cdef int follow(self, Tree tree) except -1:
+        cdef intp_t node, above
+        if tree is self.tree:
+            if (
+                self.n_nodes == tree.node_count and self.n_edits == tree.n_edits
+                and not self.recoded
+            ):
+                return 0
+            self._reserve(tree.node_count)
+            for node in range(self.n_nodes, tree.node_count):
+                above = tree.parent[node]
+                if above < self.n_nodes and node == tree.first_child[above]:
+                    self._settle(above)
+            self.n_nodes = tree.node_count
+            if self.n_edits != tree.n_edits or self.recoded:
+                for node in range(tree.node_count):
+                    if self.size[node] > 0 and tree.n_children[node] > 0:
+                        if self._moves(tree, node):
+                            self._settle(node)
+        else:
+            tree._check_root()
+            if self.n_rows > 0 and tree.n_features != (
+                self.stored if self.X is None else self.X
+            ).shape[1]:
+                raise ValueError("The table does not fit the tree.")
+            self.tree = None        # whole again, or nothing, if memory fails
+            self.n_nodes = 0
+            self._reserve(tree.node_count)
+            self.tree = tree
+            self._arrays["order"][:] = np.arange(self.n_rows, dtype=np.int32)
+            for name in ("first", "size", "n_taken"):
+                self._arrays[name][:] = 0
+            self.size[0] = <int32_t> self.n_rows
+            try:
+                self._settle(0)
+            except BaseException:
+                self.tree = None
+                raise
+            self._arrays["touched"][: tree.node_count] = 1
+            self.n_nodes = tree.node_count
+        self.n_edits = tree.n_edits
+        self.recoded = False
+        return 0
+
+    cdef int _reserve(self, intp_t n_nodes) except -1:
+        cdef intp_t room = 0 if self.first is None else self.first.shape[0]
+        if n_nodes <= room:
+            return 0
+        room = max(n_nodes, 2 * room)
+        arrays = {}
+        for name, dtype in (
+            ("first", np.int32), ("size", np.int32), ("n_taken", np.int32),
+            ("touched", np.uint8),
+        ):
+            arrays[name] = np.zeros(room, dtype=dtype)
+            if name in self._arrays:
+                arrays[name][: self.n_nodes] = self._arrays[name][: self.n_nodes]
+        self._arrays |= arrays
+        self.first, self.size = arrays["first"], arrays["size"]
+        self.n_taken, self.touched = arrays["n_taken"], arrays["touched"]
+        return 0
+
+    cdef int _settle(self, intp_t top) except -1:
+        # Part the range of a node among the nodes that are below it by now.
+        cdef Tree tree = self.tree
+        cdef bint mixed = False
+        cdef intp_t total = 0
+        cdef intp_t node = top
+        cdef intp_t start = self.first[top]
+        cdef intp_t i, row, at
+        cdef int32_t* rows
+        cdef int32_t* where
+        cdef int32_t* old
+        while node >= 0:
+            total += self.size[node]
+            mixed |= node != top and self.size[node] > 0
+            node = tree.next_below(top, node)
+        self.touched[top] = True
+        if mixed:
+            self._arrays["order"][start : start + total].sort()
+        rows = <int32_t*> malloc((2 * total + 1) * sizeof(int32_t))
+        old = <int32_t*> malloc(tree.node_count * sizeof(int32_t))
+        if rows == NULL or old == NULL:
+            free(rows)
+            free(old)
+            raise MemoryError()
+        where = rows + total
+        try:
+            if total > 0:
+                memcpy(rows, &self.order[start], total * sizeof(int32_t))
+                self._find(top, rows, total, where)
+        except BaseException:
+            free(rows)
+            free(old)
+            raise
+        with nogil:
+            node = top
+            while node >= 0:
+                old[node] = self.size[node]
+                self.size[node] = 0
+                self.n_taken[node] = 0
+                node = tree.next_below(top, node)
+            for i in range(total):
+                self.size[where[i]] += 1
+            at = start
+            node = top
+            while node >= 0:
+                self.first[node] = <int32_t> at
+                at += self.size[node]
+                if old[node] != self.size[node] or node >= self.n_nodes:
+                    self.touched[node] = True
+                node = tree.next_below(top, node)
+            for i in range(total):
+                node = where[i]
+                row = rows[i]
+                self.order[self.first[node]] = <int32_t> row
+                self.first[node] += 1
+                self.n_taken[node] += self.taken[row] != 0
+            node = top
+            while node >= 0:
+                self.first[node] -= self.size[node]
+                node = tree.next_below(top, node)
+        free(rows)
+        free(old)
+        return 0
+
+    cdef bint _moves(self, Tree tree, intp_t node) noexcept nogil:
+        # Whether a row that lies in an internal node has a way on by now.
+        cdef intp_t i
+        for i in range(self.first[node], self.first[node] + self.size[node]):
+            if child_of(
+                tree.nodes, tree.branching, tree.ordinals, node,
+                &self.X[self.order[i], 0],
+            ) != node:
+                return True
+        return False
+
+    cdef int _find(
+        self, intp_t top, const int32_t* rows, intp_t n, int32_t* out
+    ) except -1:
+        # The nodes in which rows lie that have come to `top`.
+        cdef Tree tree = self.tree
+        cdef const Node* nodes = tree.nodes
+        cdef const Node* test
+        cdef const float32_t* x
+        cdef const float32_t* at_row[LANES]
+        cdef int32_t at[LANES]
+        cdef intp_t d = tree.n_features
+        cdef bint plain = tree.n_ordinals == 0 and self.finite
+        cdef intp_t i = 0
+        cdef intp_t lane, width, to
+        cdef int32_t moved, go
+        cdef const intp_t[::1] found
+        cdef intp_t[::1] chosen
+        if self.X is None:
+            places = np.empty(n, dtype=np.intp)
+            chosen = places
+            for i in range(n):
+                chosen[i] = rows[i]
+            found = apply_sparse(tree, self.stored[places])
+            for i in range(n):
+                out[i] = <int32_t> found[i]
+            return 0
+        x = &self.X[0, 0]
+        with nogil:
+            while i < n:
+                width = min(<intp_t> LANES, n - i)
+                for lane in range(width):
+                    at[lane] = <int32_t> top
+                    at_row[lane] = x + <intp_t> rows[i + lane] * d
+                for lane in range(width, LANES):    # nothing comes of them
+                    at[lane] = at[0]
+                    at_row[lane] = at_row[0]
+                moved = 1
+                if plain:
+                    while moved:
+                        moved = 0
+                        for lane in range(LANES):
+                            test = nodes + at[lane]
+                            go = test.left + (
+                                at_row[lane][max(test.feature, 0)] > test.threshold
+                            )
+                            moved |= go ^ at[lane]
+                            at[lane] = go
+                else:
+                    while moved:
+                        moved = 0
+                        for lane in range(width):
+                            if nodes[at[lane]].feature < 0:
+                                continue
+                            to = child_of(
+                                nodes, tree.branching, tree.ordinals, at[lane],
+                                at_row[lane],
+                            )
+                            moved |= <int32_t> to ^ at[lane]
+                            at[lane] = <int32_t> to
+                for lane in range(width):
+                    out[i + lane] = at[lane]
+                i += LANES
+        return 0
+
+    # -- what lies where ----------------------------------------------------------
+
+    cdef intp_t _checked(self, intp_t node) except -1:
+        if not 0 <= node < self.n_nodes:
+            raise ValueError(
+                f"node must be one of the tree, from 0 to {self.n_nodes - 1}. Got "
+                f"{node} instead."
+            )
+        return node
+
+    cdef intp_t _node_of(self, intp_t row) except -1:
+        cdef int32_t place = <int32_t> row
+        cdef int32_t found = 0
+        if not 0 <= row < self.n_rows:
+            raise ValueError(
+                f"row must be one of the table, from 0 to {self.n_rows - 1}. Got {row} "
+                "instead."
+            )
+        self._find(0, &place, 1, &found)
+        return found
+
+    def changed(self):
+        """Nodes whose rows have changed since the last call."""
+        touched = self._arrays["touched"][: self.n_nodes]
+        found = np.flatnonzero(touched)
+        touched[:] = 0
+        return found
+
+    def counts(self):
+        """Rows in each node, but for those taken."""
+        n = self.n_nodes
+        return np.subtract(
+            self._arrays["size"][:n], self._arrays["n_taken"][:n], dtype=np.intp
+        )
+
+    def nodes(self):
+        """Node of each row, taken or not."""
+        n = self.n_nodes
+        size = self._arrays["size"][:n]
+        held = np.flatnonzero(size)
+        held = held[np.argsort(self._arrays["first"][held])]
+        out = np.empty(self.n_rows, dtype=np.intp)
+        out[self._arrays["order"]] = np.repeat(held, size[held])
+        return out
+
+    def members(self, intp_t node):
+        """Rows in a node, in ascending order, but for those taken."""
+        self._checked(node)
+        cdef intp_t start = self.first[node]
+        rows = self._arrays["order"][start : start + self.size[node]]
+        if self.n_taken[node] == 0:
+            return rows.astype(np.intp)
+        return rows[self._arrays["taken"][rows] == 0].astype(np.intp)
+
+    def take(self, intp_t row, bint away=True):
+        """Leave a row out from now on, or no longer; True if that is new."""
+        cdef intp_t node = self._node_of(row)
+        if (self.taken[row] != 0) == away:
+            return False
+        self.taken[row] = away
+        self.n_taken[node] += 1 if away else -1
+        self.touched[node] = True
+        return True
+
+    def is_taken(self):
+        """Which rows are left out."""
+        return self._arrays["taken"] != 0
+
+    def draw(self, intp_t node, uint64_t key, intp_t k):
+        """Draw rows of a node, all different."""
+        self._checked(node)
+        cdef intp_t n_live = self.size[node] - self.n_taken[node]
+        if k > n_live:
+            raise ValueError(
+                f"There are {n_live} rows in node {node}, {k} cannot be drawn."
+            )
+        drawn = np.empty(max(k, 1), dtype=np.int32)
+        cdef int32_t[::1] out = drawn
+        with nogil:
+            self._draw(node, key, n_live, &out[0], k)
+        return drawn[:k].astype(np.intp)
+
+    cdef void _draw(
+        self, intp_t node, uint64_t key, intp_t n_live, int32_t* out, intp_t k
+    ) noexcept nogil:
+        # Places at random until one is free: each row that is left is as likely. If
+        # that takes too long, the place of a row among those left.
+        cdef intp_t start = self.first[node]
+        cdef intp_t size = self.size[node]
+        cdef uint64_t stream = mix(key ^ mix(<uint64_t> node))
+        cdef uint64_t n_drawn = 0
+        cdef intp_t i, _, at, place, row
+        for i in range(k):
+            row = -1
+            for _ in range(AT_RANDOM):
+                n_drawn += 1
+                place = start + <intp_t> (unit(mix(stream ^ n_drawn)) * size)
+                if self.taken[self.order[place]] == 0:
+                    row = self.order[place]
+                    break
+            if row < 0:
+                n_drawn += 1
+                place = <intp_t> (unit(mix(stream ^ n_drawn)) * (n_live - i))
+                for at in range(start, start + size):
+                    if self.taken[self.order[at]] == 0:
+                        if place == 0:
+                            row = self.order[at]
+                            break
+                        place -= 1
+            out[i] = <int32_t> row
+            self.taken[row] = 2
+        for i in range(k):
+            self.taken[out[i]] = 0
+
+    @property
+    def n_bytes(self):
+        """Bytes of the index, without the table."""
+        return sum(array.nbytes for array in self._arrays.values())
