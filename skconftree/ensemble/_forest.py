@@ -38,6 +38,7 @@ from ..utils._lock import Lockable, learns, reads
 from ._bootstrap import tree_seed
 from ._forest_state import check_forest
 from ._growing import SampleOf, TreeOrder, grow_trees, make_plans
+from ._limits import ForestLimits
 from ._online import ForestGrowth
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
 from ._prediction import ForestPrediction
@@ -47,7 +48,12 @@ TREE_PARAMETERS = tuple(signature(ConfidenceTreeClassifier).parameters)
 
 
 class ConfidenceForestClassifier(
-    ForestPrediction, ForestGrowth, Lockable, ClassifierMixin, BaseEstimator
+    ForestPrediction,
+    ForestLimits,
+    ForestGrowth,
+    Lockable,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """A forest of confidence trees.
 
@@ -293,6 +299,7 @@ class ConfidenceForestClassifier(
         self.random_state = random_state
 
     _features = None  # what is known of the columns, unless all are numeric
+    _sampler = None  # what has drawn the samples of `fit`
 
     # -- fitting ------------------------------------------------------------------
 
@@ -411,6 +418,7 @@ class ConfidenceForestClassifier(
                 for one, tree in zip(orders, grown, strict=True)
             ]
             self.n_rows_seen_ = len(y)
+            self._sampler = sampler
             vars(self).pop("_records", None)
             for one in orders:
                 tree = self.estimators_[one.index]

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..tree import ConfidenceTreeClassifier
 from ..tree.stream._grower import Grower
+from ._sampling import MOST_DRAWS, Sampler
 
 
 def check_forest(estimator):
@@ -42,6 +43,7 @@ def check_forest(estimator):
         ("n_features_in_", sound and _agree(parts, trees, "n_features_in_")),
         ("is_categorical_", sound and _agree(parts, trees, "is_categorical_")),
         ("_seed", _is_number(parts.get("_seed"))),
+        ("_sampler", _is_sampler(parts.get("_sampler"))),
         ("_records", sound and _has_records(parts, trees)),
         ("n_rows_seen_", _is_number(parts.get("n_rows_seen_"))),
     ):
@@ -70,6 +72,24 @@ def _has_records(parts, trees):
         and records.flags.c_contiguous
         and bool((np.isfinite(records) & (records >= 0.0)).all())
         and all(isinstance(vars(tree).get("_grower"), Grower) for tree in trees)
+    )
+
+
+def _is_sampler(value):
+    # Compiled code finds the place of each draw among the ends.
+    if value is None:
+        return True
+    return (
+        type(value) is Sampler
+        and _is_number(value.seed)
+        and _is_number(value.n_draws)
+        and 1 <= value.n_draws <= MOST_DRAWS
+        and isinstance(value.ends, np.ndarray)
+        and value.ends.dtype == np.float64
+        and value.ends.ndim == 1
+        and value.ends.size > 0
+        and bool(np.isfinite(value.ends).all())
+        and bool((np.diff(value.ends, prepend=0.0) > 0.0).all())
     )
 
 

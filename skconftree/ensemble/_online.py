@@ -264,7 +264,7 @@ class ForestGrowth:
             self._describe(trees[0])
         self.estimators_ = trees
         self._records = np.zeros((len(trees), 2))
-        for name in ("oob_score_", "oob_decision_function_"):
+        for name in ("oob_score_", "oob_decision_function_", "_sampler"):
             vars(self).pop(name, None)
 
     # -- rows ---------------------------------------------------------------------

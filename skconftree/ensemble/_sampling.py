@@ -1,5 +1,7 @@
 """Which rows each tree of a forest sees."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.sparse import issparse
 
@@ -124,10 +126,10 @@ def number_of_draws(max_samples, total):
     return max(n_draws, 1)
 
 
-class Sampler:
+class Sampler(NamedTuple):
     """The samples of a forest's trees.
 
-    Parameters
+    Attributes
     ----------
     ends : ndarray of shape (n_groups,), float64
         Of a `ContentOrder`.
@@ -137,10 +139,14 @@ class Sampler:
         Of the forest.
     """
 
-    def __init__(self, ends, n_draws, seed):
-        self.ends = ends
-        self.n_draws = n_draws
-        self.seed = seed
+    ends: np.ndarray
+    n_draws: int
+    seed: int
+
+    @property
+    def weights(self):
+        """Weight of each group of equal rows."""
+        return np.diff(self.ends, prepend=0.0)
 
     def counts(self, tree, n_pool=0):
         """How often each group of equal rows is in the sample of a tree.
