@@ -3,7 +3,11 @@
 from importlib.metadata import version as _version
 
 try:
-    from .ensemble import ConfidenceForestClassifier
+    from .ensemble import (
+        ConfidenceForestClassifier,
+        NCMForestClassifier,
+        NCMTreeClassifier,
+    )
     from .linear_model import OASISClassifier
     from .tree import ConfidenceTreeClassifier
 except ModuleNotFoundError as error:
@@ -19,6 +23,8 @@ __version__ = _version("skconftree")
 __all__ = [
     "ConfidenceForestClassifier",
     "ConfidenceTreeClassifier",
+    "NCMForestClassifier",
+    "NCMTreeClassifier",
     "OASISClassifier",
     "__version__",
 ]

@@ -1,0 +1,495 @@
+"""The NCM forest estimator."""
+
+from itertools import pairwise
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import Interval, StrOptions, _fit_context
+from ..utils import canonical, unchanged_on_error
+from ..utils._lock import learns, reads
+from ._bootstrap import tree_seed
+from ._ncm import GROWTH_CONSTRAINTS, NCMEstimator, NCMTreeClassifier
+from ._ncm_model_state import check_ncm_forest
+from ._ncm_samples import Samples
+from ._ncm_tree import add_ncm_votes
+from ._ncm_update import TreeOrder, Update, error_out_of_bag, judge, seed_of_call
+
+LEAST_WORK = 1 << 14  # rows times trees that pay for another thread
+TASKS_PER_JOB = 4  # batches of trees: the last ones end at about the same time
+OF_TREES = (
+    "criterion",
+    "bound",
+    "delta",
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "max_classes",
+    "n_assignments",
+)
+
+
+class NCMForestClassifier(NCMEstimator):
+    r"""A forest of nearest class mean trees that learns new classes (hi-RF).
+
+    Each tree is a :class:`NCMTreeClassifier` grown on a bootstrap sample of the rows;
+    the forest predicts the mean of their class proportions. When rows arrive, of known
+    or of new classes, it grows those trees anew that are worse than the average, and
+    counts the rows in the leaves of the others.
+
+    Use it for many classes, to which others come later, and numeric features on one
+    scale.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees. `partial_fit` goes on with those that there are.
+    criterion, bound, delta : object
+        How tests are judged, as in :class:`NCMTreeClassifier`.
+    max_depth, min_samples_split, min_samples_leaf : object
+        Limits of the size of each tree and its nodes, as there. Rows count as often as
+        they are in the sample.
+    max_classes, n_assignments : object
+        Classes and assignments that a test compares, as there.
+    update : {"hi-rf", "retrain", "rlp", "rrn"}, default="hi-rf"
+        What `partial_fit` does, with all rows that are kept and new samples of them:
+
+        - ``"hi-rf"``: trees that are worse than the average are grown anew (RRN), in
+          the leaves of the others the rows are counted (RLP);
+        - ``"rrn"`` and ``"rlp"``: all trees are grown anew, or none;
+        - ``"retrain"``: the forest becomes what `fit` makes of all rows.
+    boost : {"decision", "persistent"} or None, default="decision"
+        What `alpha` does to the errors that ``"hi-rf"`` compares, see Notes.
+    alpha : float, default=0.0
+        Strength of that. With ``boost="decision"`` positive numbers let more trees be
+        grown anew and negative ones fewer; 0 switches it off.
+    max_stored_samples : int or None, default=None
+        Most rows that are kept, in equal parts for the classes; not below their
+        number. The forest is grown from these. None: all.
+    n_jobs : int or None, default=None
+        Threads, as of joblib: None is one unless a ``joblib.parallel_config`` says
+        otherwise, -1 all processors.
+    verbose : int, default=0
+        Progress, as of joblib.
+    random_state : int, RandomState instance or None, default=None
+        Seed of samples, drawn classes and assignments.
+
+    Attributes
+    ----------
+    estimators_ : list of NCMTreeClassifier
+        The trees.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, in ascending order; `partial_fit` may add to them.
+    n_classes_ : int
+        Number of classes.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if `X` had string column names.
+    bound_ : bound object or None
+        The resolved bound.
+    criterion_ : str
+        The resolved criterion.
+    tree_errors_ : ndarray of shape (n_trees,) or None
+        Error of each tree, before the last update, on the rows that were not in its
+        sample, the new ones included; NaN if there was none. None unless that update
+        was one of ``"hi-rf"``.
+    threshold_ : float or None
+        What they were compared with: their mean.
+    regrown_ : ndarray of shape (n_trees,), bool
+        Which trees the last call grew.
+    n_rows_seen_ : int
+        Number of rows learnt.
+    n_rows_stored_ : int
+        Number of rows kept.
+    n_updates_ : int
+        Calls of `partial_fit` since `fit`, or since the first of them.
+    n_bytes_ : int
+        Bytes that trees and rows take.
+
+    See Also
+    --------
+    NCMTreeClassifier : A single tree.
+    ConfidenceForestClassifier : A forest of tests of single features.
+
+    Notes
+    -----
+    With :math:`e_i` the share of wrong predictions of tree i among the rows that were
+    not in its last sample, and :math:`\delta` the mean of them, ``"hi-rf"`` grows the
+    trees anew with
+
+    .. math:: e_i + \alpha \tanh e_i > \delta
+
+    if ``boost="decision"``, and those with :math:`e_i > \delta` otherwise. With
+    ``boost="persistent"`` a tree that is kept carries :math:`e_i + \alpha \tanh e_i`
+    to the next update as a penalty, which is added to its error there, and which it
+    loses when it is grown anew.
+
+    A row of a new class goes the way of the known classes that it resembles, and is
+    counted where it comes to: trees that are kept learn it in their leaves alone. A
+    leaf that no row reaches predicts what the nearest node above it does that has one.
+
+    Each call of `partial_fit` is one update, so it matters how rows are divided into
+    calls: several calls differ from one. The order of the rows within a call does not
+    matter.
+
+    All rows are kept, as float32, for later updates; `max_stored_samples` is a limit,
+    beyond which each class keeps a random sample of those that have come, as large as
+    that of other classes if it has so many. Then the forest knows the classes as if
+    these were about equally frequent.
+
+    References
+    ----------
+    .. [1] T. Xie, Y. Peng, C. Wang, "hi-RF: incremental learning random forest for
+       large-scale multi-class data classification", 2016.
+    .. [2] M. Ristin, M. Guillaumin, J. Gall, L. Van Gool, "Incremental learning of NCM
+       forests for large-scale image classification", CVPR 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skconftree import NCMForestClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> old = y < 8
+    >>> forest = NCMForestClassifier(20, random_state=0).fit(X[old], y[old])
+    >>> forest.partial_fit(X[~old], y[~old]).classes_
+    array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    >>> forest.score(X, y) > 0.95
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        **GROWTH_CONSTRAINTS,
+        "update": [StrOptions({"hi-rf", "retrain", "rlp", "rrn"})],
+        "boost": [StrOptions({"decision", "persistent"}), None],
+        "alpha": [Interval(Real, None, None, closed="neither")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion=None,
+        bound=None,
+        delta=None,
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        max_classes="sqrt",
+        n_assignments=256,
+        update="hi-rf",
+        boost="decision",
+        alpha=0.0,
+        max_stored_samples=None,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.bound = bound
+        self.delta = delta
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_classes = max_classes
+        self.n_assignments = n_assignments
+        self.update = update
+        self.boost = boost
+        self.alpha = alpha
+        self.max_stored_samples = max_stored_samples
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # -- learning -----------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @learns
+    def fit(self, X, y):
+        """Grow the trees from a table.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows of numbers, none missing; they are converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        NCMForestClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; the estimator is then as it was
+            before the call.
+        """
+        with unchanged_on_error(self) as unchanged:
+            self._lock.undo = unchanged.restore
+            self._start(X, y)
+        return self
+
+    def _start(self, X, y):
+        plan = self._make_plan()
+        X, y, places = self._read_more(X, y, first=True)
+        self._seed = self._draw_seed()
+        samples = Samples.of(X, y, self.n_classes_, self._seed)
+        samples = samples.taken(samples.to_keep(self.max_stored_samples))
+        trees = [None] * self.n_estimators
+        self._finish(
+            Update(plan, samples, self.n_classes_, places, self._seed),
+            [TreeOrder(i, None, None) for i in range(len(trees))],
+        )
+        self.tree_errors_ = self.threshold_ = None
+        self._penalty = np.zeros(len(trees))
+        self.n_rows_seen_ = len(y)
+        self.n_updates_ = 0
+
+    @learns
+    def partial_fit(self, X, y, classes=None):
+        """Learn further rows, of classes that are known or new.
+
+        Each call is one update, see `update`. The first call grows the forest as `fit`
+        does.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows of numbers, none missing.
+        y : array-like of shape (n_samples,)
+            Class labels; rows of a single class, or of new classes only, will do.
+        classes : object, default=None
+            Not used: classes may come at any time. Here for estimators that give it.
+
+        Returns
+        -------
+        NCMForestClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; nothing is learnt then.
+        """
+        with unchanged_on_error(self) as unchanged:
+            self._lock.undo = unchanged.restore
+            self._validate_params()
+            if hasattr(self, "estimators_"):
+                self._go_on(X, y)
+            else:
+                self._start(X, y)
+        return self
+
+    def _go_on(self, X, y):
+        plan = self._make_plan()
+        X, y, places = self._read_more(X, y, first=False)
+        more = Samples.of(X, y, self.n_classes_, self._seed, self.n_rows_seen_)
+        n_before = len(self._samples.y)
+        samples = self._samples.with_classes(self.n_classes_, places).joined(more)
+        kept = samples.to_keep(self.max_stored_samples)
+        samples = samples.taken(kept)
+        self.n_updates_ += 1
+        self.n_rows_seen_ += len(y)
+        seed = seed_of_call(self._seed, self.update, self.n_updates_)
+        if self.update == "retrain":
+            samples = samples.in_one_order()
+        update = Update(plan, samples, self.n_classes_, places, seed)
+        self.tree_errors_ = self.threshold_ = None
+        penalty = np.zeros(len(self.estimators_))
+        trees = [one.tree_ for one in self.estimators_]
+        orders = [TreeOrder(i, tree, None) for i, tree in enumerate(trees)]
+        if self.update == "hi-rf":
+            in_bag = np.unpackbits(self._in_bag, axis=1, count=n_before).astype(bool)
+            new = np.zeros((len(trees), len(y)), dtype=bool)
+            in_bag = np.concatenate([in_bag, new], axis=1)
+            if kept is not None:
+                in_bag = in_bag[:, kept]
+            found = self._in_threads(
+                lambda i: error_out_of_bag(trees[i], samples, places, in_bag[i]),
+                range(len(trees)),
+            )
+            errors = np.array([error for error, _ in found])
+            verdict = judge(errors, self._penalty, self.boost, self.alpha)
+            penalty = verdict.penalty
+            self.tree_errors_, self.threshold_ = errors, verdict.threshold
+            orders = [
+                TreeOrder(i, None, None)
+                if verdict.regrown[i]
+                else TreeOrder(i, trees[i], found[i][1])
+                for i in range(len(trees))
+            ]
+        elif self.update != "rlp":
+            orders = [TreeOrder(i, None, None) for i in range(len(trees))]
+        self._finish(update, orders)
+        self._penalty = penalty
+
+    def _finish(self, update, orders):
+        # Carry the update out and become the forest that it makes.
+        done = self._in_threads(update.carry_out, orders)
+        parameters = {name: getattr(self, name) for name in OF_TREES}
+        regrown = np.array([order.tree is None for order in orders])
+        estimators = []
+        for i, (tree, _) in enumerate(done):
+            one = NCMTreeClassifier(**parameters)
+            one.random_state = tree_seed(update.seed, i)
+            if not regrown[i]:
+                one.random_state = self.estimators_[i].random_state
+            one.bound_, one.criterion_ = self.bound_, self.criterion_
+            one.classes_, one.n_classes_ = self.classes_, self.n_classes_
+            one.n_features_in_ = self.n_features_in_
+            one.tree_ = tree
+            one._seed, one._samples = one.random_state, None
+            one.n_rows_seen_, one.n_updates_ = int(tree.n_node_samples[0]), 0
+            estimators.append(one)
+        self.estimators_ = estimators
+        self.regrown_ = regrown
+        self._in_bag = np.stack([bits for _, bits in done])
+        self._samples = update.samples
+
+    def _in_threads(self, function, items):
+        # Results in their order. The work is done without the GIL.
+        items = list(items)
+        n_workers = min(effective_n_jobs(self.n_jobs), len(items))
+        if n_workers <= 1:
+            return [function(one) for one in items]
+        n_tasks = min(TASKS_PER_JOB * n_workers, len(items))
+        ends = np.linspace(0, len(items), n_tasks + 1).astype(int).tolist()
+        done = Parallel(n_jobs=n_workers, verbose=self.verbose, require="sharedmem")(
+            delayed(_each)(function, items[start:end]) for start, end in pairwise(ends)
+        )
+        return [one for batch in done for one in batch]
+
+    # -- reading ------------------------------------------------------------------
+
+    @reads
+    def predict_proba(self, X):
+        """Mean class proportions of the trees.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The same bits for every `n_jobs`.
+        """
+        return self._mean_proba(self._rows(X))
+
+    def _mean_proba(self, X):
+        out = np.zeros((len(X), self.n_classes_))
+        trees = [one.tree_ for one in self.estimators_]
+        values = [tree.value for tree in trees]
+        n_parts = len(X) * len(trees) // LEAST_WORK + 1
+        n_parts = min(n_parts, TASKS_PER_JOB * effective_n_jobs(self.n_jobs), len(X))
+        ends = np.linspace(0, len(X), n_parts + 1).astype(int).tolist()
+        self._in_threads(
+            lambda part: add_ncm_votes(trees, values, X[slice(*part)], out[slice(*part)]),
+            pairwise(ends),
+        )
+        out /= len(trees)
+        return out
+
+    @reads
+    def predict(self, X):
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Among equally probable classes the first of `classes_`.
+        """
+        best = self._mean_proba(self._rows(X)).argmax(axis=1)
+        return self.classes_.take(best)
+
+    @reads
+    def apply(self, X):
+        """Index of the leaf that each row reaches in each tree.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_trees), intp
+        """
+        rows = self._rows(X)
+        leaves = self._in_threads(lambda one: one.tree_.apply(rows), self.estimators_)
+        return np.column_stack(leaves)
+
+    @reads
+    def decision_path(self, X):
+        """Nodes that each row passes, in all trees.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        n_nodes_ptr : ndarray of shape (n_trees + 1,)
+            The columns of tree i are those from ``n_nodes_ptr[i]`` to
+            ``n_nodes_ptr[i + 1]``.
+        """
+        leaves = self.apply(X)
+        paths = [
+            one.tree_.path(leaves[:, i]) for i, one in enumerate(self.estimators_)
+        ]
+        ends = np.cumsum([0, *(path.shape[1] for path in paths)])
+        return sparse.hstack(paths, format="csr"), ends
+
+    @property
+    @reads
+    def n_rows_stored_(self):
+        """Number of rows kept."""
+        check_is_fitted(self)
+        return len(self._samples.y)
+
+    @property
+    @reads
+    def n_bytes_(self):
+        """Bytes that trees and rows take."""
+        check_is_fitted(self)
+        return (
+            sum(one.tree_.n_bytes for one in self.estimators_)
+            + sum(part.nbytes for part in self._samples)
+            + self._in_bag.nbytes
+        )
+
+    # -- state --------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self):
+        return "estimators_" in vars(self)
+
+    @reads
+    def __getstate__(self):
+        return canonical(super().__getstate__())
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        check_ncm_forest(self)
+        if "estimators_" in state:  # what the trees share, they share again
+            shared = canonical(self.classes_)
+            for one in (self, *self.estimators_):
+                one.classes_ = shared
+
+
+def _each(function, items):
+    return [function(one) for one in items]

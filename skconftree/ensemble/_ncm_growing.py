@@ -1,0 +1,113 @@
+"""From the parameters of an NCM estimator to trees."""
+
+from numbers import Integral
+from typing import NamedTuple
+
+from .._compat import InvalidParameterError
+from ..bounds._contract import EvidenceBound, IntervalBound
+from ..tables._inputs import count_limit
+from ..tree._resolve import resolve_statement
+from ..tree._settings import GrowthSettings
+from ..tree.split._criterion import CRITERIA
+from ._ncm_grower import NCMGrower
+
+
+class NCMPlan(NamedTuple):
+    """What trees are grown by.
+
+    Attributes
+    ----------
+    settings : GrowthSettings
+    max_classes : int, float or None
+        None: the square root of the number of classes.
+    n_assignments : int
+    """
+
+    settings: GrowthSettings
+    max_classes: object
+    n_assignments: int
+
+    def grow(self, X, y, times, n_classes, seed):
+        """Grow a tree.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+        y : ndarray of shape (n_rows,), uint16
+        times : ndarray of shape (n_rows,), uint32
+            How often each row is in the sample.
+        n_classes : int
+        seed : int
+
+        Returns
+        -------
+        NCMTree
+        """
+        grower = NCMGrower(
+            self.settings,
+            X.shape[1],
+            n_classes,
+            n_classes if self.max_classes == "all" else self.max_classes,
+            self.n_assignments,
+            seed,
+        )
+        return grower.grow(X, y, times)
+
+    def criterion(self, n_classes):
+        """Make what gives impurities.
+
+        Parameters
+        ----------
+        n_classes : int
+
+        Returns
+        -------
+        Criterion
+        """
+        return CRITERIA[self.settings.criterion](n_classes)
+
+
+def resolve_plan(estimator):
+    """Resolve the parameters of growth, which have been checked one by one.
+
+    Parameters
+    ----------
+    estimator : NCMTreeClassifier or NCMForestClassifier
+
+    Returns
+    -------
+    plan : NCMPlan
+    bound : BaseBound or None
+    criterion : str
+    """
+    caller = type(estimator).__name__
+    given, criterion = estimator.bound, estimator.criterion
+    if given is None and criterion is None:
+        criterion = "entropy"
+    bound, criterion = resolve_statement(given, criterion, estimator.delta, caller)
+    if bound is not None and isinstance(
+        bound.kernel(criterion, 2), IntervalBound | EvidenceBound
+    ):
+        raise InvalidParameterError(
+            f"The 'bound' parameter of {caller} must be None, a test or a race: a test "
+            "of class means has no scan, whose scores other bounds compare. Got "
+            f"{given!r} instead."
+        )
+    settings = GrowthSettings(
+        criterion=criterion,
+        bound=bound,
+        max_depth=count_limit(estimator.max_depth),
+        min_samples_split=float(estimator.min_samples_split),
+        min_samples_leaf=float(estimator.min_samples_leaf),
+    )
+    max_classes = estimator.max_classes
+    if isinstance(max_classes, Integral):
+        max_classes = count_limit(max_classes)
+    elif max_classes is None:
+        max_classes = "all"
+    elif isinstance(max_classes, str):
+        max_classes = None
+    else:
+        max_classes = float(max_classes)
+    plan = NCMPlan(settings, max_classes, count_limit(estimator.n_assignments))
+    return plan, bound, criterion

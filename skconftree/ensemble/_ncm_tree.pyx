@@ -1,0 +1,365 @@
+"""The nodes of a tree whose tests are nearest class means."""
+
+import numpy as np
+
+from skconftree.ensemble._ncm_state import (
+    TEST_ARRAYS, TEST_DTYPE, check_centroids, places_of,
+)
+from skconftree.tree.nodes._structure import sum_up
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from skconftree.tree.nodes._node_table cimport NodeTable, address_of
+from skconftree.utils._typedefs cimport label_t, uint32_t
+
+cdef enum:
+    ROWS = 256          # that go through a tree before the next one's turn
+
+
+cdef class NCMTree(NodeTable):
+    """A tree of nearest class means as read-only arrays, one element a node.
+
+    Internal nodes and leaves share one numbering. Ids are append-only: children have
+    larger ids than their parent and follow each other. All splits have two children.
+
+    Attributes
+    ----------
+    node_count, max_depth, n_features, n_classes : int
+    n_centroids : int
+        Class means of all splits together.
+    children_left, children_right : ndarray of shape (node_count,), intp
+        Children of each node; -1 at a leaf.
+    parent : ndarray of shape (node_count,), int32
+        Parent of each node; -1 at the root.
+    depth : ndarray of shape (node_count,), int32
+    counts : ndarray of shape (node_count, n_classes), float64
+        Weight of the training rows of each class.
+    value : ndarray of shape (node_count, n_classes), float64
+        Class proportions; where no row has come, those of the nearest node above that
+        has some.
+    impurity : ndarray of shape (node_count,), float64
+    n_node_samples : ndarray of shape (node_count,), intp
+    evidence : ndarray of shape (node_count,), structured
+        Why each split was installed, as of a confidence tree.
+    """
+
+    def __cinit__(
+        self, n_features, n_classes, class_weight=None, keep_evidence=True,
+        keep_refusals=False, shrinkage=0.0,
+    ):
+        # what the nodes hold is there by now
+        self._hold(self._enlarged(self.capacity) | self._centroids_of(0))
+
+    # -- room ---------------------------------------------------------------------
+
+    def _centroids_of(self, room):
+        return {
+            "centroids": np.zeros((room, self.n_features), dtype=np.float32),
+            "owners": np.zeros(room, dtype=np.int32),
+            "sides": np.zeros(room, dtype=np.uint8),
+        }
+
+    cdef dict _shapes(self, intp_t capacity):
+        cdef dict shapes = NodeTable._shapes(self, capacity)
+        shapes["tests"] = ((capacity,), TEST_DTYPE)
+        return shapes
+
+    cdef tuple _names(self):
+        return NodeTable._names(self) + TEST_ARRAYS
+
+    cdef intp_t _size(self, str name) except -1:
+        if name in ("centroids", "owners", "sides"):
+            return self.n_centroids
+        return NodeTable._size(self, name)
+
+    cdef object _hold(self, dict arrays):
+        cdef void* tests = address_of(arrays["tests"])
+        cdef void* means = address_of(arrays["centroids"])
+        cdef void* owners = address_of(arrays["owners"])
+        cdef void* sides = address_of(arrays["sides"])
+        NodeTable._hold(self, arrays)
+        self.tests = <CentroidTest*> tests
+        self.means = <float32_t*> means
+        self.owners = <int32_t*> owners
+        self.sides = <uint8_t*> sides
+        self.centroid_room = len(arrays["owners"])
+
+    cdef void reserve_centroids(self, intp_t room) except *:
+        # Room for so many class means, at least doubling what there is.
+        if room <= self.centroid_room:
+            return
+        room = max(room, 2 * self.centroid_room)
+        if room > 2147483647:
+            raise ValueError("The tree has more centroids than its index type holds.")
+        larger = self._centroids_of(room)
+        for name, array in larger.items():
+            array[: self.n_centroids] = self._arrays[name][: self.n_centroids]
+        self._hold(self._arrays | larger)
+
+    cdef intp_t node_bytes(self) noexcept nogil:
+        return NodeTable.node_bytes(self) + sizeof(CentroidTest)
+
+    cdef intp_t bytes_of_nodes(self) noexcept nogil:
+        return NodeTable.bytes_of_nodes(self) + self.n_centroids * (
+            self.n_features * sizeof(float32_t) + sizeof(int32_t) + sizeof(uint8_t)
+        )
+
+    # -- growth -------------------------------------------------------------------
+
+    def divide(self, node, counts, n_rows, impurity=None, evidence=None):
+        """Refused: a split of this tree has a test that this table must know."""
+        raise TypeError("The tests of an NCMTree are written when it is grown.")
+
+    cdef intp_t add_leaf(
+        self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
+    ) noexcept nogil:
+        cdef intp_t node = NodeTable.add_leaf(self, parent, counts, n_rows, impurity)
+        self.tests[node].first = 0
+        self.tests[node].n = 0
+        return node
+
+    cdef void split(
+        self, intp_t node, const float32_t* means, const int32_t* owners,
+        const uint8_t* sides, intp_t n,
+    ) noexcept nogil:
+        # The next two leaves added are the children of this node. There is room.
+        cdef intp_t d = self.n_features
+        cdef intp_t j
+        self.tests[node].first = <int32_t> self.n_centroids
+        self.tests[node].n = <int32_t> n
+        memcpy(
+            self.means + self.n_centroids * d, means, n * d * sizeof(float32_t)
+        )
+        for j in range(n):
+            self.owners[self.n_centroids + j] = owners[j]
+            self.sides[self.n_centroids + j] = sides[j]
+        self.n_centroids += n
+
+    # -- other counts -------------------------------------------------------------
+
+    def recounted(
+        self, n_classes, places, const intp_t[::1] leaves, const label_t[::1] y,
+        weight, criterion, keep,
+    ):
+        """Copy the tree with other counts, and perhaps further classes.
+
+        Parameters
+        ----------
+        n_classes : int
+        places : ndarray of shape (n_classes before,), intp
+            What each class is now; ascending.
+        leaves : ndarray of shape (n_rows,), intp
+            Where each row has come.
+        y : ndarray of shape (n_rows,), uint16
+            Class indices, as they are now.
+        weight : ndarray of shape (n_rows,), uint32, or None
+            How often each row counts; None: once.
+        criterion : Criterion
+            Gives the impurities.
+        keep : bool
+            Whether the rows come on top of those that are counted.
+
+        Returns
+        -------
+        NCMTree
+        """
+        self._check_root()
+        cdef intp_t n_nodes = self.node_count
+        cdef intp_t n = leaves.shape[0]
+        cdef intp_t i
+        cdef const uint32_t[::1] times
+        cdef bint weighted = weight is not None
+        old = self._still().all_arrays()
+        n_children = old["n_children"]
+        counts = np.zeros((n_nodes, n_classes))
+        n_rows = np.zeros(n_nodes, dtype=np.intp)
+        if keep:
+            leaf = n_children == 0
+            counts[np.ix_(leaf, places)] = old["counts"][leaf]
+            n_rows[leaf] = old["n_node_samples"][leaf]
+        cdef float64_t[:, ::1] of_class = counts
+        cdef intp_t[::1] of_rows = n_rows
+        if weighted:
+            times = weight
+            if times.shape[0] != n:
+                raise ValueError("leaves and weight must have one element a row.")
+        if y.shape[0] != n:
+            raise ValueError("leaves and y must have one element a row.")
+        for i in range(n):
+            if not (0 <= leaves[i] < n_nodes and y[i] < of_class.shape[1]):
+                raise ValueError("leaves or y do not fit the tree.")
+        with nogil:
+            for i in range(n):
+                if not weighted:
+                    of_class[leaves[i], y[i]] += 1.0
+                    of_rows[leaves[i]] += 1
+                elif times[i] > 0:
+                    of_class[leaves[i], y[i]] += times[i]
+                    of_rows[leaves[i]] += 1
+        sum_up(old["parent"], n_children, counts, n_rows)
+        owners = np.asarray(places)[old["owners"]].astype(np.int32)
+        cdef NCMTree tree = type(self)(
+            self.n_features, n_classes, None, self.keeps_evidence, False, 0.0
+        )
+        # the structure and the means do not change: both trees have the same arrays
+        tree._take({
+            name: array[: self._size(name)] for name, array in self._arrays.items()
+        } | {
+            "counts": counts,
+            "n_node_samples": n_rows,
+            "impurity": criterion.impurities(counts),
+            "owners": owners,
+        })
+        return tree
+
+    cdef object _take(self, dict arrays):
+        NodeTable._take(self, arrays)
+        self.n_centroids = len(arrays["owners"])
+
+    # -- pruning ------------------------------------------------------------------
+
+    cdef object _prune_tests(
+        self, dict shown, dict arrays, object kept, object leaf
+    ):
+        old = shown["tests"][kept]
+        n = np.where(leaf, 0, old["n"])
+        tests = arrays["tests"] = np.zeros(len(kept), dtype=TEST_DTYPE)
+        tests["n"] = n
+        tests["first"] = places_of(n)
+        rows = np.repeat(old["first"] - tests["first"], n) + np.arange(n.sum())
+        for name in ("centroids", "owners", "sides"):
+            arrays[name] = shown[name][rows]
+
+    # -- tests --------------------------------------------------------------------
+
+    def centroids(self, node):
+        """Class means of the test of one node.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        means : ndarray of shape (n_centroids, n_features), float32
+        classes : ndarray of shape (n_centroids,), intp
+            Class index of each.
+        children : ndarray of shape (n_centroids,), intp
+            Node that rows go to which are nearest to it.
+        """
+        cdef intp_t place = self._checked_node(node)
+        shown = self._still().all_arrays()
+        test = shown["tests"][place]
+        some = slice(test["first"], test["first"] + test["n"])
+        return (
+            shown["centroids"][some],
+            shown["owners"][some].astype(np.intp),
+            shown["first_child"][place] + shown["sides"][some].astype(np.intp),
+        )
+
+    # -- routing ------------------------------------------------------------------
+
+    cdef void route(
+        self, const float32_t* X, intp_t n_rows, intp_t* out
+    ) noexcept nogil:
+        cdef intp_t d = self.n_features
+        cdef intp_t i, node, place
+        cdef CentroidTest* test
+        for i in range(n_rows):
+            node = 0
+            while True:
+                test = &self.tests[node]
+                if test.n == 0:
+                    break
+                place = test.first + nearest(
+                    X + i * d, self.means + test.first * d, test.n, d
+                )
+                node = self.first_child[node] + self.sides[place]
+            out[i] = node
+
+    def apply(self, const float32_t[:, ::1] X not None, finite=None):
+        """Leaf reached by each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+            Without NaN.
+        finite : object
+            Not used: rows of these trees are finite.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), intp
+        """
+        leaves = np.empty(X.shape[0], dtype=np.intp)
+        cdef intp_t[::1] out = leaves
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, the tree has {self.n_features}."
+            )
+        self._check_root()
+        if X.shape[0] > 0:
+            with nogil:
+                self.route(&X[0, 0], X.shape[0], &out[0])
+        return leaves
+
+    # -- state --------------------------------------------------------------------
+
+    cdef object _check(self, dict arrays):
+        NodeTable._check(self, arrays)
+        check_centroids(arrays, self.n_classes)
+
+
+def add_ncm_votes(
+    list trees, list values, const float32_t[:, ::1] X not None,
+    float64_t[:, ::1] out not None,
+):
+    """Add the class proportions of the leaf of each row in each tree.
+
+    Parameters
+    ----------
+    trees : list of NCMTree
+        Alike in features and classes.
+    values : list of ndarray of shape (n_nodes, n_classes), float64
+        Class proportions of their nodes.
+    X : ndarray of shape (n_rows, n_features), float32
+    out : ndarray of shape (n_rows, n_classes), float64
+        What is added to.
+    """
+    cdef intp_t n = X.shape[0]
+    cdef intp_t d = X.shape[1]
+    cdef intp_t K = out.shape[1]
+    cdef NCMTree tree
+    cdef const float64_t[:, ::1] value
+    cdef const float64_t* share
+    cdef intp_t* leaves
+    cdef intp_t i, c, start, width
+    if n == 0:
+        return
+    for tree, one in zip(trees, values, strict=True):
+        value = one
+        if (
+            tree.n_features != d or tree.n_classes != K or value.shape[1] != K
+            or value.shape[0] < tree.node_count or out.shape[0] != n
+            or tree.node_count == 0
+        ):
+            raise ValueError("Rows do not fit the trees of this forest.")
+    leaves = <intp_t*> malloc(ROWS * sizeof(intp_t))
+    if leaves == NULL:
+        raise MemoryError("No memory to predict.")
+    try:
+        for tree, one in zip(trees, values, strict=True):
+            value = one
+            with nogil:
+                start = 0
+                while start < n:
+                    width = min(<intp_t> ROWS, n - start)
+                    tree.route(&X[start, 0], width, leaves)
+                    for i in range(width):
+                        share = &value[leaves[i], 0]
+                        for c in range(K):
+                            out[start + i, c] += share[c]
+                    start += width
+    finally:
+        free(leaves)

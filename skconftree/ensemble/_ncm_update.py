@@ -1,0 +1,173 @@
+"""How a forest of NCM trees takes up new rows: hi-RF and what it is made of."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._bootstrap import tree_seed
+from ._ncm_samples import bootstrap_of, seed_of_update
+
+
+class TreeOrder(NamedTuple):
+    """What becomes of one tree of a forest.
+
+    Attributes
+    ----------
+    index : int
+    tree : NCMTree or None
+        None: a new one is grown.
+    leaves : ndarray of shape (n_rows,), intp, or None
+        Where the rows come to in the tree, if that is known.
+    """
+
+    index: int
+    tree: object
+    leaves: np.ndarray | None
+
+
+class Update(NamedTuple):
+    """What all trees of a forest share in one update.
+
+    Attributes
+    ----------
+    plan : NCMPlan
+    samples : Samples
+        All rows.
+    n_classes : int
+    places : ndarray of intp
+        What the classes of trees that are kept are from now on.
+    seed : int
+        Of this update.
+    """
+
+    plan: object
+    samples: object
+    n_classes: int
+    places: np.ndarray
+    seed: int
+
+    def carry_out(self, order):
+        """Grow or recount one tree.
+
+        Parameters
+        ----------
+        order : TreeOrder
+
+        Returns
+        -------
+        tree : NCMTree
+        in_bag : ndarray of shape (n_bytes,), uint8
+            Bits: whether each row is in the sample of the tree.
+        """
+        X, y, _, _ = self.samples
+        times = bootstrap_of(len(y), self.seed, order.index)
+        if order.tree is None:
+            seed = tree_seed(self.seed, order.index)
+            tree = self.plan.grow(X, y, times, self.n_classes, seed)
+        else:
+            leaves = order.leaves
+            if leaves is None:
+                leaves = order.tree.apply(X)
+            tree = order.tree.recounted(
+                self.n_classes,
+                self.places,
+                leaves,
+                y,
+                times,
+                self.plan.criterion(self.n_classes),
+                False,
+            )
+        return tree, np.packbits(times > 0)
+
+
+def error_out_of_bag(tree, samples, places, in_bag):
+    """Share of wrong predictions of a tree among the rows it has not seen.
+
+    Parameters
+    ----------
+    tree : NCMTree
+    samples : Samples
+        All rows.
+    places : ndarray of shape (n_classes of the tree,), intp
+        What its classes are from now on.
+    in_bag : ndarray of shape (n_rows,), bool
+
+    Returns
+    -------
+    error : float
+        NaN if it has seen all rows.
+    leaves : ndarray of shape (n_rows,), intp
+        Where the rows come to.
+    """
+    leaves = tree.apply(samples.X)
+    best = places[tree.value.argmax(axis=1)]
+    wrong = best[leaves] != samples.y
+    n_out = np.count_nonzero(~in_bag)
+    error = np.count_nonzero(wrong & ~in_bag) / n_out if n_out else np.nan
+    return error, leaves
+
+
+class Verdict(NamedTuple):
+    """Which trees are grown anew.
+
+    Attributes
+    ----------
+    regrown : ndarray of shape (n_trees,), bool
+    threshold : float
+    penalty : ndarray of shape (n_trees,), float64
+        Added to the errors of the next update.
+    """
+
+    regrown: np.ndarray
+    threshold: float
+    penalty: np.ndarray
+
+
+def judge(errors, penalty, boost, alpha):
+    """Tell the trees that are worse than the average from the others.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_trees,)
+        Out of bag; NaN where nothing is out of it.
+    penalty : ndarray of shape (n_trees,)
+        What earlier updates left; 0 but with ``boost="persistent"``.
+    boost : {"decision", "persistent"} or None
+    alpha : float
+
+    Returns
+    -------
+    Verdict
+    """
+    errors = errors + penalty
+    known = ~np.isnan(errors)
+    threshold = float(errors[known].mean()) if known.any() else np.nan
+    boosted = errors + alpha * np.tanh(errors)
+    with np.errstate(invalid="ignore"):  # what is not known is no worse
+        if boost == "decision":
+            regrown = boosted > threshold
+        else:
+            regrown = errors > threshold
+    left = np.zeros(len(errors))
+    if boost == "persistent" and alpha != 0.0:
+        left = np.where(regrown | ~known, 0.0, boosted)
+    return Verdict(regrown, threshold, left)
+
+
+def seed_of_call(seed, update, n_updates):
+    """Seed of the samples and trees of one call.
+
+    Parameters
+    ----------
+    seed : int
+        Of the forest.
+    update : str
+        What the call does; ``"retrain"`` is what `fit` does.
+    n_updates : int
+        Calls of `partial_fit`, this one included.
+
+    Returns
+    -------
+    int
+    """
+    return seed_of_update(seed, 0 if update == "retrain" else n_updates)
