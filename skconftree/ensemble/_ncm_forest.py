@@ -394,7 +394,9 @@ class NCMForestClassifier(NCMEstimator):
         n_parts = min(n_parts, TASKS_PER_JOB * effective_n_jobs(self.n_jobs), len(X))
         ends = np.linspace(0, len(X), n_parts + 1).astype(int).tolist()
         self._in_threads(
-            lambda part: add_ncm_votes(trees, values, X[slice(*part)], out[slice(*part)]),
+            lambda part: add_ncm_votes(
+                trees, values, X[slice(*part)], out[slice(*part)]
+            ),
             pairwise(ends),
         )
         out /= len(trees)
@@ -449,9 +451,7 @@ class NCMForestClassifier(NCMEstimator):
             ``n_nodes_ptr[i + 1]``.
         """
         leaves = self.apply(X)
-        paths = [
-            one.tree_.path(leaves[:, i]) for i, one in enumerate(self.estimators_)
-        ]
+        paths = [one.tree_.path(leaves[:, i]) for i, one in enumerate(self.estimators_)]
         ends = np.cumsum([0, *(path.shape[1] for path in paths)])
         return sparse.hstack(paths, format="csr"), ends
 

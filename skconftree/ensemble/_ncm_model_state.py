@@ -55,8 +55,8 @@ def check_ncm_forest(estimator):
             isinstance(trees, list)
             and len(trees) > 0
             and all(
-                fits(vars(tree).get("tree_"), parts)
-                and np.array_equal(vars(tree).get("classes_"), parts["classes_"])
+                fits(getattr(tree, "tree_", None), parts)
+                and np.array_equal(getattr(tree, "classes_", None), parts["classes_"])
                 for tree in trees
             )
         )

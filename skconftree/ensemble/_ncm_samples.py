@@ -76,9 +76,7 @@ class Samples(NamedTuple):
     def in_one_order(self):
         """Order all rows as if they had come in one call."""
         order = content_order(self.X, self.y)
-        return self._replace(
-            X=self.X[order], y=self.y[order], ranks=self.ranks[order]
-        )
+        return self._replace(X=self.X[order], y=self.y[order], ranks=self.ranks[order])
 
     def to_keep(self, most):
         """Say which rows stay.
