@@ -10,7 +10,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skconftree
 from skconftree import ConfidenceTreeClassifier
-from skconftree.active import ActiveLearner, StreamActiveLearner
+from skconftree.active import (
+    ActiveLearner,
+    LearningToSampleClassifier,
+    StreamActiveLearner,
+)
 from skconftree.bounds._registry import BOUNDS
 
 PUBLIC = [
@@ -24,6 +28,7 @@ def estimators():
     yield from (cls() for cls in PUBLIC)
     yield ActiveLearner(ConfidenceTreeClassifier())
     yield ActiveLearner(LogisticRegression(), strategy="margin")
+    yield LearningToSampleClassifier()
     yield StreamActiveLearner(ConfidenceTreeClassifier())
     yield StreamActiveLearner(GaussianNB(), strategy="random")
     yield ConfidenceTreeClassifier(bound=None)
@@ -44,7 +49,7 @@ def test_public_estimators_are_checked():
     assert ConfidenceTreeClassifier in PUBLIC
 
 
-@pytest.mark.parametrize("cls", PUBLIC)
+@pytest.mark.parametrize("cls", [*PUBLIC, LearningToSampleClassifier])
 def test_every_parameter_has_a_constraint(cls):
     """A parameter without one would be accepted with any value."""
     constraints = cls._parameter_constraints

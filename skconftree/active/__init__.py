@@ -15,6 +15,9 @@ from ._leaves import (
     LeafRiskSampling,
     LeafSampling,
 )
+from ._lts import LearningToSampleClassifier
+from ._lts_groups import lts_select
+from ._lts_strategy import LTSSampling
 from ._mixed import AutoSampling, WeightedSampling
 from ._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from ._simulate import SimulationResult, StrategySummary, simulate
@@ -55,9 +58,11 @@ __all__ = [
     "ExpectedErrorSampling",
     "FixedUncertainty",
     "KCenterSampling",
+    "LTSSampling",
     "LeafEntropySampling",
     "LeafRiskSampling",
     "LeafSampling",
+    "LearningToSampleClassifier",
     "LeastConfidentSampling",
     "MarginSampling",
     "NoisyOracle",
@@ -81,6 +86,7 @@ __all__ = [
     "VariableUncertainty",
     "VoteEntropySampling",
     "WeightedSampling",
+    "lts_select",
     "query_probability",
     "simulate",
 ]

@@ -112,7 +112,8 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         What to ask for: one of ``"auto"``, ``"random"``, ``"least_confident"``,
         ``"margin"``, ``"entropy"``, ``"density"``, ``"diversity"``, ``"k_center"``,
         ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``, ``"leaf_entropy"``,
-        an object, or a function of the fitted classifier and rows that gives scores.
+        ``"lts"``, an object, or a function of the fitted classifier and rows that gives
+        scores.
         Until there are labels of two classes, the pool is covered whatever the
         strategy, unless it is ``"random"``.
     batch_size : int, default=1
@@ -553,8 +554,9 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _strategy_now(self):
         # Without a model nothing can be said of the rows but where they lie.
-        if self._model() is not None or not self._strategy.needs:
-            return self._strategy
+        strategy = self._strategy
+        if self._model() is not None or not strategy.needs or strategy.without_model:
+            return strategy
         return STRATEGIES["auto"]()
 
     def _context(self, candidates, price):

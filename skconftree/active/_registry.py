@@ -3,6 +3,7 @@
 from ._committee import VoteEntropySampling
 from ._coverage import DensitySampling, DiversitySampling, KCenterSampling
 from ._leaves import ExpectedErrorSampling, LeafEntropySampling, LeafRiskSampling
+from ._lts_strategy import LTSSampling
 from ._mixed import AutoSampling
 from ._strategy import FunctionSampling, SamplingStrategy
 from ._uncertainty import (
@@ -25,6 +26,7 @@ STRATEGIES = {
     "expected_error": ExpectedErrorSampling,
     "leaf_risk": LeafRiskSampling,
     "leaf_entropy": LeafEntropySampling,
+    "lts": LTSSampling,
 }
 
 

@@ -27,6 +27,8 @@ class SamplingStrategy(BaseEstimator):
     takes_costs : bool
         Whether scores are divided by the costs of labels. They must not be negative
         then.
+    without_model : bool
+        Whether it can choose before there is a classifier, although it has `needs`.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class SamplingStrategy(BaseEstimator):
 
     needs = ()
     takes_costs = True
+    without_model = False
 
     def score(self, context):
         """Score the candidates.

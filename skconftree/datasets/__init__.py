@@ -18,6 +18,7 @@ from ._grid import grid_concept_proba, grid_concept_risk, make_grid_concept
 from ._led import make_led
 from ._random_tree import make_random_tree_stream
 from ._rbf import make_random_rbf
+from ._record_pairs import make_record_pairs
 from ._sea import make_sea
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "make_led",
     "make_random_rbf",
     "make_random_tree_stream",
+    "make_record_pairs",
     "make_sea",
 ]
