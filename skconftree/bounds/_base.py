@@ -50,6 +50,11 @@ class BaseBound(BaseEstimator):
         What a tree's ``pruning="auto"`` means with this bound.
     shrinkage : float
         What a tree's ``shrinkage="auto"`` means with this bound in `fit`.
+    judges_alone : bool
+        Whether the bound's decision about a test depends on no other test, but for
+        their number. A tree's `lookahead` needs that.
+    lookahead : int
+        What a tree's ``lookahead="auto"`` means with this bound in `fit`.
     nominal_splits : {"binary", "multiway"}
         What a tree's ``nominal_splits="auto"`` means with this bound.
     pruning_confidence : float or None
@@ -87,6 +92,8 @@ class BaseBound(BaseEstimator):
     pruning = None
     pruning_confidence = None
     shrinkage = 0.0
+    judges_alone = False
+    lookahead = 0
     nominal_splits = "binary"
     _parameter_constraints: dict = {}
 

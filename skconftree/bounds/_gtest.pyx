@@ -139,6 +139,7 @@ class GTestBound(BaseBound):
     pruning = "pessimistic"
     pruning_confidence = 0.1
     shrinkage = 10.0
+    judges_alone = True
     statement = "expected false cuts"
     levels = (0.05, 0.3, 1.0, 3.0, 10.0)
     _parameter_constraints: dict = {

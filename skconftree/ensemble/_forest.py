@@ -44,7 +44,10 @@ from ._out_of_bag import out_of_bag_proba, score_out_of_bag
 from ._prediction import ForestPrediction
 from ._sampling import ContentOrder, Sampler, number_of_draws, rows_at
 
-TREE_PARAMETERS = tuple(signature(ConfidenceTreeClassifier).parameters)
+# Its trees do not look ahead: many of them make up for greed.
+TREE_PARAMETERS = tuple(
+    name for name in signature(ConfidenceTreeClassifier).parameters if name != "lookahead"
+)
 
 
 class ConfidenceForestClassifier(
@@ -484,13 +487,15 @@ class ConfidenceForestClassifier(
             parameters = {name: getattr(self, name) for name in TREE_PARAMETERS}
             if self.class_weight == "balanced_subsample":
                 parameters["class_weight"] = "balanced"
-            template = ConfidenceTreeClassifier(**parameters | {"bound": bound})
+            parameters |= {"bound": bound, "lookahead": 0}
+            template = ConfidenceTreeClassifier(**parameters)
             template.bound_, template.criterion_ = resolve_statement(
                 bound, self.criterion, self.delta, type(self).__name__
             )
             template.pruning_, template.pruning_confidence_ = resolve_pruning(
                 self.pruning, self.pruning_confidence, template.bound_
             )
+            template.lookahead_ = 0
             templates.append(template)
         found = [
             [getattr(template, name) for template in templates]

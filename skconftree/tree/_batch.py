@@ -8,6 +8,7 @@ from .._compat import _fit_context
 from ..tables._weights import warn_of_no_split
 from ..utils import unchanged_on_error
 from ..utils._lock import learns
+from ._lookahead import resolve_lookahead
 from ._resolve import resolve_shrinkage, resolve_statement
 from ._training import leave_out, read_training
 from .batch._grow import grow
@@ -72,6 +73,9 @@ class BatchGrowth:
             settings = self._settings(
                 bound, criterion, table.features, table.total, table.relative
             )
+            lookahead = resolve_lookahead(
+                self.lookahead, bound, pruning, strength, settings, table
+            )
             names = getattr(self, "feature_names_in_", range(self.n_features_in_))
             left_out = leave_out(table, names, stacklevel=3)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -82,6 +86,7 @@ class BatchGrowth:
                 seed,
                 left_out=left_out,
                 spends=True,
+                lookahead=lookahead,
             )
             tree = prune(
                 tree,
@@ -91,6 +96,7 @@ class BatchGrowth:
             )
             self._become(table.classes, table.features, settings)
             self.pruning_, self.pruning_confidence_ = pruning, strength
+            self.lookahead_ = 0 if lookahead is None else lookahead.n_levels
             tree.shrunk_by(resolve_shrinkage(self.shrinkage, bound))
             self.tree_, self.n_rows_seen_ = tree, len(table.y)
             self._rows_before = len(table.y)

@@ -121,6 +121,16 @@ class ConfidenceTreeClassifier(
         ``n / (n + shrinkage)``. So a leaf of few rows says less than its proportions
         do. ``"auto"`` is 10 for ``bound="gtest"``, else 0: proportions as they are.
         It changes neither tests nor counts. `partial_fit` ends it.
+    lookahead : int or "auto", default="auto"
+        Number of levels of the tree, from the root down, in which `fit` looks ahead. At
+        a node there the best test of each feature is looked at, if the bound
+        accepts it on its own: the test that would be installed otherwise and those
+        two others of largest gain. Of these the one is installed below which the
+        trees, grown without look-ahead and pruned, have the smallest pessimistic
+        count of errors (``pruning="pessimistic"``, at the `pruning_confidence`).
+        Needs that pruning, a bound that judges each test by itself (``"gtest"``,
+        ``"chi2"``), dense `X`, all features, the best cut of each and no
+        `max_leaf_nodes`. 0 and ``"auto"``: none. `partial_fit` never looks ahead.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Which columns are nominal: those of a frame (pandas, polars or pyarrow) with a
@@ -212,6 +222,8 @@ class ConfidenceTreeClassifier(
         Its strength.
     shrinkage_ : float
         The resolved shrinkage of `tree_`; 0 once `partial_fit` has been called.
+    lookahead_ : int
+        The resolved number of levels at which `fit` looked ahead; 0 in `partial_fit`.
     tree_ : Tree
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
@@ -299,6 +311,7 @@ class ConfidenceTreeClassifier(
             Interval(Real, 0.0, LARGEST, closed="both"),
             StrOptions({"auto"}),
         ],
+        "lookahead": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "categorical_features": [
             "array-like",
             StrOptions({"from_dtype"}),
@@ -333,6 +346,7 @@ class ConfidenceTreeClassifier(
         pruning="auto",
         pruning_confidence=None,
         shrinkage="auto",
+        lookahead="auto",
         categorical_features="from_dtype",
         nominal_splits="auto",
         grace_period=100,
@@ -359,6 +373,7 @@ class ConfidenceTreeClassifier(
         self.pruning = pruning
         self.pruning_confidence = pruning_confidence
         self.shrinkage = shrinkage
+        self.lookahead = lookahead
         self.categorical_features = categorical_features
         self.nominal_splits = nominal_splits
         self.grace_period = grace_period

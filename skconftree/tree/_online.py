@@ -241,6 +241,7 @@ class OnlineGrowth:
                 self.bound, self.criterion, self.delta, type(self).__name__
             )
             self.pruning_ = self.pruning_confidence_ = None
+            self.lookahead_ = 0
         else:
             bound, criterion = self.bound_, self.criterion_
         settings = self._settings(bound, criterion, features)

@@ -90,9 +90,7 @@ def grow_both(problem, bound, expected, criterion, make=Grower, **parameters):
         class_weight=problem["class_weight"],
         categorical_features=problem["nominal"],
         nominal_splits="multiway" if problem["multiway"] else "binary",
-        pruning=None,
-        **problem["growth"],
-        **parameters,
+        **{"pruning": None, **problem["growth"], **parameters},
     ).fit(
         problem["X"],
         problem["y"],

@@ -6,7 +6,7 @@ from libc.math cimport isfinite
 from libc.string cimport memcpy
 
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
-from skconftree.tree.batch._row_source cimport GONE, SEGMENT, Passing, RowSource
+from skconftree.tree.batch._row_source cimport GONE, SEGMENT, Passing
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport NodeRecord
@@ -16,14 +16,6 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 cdef float64_t EPSILON = np.finfo(np.float64).eps
-
-
-cdef struct Candidate:
-    # A leaf that may still split; `split` is known only in best-first growth.
-    NodeRecord record
-    Segment* segments       # of the sparse columns that have some in the node; owned
-    intp_t n_segments
-    Split split
 
 
 cdef class Builder:
@@ -38,22 +30,6 @@ cdef class Builder:
     min_split_weight : float
         Smallest weight of a node that may split.
     """
-
-    cdef Splitter splitter
-    cdef RowSource source           # the splitter's
-    cdef Tree tree
-    cdef intp_t max_depth
-    cdef float64_t min_split_weight
-    cdef intp_t max_leaves
-    cdef bint best_first
-    cdef Arena arena                # of the candidates too
-    cdef intp_t* starts             # where the children of the last split begin
-    cdef float64_t* pools           # and their weights W
-    cdef Candidate* made            # children of the last split, not yet open
-    cdef intp_t n_made
-    cdef Candidate* open            # stack, or heap by improvement
-    cdef intp_t n_open
-    cdef intp_t room
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
@@ -163,12 +139,13 @@ cdef class Builder:
             candidate.record.id, candidate.segments, candidate.n_segments
         )
 
-    cdef void _examine(self, Candidate* candidate) noexcept nogil:
+    cdef int _examine(self, Candidate* candidate) except -1 nogil:
         self._enter(candidate)
         candidate.split = self.splitter.find(
             &candidate.record,
             self.tree.counts + candidate.record.id * self.tree.n_classes,
         )
+        return 0
 
     cdef bint _may_split(self, intp_t node) noexcept nogil:
         cdef const float64_t* counts = self.tree.counts + node * self.tree.n_classes

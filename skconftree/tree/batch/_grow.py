@@ -1,6 +1,7 @@
 """From a table's rows and the settings of a growth to a grown tree."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,8 +10,18 @@ from ..split._kernels import make_kernels
 from ..split._node import RootFacts
 from ..split._splitter import Splitter
 from ._builder import Builder
+from ._lookahead import LookaheadBuilder
 from ._node_rows import NodeRows
 from ._table_source import TableSource
+
+
+class Lookahead(NamedTuple):
+    """How far, and by what, a growth looks ahead."""
+
+    leaf_cost: object  # LeafCost, of one worker
+    n_levels: int  # depths, from the root down, at which it does
+    width: int  # tests tried at a node
+
 
 LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
@@ -25,6 +36,7 @@ def grow(
     spends=False,
     keep_evidence=True,
     keep_refusals=False,
+    lookahead=None,
 ):
     """Grow a tree in batch.
 
@@ -50,6 +62,8 @@ def grow(
         used any more.
     keep_evidence, keep_refusals : bool
         As in `NodeTable`.
+    lookahead : Lookahead or None
+        Only where `serves_lookahead` says so.
 
     Returns
     -------
@@ -86,11 +100,17 @@ def grow(
         min_weight=_weight(settings.min_samples_leaf, root_weight),
         min_seen_weight=settings.min_weight_fraction_leaf * total_weight,
     )
-    builder = Builder(
-        Splitter(TableSource(rows, settings, root), criterion, bound),
-        settings,
-        _weight(settings.min_samples_split, root_weight),
+    splitter = Splitter(
+        TableSource(rows, settings, root), criterion, bound, lookahead is not None
     )
+    min_split_weight = _weight(settings.min_samples_split, root_weight)
+    if lookahead is None:
+        builder = Builder(splitter, settings, min_split_weight)
+    else:
+        trial = Tree(data.n_features, data.n_classes, class_weight, False)
+        builder = LookaheadBuilder(
+            splitter, settings, min_split_weight, trial, *lookahead
+        )
     tree = Tree(
         data.n_features, data.n_classes, class_weight, keep_evidence, keep_refusals
     )

@@ -27,6 +27,10 @@ cdef class RowSource(Source):
     cdef void divide(
         self, const NodeRecord* record, const Split* split, const intp_t* starts
     ) noexcept nogil
+    # Keep the order of a node's rows, and put them back as they lay, whatever divide()
+    # has done to them since: of one node at a time. Needed for look-ahead alone.
+    cdef int keep(self, const NodeRecord* record) except -1 nogil
+    cdef void put_back(self) noexcept nogil
     # What one child gets of a feature, after divide().
     cdef Passing passes(
         self, intp_t feature, intp_t outcome, Segment* segment

@@ -22,6 +22,13 @@ cdef class RowSource(Source):
     ) noexcept nogil:
         pass
 
+    cdef int keep(self, const NodeRecord* record) except -1 nogil:
+        with gil:
+            lacks(self, "keep")
+
+    cdef void put_back(self) noexcept nogil:
+        pass
+
     cdef Passing passes(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil:

@@ -3,6 +3,7 @@
 # Its places are written in _node_rows.pxd.
 
 from skconftree.tables._encoded_table cimport Column
+from skconftree.tree.batch._lookahead_rows cimport KeptOrder
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._row_source cimport RowSource
 from skconftree.tree.split._scan cimport Scan
@@ -14,6 +15,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows
+    cdef KeptOrder kept             # of a node that is looked ahead from
     cdef Arena arena
 
     # One feature.

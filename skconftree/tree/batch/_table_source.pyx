@@ -7,6 +7,7 @@ from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._code_counts cimport count_codes, sort_codes
+from skconftree.tree.batch._lookahead_rows cimport KeptOrder
 from skconftree.tree.batch._row_source cimport GONE, SEGMENT, WHOLE, Passing
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
@@ -40,6 +41,7 @@ cdef class TableSource(RowSource):
         cdef intp_t n_levels = MAX_LEVELS
         cdef intp_t f
         self.rows = rows
+        self.kept = KeptOrder(rows)
         self.n_rows = rows.n_rows
         self.has_segments = rows.sparse is not None
         self.longest_walk = REPEATS * rows.n_rows   # more repeats are not walked singly
@@ -519,6 +521,12 @@ cdef class TableSource(RowSource):
                 split.feature, record.features, record.n_features, record.start,
                 record.end,
             )
+
+    cdef int keep(self, const NodeRecord* record) except -1 nogil:
+        return self.kept.keep(record)
+
+    cdef void put_back(self) noexcept nogil:
+        self.kept.put_back()
 
     cdef Passing passes(
         self, intp_t feature, intp_t outcome, Segment* segment

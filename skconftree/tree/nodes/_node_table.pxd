@@ -79,6 +79,7 @@ cdef class NodeTable:
     cdef object _prune_tests(self, dict shown, dict arrays, object kept, object leaf)
     cdef void reserve(self, intp_t capacity) except *
     cdef void cut_to_size(self) except *
+    cdef void forget(self) noexcept nogil
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil

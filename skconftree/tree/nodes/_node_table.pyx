@@ -124,6 +124,12 @@ cdef class NodeTable:
         })
         self._shown = None
 
+    cdef void forget(self) noexcept nogil:
+        # Be without nodes again, with the room there is.
+        self.node_count = 0
+        self.n_leaves = 0
+        self.max_depth = 0
+
     cdef object _hold(self, dict arrays):
         # Own these arrays and point into them: all of them, or none if it fails.
         cdef void* parent = address_of(arrays["parent"])

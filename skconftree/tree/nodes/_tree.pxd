@@ -16,6 +16,7 @@ cdef class Tree(NodeTable):
     cdef Branching* branching           # [capacity]
     cdef int16_t* ordinals              # [ordinal_room]
 
+    cdef void forget(self) noexcept nogil
     cdef void reserve_ordinals(self, intp_t room) except *
     cdef void split(
         self, intp_t node, intp_t feature, float64_t threshold,

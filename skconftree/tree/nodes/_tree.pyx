@@ -104,6 +104,10 @@ cdef class Tree(NodeTable):
         self.ordinals = <int16_t*> ordinals
         self.ordinal_room = len(arrays["ordinals"])
 
+    cdef void forget(self) noexcept nogil:
+        NodeTable.forget(self)
+        self.n_ordinals = 0
+
     cdef void reserve_ordinals(self, intp_t room) except *:
         if room <= self.ordinal_room:
             return

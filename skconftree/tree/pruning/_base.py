@@ -76,6 +76,10 @@ class Pruning:
         """Whether each node becomes a leaf, for `Tree.pruned`."""
         return cheaper_as_leaf(tree, self.cost(tree, rows))
 
+    def leaf_cost(self):
+        """Make the same cost for a tree that still grows, or None."""
+        return None
+
     def cost(self, tree, rows):
         """What each node costs as a leaf; a tree costs the sum over its leaves."""
         raise NotImplementedError(

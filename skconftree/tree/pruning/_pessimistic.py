@@ -4,12 +4,16 @@ import numpy as np
 
 from ...bounds import binomial_upper
 from ._base import Pruning, Strength, proportionate_counts
+from ._pessimistic_cost import PessimisticCost
 
 
 class PessimisticPruning(Pruning):
     """A subtree stays if the upper limits of its leaves' errors sum to less."""
 
     strength = Strength(0.25, 0.0, 1.0, "()")
+
+    def leaf_cost(self):
+        return PessimisticCost(self.confidence)
 
     def cost(self, tree, rows):
         counts = proportionate_counts(tree)

@@ -51,6 +51,23 @@ def resolve_pruning(pruning, confidence, bound):
     return pruning, float(confidence)
 
 
+def leaf_cost(pruning, confidence):
+    """Make the cost of a leaf, by which a tree that still grows is judged.
+
+    Parameters
+    ----------
+    pruning : str
+        A name of `PRUNINGS`.
+    confidence : float
+
+    Returns
+    -------
+    LeafCost or None
+        None if there is none for this pruning.
+    """
+    return PRUNINGS[pruning](confidence).leaf_cost()
+
+
 def prune(tree, pruning, confidence, rows):
     """Prune a grown tree.
 

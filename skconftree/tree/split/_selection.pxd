@@ -82,6 +82,11 @@ cdef class Selection(TestReader):
     cdef void choose(
         self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil
+    # Set the same for the best test of one attribute, beside the test chosen. False if
+    # it has none, or if nothing is kept of an attribute that was not chosen.
+    cdef bint propose(
+        self, NodeTests tests, intp_t feature, const Split* chosen, Split* split
+    ) noexcept nogil
 
     cdef const float64_t* _additive_phi(self, Score score)
     cdef void _score(self, Scan scan) noexcept nogil

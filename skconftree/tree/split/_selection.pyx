@@ -113,6 +113,11 @@ cdef class Selection(TestReader):
     ) noexcept nogil:
         pass
 
+    cdef bint propose(
+        self, NodeTests tests, intp_t feature, const Split* chosen, Split* split
+    ) noexcept nogil:
+        return False
+
     cdef void _score(self, Scan scan) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef intp_t i
@@ -177,13 +182,15 @@ cdef class BestTests(Selection):
     bound : Bound or None
     largest_count : int
         No whole count is larger.
+    at_once : bool, default=True
+        Whether attributes may be compared as they come.
     """
 
     def __init__(
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
-        intp_t largest_count,
+        intp_t largest_count, bint at_once=True,
     ):
-        super().__init__(node, criterion, bound, largest_count)
+        super().__init__(node, criterion, bound, largest_count, at_once)
         if bound is not None and not self.own_scale:
             self.ranks = bound.ranks_attributes
             # with class weights the bound sees other counts than the criterion
@@ -218,6 +225,28 @@ cdef class BestTests(Selection):
             split.evidence.n_tests = (
                 self.node.facts.n_varying * self.node.facts.n_attribute_tests
             )
+
+    cdef bint propose(
+        self, NodeTests tests, intp_t feature, const Split* chosen, Split* split
+    ) noexcept nogil:
+        cdef const Best* best = self.best_of + feature * self.step
+        cdef Contender one
+        if self.at_once or best.score == INFINITY:
+            return False
+        split.feature = feature
+        split.cut = best.cut
+        split.evidence = chosen.evidence
+        split.evidence.score = best.score / self.node.seen.n
+        split.evidence.rival_score = chosen.evidence.score
+        split.evidence.rival_feature = chosen.feature
+        one.n_tests = best.n_tests
+        one.log_tests = best.log_tests
+        if self.ranks:
+            self._tell_tests(&one)
+            split.evidence.n_tests = (
+                self.node.facts.n_varying * self.node.facts.n_attribute_tests
+            )
+        return True
 
     # -- the contest of attributes ------------------------------------------------
 

@@ -35,6 +35,13 @@ cdef class Splitter:
     cdef Split find(
         self, NodeRecord* record, const float64_t* counts
     ) noexcept nogil
+    # Other tests of the node that find() has just answered for, each the best one of
+    # its attribute, which the bound accepts on their own: of these the `most` that gain
+    # most, the largest gain first. Their children are not counted. Of a splitter that
+    # keeps_all.
+    cdef intp_t find_others(
+        self, const Split* chosen, intp_t most, Split* others
+    ) noexcept nogil
     # Count its children again, when other nodes have been examined since.
     cdef void count_again(
         self, NodeRecord* record, const float64_t* counts, Split* split
@@ -43,5 +50,6 @@ cdef class Splitter:
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     cdef void _visit_features(self) noexcept nogil
+    cdef bint _accepts(self, Split* split) noexcept nogil
     cdef bint _decide(self, Split* split) noexcept nogil
     cdef float64_t _improvement(self, const Children* children) noexcept nogil

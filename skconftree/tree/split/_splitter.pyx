@@ -24,10 +24,13 @@ cdef class Splitter:
     source : Source
     criterion : Criterion
     bound : Bound or None
+    keeps_all : bool, default=False
+        Whether `find_others` is to be asked: races and tests only.
     """
 
     def __init__(
-        self, Source source not None, Criterion criterion not None, Bound bound
+        self, Source source not None, Criterion criterion not None, Bound bound,
+        bint keeps_all=False,
     ):
         source.check()
         criterion.check()
@@ -44,10 +47,11 @@ cdef class Splitter:
             kind = Challengers
         elif isinstance(bound, EvidenceBound):
             kind = SummedEvidence
-        self.selection = kind(
-            self.node, criterion, bound,
-            min(self.node.root.largest_count, source.longest_walk),
-        )
+        longest = min(self.node.root.largest_count, source.longest_walk)
+        if keeps_all:
+            self.selection = BestTests(self.node, criterion, bound, longest, False)
+        else:
+            self.selection = kind(self.node, criterion, bound, longest)
         self.tests = NodeTests(source, self.selection)
         self.tests.sets.concave = criterion.concave and not self.selection.own_scale
         self.tests.sets.skips_scattered = (
@@ -75,21 +79,47 @@ cdef class Splitter:
         split.evidence.rival_feature = -1
         split.evidence.parent_limit = self.selection.whole / self.node.seen.n
         self.selection.choose(self.tests, self.visited, self.n_visited, &split)
-        if split.feature < 0:
-            return split
+        if split.feature >= 0 and not self._accepts(&split):
+            split.feature = -1
+        return split
+
+    cdef intp_t find_others(
+        self, const Split* chosen, intp_t most, Split* others
+    ) noexcept nogil:
+        cdef float64_t tie = self.selection.tie / self.node.seen.n
+        cdef intp_t n = 0
+        cdef intp_t i, j, k
+        cdef Split one
+        for j in range(self.n_visited):
+            if self.visited[j] == chosen.feature or not self.selection.propose(
+                self.tests, self.visited[j], chosen, &one
+            ):
+                continue
+            k = n
+            while k > 0 and one.evidence.score < others[k - 1].evidence.score - tie:
+                k -= 1
+            if k == most or not self._accepts(&one):
+                continue
+            n = min(n + 1, most)
+            for i in range(n - 1, k, -1):
+                others[i] = others[i - 1]
+            others[k] = one
+        return n
+
+    cdef bint _accepts(self, Split* split) noexcept nogil:
+        # Whether a test may be installed; sets all of the split but its attribute, cut
+        # and scores.
         self.tests.count_children(split.feature, split.cut)
         split.children = self.tests.children
-        if not self._decide(&split):
-            split.feature = -1
-            return split
+        if not self._decide(split):
+            return False
         split.improvement = self._improvement(&split.children)
         if split.improvement + EPSILON < self.min_impurity_decrease:
-            split.feature = -1
-            return split
+            return False
         split.threshold = NAN
         if not self.tests.is_nominal(split.feature):
             split.threshold = self.tests.threshold(split.feature, split.cut)
-        return split
+        return True
 
     cdef void count_again(
         self, NodeRecord* record, const float64_t* counts, Split* split

@@ -1,0 +1,59 @@
+# Builder: grows a tree from the rows of a splitter, node by node.
+#
+# What is open lies on a stack, or in a heap if growth is best-first. A candidate owns the
+# arrays of its record and its segments, until it is released.
+
+from skconftree.tree.batch._row_source cimport RowSource
+from skconftree.tree.batch._sparse_rows cimport Segment
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.tree.split._node cimport NodeRecord
+from skconftree.tree.split._split cimport Split
+from skconftree.tree.split._splitter cimport Splitter
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+
+cdef struct Candidate:
+    # A leaf that may still split; `split` is known only in best-first growth.
+    NodeRecord record
+    Segment* segments       # of the sparse columns that have some in the node; owned
+    intp_t n_segments
+    Split split
+
+
+cdef class Builder:
+    cdef Splitter splitter
+    cdef RowSource source           # the splitter's
+    cdef Tree tree
+    cdef intp_t max_depth
+    cdef float64_t min_split_weight
+    cdef intp_t max_leaves
+    cdef bint best_first
+    cdef Arena arena                # of the candidates too
+    cdef intp_t* starts             # where the children of the last split begin
+    cdef float64_t* pools           # and their weights W
+    cdef Candidate* made            # children of the last split, not yet open
+    cdef intp_t n_made
+    cdef Candidate* open            # stack, or heap by improvement
+    cdef intp_t n_open
+    cdef intp_t room
+
+    cdef int _grow_depth_first(self) except -1 nogil
+    cdef int _grow_best_first(self) except -1 nogil
+    cdef void _enter(self, const Candidate* candidate) noexcept nogil
+    # Find the split of a candidate.
+    cdef int _examine(self, Candidate* candidate) except -1 nogil
+    cdef bint _may_split(self, intp_t node) noexcept nogil
+    # Split the node of a candidate, and open those of its children that may split.
+    cdef int _install(self, Candidate* candidate) except -1 nogil
+    cdef int _split(self, intp_t node, const Split* split) except -1 nogil
+    cdef int _make(
+        self, Candidate* parent, intp_t node, intp_t outcome
+    ) except -1 nogil
+    cdef int _pass_features(
+        self, const NodeRecord* parent, Candidate* candidate, intp_t outcome
+    ) except -1 nogil
+    cdef void _release(self, Candidate* candidate) noexcept nogil
+    cdef int _add(self, Candidate* candidate) except -1 nogil
+    cdef void _sift_up(self) noexcept nogil
+    cdef void _sift_down(self) noexcept nogil

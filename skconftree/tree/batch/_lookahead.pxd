@@ -1,0 +1,29 @@
+# LookaheadBuilder: looks ahead in the first levels of a tree.
+#
+# A test is judged by what grows below it: the tree that a plain builder, which does not
+# look ahead, makes of each child, in the least costly of its prunings. That tree is grown
+# in the very rows of the node and forgotten; only its cost is kept, and the rows are put
+# back. Which tests are tried is the bound's decision: those that it accepts on their own.
+
+from skconftree.tree.batch._builder cimport Builder, Candidate
+from skconftree.tree.nodes._leaf_cost cimport LeafCost
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.tree.split._split cimport Split
+from skconftree.utils._typedefs cimport float64_t, intp_t
+
+
+cdef class LookaheadBuilder(Builder):
+    cdef Builder trial
+    cdef LeafCost leaf_cost
+    cdef intp_t n_levels        # depths, from the root down, at which it looks ahead
+    cdef intp_t width           # tests tried at a node
+    cdef Split* tests           # [width]
+    cdef float64_t* seen        # [n_classes] counts of a leaf as the bound sees them
+    cdef float64_t* least       # [least_room] of each node of the trial tree, what its
+    cdef intp_t least_room      # cheapest pruning costs
+
+    cdef int _look(self, Candidate* candidate) except -1 nogil
+    cdef float64_t _try(
+        self, const Candidate* candidate, Split* split
+    ) except? -1.0 nogil
+    cdef float64_t _cost_below_root(self) except? -1.0 nogil

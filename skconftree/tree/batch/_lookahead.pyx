@@ -1,0 +1,124 @@
+"""Growth of a tree whose first tests are chosen by what grows below them."""
+
+from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.nodes._leaf_cost cimport as_cheap
+from skconftree.tree.split._splitter cimport Splitter
+from skconftree.utils._typedefs cimport int32_t
+
+cdef float64_t ROUNDING = 1e-12     # costs that differ by less are equal
+
+
+cdef class LookaheadBuilder(Builder):
+    """Grows a tree depth-first and looks ahead in its first levels.
+
+    At each node there, the tests tried are the one that would be installed otherwise and
+    those others of largest gain that the bound accepts as well. The one below which the
+    trees cost least is installed; of equal ones the former, then that of larger gain.
+
+    Parameters
+    ----------
+    splitter : Splitter
+        Which keeps_all.
+    settings : GrowthSettings
+        Without a limit to the leaves.
+    min_split_weight : float
+        Smallest weight of a node that may split.
+    trial : Tree
+        Without a node; for the trees that are tried.
+    leaf_cost : LeafCost
+    n_levels : int
+        Depths, from the root down, at which it looks ahead.
+    width : int
+        Number of tests tried at a node, at least 2.
+    """
+
+    def __init__(
+        self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
+        Tree trial, LeafCost leaf_cost, intp_t n_levels, intp_t width,
+    ):
+        super().__init__(splitter, settings, min_split_weight)
+        leaf_cost.check()
+        self.trial = Builder(splitter, settings, min_split_weight)
+        self.trial.tree = trial
+        self.leaf_cost = leaf_cost
+        self.n_levels = n_levels
+        self.width = width
+        self.tests = <Split*> self.arena.take(width, sizeof(Split))
+        self.seen = <float64_t*> self.arena.take(trial.n_classes, sizeof(float64_t))
+
+    cdef int _examine(self, Candidate* candidate) except -1 nogil:
+        Builder._examine(self, candidate)
+        if candidate.split.feature >= 0 and candidate.record.depth < self.n_levels:
+            self._look(candidate)
+        return 0
+
+    cdef int _look(self, Candidate* candidate) except -1 nogil:
+        cdef const float64_t* counts = (
+            self.tree.counts + candidate.record.id * self.tree.n_classes
+        )
+        cdef intp_t best = 0
+        cdef float64_t least = 0.0
+        cdef float64_t cost
+        cdef intp_t n, i
+        self.tests[0] = candidate.split
+        n = 1 + self.splitter.find_others(
+            &candidate.split, self.width - 1, self.tests + 1
+        )
+        if n > 1:
+            self.source.keep(&candidate.record)
+            for i in range(n):
+                cost = self._try(candidate, &self.tests[i])
+                self.source.put_back()
+                if i == 0 or cost < least * (1.0 - ROUNDING):
+                    least = cost
+                    best = i
+            candidate.split = self.tests[best]
+        self.splitter.count_again(&candidate.record, counts, &candidate.split)
+        return 0
+
+    cdef float64_t _try(
+        self, const Candidate* candidate, Split* split
+    ) except? -1.0 nogil:
+        # What the trees below a test cost. Moves the rows of the node.
+        cdef const float64_t* counts = (
+            self.tree.counts + candidate.record.id * self.tree.n_classes
+        )
+        cdef Candidate root = candidate[0]
+        self.splitter.count_again(&root.record, counts, split)
+        self.trial.tree.forget()
+        self.trial.tree.add_leaf(-1, counts, 0, 0.0)
+        self.trial.tree.depth[0] = <int32_t> root.record.depth
+        root.record.id = 0
+        root.segments = NULL
+        root.n_segments = 0
+        root.split = split[0]
+        self.trial._install(&root)
+        self.trial._grow_depth_first()
+        return self._cost_below_root()
+
+    cdef float64_t _cost_below_root(self) except? -1.0 nogil:
+        # Of the trial tree, of which the cheapest pruning counts.
+        cdef intp_t K = self.tree.n_classes
+        cdef intp_t node = self.trial.tree.node_count
+        cdef float64_t below, cost
+        cdef intp_t child, first
+        if self.trial.tree.capacity > self.least_room:
+            self.least_room = 0
+            self.least = <float64_t*> self.arena.resize(
+                self.least, self.trial.tree.capacity, sizeof(float64_t)
+            )
+            self.least_room = self.trial.tree.capacity
+        # children have larger ids than their parent
+        while True:
+            node -= 1
+            below = 0.0
+            first = self.trial.tree.first_child[node]
+            for child in range(first, first + self.trial.tree.n_children[node]):
+                below += self.least[child]
+            if node == 0:
+                return below
+            self.splitter.node.to_bound(self.trial.tree.counts + node * K, self.seen)
+            cost = self.leaf_cost.of(self.seen, K)
+            if self.trial.tree.n_children[node] > 0 and not as_cheap(cost, below):
+                cost = below
+            self.least[node] = cost

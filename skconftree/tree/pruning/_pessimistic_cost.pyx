@@ -1,0 +1,103 @@
+"""Pessimistic errors of a leaf while a tree grows."""
+
+from libc.math cimport expm1, fmax, isnan, log
+from scipy.special.cython_special cimport betainc, betaincinv
+
+from skconftree.tree.nodes._leaf_cost cimport LeafCost
+from skconftree.utils._draws cimport mix
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
+
+cdef enum:
+    SLOTS = 16384       # limits remembered; a power of two
+    HALVINGS = 60
+
+
+cdef struct Known:
+    float64_t errors
+    float64_t n         # 0 = nothing known
+    float64_t limit     # of the errors, not of their rate
+
+
+cdef union Bits:
+    float64_t value
+    uint64_t bits
+
+
+cdef class PessimisticCost(LeafCost):
+    """Upper limit of the errors of a leaf, as ``pruning="pessimistic"`` counts them.
+
+    Growing trees ask about few different leaves again and again, and the limit is
+    costly: the latest ones are remembered. So an object belongs to one worker.
+
+    Parameters
+    ----------
+    confidence : float
+        Error of the limit, in (0, 1).
+    """
+
+    cdef float64_t confidence
+    cdef float64_t log_confidence
+    cdef Arena arena
+    cdef Known* known       # [SLOTS] by a hash of errors and rows
+
+    def __init__(self, float64_t confidence):
+        self.confidence = confidence
+        self.log_confidence = log(confidence)
+        self.arena = Arena()
+        self.known = <Known*> self.arena.take_zeros(SLOTS, sizeof(Known))
+
+    cdef float64_t of(self, const float64_t* counts, intp_t n_classes) noexcept nogil:
+        cdef float64_t n = 0.0
+        cdef float64_t largest = 0.0
+        cdef intp_t c
+        for c in range(n_classes):
+            n += counts[c]
+            largest = fmax(largest, counts[c])
+        return self._limit(fmax(n - largest, 0.0), n)
+
+    cdef float64_t _limit(self, float64_t errors, float64_t n) noexcept nogil:
+        cdef Bits a, b
+        cdef Known* slot
+        if errors == 0.0:
+            return -n * expm1(self.log_confidence / n) if n > 0.0 else 0.0
+        if errors >= n:
+            return n
+        a.value = errors
+        b.value = n
+        slot = self.known + (mix(a.bits ^ mix(b.bits)) & (SLOTS - 1))
+        if slot.errors != errors or slot.n != n:
+            slot.errors = errors
+            slot.n = n
+            slot.limit = n * (1.0 - self._quantile(n - errors, errors + 1.0))
+        return slot.limit
+
+    cdef float64_t _quantile(self, float64_t a, float64_t b) noexcept nogil:
+        cdef float64_t x = betaincinv(a, b, self.confidence)
+        cdef float64_t low = 0.0
+        cdef float64_t high = 1.0
+        cdef float64_t middle
+        cdef intp_t _step
+        if not isnan(x):
+            return x
+        for _step in range(HALVINGS):       # SciPy has lost a very small confidence
+            middle = (low + high) / 2.0
+            if betainc(a, b, middle) < self.confidence:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def limit_of(self, counts):
+        """Cost of one leaf.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_classes,), float64
+
+        Returns
+        -------
+        float
+        """
+        cdef const float64_t[::1] seen = counts
+        return self.of(&seen[0], seen.shape[0])

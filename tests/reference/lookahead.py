@@ -1,0 +1,116 @@
+"""Look-ahead, written out: a test is judged by the trees that grow below it.
+
+Every trial is a tree of its own, grown by `Grower` from the rows of the node and pruned
+before its leaves are added up.
+"""
+
+import copy
+
+from .criteria import TIE, first_lowest, total
+from .pruning import binomial_upper
+from .tree import EPSILON, Grower, Split, as_bound_sees
+
+EQUAL = 1e-12  # relative, of costs
+
+
+class LookaheadGrower(Grower):
+    """A tree whose first levels look ahead.
+
+    Parameters
+    ----------
+    levels : int
+    width : int
+        Tests tried at a node.
+    confidence : float
+        Of the limit of errors that a leaf costs.
+    """
+
+    def __init__(self, *args, levels, width, confidence, **kwargs):
+        self.levels, self.width, self.confidence = levels, width, confidence
+        self.tries = False
+        super().__init__(*args, **kwargs)
+
+    def examine(self, node):
+        split = super().examine(node)
+        if split is None or self.tries or node.depth >= self.levels:
+            return split
+        splits = [split, *self.others(node, split)[: self.width - 1]]
+        costs = [self.cost_below(node, one) for one in splits]
+        best = 0
+        for i, cost in enumerate(costs):
+            self.ambiguous |= abs(cost / costs[best] - (1 - EQUAL)) < 0.9 * EQUAL
+            if cost < costs[best] * (1 - EQUAL):
+                best = i
+        return splits[best]
+
+    def others(self, node, chosen):
+        """Best tests of other attributes that the bound accepts, by gain."""
+        n = float(node.counts.sum())
+        tests, compared = self.candidates(node)
+        found = []
+        for feature in sorted(compared):
+            if feature == chosen.feature:
+                continue
+            own = [test for test in tests if test.feature == feature]
+            scores = [total(self.criterion, test.counts) for test in own]
+            best = first_lowest(scores, TIE * n)
+            facts = self.facts_of(node, n_tests=float(sum(compared.values())))
+            facts["n_varying"] = len(compared)
+            facts["attribute_tests"] = compared[feature]
+            evidence = {
+                "score": scores[best] / n,
+                "rival_score": chosen.evidence["score"],
+                "rival_feature": chosen.feature,
+                "n_tests": facts["n_tests"],
+            }
+            if getattr(self.bound, "ranks_attributes", False):
+                number = float(min(compared[feature], 2**1000))
+                evidence["n_tests"] = number * len(compared)
+            accepted, evidence = self.bound.decide(
+                facts, own[best].bound_counts, evidence
+            )
+            improvement = self.improvement(node, own[best])
+            small = improvement + EPSILON < self.rules["min_impurity_decrease"]
+            if not accepted or small:
+                continue
+            place = len(found)
+            while place and (
+                scores[best] < found[place - 1].evidence["score"] * n - TIE * n
+            ):
+                place -= 1
+            found.insert(place, Split(own[best], evidence, improvement))
+        return found
+
+    def cost_below(self, node, split):
+        """What the trees on the sides of a test cost."""
+        trial = copy.copy(node)
+        trial.split, trial.children = split, []
+        self.tries = True
+        self.split(trial)
+        for child in trial.children:
+            self.grow_depth_first(child)
+        self.tries = False
+        return sum(self.least_cost(child) for child in trial.children)
+
+    def least_cost(self, node):
+        """What the cheapest pruning of a tree costs."""
+        as_leaf = self.cost_of_leaf(node)
+        if node.split is None:
+            return as_leaf
+        return min(as_leaf, sum(map(self.least_cost, node.children)))
+
+    def cost_of_leaf(self, node):
+        seen = as_bound_sees(node.counts, node.weight)
+        n = sum(seen)
+        return n * binomial_upper(max(n - max(seen), 0.0), n, self.confidence)
+
+    def prune(self, node):
+        """Make leaves of the nodes that cost no more as one; what the rest costs."""
+        as_leaf = self.cost_of_leaf(node)
+        if node.split is None:
+            return as_leaf
+        below = sum(map(self.prune, node.children))
+        if as_leaf <= below * (1 + EQUAL):
+            node.split, node.children = None, []
+            return as_leaf
+        return below

@@ -1,0 +1,249 @@
+"""Look-ahead among the tests that the bound accepts."""
+
+import functools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, assume, given, reject, settings
+from hypothesis import strategies as st
+from reference.cases import settings_of
+from reference.contingency import UndecidedError
+from reference.lookahead import LookaheadGrower
+from reference.tables import assert_same, grow_both, problems
+from skconftree.tree.pruning._pessimistic_cost import PessimisticCost
+from sklearn.datasets import make_classification
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import GTestBound, binomial_upper
+from skconftree.tree._lookahead import WIDTH
+
+
+def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=None):
+    """Grow both trees and compare them."""
+    problem["growth"].pop("max_leaf_nodes", None)
+    bound, expected = settings_of(case, criterion, problem["K"])
+    make = functools.partial(
+        LookaheadGrower, levels=levels, width=WIDTH, confidence=confidence
+    )
+    growers = []
+
+    def remembered(*args, **kwargs):
+        growers.append(make(*args, **kwargs))
+        return growers[-1]
+
+    estimator, root = grow_both(
+        problem,
+        bound,
+        expected,
+        criterion,
+        remembered,
+        pruning="pessimistic",
+        pruning_confidence=confidence,
+        lookahead=levels,
+    )
+    if in_doubt is not None:
+        in_doubt(root)
+    growers[0].prune(root)
+    assert_same(estimator.tree_, root)
+    assert estimator.lookahead_ == levels
+    return estimator
+
+
+@pytest.mark.parametrize(
+    ("case", "criterion"),
+    [
+        ("gtest", "entropy"),
+        ("gtest", "gini"),
+        ("chi2", "entropy"),
+        ("chi2-attributes", "entropy"),
+        ("chi2-tests", "kearns_mansour"),
+    ],
+)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    problem=problems(),
+    levels=st.integers(1, 4),
+    confidence=st.sampled_from([0.9, 0.5, 0.1]),
+)
+def test_same_tree_as_the_reference(case, criterion, problem, levels, confidence):
+    def in_doubt(root):  # rounding decides nothing
+        assume(not root.ambiguous)
+
+    try:
+        assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt)
+    except UndecidedError:
+        reject()
+
+
+def several(n, seed=0, n_classes=3):
+    """Make numbers, codes, categories and holes that tell the classes jointly."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack(
+        [
+            rng.normal(size=(n, 2)),
+            rng.integers(0, 5, (n, 2)),
+            rng.integers(0, 4, (n, 2)),
+        ]
+    ).astype(np.float32)
+    y = ((X[:, 0] > 0) + (X[:, 2] > 2) + 2 * (X[:, 4] == 1)).astype(int) % n_classes
+    noisy = rng.random(n) < 0.15
+    y[noisy] = rng.integers(0, n_classes, noisy.sum())
+    X[rng.random(n) < 0.1, 1] = np.nan
+    return X, y
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "any"])
+@pytest.mark.parametrize("multiway", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_same_larger_tree(weights, multiway, seed):
+    X, y = several(160, seed)
+    rng = np.random.default_rng(seed)
+    weight = {
+        None: None,
+        "whole": rng.integers(0, 3, len(y)).astype(float),
+        "any": rng.uniform(0.5, 2, len(y)),
+    }[weights]
+    problem = {
+        "X": X,
+        "y": y,
+        "K": 3,
+        "X_pool": None,
+        "sample_weight": weight,
+        "class_weight": {0: 1.0, 1: 2.0, 2: 0.7} if seed % 2 else None,
+        "nominal": [4, 5],
+        "multiway": multiway,
+        "growth": {},
+    }
+    estimator = assert_grown_alike(problem, "gtest", "entropy", 3, 0.5)
+    assert estimator.get_n_leaves() >= 4
+
+
+def cost(model, confidence):
+    """Pessimistic cost of a tree."""
+    counts = model.tree_.counts[model.tree_.n_children == 0]
+    n = counts.sum(axis=1)
+    return (n * binomial_upper(n - counts.max(axis=1), n, confidence)).sum()
+
+
+@pytest.mark.parametrize("confidence", [0.01, 0.25])
+def test_never_costs_more_than_the_greedy_tree(confidence):
+    saved = []
+    for seed in range(12):
+        X, y = several(300, seed)
+        greedy, ahead = (
+            ConfidenceTreeClassifier(
+                lookahead=levels, pruning_confidence=confidence
+            ).fit(X, y)
+            for levels in (0, 4)
+        )
+        saved.append(cost(greedy, confidence) - cost(ahead, confidence))
+    assert min(saved) >= -1e-9
+    assert max(saved) > 1
+
+
+@pytest.mark.parametrize("confidence", [0.3, 0.01, 1e-12, 1e-150])
+def test_cost_of_a_leaf_is_that_of_the_pruning(confidence):
+    rng = np.random.default_rng(0)
+    of = PessimisticCost(confidence)
+    for _ in range(3):
+        counts = rng.integers(0, 30, (400, 3)).astype(float)
+        counts[::3] *= rng.uniform(0.5, 2, (134, 1))
+        counts[:, 0] += 1
+        n = counts.sum(axis=1)
+        errors = np.maximum(n - counts.max(axis=1), 0.0)
+        expected = n * binomial_upper(errors, n, confidence)
+        found = [of.limit_of(row) for row in np.concatenate([counts, counts])]
+        np.testing.assert_array_equal(found, np.concatenate([expected, expected]))
+
+
+def test_rows_are_where_they_were():
+    # every node has the counts of the rows that reach it
+    X, y = several(2000, n_classes=3)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame["e"] = pd.Categorical(frame["e"].astype(int))
+    for model in (
+        ConfidenceTreeClassifier(lookahead=5).fit(X, y),
+        ConfidenceTreeClassifier(lookahead=5).fit(frame, y),
+        ConfidenceTreeClassifier(lookahead=5, nominal_splits="multiway").fit(frame, y),
+    ):
+        rows = frame if hasattr(model, "feature_names_in_") else X
+        counts = np.zeros_like(model.tree_.counts)
+        np.add.at(counts, (model.apply(rows), y), 1)
+        leaf = model.tree_.n_children == 0
+        assert leaf.sum() > 5
+        np.testing.assert_array_equal(counts[leaf], model.tree_.counts[leaf])
+
+
+def test_every_test_passed_the_bound():
+    X, y = several(500)
+    for delta in (0.01, 1.0):
+        tree = ConfidenceTreeClassifier(delta=delta, lookahead=4).fit(X, y).tree_
+        said = tree.evidence["confidence"][tree.n_children > 0]
+        assert len(said)
+        assert (said < delta).all()
+
+
+def xor(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, (X[:, 0] > 0) ^ (X[:, 1] > 0)
+
+
+def test_xor_is_refused():
+    # no test says anything alone, so the bound accepts none
+    X, y = xor(200)
+    model = ConfidenceTreeClassifier(GTestBound(0.05), lookahead=8).fit(X, y)
+    assert model.get_n_leaves() == 1
+
+
+def test_what_is_not_served_raises():
+    X, y = several(60)
+    for parameters, wanted in (
+        ({"bound": None, "pruning": "pessimistic"}, "judges each test by itself"),
+        ({"bound": "credible", "pruning": "pessimistic"}, "judges each test by itself"),
+        ({"bound": "hoeffding", "pruning": "pessimistic"}, "judges each test"),
+        ({"pruning": None}, "pruning is 'pessimistic'"),
+        ({"pruning": "c45"}, "pruning is 'pessimistic'"),
+        ({"bound": "chi2"}, "pruning is 'pessimistic'"),
+        ({"splitter": "random"}, "splitter is 'best'"),
+        ({"max_features": 2}, "max_features takes all"),
+        ({"max_leaf_nodes": 5}, "max_leaf_nodes is None"),
+    ):
+        with pytest.raises(ValueError, match=f"'lookahead'.*{wanted}.*Got 2"):
+            ConfidenceTreeClassifier(lookahead=2, **parameters).fit(X, y)
+        model = ConfidenceTreeClassifier(**parameters).fit(X, y)
+        assert model.lookahead_ == 0
+    with pytest.raises(ValueError, match="'lookahead'"):
+        ConfidenceTreeClassifier(lookahead=-1).fit(X, y)
+
+
+def test_partial_fit_never_looks_ahead():
+    X, y = several(400)
+    a, b = (
+        ConfidenceTreeClassifier(lookahead=levels).partial_fit(X, y, range(3))
+        for levels in (0, 4)
+    )
+    assert a.lookahead_ == b.lookahead_ == 0
+    assert a.tree_.feature.tolist() == b.tree_.feature.tolist()
+
+
+def test_weight_k_equals_k_rows():
+    X, y = several(300)
+    weight = np.random.default_rng(2).integers(0, 4, 300)
+    a = ConfidenceTreeClassifier(lookahead=4).fit(X, y, sample_weight=weight)
+    b = ConfidenceTreeClassifier(lookahead=4).fit(X.repeat(weight, 0), y.repeat(weight))
+    assert a.tree_.node_count > 3
+    np.testing.assert_array_equal(a.tree_.feature, b.tree_.feature)
+    np.testing.assert_array_equal(a.tree_.counts, b.tree_.counts)
+
+
+def test_pickle_and_scikit_learn():
+    X, y = make_classification(400, 8, n_informative=5, random_state=0)
+    model = ConfidenceTreeClassifier(lookahead=4).fit(X, y)
+    other = pickle.loads(pickle.dumps(model))
+    assert other.lookahead_ == 4
+    assert pickle.dumps(other) == pickle.dumps(model)
+    proba = model.to_sklearn().predict_proba(X)
+    np.testing.assert_array_equal(proba, model.predict_proba(X))
