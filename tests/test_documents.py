@@ -63,7 +63,7 @@ def test_nothing_but_the_package_is_installed():
     if not inside:
         pytest.skip("an editable install has no files of its own")
     suffixes = {file.suffix for file in inside if "__pycache__" not in file.parts}
-    assert suffixes <= {".py", ".pxd", ".so", ".pyd"}
+    assert suffixes <= {".py", ".pyi", ".pxd", ".so", ".pyd", ".typed"}
     assert {file.parts[0] for file in files} <= {
         "skconftree",
         "..",  # the console script

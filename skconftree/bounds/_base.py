@@ -79,18 +79,18 @@ class BaseBound(BaseEstimator):
     ('entropy', 'gini', 'kearns_mansour')
     """
 
-    criteria = ()
+    criteria: tuple[str, ...] = ()
     delta_parameter = "delta"
     uses_delta = True
-    levels = ()
+    levels: tuple[float, ...] = ()
     cautious = False
     statement = "confidence"
     uses_pool = False
     counts_every_row = False
     fixed_cuts = False
     examines_children = False
-    pruning = None
-    pruning_confidence = None
+    pruning: str | None = None
+    pruning_confidence: float | None = None
     shrinkage = 0.0
     judges_alone = False
     lookahead = 0

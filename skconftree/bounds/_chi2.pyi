@@ -1,0 +1,22 @@
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._base import BaseBound
+
+class Chi2Bound(BaseBound):
+    delta: float
+    correction: Literal["attributes", "tests"] | None
+    fisher: Literal["freeman_halton", "point"]
+    def __init__(
+        self,
+        delta: float = 0.05,
+        *,
+        correction: Literal["attributes", "tests"] | None = None,
+        fisher: Literal["freeman_halton", "point"] = "freeman_halton",
+    ) -> None: ...
+
+def chi2_pvalue(
+    tables: ArrayLike, *, fisher: Literal["freeman_halton", "point"] = "freeman_halton"
+) -> np.float64 | NDArray[np.float64]: ...

@@ -1,0 +1,26 @@
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._base import BaseBound
+
+class CredibleBound(BaseBound):
+    delta: float
+    prior: Literal["uniform", "perks"]
+    pool_weight: Literal["pool", "labelled", "volume"]
+    def __init__(
+        self,
+        delta: float = 0.05,
+        *,
+        prior: Literal["uniform", "perks"] = "uniform",
+        pool_weight: Literal["pool", "labelled", "volume"] = "pool",
+    ) -> None: ...
+
+def credible_interval(
+    counts: ArrayLike,
+    delta: ArrayLike = 0.05,
+    *,
+    criterion: Literal["entropy", "gini", "kearns_mansour"] = "entropy",
+    prior: Literal["uniform", "perks"] = "uniform",
+) -> tuple[np.float64 | NDArray[np.float64], np.float64 | NDArray[np.float64]]: ...

@@ -1,0 +1,35 @@
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._base import BaseBound
+
+class EC2Bound(BaseBound):
+    confidence: float
+    noise: float
+    error_outcomes: Literal["uniform", "non_uniform"]
+    margin: float
+    def __init__(
+        self,
+        confidence: float = 0.5,
+        *,
+        noise: float = 0.1,
+        error_outcomes: Literal["uniform", "non_uniform"] = "uniform",
+        margin: float = 0.0,
+    ) -> None: ...
+
+def ec2_confidence(
+    tables: ArrayLike,
+    depth: ArrayLike,
+    noise: ArrayLike,
+    *,
+    error_outcomes: Literal["uniform", "non_uniform"] = "uniform",
+    margin: float = 0.0,
+) -> np.float64 | NDArray[np.float64]: ...
+def ec2_score(
+    tables: ArrayLike, *, normalize: bool = True
+) -> np.float64 | NDArray[np.float64]: ...
+def noise_beta(
+    noise: ArrayLike, n_outcomes: ArrayLike = 2, *, prior: ArrayLike | None = None
+) -> np.float64 | NDArray[np.float64]: ...

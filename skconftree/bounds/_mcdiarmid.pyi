@@ -1,0 +1,24 @@
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._base import BaseBound
+
+class McDiarmidBound(BaseBound):
+    delta: float
+    against: Literal["runner_up", "no_split"]
+    def __init__(
+        self,
+        delta: float = 0.05,
+        *,
+        against: Literal["runner_up", "no_split"] = "runner_up",
+    ) -> None: ...
+
+def mcdiarmid_radius(
+    n: ArrayLike,
+    delta: ArrayLike,
+    *,
+    criterion: Literal["gini", "entropy"] = "gini",
+    n_classes: ArrayLike = 2,
+) -> np.float64 | NDArray[np.float64]: ...

@@ -1,0 +1,326 @@
+"""What a release is made of agrees with itself: nobody runs a release on each change.
+
+Workflows run where no test of ours looks, so that a wrong name in them shows on the day
+of a release. Here every step is read: what it runs has to exist.
+"""
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import skconftree
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT = PYPROJECT["project"]
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+# What the steps may start: all that the machine of a workflow has, or installs before.
+COMMANDS = {"bash", "python", "pytest", "skconftree", "sphinx-build"}
+MADE_BY_A_STEP = ("dist/", "html", "wheelhouse/")
+
+
+def read_yaml(path):
+    yaml = pytest.importorskip("yaml")
+    # YAML 1.1 takes the key "on" for a truth value
+    return {
+        "on" if key is True else key: value
+        for key, value in yaml.safe_load(path.read_text("utf-8")).items()
+    }
+
+
+def jobs():
+    for path in WORKFLOWS:
+        for name, job in read_yaml(path)["jobs"].items():
+            yield path, name, job
+
+
+def steps():
+    for path, name, job in jobs():
+        for step in job.get("steps", ()):
+            yield f"{path.stem}, {name}", job, step
+
+
+def filled_in(command, job):
+    """Each form that a command takes by the matrix of its job."""
+    rows = job.get("strategy", {}).get("matrix", {}).get("include", [{}])
+    for row in rows:
+        filled = command
+        for name, value in row.items():
+            filled = filled.replace("${{ matrix." + name + " }}", value)
+        assert "matrix." not in filled
+        yield filled
+
+
+def test_workflows_are_what_github_reads():
+    assert {path.stem for path in WORKFLOWS} == {"docs", "release", "tests", "wheels"}
+    if importlib.util.find_spec("check_jsonschema") is None:
+        pytest.skip("check-jsonschema, which brings the schemas, is not installed")
+    templates = ROOT / ".github/ISSUE_TEMPLATE"
+    for schema, files in {
+        "github-workflows": WORKFLOWS,
+        "dependabot": [ROOT / ".github/dependabot.yml"],
+        "github-issue-config": [templates / "config.yml"],
+        "github-issue-forms": sorted(templates.glob("[!c]*.yml")),
+        "citation-file-format": [ROOT / "CITATION.cff"],
+    }.items():
+        assert files
+        kind = ["--builtin-schema", f"vendor.{schema}", "--default-filetype", "yaml"]
+        run = subprocess.run(
+            [sys.executable, "-P", "-m", "check_jsonschema", *kind, *files],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_steps_run_what_exists():
+    found = [(where, job, step["run"]) for where, job, step in steps() if "run" in step]
+    assert len(found) > 10
+    for where, job, script in found:
+        for command in filled_in(script, job):
+            words = shlex.split(command)
+            assert words[0] in COMMANDS, (where, command)
+            for word in words:
+                looks_like_a_path = re.fullmatch(
+                    r"[\w.*-]*(/[\w.*-]+)+/?|[\w-]+\.\w+", word
+                )
+                if looks_like_a_path and not word.startswith(MADE_BY_A_STEP):
+                    assert (ROOT / word).exists(), (where, word)
+
+
+def test_steps_use_pinned_actions_and_jobs_end():
+    for where, _, step in steps():
+        assert ("run" in step) != ("uses" in step), where
+        if "uses" in step:
+            assert re.fullmatch(r"[\w-]+/[\w./-]+@(v\d[\d.]*|release/v1)", step["uses"])
+    for path, name, job in jobs():
+        where = f"{path.stem}, {name}"
+        needed = job.get("needs", name)
+        assert needed in {other for file, other, _ in jobs() if file == path}, where
+        if "uses" in job:
+            assert (ROOT / job["uses"]).exists(), where
+        else:
+            assert job["timeout-minutes"] > 0, where
+    for path in WORKFLOWS:  # a job that writes says so itself
+        assert read_yaml(path)["permissions"] == {"contents": "read"}
+
+
+def test_only_publishing_may_prove_who_it_is():
+    allowed = {
+        (path.stem, name)
+        for path, name, job in jobs()
+        if "id-token" in job.get("permissions", {})
+    }
+    assert allowed == {("docs", "deploy"), ("release", "publish")}
+
+
+def test_one_list_of_python_versions():
+    told = {
+        line.rsplit(" ", 1)[1]
+        for line in PROJECT["classifiers"]
+        if re.search(r":: 3\.\d+$", line)
+    }
+    build = PYPROJECT["tool"]["cibuildwheel"]["build"].split()
+    assert {f"3.{name[3:-2]}" for name in build} == told
+    used = {
+        str(row["python"])
+        for _, _, job in jobs()
+        for row in job.get("strategy", {}).get("matrix", {}).get("include", ())
+    }
+    ordered = sorted(told, key=lambda version: int(version[2:]))
+    assert used == {ordered[0], ordered[-1]}
+    assert PROJECT["requires-python"] == f">={ordered[0]}"
+
+
+def floors(requirements):
+    return {
+        re.match(r"[\w-]+", one)[0]: re.search(r">=([\d.]+)", one)[1]
+        for one in requirements
+    }
+
+
+def test_the_oldest_versions_are_those_that_are_tested():
+    lines = (ROOT / ".ci/oldest.txt").read_text("utf-8").splitlines()
+    pinned = dict(line.removesuffix(".*").split("==") for line in lines if "==" in line)
+    assert pinned == floors(PROJECT["dependencies"])
+
+
+def test_the_recipe_asks_for_what_the_package_asks_for():
+    recipe = read_yaml(ROOT / "conda/recipe.yaml")
+    wanted = recipe["requirements"]
+    run = {tuple(one.split(" ")) for one in wanted["run"]}
+    ours = {re.match(r"([\w-]+)(.*)", one).groups() for one in PROJECT["dependencies"]}
+    assert run == ours | {("python", PROJECT["requires-python"])}
+    host = {one.replace(" ", "") for one in wanted["host"]}
+    assert host == {"python", "pip", *PYPROJECT["build-system"]["requires"]}
+    script = dict(one.split(" = ") for one in recipe["build"]["python"]["entry_points"])
+    assert script == PROJECT["scripts"]
+    for module in recipe["tests"][0]["python"]["imports"]:
+        importlib.import_module(module)
+
+
+@pytest.fixture(scope="module")
+def release():
+    spec = importlib.util.spec_from_file_location("release", ROOT / ".ci/release.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_one_version(release):
+    versions = release.versions()
+    assert len(set(versions.values())) == 1, versions
+    assert None not in versions.values()
+
+
+def test_a_release_that_is_not_ready_is_refused(release, tmp_path, monkeypatch):
+    assert release.complaints("v9.9.9")
+    version = release.versions()["meson.build"]
+    for name in [*release.versions(), "pyproject.toml"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+
+    def change(name, pattern, new):
+        text = (tmp_path / name).read_text("utf-8")
+        changed = re.sub(pattern, new, text, count=1, flags=re.MULTILINE)
+        (tmp_path / name).write_text(changed, encoding="utf-8")
+
+    change("CHANGELOG.md", r"^## (\S+).*", r"## \1 (2030-01-31)")
+    change("CITATION.cff", r"^(version: .*)", r"\1\ndate-released: 2030-01-31")
+    text = (tmp_path / "pyproject.toml").read_text("utf-8").replace(".invalid", ".org")
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    assert release.complaints(f"v{version}") == []
+    change("meson.build", r"version: '[^']+'", "version: '0.0.9'")
+    assert len(release.complaints(f"v{version}")) == 1
+
+
+def compiled_names():
+    """Public names that come from an extension module, by the module."""
+    for room in ("bounds", "drift"):
+        package = importlib.import_module(f"skconftree.{room}")
+        for name in package.__all__:
+            module = inspect.getmodule(getattr(package, name))
+            if not module.__file__.endswith(".py"):
+                yield module.__name__, name, getattr(package, name)
+
+
+def stub_of(module):
+    path = ROOT.joinpath(*module.split(".")).with_suffix(".pyi")
+    assert path.exists(), f"{module} is compiled and public: it needs a stub"
+    tree = ast.parse(path.read_text("utf-8"))
+    return {node.name: node for node in tree.body if hasattr(node, "name")}
+
+
+def arguments(function):
+    """Names of parameters of a stub, with what they are by default."""
+    told = function.args
+    plain = dict.fromkeys((one.arg for one in told.args), inspect.Parameter.empty)
+    for one, value in zip(reversed(told.args), reversed(told.defaults), strict=False):
+        plain[one.arg] = ast.literal_eval(value)
+    only = {
+        one.arg: inspect.Parameter.empty if value is None else ast.literal_eval(value)
+        for one, value in zip(told.kwonlyargs, told.kw_defaults, strict=True)
+    }
+    return plain, only
+
+
+def test_stubs_have_the_signatures_of_the_compiled_code():
+    found = list(compiled_names())
+    assert len(found) > 25
+    for module, name, one in found:
+        stub = stub_of(module)[name]
+        if inspect.isclass(one):
+            inside = {node.name: node for node in stub.body if hasattr(node, "name")}
+            properties = {
+                key
+                for key, value in vars(one).items()
+                if isinstance(value, property) and not hasattr(one.__base__, key)
+            }
+            assert properties == set(inside) - {"__init__"}, name
+            stub, one = inside["__init__"], one.__init__
+        plain, only = arguments(stub)
+        parameters = inspect.signature(one).parameters.values()
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        assert only == {p.name: p.default for p in parameters if p.kind is keyword}, (
+            name
+        )
+        assert plain == {
+            p.name: p.default for p in parameters if p.kind is not keyword
+        }, name
+
+
+RIGHT = """
+import numpy as np
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.bounds import CredibleBound, HoeffdingBound, hoeffding_radius
+from skconftree.datasets import make_sea
+from skconftree.drift import ADWIN, DDM
+from skconftree.evaluation import prequential_score
+from skconftree.tree import export_text
+
+X, y = make_sea(500, random_state=0)
+bound = HoeffdingBound(0.01, against="no_split")
+tree = ConfidenceTreeClassifier(bound, delta=0.1, drift=DDM(min_samples=20))
+text: str = export_text(tree.partial_fit(X, y, classes=[0, 1]))
+limit: float = float(hoeffding_radius(100, bound.delta))
+forest = ConfidenceForestClassifier(5, bound=CredibleBound(prior="perks")).fit(X, y)
+share = np.mean(forest.predict(X) == y)
+score = prequential_score(ConfidenceTreeClassifier(), X, y)
+width: int = ADWIN().width_
+"""
+WRONG = """
+from skconftree.bounds import CredibleBound, hoeffding_radius
+from skconftree.drift import DDM
+
+CredibleBound(delta="0.1")
+CredibleBound(prior="flat")
+hoeffding_radius(100)
+DDM(min_sample=20)
+"""
+
+
+@pytest.mark.slow
+def test_programs_of_users_have_types(tmp_path):
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    exec(compile(RIGHT, "right.py", "exec"), {})
+    (tmp_path / "right.py").write_text(RIGHT, encoding="utf-8")
+    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
+    place = Path(skconftree.__file__).parents[1]
+    options = ["--no-incremental", "--follow-imports=silent"]
+    if place == ROOT:  # an editable install, which mypy does not know
+        shutil.copytree(
+            ROOT / "skconftree", tmp_path / "skconftree", copy_function=copy_types
+        )
+    run = subprocess.run(
+        [sys.executable, "-P", "-m", "mypy", *options, "right.py", "wrong.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    errors = [line for line in run.stdout.splitlines() if ": error:" in line]
+    wrong_lines = [line.split(":")[1] for line in errors if line.startswith("wrong.py")]
+    assert wrong_lines == ["5", "6", "7", "8"], run.stdout + run.stderr
+    assert len(errors) == 4, run.stdout
+
+
+def copy_types(source, target):
+    if Path(source).suffix in (".py", ".pyi", ".typed"):
+        shutil.copy(source, target)
+
+
+def test_the_package_says_that_it_has_types():
+    assert (ROOT / "skconftree/py.typed").exists()
