@@ -1,7 +1,7 @@
 """Pairs of records, some of which are of the same person: entity resolution."""
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 
 from ._checks import check_count, check_share, check_size
 from ._record_texts import (
@@ -82,6 +82,7 @@ def make_record_pairs(
     check_count("n_pairs", n_pairs, 2)
     check_size("imbalance", imbalance)
     check_share("typos", typos)
+    check_scalar(return_records, "return_records", (bool, np.bool_))
     n_matches = min(max(1, round(n_pairs / (1.0 + imbalance))), n_pairs)
     n_others = n_pairs - n_matches
     most = n_entities * (n_entities - 1) // 2

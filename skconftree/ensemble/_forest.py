@@ -46,7 +46,9 @@ from ._sampling import ContentOrder, Sampler, number_of_draws, rows_at
 
 # Its trees do not look ahead: many of them make up for greed.
 TREE_PARAMETERS = tuple(
-    name for name in signature(ConfidenceTreeClassifier).parameters if name != "lookahead"
+    name
+    for name in signature(ConfidenceTreeClassifier).parameters
+    if name != "lookahead"
 )
 
 
@@ -207,7 +209,11 @@ class ConfidenceForestClassifier(
 
     _parameter_constraints: dict = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        **ConfidenceTreeClassifier._parameter_constraints,
+        **{
+            name: allowed
+            for name, allowed in ConfidenceTreeClassifier._parameter_constraints.items()
+            if name in TREE_PARAMETERS
+        },
         "bound": [str, BaseBound, list, tuple, None],
         "class_weight": [
             dict,

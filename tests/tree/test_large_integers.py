@@ -170,7 +170,7 @@ def test_generators_name_what_is_too_large(name, value):
         if parameter == "n_samples":
             continue
         with fine_unless_too_large(value, parameter, "Seed"):
-            make(11, **{parameter: value})
+            make(300, **{parameter: value})
 
 
 @pytest.mark.parametrize("value", LARGE)
