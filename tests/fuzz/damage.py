@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import pickletools
 import struct
 
 import numpy as np
@@ -39,7 +40,7 @@ def damaged_pickle(draw, model):
     """Bytes of a pickle of a model, and what was damaged in it."""
     target = draw.weighted({**TARGETS, "bytes": 1})
     if target == "bytes":
-        return _damaged_bytes(draw, pickle.dumps(model)), target
+        return _damaged_file(draw, pickle.dumps(model)), target
     file = io.BytesIO()
     _Pickler(file, draw, target).dump(model)
     return file.getvalue(), target
@@ -90,6 +91,21 @@ def _in_sequence(draw, value):
     if hasattr(kind, "_fields"):
         return tuple(items)
     return kind(items)
+
+
+def _damaged_file(draw, data):
+    # One that ends too soon, or has other numbers in an array. The rest of a pickle is
+    # a program, and NumPy believes whatever state it gives to a dtype: it may crash.
+    arrays = [
+        (place + data[place:].index(value), value)
+        for code, value, place in pickletools.genops(data)
+        if isinstance(value, bytes) and value
+    ]
+    if not arrays or draw.chance(0.3):
+        return data[: draw.whole(0, len(data) - 1)]
+    place, value = draw.one(arrays)
+    other = _damaged_bytes(draw, value)[: len(value)]
+    return data[:place] + other + data[place + len(other) :]
 
 
 def _damaged_bytes(draw, data):
