@@ -1,6 +1,7 @@
 """The only file that touches private parts of scikit-learn."""
 
 import sys
+from functools import lru_cache
 from inspect import signature
 from numbers import Integral
 
@@ -37,9 +38,12 @@ __all__ = [
     "check_row_weights",
     "make_sklearn_tree",
     "validate_parameter_constraints",
+    "validate_parameters",
 ]
 
 MOST_BITS = sys.float_info.max_exp - 1  # of a number that a float can hold
+_NO_DEFAULT = object()
+_PLAIN = (str, int, float, type(None))  # what nobody can change in place
 # Where zero weights are not allowed by default, this parameter allows them.
 _ZEROS = "allow_all_zero_weights"
 _ALLOW_ZEROS = {_ZEROS: True} if _ZEROS in signature(_check_weights).parameters else {}
@@ -65,6 +69,52 @@ def validate_parameter_constraints(parameter_constraints, params, caller_name):
                 f"of floats. Got one of {int(value).bit_length()} bits instead."
             )
     _validate_constraints(parameter_constraints, params, caller_name)
+
+
+def validate_parameters(estimator):
+    """Check the parameters of an object against the constraints of its class.
+
+    A default is known to be valid, so that only the others are looked at: reading the
+    signature of a class takes longer than growing a small tree.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        With `_parameter_constraints`.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    made = type(estimator)
+    given = {}
+    for name, default in _valid_defaults(made):
+        value = getattr(estimator, name)
+        if value is not default:
+            given[name] = value
+    if given:
+        validate_parameter_constraints(
+            made._parameter_constraints, given, made.__name__
+        )
+
+
+@lru_cache(maxsize=256)
+def _valid_defaults(made):
+    # Names of the parameters of a class, each with its default if that is valid.
+    init = getattr(made.__init__, "deprecated_original", made.__init__)
+    parameters, found = signature(init).parameters, []
+    for name in made._get_param_names():
+        default = parameters[name].default
+        try:
+            validate_parameter_constraints(
+                made._parameter_constraints, {name: default}, made.__name__
+            )
+        except InvalidParameterError:
+            default = _NO_DEFAULT
+        if not isinstance(default, _PLAIN):
+            default = _NO_DEFAULT
+        found.append((name, default))
+    return tuple(found)
 
 
 def _check_sample_weight(sample_weight, X, **options):

@@ -1,14 +1,10 @@
 """What every bound's parameter object shares."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._compat import InvalidParameterError, validate_parameter_constraints
+from .._compat import InvalidParameterError, validate_parameters
 from ..utils import canonical
-
-LARGEST = int(np.finfo(np.float64).max)
 
 
 class BaseBound(BaseEstimator):
@@ -107,17 +103,7 @@ class BaseBound(BaseEstimator):
 
     def check_parameters(self):
         """Raise ``InvalidParameterError`` unless every parameter is valid."""
-        validate_parameter_constraints(
-            self._parameter_constraints,
-            self.get_params(deep=False),
-            caller_name=type(self).__name__,
-        )
-        for name, value in self.get_params(deep=False).items():
-            if isinstance(value, Integral) and abs(value) > LARGEST:
-                raise InvalidParameterError(
-                    f"The {name!r} parameter of {type(self).__name__} must fit into a "
-                    f"float. Got {value!r} instead."
-                )
+        validate_parameters(self)
 
     def kernel(self, criterion, n_classes, *, tie_threshold=0.0):
         """Make the compiled decision for one fit, scratch memory included.

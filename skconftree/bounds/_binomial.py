@@ -48,11 +48,11 @@ def binomial_upper(errors, n, delta=0.25):
     >>> binomial_upper([0, 1, 6], [6, 10, 6]).round(4)
     array([0.2063, 0.2474, 1.    ])
     """
-    errors, n, delta = np.broadcast_arrays(
-        np.asarray(errors, dtype=np.float64),
-        np.asarray(n, dtype=np.float64),
-        check_open("delta", delta, 0, 1),
-    )
+    errors = np.asarray(errors, dtype=np.float64)
+    n = np.asarray(n, dtype=np.float64)
+    delta = check_open("delta", delta, 0, 1)
+    if not errors.shape == n.shape == delta.shape:
+        errors, n, delta = np.broadcast_arrays(errors, n, delta)
     if not np.all((n > 0) & np.isfinite(n)):
         raise ValueError(f"n must be positive and finite. Got {n}.")
     if not np.all((errors >= 0) & (errors <= n)):

@@ -15,7 +15,7 @@ from .._compat import (
     RealNotInt,
     StrOptions,
     _fit_context,
-    validate_parameter_constraints,
+    validate_parameters,
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS
@@ -313,11 +313,7 @@ class ConfidenceForestClassifier(
     # -- fitting ------------------------------------------------------------------
 
     def _validate_params(self):
-        validate_parameter_constraints(
-            self._parameter_constraints,
-            self.get_params(deep=False),
-            type(self).__name__,
-        )
+        validate_parameters(self)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @learns

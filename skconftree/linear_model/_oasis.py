@@ -14,7 +14,7 @@ from .._compat import (
     StrOptions,
     _fit_context,
     check_row_weights,
-    validate_parameter_constraints,
+    validate_parameters,
 )
 from ..utils import (
     canonical,
@@ -185,11 +185,7 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
     # -- learning -----------------------------------------------------------------
 
     def _validate_params(self):
-        validate_parameter_constraints(
-            self._parameter_constraints,
-            self.get_params(deep=False),
-            type(self).__name__,
-        )
+        validate_parameters(self)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @learns

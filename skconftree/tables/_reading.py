@@ -48,9 +48,11 @@ def read_table(estimator, X, y, *, reset=True, **options):
             )
         return *read_sparse(estimator, X, y, reset=reset), None
     if nominal is None:
-        X, y = _numeric(estimator, X, y, reset=reset)
-        is_finite(X, estimator)
-        return X, y, None
+        rows = _plain_table(estimator, X, y) if reset else None
+        if rows is None:
+            rows, y = _numeric(estimator, X, y, reset=reset)
+        is_finite(rows, estimator)
+        return rows, y, None
     table = Table.of(estimator, X, reset)
     matrix, features = Features.blank(nominal).learn(
         table, in_order=options["in_order"]
@@ -148,6 +150,26 @@ def _numeric(estimator, X, *y, reset):
                 "X holds a number that is too large for float32."
             ) from error
         raise
+
+
+def _plain_table(estimator, X, y):
+    # As `_plain_rows`, for the first rows: a small tree grows faster than they are
+    # checked. Their labels are whole numbers.
+    if (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.char in "fd"
+        and X.size > 0
+        and type(y) is np.ndarray
+        and y.shape == X.shape[:1]
+        and y.dtype.kind in "biu"
+    ):
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(X, dtype=np.float32)
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+        return rows
+    return None
 
 
 def _plain_rows(estimator, X):

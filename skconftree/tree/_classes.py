@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from .._compat import Interval, RealNotInt, StrOptions, validate_parameter_constraints
+from .._compat import Interval, RealNotInt, StrOptions, validate_parameters
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS
 from ..drift import BaseDetector
@@ -390,11 +390,7 @@ class ConfidenceTreeClassifier(
     _grower = None  # of a tree that grows row by row
 
     def _validate_params(self):
-        validate_parameter_constraints(
-            self._parameter_constraints,
-            self.get_params(deep=False),
-            type(self).__name__,
-        )
+        validate_parameters(self)
 
     def _settings(self, bound, criterion, features, total=None, relative=False):
         parameters = {name: getattr(self, name) for name in GROWTH_PARAMETERS}

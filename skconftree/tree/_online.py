@@ -170,8 +170,9 @@ class OnlineGrowth:
             self._grower.set_memory_aside()
             self._features = features
         vars(self).pop("_honest_counts", None)
-        # a leaf that grows would carry along what its ancestors knew long ago
-        self._grower.tree.shrunk_by(0.0)
+        if self._grower.tree.shrinkage > 0.0:
+            # a leaf that grows would carry along what its ancestors knew long ago
+            self._grower.tree.shrunk_by(0.0)
         predicted = np.empty(len(labels), dtype=np.intp) if tells == "class" else None
         proba = np.empty((len(labels), len(names))) if tells == "proba" else None
         try:

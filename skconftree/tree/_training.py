@@ -10,7 +10,13 @@ from ..tables._reading import read_rows, read_table
 from ..tables._sparse import take_rows
 from ..tables._training_data import TrainingData
 from ..tables._weights import resolve_class_weight, rows_with_weight
-from ..utils import check_labels, exact_labels, unique_classes, warn_of_floats
+from ..utils import (
+    check_labels,
+    encode_labels,
+    exact_labels,
+    unique_classes,
+    warn_of_floats,
+)
 from .nodes._tree_state import MAX_CLASSES
 
 
@@ -118,7 +124,7 @@ def read_training(
     X, y, weight = rows_with_weight(
         X, y, sample_weight, sample_weight_kind, stacklevel=stacklevel + 1
     )
-    classes, y = np.unique(y, return_inverse=True)
+    classes, y = encode_labels(y)
     warn_of_floats(classes, stacklevel=stacklevel + 1)
     if len(classes) > MAX_CLASSES:
         raise ValueError(

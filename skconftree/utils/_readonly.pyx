@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.buffer cimport (
+    PyBUF_C_CONTIGUOUS, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
+)
 
 
 cdef class _Pane:
@@ -14,8 +16,11 @@ cdef class _Pane:
         self.array = array
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        cdef Py_ssize_t address = self.array.ctypes.data
-        PyBuffer_FillInfo(buffer, self, <void*> address, self.array.nbytes, 1, flags)
+        # not by `array.ctypes`, which is written in Python
+        cdef Py_buffer shown
+        PyObject_GetBuffer(self.array, &shown, PyBUF_C_CONTIGUOUS)
+        PyBuffer_FillInfo(buffer, self, shown.buf, shown.len, 1, flags)
+        PyBuffer_Release(&shown)
 
 
 def read_only(array):

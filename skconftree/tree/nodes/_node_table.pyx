@@ -100,6 +100,8 @@ cdef class NodeTable:
     cdef dict _enlarged(self, intp_t capacity):
         cdef dict arrays = dict(self._arrays)
         for name, (shape, dtype) in self._shapes(capacity).items():
+            if name in arrays and arrays[name].shape == shape:
+                continue
             larger = np.zeros(shape, dtype=dtype)
             if name in arrays:
                 used = self._size(name)

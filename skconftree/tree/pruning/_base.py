@@ -69,8 +69,12 @@ class Pruning:
         Returns
         -------
         Tree
+            The same one where nothing is pruned.
         """
-        return tree.pruned(self.keep_as_leaf(tree, rows))
+        keep_as_leaf = self.keep_as_leaf(tree, rows)
+        if not (keep_as_leaf & (tree.n_children > 0)).any():
+            return tree
+        return tree.pruned(keep_as_leaf)
 
     def keep_as_leaf(self, tree, rows):
         """Whether each node becomes a leaf, for `Tree.pruned`."""

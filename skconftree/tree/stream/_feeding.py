@@ -1,6 +1,6 @@
 """Rows of a table for a growing tree."""
 
-from scipy.sparse import issparse
+import numpy as np
 
 from ...tables._sparse import blocks
 
@@ -22,7 +22,7 @@ def learn_rows(grower, X, y, weight, finite, predicted=None, proba=None):
     proba : ndarray of shape (n_rows, n_classes), float64, or None, default=None
         Filled with the probabilities of the classes before it is learnt.
     """
-    X = X.tocsr() if issparse(X) else X
+    X = X if isinstance(X, np.ndarray) else X.tocsr()
     grower.learn(X, y, weight, finite, predicted, proba)
 
 
