@@ -1,6 +1,6 @@
 """Naive Bayes predictions of a leaf."""
 
-from libc.math cimport INFINITY, fabs, fmax, log
+from libc.math cimport INFINITY, fabs, log
 
 from skconftree.tree.leaves._moments cimport (
     HIGH, LOW, MEAN, SQUARES, takes_two_values, weight_known,
@@ -13,6 +13,11 @@ cdef enum:      # factors whose product stays within a float, for leaves of 1e9 
 # What no leaf that has grown comes near, so that a damaged one divides by no zero.
 cdef float64_t LEAST_SHARE = 1e-16      # below the rounding of 1
 cdef float64_t LEAST_SQUARE = 1e-300    # of a weight
+
+
+cdef inline float64_t _at_least(float64_t least, float64_t value) noexcept nogil:
+    # fmax of libm is a call, for which a loop has to give up its registers.
+    return value if value > least else least
 
 
 cdef int make_scratch(
@@ -148,7 +153,7 @@ cdef class NaiveBayes:
             product = 1.0
             holes = moments.known != NULL and moments.known[c] != NULL
             if alone:       # the share of the class
-                product = 1.0 / fmax(weights[c] * weights[c], LEAST_SQUARE)
+                product = 1.0 / _at_least(LEAST_SQUARE, weights[c] * weights[c])
             distance = 0.0
             total = 0.0
             in_group = 0
@@ -166,7 +171,7 @@ cdef class NaiveBayes:
                     distance += gap * gap * precision[f] / ratio
                 else:   # share of the other value, then of this one
                     ratio = (n * fabs(gap / precision[f]) + 0.5) * inverse
-                    ratio = fmax(1.0 - ratio, LEAST_SHARE)
+                    ratio = _at_least(LEAST_SHARE, 1.0 - ratio)
                     ratio = 1.0 / (ratio * ratio)
                 product *= ratio
                 in_group += 1
