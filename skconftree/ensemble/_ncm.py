@@ -279,7 +279,7 @@ class NCMTreeClassifier(NCMEstimator):
 
     def _grown(self, plan, samples, seed):
         once = np.ones(len(samples.y), dtype=np.uint32)
-        return plan.grow(samples.X, samples.y, once, self.n_classes_, seed)
+        return plan.grow(samples.X, samples.y, once, self.n_classes_, seed)[0]
 
     @learns
     def partial_fit(self, X, y, classes=None):
@@ -321,7 +321,7 @@ class NCMTreeClassifier(NCMEstimator):
                 self.tree_ = self.tree_.recounted(
                     self.n_classes_,
                     places,
-                    self.tree_.apply(X),
+                    self.tree_.leaves_of(X),
                     y,
                     None,
                     plan.criterion(self.n_classes_),

@@ -17,7 +17,7 @@ from ._ncm import GROWTH_CONSTRAINTS, NCMEstimator, NCMTreeClassifier
 from ._ncm_model_state import check_ncm_forest
 from ._ncm_samples import Samples
 from ._ncm_tree import add_ncm_votes
-from ._ncm_update import TreeOrder, Update, error_out_of_bag, judge, seed_of_call
+from ._ncm_update import Order, Update, judge, seed_of_call
 
 LEAST_WORK = 1 << 14  # rows times trees that pay for another thread
 TASKS_PER_JOB = 4  # batches of trees: the last ones end at about the same time
@@ -248,7 +248,7 @@ class NCMForestClassifier(NCMEstimator):
         trees = [None] * self.n_estimators
         self._finish(
             Update(plan, samples, self.n_classes_, places, self._seed),
-            [TreeOrder(i, None, None) for i in range(len(trees))],
+            [Order(i, None, None) for i in range(len(trees))],
         )
         self.tree_errors_ = self.threshold_ = None
         self._penalty = np.zeros(len(trees))
@@ -306,32 +306,47 @@ class NCMForestClassifier(NCMEstimator):
         update = Update(plan, samples, self.n_classes_, places, seed)
         self.tree_errors_ = self.threshold_ = None
         penalty = np.zeros(len(self.estimators_))
-        trees = [one.tree_ for one in self.estimators_]
-        orders = [TreeOrder(i, tree, None) for i, tree in enumerate(trees)]
+        anew = [Order(i, None, None) for i in range(len(self.estimators_))]
+        orders = anew
+        if self.update in ("hi-rf", "rlp"):
+            known = self._known_leaves(n_before, kept)
+            orders = [
+                Order(i, one.tree_, leaves)
+                for i, (one, leaves) in enumerate(
+                    zip(self.estimators_, known, strict=True)
+                )
+            ]
         if self.update == "hi-rf":
-            in_bag = np.unpackbits(self._in_bag, axis=1, count=n_before).astype(bool)
-            new = np.zeros((len(trees), len(y)), dtype=bool)
-            in_bag = np.concatenate([in_bag, new], axis=1)
-            if kept is not None:
-                in_bag = in_bag[:, kept]
+            in_bag = self._rows_in_bag(n_before, len(y), kept)
             found = self._in_threads(
-                lambda i: error_out_of_bag(trees[i], samples, places, in_bag[i]),
-                range(len(trees)),
+                lambda order: update.error_out_of_bag(order, in_bag[order.index]),
+                orders,
             )
             errors = np.array([error for error, _ in found])
             verdict = judge(errors, self._penalty, self.boost, self.alpha)
             penalty = verdict.penalty
             self.tree_errors_, self.threshold_ = errors, verdict.threshold
             orders = [
-                TreeOrder(i, None, None)
-                if verdict.regrown[i]
-                else TreeOrder(i, trees[i], found[i][1])
-                for i in range(len(trees))
+                anew[i] if verdict.regrown[i] else order._replace(leaves=leaves)
+                for i, (order, (_, leaves)) in enumerate(
+                    zip(orders, found, strict=True)
+                )
             ]
-        elif self.update != "rlp":
-            orders = [TreeOrder(i, None, None) for i in range(len(trees))]
         self._finish(update, orders)
         self._penalty = penalty
+
+    def _known_leaves(self, n_before, kept):
+        # Where the rows that are still kept come to in each tree, as far as known.
+        leaves = self._leaves
+        if leaves is None:  # it is no part of the state
+            return [None] * len(self.estimators_)
+        return list(leaves if kept is None else leaves[:, kept[:n_before]])
+
+    def _rows_in_bag(self, n_before, n_new, kept):
+        # Whether each row was in the last sample of each tree; new rows were in none.
+        in_bag = np.zeros((len(self.estimators_), n_before + n_new), dtype=bool)
+        in_bag[:, :n_before] = np.unpackbits(self._in_bag, axis=1, count=n_before)
+        return in_bag if kept is None else in_bag[:, kept]
 
     def _finish(self, update, orders):
         # Carry the update out and become the forest that it makes.
@@ -339,7 +354,7 @@ class NCMForestClassifier(NCMEstimator):
         parameters = {name: getattr(self, name) for name in OF_TREES}
         regrown = np.array([order.tree is None for order in orders])
         estimators = []
-        for i, (tree, _) in enumerate(done):
+        for i, (tree, _, _) in enumerate(done):
             one = NCMTreeClassifier(**parameters)
             one.random_state = tree_seed(update.seed, i)
             if not regrown[i]:
@@ -353,7 +368,8 @@ class NCMForestClassifier(NCMEstimator):
             estimators.append(one)
         self.estimators_ = estimators
         self.regrown_ = regrown
-        self._in_bag = np.stack([bits for _, bits in done])
+        self._in_bag = np.stack([one.in_bag for one in done])
+        self._leaves = np.stack([one.leaves for one in done])
         self._samples = update.samples
 
     def _in_threads(self, function, items):
@@ -471,6 +487,7 @@ class NCMForestClassifier(NCMEstimator):
             sum(one.tree_.n_bytes for one in self.estimators_)
             + sum(part.nbytes for part in self._samples)
             + self._in_bag.nbytes
+            + (0 if self._leaves is None else self._leaves.nbytes)
         )
 
     # -- state --------------------------------------------------------------------
@@ -480,10 +497,13 @@ class NCMForestClassifier(NCMEstimator):
 
     @reads
     def __getstate__(self):
-        return canonical(super().__getstate__())
+        state = dict(super().__getstate__())
+        state.pop("_leaves", None)  # follows from trees and rows
+        return canonical(state)
 
     def __setstate__(self, state):
         super().__setstate__(state)
+        self._leaves = None
         check_ncm_forest(self)
         if "estimators_" in state:  # what the trees share, they share again
             shared = canonical(self.classes_)

@@ -131,7 +131,9 @@ cdef class NCMGrower:
 
         Returns
         -------
-        NCMTree
+        tree : NCMTree
+        leaves : ndarray of shape (n_rows,), int32
+            Leaf of each row of the sample; -1 for other rows.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.K
@@ -165,11 +167,13 @@ cdef class NCMGrower:
         tree.add_leaf(-1, &counts[0], n_rows, self.criterion.impurity(
             &counts[0], self.n_given
         ))
+        reached = np.full(n, -1, dtype=np.int32)
+        cdef int32_t[::1] leaves = reached
         with nogil:
-            self._grow(tree, n_rows)
+            self._grow(tree, n_rows, &leaves[0])
         tree.cut_to_size()
         self.arena = None
-        return tree
+        return tree, reached
 
     def _make_kernels(self):
         self.criterion, self.bound = make_kernels(
@@ -201,13 +205,15 @@ cdef class NCMGrower:
         self.children = <float64_t*> arena.take(2 * K, sizeof(float64_t))
         self.sides = <uint8_t*> arena.take(m, sizeof(uint8_t))
 
-    cdef int _grow(self, NCMTree tree, intp_t n_rows) except -1 nogil:
+    cdef int _grow(
+        self, NCMTree tree, intp_t n_rows, int32_t* leaves
+    ) except -1 nogil:
         # Nodes are examined in the order of their ids. Their rows follow each other,
         # those of the children in the place of the parent's.
         cdef intp_t node = 0
         cdef intp_t room = 64
         cdef intp_t* starts = <intp_t*> self.arena.take(room, sizeof(intp_t))
-        cdef intp_t n_left
+        cdef intp_t n_left, i
         starts[0] = 0
         while node < tree.node_count:
             if tree.node_count + 2 > room:
@@ -217,6 +223,9 @@ cdef class NCMGrower:
             if n_left > 0:
                 starts[tree.node_count - 2] = starts[node]
                 starts[tree.node_count - 1] = starts[node] + n_left
+            else:
+                for i in range(starts[node], starts[node] + tree.n_node_samples[node]):
+                    leaves[self.rows[i]] = <int32_t> node
             node += 1
         return 0
 

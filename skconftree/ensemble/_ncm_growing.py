@@ -41,7 +41,9 @@ class NCMPlan(NamedTuple):
 
         Returns
         -------
-        NCMTree
+        tree : NCMTree
+        leaves : ndarray of shape (n_rows,), int32
+            Leaf of each row of the sample; -1 for other rows.
         """
         grower = NCMGrower(
             self.settings,

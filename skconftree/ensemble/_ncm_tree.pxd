@@ -10,7 +10,7 @@
 
 from skconftree.tree.nodes._node_table cimport NodeTable
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, uint8_t,
+    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t,
 )
 
 
@@ -32,9 +32,11 @@ cdef class NCMTree(NodeTable):
         self, intp_t node, const float32_t* means, const int32_t* owners,
         const uint8_t* sides, intp_t n,
     ) noexcept nogil
-    cdef void route(
-        self, const float32_t* X, intp_t n_rows, intp_t* out
-    ) noexcept nogil
+    cdef intp_t leaf_of(self, const float32_t* row) noexcept nogil
+    cdef intp_t _best_of(self, intp_t node) noexcept nogil
+    cdef object _check_rows(
+        self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes
+    )
 
 
 cdef enum:

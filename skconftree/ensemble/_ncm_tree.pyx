@@ -7,15 +7,10 @@ from skconftree.ensemble._ncm_state import (
 )
 from skconftree.tree.nodes._structure import sum_up
 
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from skconftree.tree.nodes._node_table cimport NodeTable, address_of
 from skconftree.utils._typedefs cimport label_t, uint32_t
-
-cdef enum:
-    ROWS = 256          # that go through a tree before the next one's turn
-
 
 cdef class NCMTree(NodeTable):
     """A tree of nearest class means as read-only arrays, one element a node.
@@ -139,8 +134,8 @@ cdef class NCMTree(NodeTable):
     # -- other counts -------------------------------------------------------------
 
     def recounted(
-        self, n_classes, places, const intp_t[::1] leaves, const label_t[::1] y,
-        weight, criterion, keep,
+        self, n_classes, places, const int32_t[::1] leaves not None,
+        const label_t[::1] y not None, weight, criterion, keep,
     ):
         """Copy the tree with other counts, and perhaps further classes.
 
@@ -149,7 +144,7 @@ cdef class NCMTree(NodeTable):
         n_classes : int
         places : ndarray of shape (n_classes before,), intp
             What each class is now; ascending.
-        leaves : ndarray of shape (n_rows,), intp
+        leaves : ndarray of shape (n_rows,), int32
             Where each row has come.
         y : ndarray of shape (n_rows,), uint16
             Class indices, as they are now.
@@ -164,16 +159,15 @@ cdef class NCMTree(NodeTable):
         -------
         NCMTree
         """
-        self._check_root()
-        cdef intp_t n_nodes = self.node_count
+        self._check_rows(leaves, y, n_classes)
         cdef intp_t n = leaves.shape[0]
         cdef intp_t i
         cdef const uint32_t[::1] times
         cdef bint weighted = weight is not None
         old = self._still().all_arrays()
         n_children = old["n_children"]
-        counts = np.zeros((n_nodes, n_classes))
-        n_rows = np.zeros(n_nodes, dtype=np.intp)
+        counts = np.zeros((self.node_count, n_classes))
+        n_rows = np.zeros(self.node_count, dtype=np.intp)
         if keep:
             leaf = n_children == 0
             counts[np.ix_(leaf, places)] = old["counts"][leaf]
@@ -184,11 +178,6 @@ cdef class NCMTree(NodeTable):
             times = weight
             if times.shape[0] != n:
                 raise ValueError("leaves and weight must have one element a row.")
-        if y.shape[0] != n:
-            raise ValueError("leaves and y must have one element a row.")
-        for i in range(n):
-            if not (0 <= leaves[i] < n_nodes and y[i] < of_class.shape[1]):
-                raise ValueError("leaves or y do not fit the tree.")
         with nogil:
             for i in range(n):
                 if not weighted:
@@ -212,6 +201,73 @@ cdef class NCMTree(NodeTable):
             "owners": owners,
         })
         return tree
+
+    def error_of(
+        self, const int32_t[::1] leaves not None, const label_t[::1] y not None,
+        const intp_t[::1] places not None, const uint8_t[::1] counted not None,
+    ):
+        """Share of wrong predictions among some rows.
+
+        Parameters
+        ----------
+        leaves : ndarray of shape (n_rows,), int32
+            Where each row has come.
+        y : ndarray of shape (n_rows,), uint16
+            Class indices, as they are now.
+        places : ndarray of shape (n_classes,), intp
+            What each class of the tree is now.
+        counted : ndarray of shape (n_rows,), uint8
+            Whether a row counts.
+
+        Returns
+        -------
+        float
+            NaN if no row counts.
+        """
+        self._check_rows(leaves, y, 1 << 16)
+        if places.shape[0] != self.n_classes or counted.shape[0] != y.shape[0]:
+            raise ValueError("places or counted do not fit the tree.")
+        cdef int32_t[::1] best = np.full(self.node_count, -1, dtype=np.int32)
+        cdef intp_t n_wrong = 0
+        cdef intp_t n = 0
+        cdef intp_t i, node
+        with nogil:
+            for i in range(y.shape[0]):
+                if counted[i]:
+                    node = leaves[i]
+                    if best[node] < 0:
+                        best[node] = <int32_t> places[self._best_of(node)]
+                    n += 1
+                    n_wrong += best[node] != y[i]
+        return <float64_t> n_wrong / n if n > 0 else np.nan
+
+    cdef intp_t _best_of(self, intp_t node) noexcept nogil:
+        # Most frequent class of the nearest node from here up that has any row.
+        cdef const float64_t* counts
+        cdef float64_t most = 0.0
+        cdef intp_t best = 0
+        cdef intp_t c
+        while node >= 0:
+            counts = self.counts + node * self.n_classes
+            for c in range(self.n_classes):
+                if counts[c] > most:
+                    most = counts[c]
+                    best = c
+            if most > 0.0:
+                break
+            node = self.parent[node]
+        return best
+
+    cdef object _check_rows(
+        self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes
+    ):
+        cdef intp_t i
+        cdef bint sound = y.shape[0] == leaves.shape[0]
+        self._check_root()
+        for i in range(leaves.shape[0] if sound else 0):
+            sound &= 0 <= leaves[i] < self.node_count and y[i] < n_classes
+        if not sound:
+            raise ValueError("leaves or y do not fit the tree.")
 
     cdef object _take(self, dict arrays):
         NodeTable._take(self, arrays)
@@ -260,23 +316,19 @@ cdef class NCMTree(NodeTable):
 
     # -- routing ------------------------------------------------------------------
 
-    cdef void route(
-        self, const float32_t* X, intp_t n_rows, intp_t* out
-    ) noexcept nogil:
+    cdef intp_t leaf_of(self, const float32_t* row) noexcept nogil:
         cdef intp_t d = self.n_features
-        cdef intp_t i, node, place
+        cdef intp_t node = 0
+        cdef intp_t place
         cdef CentroidTest* test
-        for i in range(n_rows):
-            node = 0
-            while True:
-                test = &self.tests[node]
-                if test.n == 0:
-                    break
-                place = test.first + nearest(
-                    X + i * d, self.means + test.first * d, test.n, d
-                )
-                node = self.first_child[node] + self.sides[place]
-            out[i] = node
+        while True:
+            test = &self.tests[node]
+            if test.n == 0:
+                return node
+            place = test.first + nearest(
+                row, self.means + test.first * d, test.n, d
+            )
+            node = self.first_child[node] + self.sides[place]
 
     def apply(self, const float32_t[:, ::1] X not None, finite=None):
         """Leaf reached by each row.
@@ -292,16 +344,37 @@ cdef class NCMTree(NodeTable):
         -------
         ndarray of shape (n_rows,), intp
         """
-        leaves = np.empty(X.shape[0], dtype=np.intp)
-        cdef intp_t[::1] out = leaves
+        return self.leaves_of(X).astype(np.intp)
+
+    def leaves_of(self, const float32_t[:, ::1] X not None, known=None):
+        """Leaf reached by each row, where it is not known.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+            Without NaN.
+        known : ndarray of shape (n_known,), int32, or None, default=None
+            Leaves of the first rows; -1 where not known.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int32
+        """
+        cdef intp_t n = X.shape[0]
+        leaves = np.full(n, -1, dtype=np.int32)
+        if known is not None:
+            leaves[: len(known)] = known
+        cdef int32_t[::1] out = leaves
+        cdef intp_t i
         if X.shape[1] != self.n_features:
             raise ValueError(
                 f"X has {X.shape[1]} features, the tree has {self.n_features}."
             )
         self._check_root()
-        if X.shape[0] > 0:
-            with nogil:
-                self.route(&X[0, 0], X.shape[0], &out[0])
+        with nogil:
+            for i in range(n):
+                if out[i] < 0:
+                    out[i] = <int32_t> self.leaf_of(&X[i, 0])
         return leaves
 
     # -- state --------------------------------------------------------------------
@@ -333,10 +406,7 @@ def add_ncm_votes(
     cdef NCMTree tree
     cdef const float64_t[:, ::1] value
     cdef const float64_t* share
-    cdef intp_t* leaves
-    cdef intp_t i, c, start, width
-    if n == 0:
-        return
+    cdef intp_t i, c
     for tree, one in zip(trees, values, strict=True):
         value = one
         if (
@@ -345,21 +415,12 @@ def add_ncm_votes(
             or tree.node_count == 0
         ):
             raise ValueError("Rows do not fit the trees of this forest.")
-    leaves = <intp_t*> malloc(ROWS * sizeof(intp_t))
-    if leaves == NULL:
-        raise MemoryError("No memory to predict.")
-    try:
-        for tree, one in zip(trees, values, strict=True):
-            value = one
-            with nogil:
-                start = 0
-                while start < n:
-                    width = min(<intp_t> ROWS, n - start)
-                    tree.route(&X[start, 0], width, leaves)
-                    for i in range(width):
-                        share = &value[leaves[i], 0]
-                        for c in range(K):
-                            out[start + i, c] += share[c]
-                    start += width
-    finally:
-        free(leaves)
+    # A tree stays in the cache while all rows go through it; the caller cuts them into
+    # blocks that do so too.
+    for tree, one in zip(trees, values, strict=True):
+        value = one
+        with nogil:
+            for i in range(n):
+                share = &value[tree.leaf_of(&X[i, 0]), 0]
+                for c in range(K):
+                    out[i, c] += share[c]

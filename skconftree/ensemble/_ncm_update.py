@@ -8,7 +8,7 @@ from ._bootstrap import tree_seed
 from ._ncm_samples import bootstrap_of, seed_of_update
 
 
-class TreeOrder(NamedTuple):
+class Order(NamedTuple):
     """What becomes of one tree of a forest.
 
     Attributes
@@ -16,13 +16,30 @@ class TreeOrder(NamedTuple):
     index : int
     tree : NCMTree or None
         None: a new one is grown.
-    leaves : ndarray of shape (n_rows,), intp, or None
-        Where the rows come to in the tree, if that is known.
+    leaves : ndarray of shape (n_known,), int32, or None
+        Where the first rows come to in the tree; -1 where not known.
     """
 
     index: int
     tree: object
     leaves: np.ndarray | None
+
+
+class Done(NamedTuple):
+    """What has become of it.
+
+    Attributes
+    ----------
+    tree : NCMTree
+    in_bag : ndarray of shape (n_bytes,), uint8
+        Bits: whether each row is in the sample of the tree.
+    leaves : ndarray of shape (n_rows,), int32
+        Where the rows come to; -1 where not known.
+    """
+
+    tree: object
+    in_bag: np.ndarray
+    leaves: np.ndarray
 
 
 class Update(NamedTuple):
@@ -51,23 +68,19 @@ class Update(NamedTuple):
 
         Parameters
         ----------
-        order : TreeOrder
+        order : Order
 
         Returns
         -------
-        tree : NCMTree
-        in_bag : ndarray of shape (n_bytes,), uint8
-            Bits: whether each row is in the sample of the tree.
+        Done
         """
         X, y, _, _ = self.samples
         times = bootstrap_of(len(y), self.seed, order.index)
         if order.tree is None:
             seed = tree_seed(self.seed, order.index)
-            tree = self.plan.grow(X, y, times, self.n_classes, seed)
+            tree, leaves = self.plan.grow(X, y, times, self.n_classes, seed)
         else:
-            leaves = order.leaves
-            if leaves is None:
-                leaves = order.tree.apply(X)
+            leaves = order.tree.leaves_of(X, order.leaves)
             tree = order.tree.recounted(
                 self.n_classes,
                 self.places,
@@ -77,34 +90,26 @@ class Update(NamedTuple):
                 self.plan.criterion(self.n_classes),
                 False,
             )
-        return tree, np.packbits(times > 0)
+        return Done(tree, np.packbits(times > 0), leaves)
 
+    def error_out_of_bag(self, order, in_bag):
+        """Share of wrong predictions of a tree among the rows it has not seen.
 
-def error_out_of_bag(tree, samples, places, in_bag):
-    """Share of wrong predictions of a tree among the rows it has not seen.
+        Parameters
+        ----------
+        order : Order
+        in_bag : ndarray of shape (n_rows,), bool
 
-    Parameters
-    ----------
-    tree : NCMTree
-    samples : Samples
-        All rows.
-    places : ndarray of shape (n_classes of the tree,), intp
-        What its classes are from now on.
-    in_bag : ndarray of shape (n_rows,), bool
-
-    Returns
-    -------
-    error : float
-        NaN if it has seen all rows.
-    leaves : ndarray of shape (n_rows,), intp
-        Where the rows come to.
-    """
-    leaves = tree.apply(samples.X)
-    best = places[tree.value.argmax(axis=1)]
-    wrong = best[leaves] != samples.y
-    n_out = np.count_nonzero(~in_bag)
-    error = np.count_nonzero(wrong & ~in_bag) / n_out if n_out else np.nan
-    return error, leaves
+        Returns
+        -------
+        error : float
+            NaN if it has seen all rows.
+        leaves : ndarray of shape (n_rows,), int32
+            Where all rows come to.
+        """
+        leaves = order.tree.leaves_of(self.samples.X, order.leaves)
+        out = (~in_bag).view(np.uint8)
+        return order.tree.error_of(leaves, self.samples.y, self.places, out), leaves
 
 
 class Verdict(NamedTuple):

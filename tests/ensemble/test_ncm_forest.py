@@ -267,7 +267,7 @@ def test_rows_are_kept_once_as_float32():
     assert forest._samples.X.dtype == np.float32
     trees = sum(one.tree_.n_bytes for one in forest.estimators_)
     rows = 100 * (4 * 4 + 2 + 4) + 6 * 8
-    assert forest.n_bytes_ == trees + rows + 2 * 13
+    assert forest.n_bytes_ == trees + rows + 2 * (13 + 100 * 4)
 
 
 @pytest.mark.parametrize("update", UPDATES)
