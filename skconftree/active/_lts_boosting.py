@@ -12,7 +12,7 @@ from copy import copy
 import numpy as np
 from scipy.special import softmax
 
-from ._lts_trees import add_scores
+from ._lts_trees import add_scores, best_test
 
 LEAST_CURVATURE = 1e-16  # of a loss: probabilities of 1 have none
 LEAST_GAIN = 1e-12  # what rounding can make of no gain
@@ -110,15 +110,15 @@ class BoostedTrees:
         if n_classes < 2 or len(X) == 0 or codes.min() == codes.max():
             return
         scores = self.scores(X, n_classes)
-        order = np.argsort(X, axis=0, kind="stable").T
-        columns = np.ascontiguousarray(X.T)
+        columns = np.ascontiguousarray(X.T, dtype=np.float32)
+        order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
         truth = np.eye(n_classes)[codes]
         targets = [1] if n_classes == 2 else range(n_classes)
         for _ in range(n_steps):
             p = softmax(scores, axis=1)
             first = self.n_trees
             for k in targets:
-                gradient = p[:, k] - truth[:, k]
+                gradient = np.ascontiguousarray(p[:, k] - truth[:, k])
                 curvature = np.maximum(p[:, k] * (1.0 - p[:, k]), LEAST_CURVATURE)
                 self._append(k, self._grow(columns, order, gradient, curvature))
             scores += self.scores(X, n_classes, first)
@@ -162,18 +162,10 @@ class BoostedTrees:
     def _best_test(self, columns, order, gradient, curvature):
         if order.shape[1] < 2:
             return None
-        values = np.take_along_axis(columns, order, axis=1)
-        G = np.cumsum(gradient[order], axis=1)
-        H = np.cumsum(curvature[order], axis=1)
-        penalty = self.l2_regularization
-        all_G, all_H = G[:, -1:], H[:, -1:]
-        G, H = G[:, :-1], H[:, :-1]
-        gain = G * G / (H + penalty)
-        gain += (all_G - G) ** 2 / (np.maximum(all_H - H, LEAST_CURVATURE) + penalty)
-        gain -= all_G * all_G / (all_H + penalty)
-        gain[values[:, 1:] <= values[:, :-1]] = -np.inf
-        feature, place = np.unravel_index(gain.argmax(), gain.shape)
-        if not gain[feature, place] / 2.0 - self.min_gain > LEAST_GAIN:
+        gain, feature, place = best_test(
+            columns, order, gradient, curvature, self.l2_regularization
+        )
+        if not gain - self.min_gain > LEAST_GAIN:
             return None
-        low, high = values[feature, place : place + 2].astype(np.float64)
-        return int(feature), (low + high) / 2.0
+        low, high = (float(columns[feature, order[feature, place + i]]) for i in (0, 1))
+        return feature, (low + high) / 2.0

@@ -1,6 +1,62 @@
-"""Sums of small trees: what rows get from each of them."""
+"""Small second-order trees: the best test of a node, and sums of trees."""
 
 import numpy as np
+
+from libc.math cimport INFINITY, fmax
+
+cdef double TINY = 1e-300  # so that nothing is divided by 0
+
+
+def best_test(
+    const float[:, ::1] columns,
+    const int[:, ::1] order,
+    const double[::1] gradient,
+    const double[::1] curvature,
+    double penalty,
+):
+    """Find the test of a node with the largest gain of second order.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_features, n_rows), float32
+    order : ndarray of shape (n_features, n_node_rows), int32
+        Rows of the node, in the order of each feature.
+    gradient, curvature : ndarray of shape (n_rows,), float64
+        First and second derivatives of the loss; the latter above 0.
+    penalty : float
+        Of squared leaf values.
+
+    Returns
+    -------
+    gain : float
+        Reduction of the penalised loss; minus infinity if no feature varies.
+    feature : int
+    place : int
+        The test lies behind this row of the feature's order. Of equal gains the lowest
+        feature's, and of these the lowest.
+    """
+    cdef Py_ssize_t m = order.shape[1]
+    cdef Py_ssize_t i, j, feature = -1, place = -1
+    cdef double G = 0.0, H = 0.0, best = -INFINITY
+    cdef double g, h, score
+
+    with nogil:
+        for i in range(m):
+            G += gradient[order[0, i]]
+            H += curvature[order[0, i]]
+        for j in range(order.shape[0]):
+            g = h = 0.0
+            for i in range(m - 1):
+                g += gradient[order[j, i]]
+                h += curvature[order[j, i]]
+                if columns[j, order[j, i]] < columns[j, order[j, i + 1]]:
+                    score = g * g / (h + penalty)
+                    score += (G - g) * (G - g) / (fmax(H - h, 0.0) + penalty + TINY)
+                    if score > best:
+                        best = score
+                        feature = j
+                        place = i
+    return (best - G * G / (H + penalty)) / 2.0, feature, place
 
 
 def add_scores(

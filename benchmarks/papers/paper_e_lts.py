@@ -1,0 +1,189 @@
+"""Learning To Sample as in Table II of Shao et al. (2019): what was found there and here.
+
+    python benchmarks paper_e_lts [--part NAME ...] [--runs N] [--data FOLDER]
+
+The parts:
+
+- ``seeds``: F1 at .05 % of the labels, beside boosting on as many at random, seed by
+  seed, and the CPU seconds of the whole run.
+- ``budgets``: F1 of all methods of the table for budgets from .01 to 1 %.
+- ``adult``: accuracy on a table whose classes are not rare.
+
+Pools are made by `make_record_pairs`, 1,000,000 pairs of 50,000 people, 1,000 for each
+match; the paper's NCVoter has 10 million pairs, 420 for each match. Every model is
+judged by a second pool, of other people. CART and XG learn labels at random, all at
+once, XG+RS in rounds; XG+US is Learning To Sample with alpha = 0, XG+DS with infinity.
+XG stands for this package's boosted trees of second order, with as many trees for all.
+``--quick`` tries the script; its figures mean nothing.
+"""
+
+import time
+
+import numpy as np
+from common import options as command
+from common.data import encoded, folder_if_any, impute
+from common.timing import print_environment, write_json
+from sklearn.dummy import DummyRegressor
+from sklearn.metrics import f1_score
+from sklearn.tree import DecisionTreeClassifier
+
+from skconftree.active import LearningToSampleClassifier
+from skconftree.datasets import make_record_pairs
+
+ROUNDS, TREES = 10, 10
+PAPER = {  # NCVoter, Table II
+    0.0001: ("0", "0", "0", "0", ".403", ".324", ".403", ".752", ".875"),
+    0.0005: ("0", "0", "0", "0", ".903", ".954", ".989", ".993", ".991"),
+    0.001: ("0", "0", "0", "0", ".989", ".994", ".993", ".993", ".993"),
+    0.005: ("0", "0", "0", "0", ".993", ".994", ".993", ".993", ".991"),
+    0.01: (".334", ".379", ".398", "0", ".993", ".993", ".993", ".992", ".994"),
+}
+METHODS = ("CART", "XG", "XG+RS", "XG+US", 0.5, 1.0, 2.0, 5.0, "XG+DS")
+
+
+def pool(options, seed):
+    """Make one pool."""
+    return make_record_pairs(
+        max(2, options.pairs // 20), options.pairs, imbalance=1000, random_state=seed
+    )
+
+
+def fitted(method, X, y, budget, seed):
+    """Fit one method with a budget of labels."""
+    rows = np.random.default_rng(seed).choice(len(y), budget, replace=False)
+    if method == "CART":
+        return DecisionTreeClassifier(random_state=seed).fit(X[rows], y[rows])
+    if method == "XG":
+        return LearningToSampleClassifier(
+            budget, n_rounds=1, trees_per_round=ROUNDS * TREES, random_state=seed
+        ).fit(X[rows], y[rows])
+    settings = {"n_rounds": ROUNDS, "trees_per_round": TREES, "random_state": seed}
+    if method == "XG+RS":  # all rows in one group, and all errors the same
+        nothing = {"groups": np.zeros(len(y)), "sampler": DummyRegressor(), "alpha": 0}
+        return LearningToSampleClassifier(budget, **settings, **nothing).fit(X, y)
+    alpha = {"XG+US": 0.0, "XG+DS": np.inf}.get(method, method)
+    return LearningToSampleClassifier(budget, alpha=alpha, **settings).fit(X, y)
+
+
+def title(method):
+    """Name a column."""
+    return method if isinstance(method, str) else f"LTS, alpha {method:g}"
+
+
+def number(values):
+    """Mean as the paper writes it."""
+    mean = float(np.mean(values))
+    return f"{mean:.3f}".lstrip("0") if mean else "0"
+
+
+def part_seeds(options, tables, records):
+    """Ten seeds at .05 %."""
+    rows, before = [], pool(options, 0)
+    budget = max(ROUNDS, round(0.0005 * options.pairs))
+    for seed in range(1, options.seeds + 1):
+        start = time.process_time()
+        X, y = pool(options, seed)
+        made = time.process_time() - start
+        found = {}
+        for method in (1.0, "XG"):
+            start = time.process_time()
+            model = fitted(method, X, y, budget, seed)
+            seconds = time.process_time() - start
+            score = f1_score(before[1], model.predict(before[0]), zero_division=0.0)
+            found[method] = score, seconds
+            if method == 1.0:
+                matches = int(y[model.queried_].sum())
+        rows.append(
+            [
+                seed,
+                number(found[1.0][0]),
+                number(found["XG"][0]),
+                matches,
+                f"{found[1.0][1]:.1f}",
+                f"{made:.1f}",
+            ]
+        )
+        print(*rows[-1], sep=" | ", flush=True)
+        records.append(["seeds", seed, found[1.0], found["XG"], made])
+        before = X, y
+    header = [
+        *("seed", "F1, LTS", "F1, labels at random", "matches bought by LTS"),
+        *("CPU s of LTS", "CPU s to make the pool"),
+    ]
+    tables.show("paper-e-seeds", header, rows)
+
+
+def part_budgets(options, tables, records):
+    """Table II."""
+    found = {}
+    test = pool(options, 0)
+    for seed in range(1, options.runs + 1):
+        X, y = pool(options, seed)
+        for share in PAPER:
+            budget = max(ROUNDS, round(share * options.pairs))
+            for method in METHODS:
+                model = fitted(method, X, y, budget, seed)
+                score = f1_score(test[1], model.predict(test[0]), zero_division=0.0)
+                found.setdefault((share, method), []).append(score)
+                print(seed, share, title(method), f"{score:.3f}", sep=" | ", flush=True)
+        test = X, y
+    rows = []
+    for share, paper in PAPER.items():
+        label = f"{100 * share:g}"
+        cells = [number(found[share, method]) for method in METHODS]
+        rows.append([label, "here", *cells])
+        rows.append([label, "the paper, NCVoter", *paper])
+        records.append(["budgets", share, [found[share, one] for one in METHODS]])
+    header = ["labels, %", "F1", *(title(method) for method in METHODS)]
+    tables.show("paper-e-budgets", header, rows)
+
+
+def part_adult(options, tables, records):
+    """Accuracy where no class is rare; the paper's figures are not in the slides."""
+    folder = folder_if_any(options.data, "nothing")
+    if folder is None:
+        return
+    X, y, is_nominal = encoded("adult", folder)
+    X = impute(X, X, is_nominal)[0].astype(np.float32)
+    rows = []
+    for budget in (50, 200, 1000):
+        cells = []
+        for method in ("CART", "XG", "XG+RS", "XG+US", 1.0, "XG+DS"):
+            scores = []
+            for seed in range(options.runs):
+                order = np.random.default_rng(seed).permutation(len(y))
+                train, test = np.array_split(order, 2)
+                model = fitted(method, X[train], y[train], budget, seed)
+                scores.append(100 * model.score(X[test], y[test]))
+            cells.append(f"{np.mean(scores):.1f}")
+            records.append(["adult", budget, title(method), scores])
+        rows.append([budget, *cells])
+        print(*rows[-1], sep=" | ", flush=True)
+    header = ["labels", "CART", "XG", "XG+RS", "XG+US", "LTS, alpha 1", "XG+DS"]
+    tables.show("paper-e-adult", header, rows)
+
+
+PARTS = {"seeds": part_seeds, "budgets": part_budgets, "adult": part_adult}
+
+
+def main(argv=None):
+    """Print the tables."""
+    parser = command.parser(__doc__, "data", "quick", "json")
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
+    parser.add_argument("--pairs", type=int, default=1_000_000, help="of a pool")
+    parser.add_argument("--seeds", type=int, default=10, help="of the part seeds")
+    parser.add_argument("--runs", type=int, default=3, help="of the other parts")
+    options = parser.parse_args(argv)
+    if options.quick:
+        options.pairs, options.seeds, options.runs = 20_000, 1, 1
+    notes = {
+        "seeds": f"pools of {options.pairs:,} pairs",
+        "budgets": f"pools of {options.pairs:,} pairs; means of {options.runs} runs",
+        "adult": f"means of {options.runs} runs",
+    }
+    records = []
+    for part in options.part:
+        tables = command.tables("paper_e_lts", options, notes[part])
+        print_environment(tables.facts)
+        PARTS[part](options, tables, records)
+    write_json(options.json, {"environment": tables.facts, "records": records})
