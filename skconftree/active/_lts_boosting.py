@@ -2,9 +2,9 @@
 
 Neither of scikit-learn's boosters can do this. `HistGradientBoostingClassifier` bins
 its rows anew when a warm start brings others, so that its older trees read the new bins
-wrongly; `GradientBoostingClassifier` chooses splits by first derivatives alone and has
-no penalty of leaf values; and both fix the classes at the first call, where a rare
-class has not been met.
+wrongly; `GradientBoostingClassifier` chooses splits by first derivatives alone, has no
+penalty of leaf values, and cannot take a class that comes late, as rare ones do.
+XGBoost and LightGBM can go on, but with the number of classes they began with.
 """
 
 from copy import copy

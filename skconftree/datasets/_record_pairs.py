@@ -158,7 +158,7 @@ def _make_people(rng, n, block):
     born = rng.randint(1935, 2010, size=n)
     born = digits(born * 10_000 + rng.randint(1, 13, size=n) * 100, 8)
     born[:, 6:] = digits(rng.randint(1, 29, size=n), 2)
-    twin = ~first & (rng.random_sample(n) < 0.03)
+    twin = ~first & (rng.random_sample(n) < 0.01)
     born[twin] = born[np.flatnonzero(twin) - 1]
     return {
         "first_name": given,
