@@ -18,6 +18,7 @@ from ._limits import LeafLimits
 from ._model_state import SavedModel
 from ._online import MIN_BYTES, OnlineGrowth
 from ._prediction import LeafPrediction
+from ._readable import ReadableTree
 from ._resolve import GROWTH_PARAMETERS, resolve_settings
 from .pruning._registry import PRUNINGS
 from .split._criterion import CRITERIA
@@ -27,6 +28,7 @@ class ConfidenceTreeClassifier(
     LeafPrediction,
     LeafLimits,
     GrownTree,
+    ReadableTree,
     BatchGrowth,
     OnlineGrowth,
     SavedModel,

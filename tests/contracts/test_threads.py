@@ -21,7 +21,7 @@ from reference.streams import make_stream, state_of
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.tree import export_text
+from skconftree.tree import export_graphviz, export_html, export_text
 
 needs_signals = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="signals by time need POSIX"
@@ -142,6 +142,10 @@ READERS = {
     "interval": lambda model: model.predict_proba_interval(STREAM.X[:20]).tobytes(),
     "explain": lambda model: repr(model.explain(STREAM.X[:5])),
     "text": export_text,
+    "words": lambda model: model.explain_text(STREAM.X[:5]),
+    "summary": lambda model: model.summary(),
+    "page": export_html,
+    "graphviz": export_graphviz,
     "pickle": pickle.dumps,
     "copy": lambda model: state_of(copy.copy(model)),
     "deepcopy": lambda model: state_of(copy.deepcopy(model)),

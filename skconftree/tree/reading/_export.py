@@ -6,6 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._node_table import read_nodes
+from ._strength import TINY, legend, strengths
+
+WIDTH = 100  # columns
+BAR = "|   "
+MOST_BARS = 14  # deeper nodes say their depth in place of a bar for each level
 
 
 def export_text(
@@ -16,11 +21,13 @@ def export_text(
     max_depth=None,
     decimals=4,
     show_evidence=True,
+    verbose=False,
 ):
-    """Write a fitted confidence tree as text.
+    """Write a fitted confidence tree as text of at most 100 columns.
 
-    Like :func:`sklearn.tree.export_text`, with one line of evidence below every
-    split: what the bound compared, so that a reader sees how sure the tree was.
+    Like :func:`sklearn.tree.export_text`, with a line below every split that says how
+    sure it is: a word, the chance p of a cut as good in pure noise, and how many cuts
+    were compared. The last two lines explain both.
 
     Parameters
     ----------
@@ -35,7 +42,9 @@ def export_text(
     decimals : int, default=4
         Significant digits of thresholds and evidence.
     show_evidence : bool, default=True
-        Whether to print the evidence lines.
+        Whether to say how sure the splits are.
+    verbose : bool, default=False
+        Whether to add what the bound compared, number by number.
 
     Returns
     -------
@@ -44,6 +53,17 @@ def export_text(
     See Also
     --------
     node_table : The nodes as plain records.
+    ConfidenceTreeClassifier.explain_text : The path of a row.
+    ConfidenceTreeClassifier.summary : The tree in a few lines.
+
+    Notes
+    -----
+    p is the number that the bound itself computed if that is such a chance
+    (``"gtest"``, ``"evalue"``, ``"bayes_factor"``). Other bounds compare something
+    else, and some nothing at all. There p is that of the likelihood-ratio test of
+    branches and classes, from the rows that the branches have now, times the number of
+    cuts compared: the same question to every tree. A split is called "overwhelming"
+    where p is below 1e-6, "strong" below 0.01, else "weak".
 
     Examples
     --------
@@ -55,10 +75,13 @@ def export_text(
     >>> tree = tree.fit(iris.data, iris.target)
     >>> print(export_text(tree, feature_names=iris.feature_names))
     |--- petal length (cm) <= 2.45
-    |    evidence: score 0.3333, runner-up petal width (cm) 0.3333; 119 tests
+    |    overwhelming: p ~ 4e-40, 119 cuts compared
     |   |--- class: 0 (1.000 of 50)
     |--- petal length (cm) > 2.45
     |   |--- class: 1 (0.500 of 100)
+    <BLANKLINE>
+    p: chance of a cut as good in pure noise (likelihood ratio, times the cuts compared)
+    overwhelming: p < 1e-6, strong: p < 0.01, weak: all others
     """
     check_is_fitted(estimator)
     if class_names is None:
@@ -77,35 +100,112 @@ def export_text(
                 decimals=decimals,
             )
         }
-    lines = []
-    # (node, line that leads to it, line of evidence below that one)
-    stack = [(0, None, None)]
+    sure = strengths(table) if show_evidence else {}
+    lines, statement = [], None
+    # (node, line that leads to it, lines of evidence below that one)
+    stack = [(0, None, ())]
     while stack:
         node, lead, said = stack.pop()
         row = table[node]
         if lead is not None:
-            indent = "|   " * (row.depth - 1)
-            lines.append(f"{indent}|--- {lead}")
-            if said is not None:
-                lines.append(f"{indent}|    evidence: {said}")
-        bar = "|   " * row.depth
+            bars = indent(row.depth - 1)
+            lines.append(f"{bars}|--- {fit_words(*lead, WIDTH - len(bars) - 5)}")
+            lines += [f"{bars}|    {one}"[:WIDTH] for one in said]
+        bars = indent(row.depth)
         if not row.branches:
-            lines.append(
-                f"{bar}|--- class: {row.label} ({row.share:.3f} of {row.weight:g})"
-            )
+            share = f" ({row.share:.3f} of {row.weight:g})"
+            label = shortened(str(row.label), WIDTH - len(bars) - 12 - len(share))
+            lines.append(f"{bars}|--- class: {label}{share}")
         elif max_depth is not None and row.depth >= max_depth:
-            lines.append(f"{bar}|--- truncated branch ({row.weight:g} rows)")
+            lines.append(f"{bars}|--- truncated branch ({row.weight:g} rows)")
         else:
             first, *others = row.branches
             for branch in others[::-1]:
-                stack.append((branch.node, branch.words, None))
-            said = describe_evidence(row.evidence, decimals) if show_evidence else None
-            stack.append((first.node, first.words, said))
+                stack.append((branch.node, (row.name, branch.words), ()))
+            said = []
+            if show_evidence:
+                statement = row.evidence.get("statement")
+                said.append(sure[node].long)
+                if verbose:
+                    told = f"evidence: {describe_evidence(row.evidence, decimals)}"
+                    said += wrapped(told, WIDTH - len(bars) - 5)
+            stack.append((first.node, (row.name, first.words), said))
+    if show_evidence and len(table) > 1 and (max_depth is None or max_depth > 0):
+        lines += ["", *legend(statement)]
     return "\n".join(lines)
 
 
+def indent(depth):
+    """Bars in front of a line, fewer than the depth where that is large."""
+    if depth <= MOST_BARS:
+        return BAR * depth
+    return BAR * (MOST_BARS - 1) + f"|{depth}|".ljust(len(BAR))
+
+
+def shortened(text, width):
+    """Leave out the middle of a text that is too long.
+
+    Parameters
+    ----------
+    text : str
+    width : int
+
+    Returns
+    -------
+    str
+    """
+    width = max(width, 12)
+    if len(text) <= width:
+        return text
+    half = (width - 3) // 2
+    return f"{text[: width - 3 - half]}...{text[len(text) - half :]}"
+
+
+def fit_words(name, words, width):
+    """Shorten what holds in a branch: first the name of the feature, then the rest.
+
+    Parameters
+    ----------
+    name : str
+        With which `words` begin.
+    words : str
+    width : int
+
+    Returns
+    -------
+    str
+    """
+    if len(words) <= width:
+        return words
+    rest = words[len(name) :]
+    name = shortened(name, max(width - len(rest), width // 3))
+    return f"{name}{shortened(rest, width - len(name))}"
+
+
+def wrapped(text, width):
+    """Break a text at its semicolons.
+
+    Parameters
+    ----------
+    text : str
+    width : int
+
+    Returns
+    -------
+    list of str
+    """
+    first, *parts = text.split("; ")
+    lines = [first]
+    for part in parts:
+        if len(lines[-1]) + 2 + len(part) <= width:
+            lines[-1] += f"; {part}"
+        else:
+            lines.append(f"  {part}")
+    return lines
+
+
 def describe_evidence(evidence, digits=4):
-    """One line that says why a split was installed.
+    """One line of what the bound of a split compared.
 
     Parameters
     ----------
@@ -136,7 +236,9 @@ def describe_evidence(evidence, digits=4):
         if "radius" in evidence:
             said[-1] += f", radius {number('radius')}"
     if "confidence" in evidence:
-        said.append(f"{evidence['statement']} {number('confidence')}")
-    n_tests = evidence.get("n_tests", math.nan)
-    said.append(f"{n_tests:.0f} tests" if n_tests < 1e6 else f"{n_tests:.1e} tests")
+        # a chance that no float can hold is not 0
+        tiny = evidence["confidence"] < TINY
+        said.append(
+            f"{evidence['statement']} {'< 1e-300' if tiny else number('confidence')}"
+        )
     return "; ".join(said)

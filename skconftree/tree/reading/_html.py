@@ -1,0 +1,229 @@
+"""A tree as HTML that needs no script, no network and no eyes."""
+
+from html import escape
+
+import numpy as np
+
+from ._colors import class_colors
+from ._export import describe_evidence, shortened
+from ._node_table import read_nodes
+from ._strength import legend, strengths
+from ._summary import bound_name
+
+MOST_NODES = 1200  # written out
+MOST_LEVELS = 40  # that lie in each other
+FEW_LEAVES = 12  # a tree that is open as a whole
+OPEN_LEVELS = 3  # of a larger one
+MOST_CLASSES = 12  # in the legend
+MOST_SHARES = 6  # in a bar
+OTHERS = "#8a8a8a"
+LONGEST = 80  # characters of a test
+
+STYLE = """\
+.skconftree { font-family: system-ui, sans-serif; font-size: 14px; line-height: 1.5;
+  color: inherit; max-width: 100%; overflow-x: auto; padding: 4px 2px;
+  text-align: left }
+.skconftree p { margin: 2px 0 }
+.skconftree ul { list-style: none; margin: 0 0 0 9px; padding: 0 0 0 12px;
+  border-left: 1px solid rgba(128,128,128,.45) }
+.skconftree li { margin: 1px 0; padding: 0 }
+.skconftree summary { cursor: pointer; display: list-item }
+.skconftree summary:focus-visible { outline: 2px solid #0072B2; outline-offset: 1px }
+.skconftree .bar { display: inline-block; width: 84px; height: 10px; margin: 0 6px;
+  border: 1px solid rgba(128,128,128,.6); border-radius: 2px; vertical-align: baseline;
+  print-color-adjust: exact }
+.skconftree .key { display: inline-block; width: 10px; height: 10px;
+  margin: 0 4px 0 10px;
+  border: 1px solid rgba(128,128,128,.6); border-radius: 2px }
+.skconftree .sure { border: 1px solid; border-radius: 9px; padding: 0 7px;
+  margin: 0 4px; font-size: 12px; white-space: nowrap }
+.skconftree .weak { border-style: dashed }
+.skconftree .overwhelming { font-weight: 600 }
+.skconftree .quiet { opacity: .8; font-size: 12px }
+.skconftree .num { display: none; font-size: 12px; opacity: .8; margin-left: 6px }
+.skconftree:has(> p > label > input:checked) .num { display: inline }
+"""
+SWITCH = '<p><label><input type="checkbox"> numbers of each split</label></p>'
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+body {{ margin: 1.5em auto; padding: 0 1em; max-width: 70em; color: #1b1b1b;
+  background: #fff; font-family: system-ui, sans-serif }}
+pre {{ overflow-x: auto }}
+table {{ border-collapse: collapse }}
+td, th {{ padding: 1px 10px; text-align: right }}
+td:first-child, th:first-child {{ text-align: left }}
+@media (prefers-color-scheme: dark) {{ body {{ color: #e8e8e8; background: #161616 }} }}
+</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def write_page(title, body):
+    """Write a whole page.
+
+    Parameters
+    ----------
+    title : str
+    body : str
+        HTML.
+
+    Returns
+    -------
+    str
+    """
+    return PAGE.format(title=escape(title), body=body)
+
+
+def write_tree(estimator, *, feature_names=None, class_names=None):
+    """Write a fitted tree as a part of a page.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+    feature_names, class_names : sequence of str or None, default=None
+        See `node_table`.
+
+    Returns
+    -------
+    str
+    """
+    tree = estimator.tree_
+    shown, n_hidden = _shown(tree)
+    table = {
+        row.node: row
+        for row in read_nodes(
+            estimator, shown, feature_names=feature_names, class_names=class_names
+        )
+    }
+    names = list(map(str, estimator.classes_ if class_names is None else class_names))
+    root = table[0]
+    return "\n".join(
+        [
+            '<div class="skconftree">',
+            f"<style>\n{STYLE}</style>",
+            f"<p>{escape(_headline(estimator, root))}</p>",
+            f"<p>{_key(names)}</p>",
+            *([SWITCH] if root.branches else []),
+            *_nodes(table, names, tree.n_leaves <= FEW_LEAVES),
+            *(
+                [f'<p class="quiet">{n_hidden:,} deeper nodes are not shown.</p>']
+                if n_hidden
+                else []
+            ),
+            *(
+                f'<p class="quiet">{escape(line)}</p>'
+                for line in (
+                    legend(root.evidence.get("statement")) if root.branches else ()
+                )
+            ),
+            "</div>",
+        ]
+    )
+
+
+def _shown(tree):
+    # The upper levels that together have few enough nodes, one level more than is
+    # written as ellipses.
+    depth = tree.depth
+    sizes = np.cumsum(np.bincount(depth))
+    deepest = int(np.searchsorted(sizes, MOST_NODES, side="right")) - 1
+    deepest = min(max(deepest, 1), MOST_LEVELS)
+    nodes = np.flatnonzero(depth <= deepest)
+    return nodes, len(depth) - len(nodes)
+
+
+def _headline(estimator, root):
+    tree = estimator.tree_
+    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
+    return (
+        f"Grown tree: {leaves}, depth {tree.max_depth}, {root.weight:,.6g} rows, bound "
+        f"{bound_name(estimator)}"
+    )
+
+
+def _key(names):
+    colors = class_colors(len(names))
+    parts = [
+        f'<span class="key" style="background:{color}"></span>'
+        f"{escape(shortened(name, 30))}"
+        for name, color in zip(names[:MOST_CLASSES], colors, strict=False)
+    ]
+    if len(names) > MOST_CLASSES:
+        parts.append(f" and {len(names) - MOST_CLASSES} classes more")
+    return "Classes:" + "".join(parts)
+
+
+def _nodes(table, names, is_open):
+    sure = strengths(table)
+    colors = class_colors(len(names))
+    lines = ["<ul>"]
+    waiting = [(0, "all rows")]
+    while waiting:
+        node, words = waiting.pop()
+        if node is None:
+            lines.append("</ul></details></li>")
+            continue
+        row = table[node]
+        words = escape(shortened(words, LONGEST))
+        said = f"{words}: {_bar(row, names, colors)}{_rows(row)}"
+        if node not in sure:
+            if row.branches:
+                lines.append(f"<li>{said}, split further</li>")
+            else:
+                label = escape(shortened(str(row.label), 40))
+                lines.append(
+                    f"<li>{said}, class <b>{label}</b>, probability "
+                    f"{max(row.value):.3f}</li>"
+                )
+            continue
+        state = " open" if is_open or row.depth < OPEN_LEVELS else ""
+        one = sure[node]
+        told = escape(describe_evidence(row.evidence))
+        asked = escape(shortened(row.name, 40))
+        lines.append(
+            f"<li><details{state}><summary>{said}, split by <b>{asked}</b>"
+            f'<span class="sure {one.word}">{one.word}</span>'
+            f'<span class="quiet">{escape(one.chance)}</span>'
+            f'<span class="num">{escape(one.compared)}; {told}</span></summary><ul>'
+        )
+        waiting.append((None, None))
+        waiting += [(branch.node, branch.words) for branch in row.branches[::-1]]
+    lines.append("</ul>")
+    return lines
+
+
+def _rows(row):
+    return f"{row.weight:,.6g} {'row' if row.weight == 1 else 'rows'}"
+
+
+def _bar(row, names, colors):
+    order = sorted(range(len(names)), key=lambda place: -row.value[place])
+    largest = [place for place in order[:MOST_SHARES] if row.value[place] > 0.0]
+    stops, words, end = [], [], 0.0
+    for place in sorted(largest):
+        start, end = end, min(end + 100.0 * row.value[place], 100.0)
+        stops.append(f"{colors[place]} {start:.1f}% {end:.1f}%")
+        words.append(f"{names[place]} {row.value[place]:.3f}")
+    if end < 99.9:
+        stops.append(f"{OTHERS} {end:.1f}% 100%")
+        if len(largest) == MOST_SHARES:
+            words.append("others")
+    said = escape(shortened(", ".join(words), 160), quote=True)
+    return (
+        f'<span class="bar" role="img" aria-label="{said}" title="{said}" '
+        f'style="background:linear-gradient(90deg,{",".join(stops)})"></span>'
+    )

@@ -1,0 +1,310 @@
+"""A tree as a program that needs nothing of ours."""
+
+import math
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ...tables._features import MISSING
+from ._node_table import read_nodes
+
+INDENT = "    "
+MOST_NESTED = 80  # Python refuses about a hundred levels of indentation
+LANGUAGES = ("python", "sql")
+
+
+def export_rules(estimator, language="python", *, feature_names=None, name="predict"):
+    """Write a fitted confidence tree as if-else rules, in Python or SQL.
+
+    The program gives the same class as `predict` for every row, without any library.
+    Each limit is written with the digits it needs for that, beside the test in words.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+        Fitted tree whose leaves predict by their class proportions, as after `fit`.
+    language : {"python", "sql"}, default="python"
+        What to write:
+
+        - ``"python"``: a function of a row, which is a dict by column name, or any
+          sequence if the tree has seen no names. None and NaN are missing values.
+        - ``"sql"``: an expression for a SELECT, ``CASE WHEN ... END``, with quoted
+          names of columns. NULL is a missing value. Strings have to be compared as they
+          are, case included.
+    feature_names : sequence of str or None, default=None
+        One name a feature. None: the names seen by ``fit``; without any, places in
+        Python, and ``x0``, ``x1``, ... in SQL.
+    name : str, default="predict"
+        Name of the function in Python.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If leaves predict by naive Bayes, or if classes or categories are no strings and
+        no numbers.
+
+    See Also
+    --------
+    export_text : The tree as text.
+    ConfidenceTreeClassifier.to_sklearn : A copy that other tools export.
+
+    Notes
+    -----
+    The tree compares numbers as float32. A limit in the rules is the largest double
+    that float32 rounds to the side of the tree, so that no rounding is needed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import export_rules
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
+    >>> print(export_rules(tree, "sql"))
+    CASE
+      WHEN "petal width (cm)" <= 0.8000000417232512 THEN 0 /* petal width (cm) <= 0.8 */
+      ELSE 1
+    END
+    >>> program = {}
+    >>> exec(export_rules(tree), program)
+    >>> program["predict"]({"petal width (cm)": 0.2})
+    0
+    """
+    check_is_fitted(estimator)
+    if language not in LANGUAGES:
+        raise ValueError(f"language must be one of {list(LANGUAGES)}, got {language!r}")
+    if estimator._predicts_by_bayes():
+        raise ValueError(
+            "A tree whose leaves predict by naive Bayes cannot be written as rules. "
+            "Use leaf_prediction='majority'."
+        )
+    if not name.isidentifier():
+        raise ValueError(f"name must be an identifier, got {name!r}")
+    named = feature_names is not None or hasattr(estimator, "feature_names_in_")
+    with estimator._lock:
+        table = read_nodes(estimator, feature_names=feature_names)
+    if language == "sql":
+        return _Sql().write(table)
+    return _Python(name, named).write(table)
+
+
+def limit(threshold):
+    """Largest double that float32 rounds to at most `threshold`.
+
+    Parameters
+    ----------
+    threshold : float
+
+    Returns
+    -------
+    float
+    """
+    with np.errstate(over="ignore"):
+        low = np.float32(threshold)
+        if float(low) > threshold:
+            low = np.nextafter(low, np.float32(-np.inf))
+        high = np.nextafter(low, np.float32(np.inf))
+    if not math.isfinite(low):
+        return -math.inf if low < 0 else math.inf
+    if not math.isfinite(high):
+        return float(low)
+    middle = (float(low) + float(high)) / 2.0
+    if np.float32(middle) <= low:
+        return middle
+    return math.nextafter(middle, -math.inf)
+
+
+class _Python:
+    """A function of nested tests; deep parts become functions of their own.
+
+    Parameters
+    ----------
+    name : str
+    named : bool
+        Whether rows are dicts.
+    """
+
+    def __init__(self, name, named):
+        self.name = name
+        self.named = named
+
+    def write(self, table):
+        """Write the program."""
+        parts, roots = [], [0]
+        while roots:
+            lines, more = self._function(table, roots.pop())
+            parts.append("\n".join(lines))
+            roots += more
+        # what a function calls may follow it
+        return "\n\n\n".join(parts)
+
+    def _function(self, table, root):
+        lines = [f"def {self._called(root)}(row):"]
+        if root == 0:
+            lines.append(f'{INDENT}"""Class of a row."""')
+        used = table[root]
+        more = []
+        base = used.depth - 1
+        # (node, or text that is written when all before it is)
+        waiting = [root]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                lines.append(item)
+                continue
+            row = table[item]
+            level = row.depth - base
+            pad = INDENT * level
+            if not row.branches:
+                lines.append(f"{pad}return {_python_value(row.label, 'class')}")
+                continue
+            if level > MOST_NESTED:
+                more.append(item)
+                lines.append(f"{pad}return {self._called(item)}(row)")
+                continue
+            value = f"row[{row.name!r}]" if self.named else f"row[{row.feature}]"
+            lines.append(f"{pad}value = {value}")
+            items = []
+            for place, (test, branch) in enumerate(
+                zip(self._tests(row), row.branches, strict=True)
+            ):
+                words = _comment(branch.words)
+                if test is None:
+                    items.append(f"{pad}else:  # {words}")
+                else:
+                    word = "elif" if place else "if"
+                    items.append(f"{pad}{word} {test}:  # {words}")
+                items.append(branch.node)
+            if row.keeps_unknown:
+                label = _python_value(row.label, "class")
+                items.append(f"{pad}return {label}  # no branch for it")
+            waiting += items[::-1]
+        return lines, more
+
+    def _called(self, node):
+        return self.name if node == 0 else f"{self.name}_from_node_{node}"
+
+    def _tests(self, row):
+        missing = "value is None or value != value"
+        if row.keeps_unknown:
+            return [
+                _python_set(branch, missing if branch.takes_missing else None)
+                for branch in row.branches
+            ]
+        if row.threshold == math.inf:
+            return ["value is not None and value == value", None]
+        most = repr(limit(row.threshold))
+        if row.branches[0].takes_missing:
+            return [f"{missing} or value <= {most}", None]
+        return [f"value is not None and value <= {most}", None]
+
+
+def _comment(words):
+    # which must not end before the end of its line
+    return "".join(one if one.isprintable() else " " for one in words)
+
+
+def _python_set(branch, missing):
+    known = [
+        _python_value(one, "category")
+        for one in branch.categories
+        if one is not MISSING
+    ]
+    test = "False"
+    if len(known) == 1:
+        test = f"value == {known[0]}"
+    elif known:
+        test = f"value in ({', '.join(known)})"
+    if missing is None:
+        return test
+    return f"{missing} or {test}" if known else missing
+
+
+def _python_value(value, what):
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, str | bool | int | float):
+        raise ValueError(
+            f"{what} {value!r} is a {type(value).__name__}; rules can be written for "
+            "strings, numbers and booleans only"
+        )
+    return repr(value)
+
+
+class _Sql:
+    """A list of cases, one for each leaf from the left to the right.
+
+    A row that meets none of the cases of a branch goes on to the next branch, so a case
+    needs the tests whose branch is not the last of its node only. Nested expressions
+    would be refused by some systems where a tree is deep.
+    """
+
+    def write(self, table):
+        """Write the expression."""
+        lines = ["CASE"]
+        # (node, whether it is a leaf here, tests, the same in words)
+        waiting = [(0, False, (), ())]
+        while waiting:
+            node, ends, tests, words = waiting.pop()
+            row = table[node]
+            if ends or not row.branches:
+                label = _sql_value(row.label, "class")
+                if not tests:
+                    lines.append(f"  ELSE {label}")
+                    break  # nothing is left
+                said = _comment(", ".join(words)).replace("*/", "* /")
+                lines.append(f"  WHEN {' AND '.join(tests)} THEN {label} /* {said} */")
+                continue
+            ways = []
+            for test, branch in zip(self._tests(row), row.branches, strict=True):
+                if test is None:
+                    ways.append((branch.node, False, tests, words))
+                else:
+                    told = (*words, branch.words)
+                    ways.append((branch.node, False, (*tests, test), told))
+            if row.keeps_unknown:
+                ways.append((node, True, tests, words))
+            waiting += ways[::-1]
+        if len(lines) == 2:  # of one leaf
+            return lines[1].removeprefix("  ELSE ")
+        return "\n".join([*lines, "END"])
+
+    def _tests(self, row):
+        column = _sql_name(row.name)
+        if row.keeps_unknown:
+            return [_sql_set(column, branch) for branch in row.branches]
+        if row.threshold == math.inf:
+            return [f"{column} IS NOT NULL", None]
+        test = f"{column} <= {limit(row.threshold)!r}"
+        if row.branches[0].takes_missing:
+            test = f"({test} OR {column} IS NULL)"
+        return [test, None]
+
+
+def _sql_set(column, branch):
+    known = [
+        _sql_value(one, "category") for one in branch.categories if one is not MISSING
+    ]
+    tests = [f"{column} IN ({', '.join(known)})"] if known else []
+    if branch.takes_missing:
+        tests.append(f"{column} IS NULL")
+    if len(tests) == 2:
+        return f"({' OR '.join(tests)})"
+    return tests[0] if tests else "1 = 0"
+
+
+def _sql_name(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _sql_value(value, what):
+    text = _python_value(value, what)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(int(value)) if isinstance(value, bool) else text

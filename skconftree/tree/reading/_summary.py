@@ -1,0 +1,210 @@
+"""A tree in a few lines, and the path of a row in words."""
+
+from collections import Counter
+
+import numpy as np
+
+from ._explain import explain_rows
+from ._export import WIDTH, describe_evidence, fit_words, shortened, wrapped
+from ._node_table import read_nodes
+from ._strength import WORDS, legend, strengths, write_count
+
+MOST_COLUMNS = 5  # named in a summary
+WORDS_OF_SPLITS = tuple(word for _, word in WORDS)
+
+
+def summarize(estimator):
+    """Tell what a tree is like, see `ConfidenceTreeClassifier.summary`.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+
+    Returns
+    -------
+    str
+    """
+    table = {row.node: row for row in read_nodes(estimator)}
+    sure = strengths(table)
+    root = table[0]
+    leaves = [row for row in table.values() if not row.branches]
+    lines = [
+        f"{type(estimator).__name__}: {_count(root.weight, 'row')}, "
+        f"{_count(estimator.n_features_in_, 'column')}, "
+        f"{_count(len(root.counts), 'class', 'classes')}; bound: "
+        f"{bound_name(estimator)}",
+        f"{_count(len(leaves), 'leaf', 'leaves')}, depth "
+        f"{max(row.depth for row in leaves)}; {_sizes(leaves)}",
+    ]
+    if not sure:
+        most = shortened(str(root.label), 40)
+        lines += [
+            f"no split: every row is given the class {most} ({root.share:.3f} of the "
+            "rows)",
+            f"The tree stops at the root{_why(root, estimator.bound_ is not None)}.",
+        ]
+        return "\n".join(lines)
+    lines.append(_splits(sure))
+    weakest = max(sure, key=lambda node: sure[node].log_p)
+    said = f" (node {weakest}): {sure[weakest].chance}, {sure[weakest].compared}"
+    row = table[weakest]
+    words = fit_words(row.name, row.test, WIDTH - len("the weakest, ") - len(said))
+    lines.append(f"the weakest, {words}{said}")
+    lines += _columns(estimator, table)
+    own = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
+    lines.append(
+        f"largest share of a class: {root.share:.3f} of all rows, {own:.3f} within "
+        "leaves (the rows it was grown from)"
+    )
+    return "\n".join([*lines, "", *legend(root.evidence.get("statement"))])
+
+
+def _sizes(leaves):
+    sizes = sorted(row.weight for row in leaves)
+    if len(sizes) == 1:
+        return f"rows in it: {sizes[0]:g}"
+    return (
+        f"rows in a leaf: {sizes[0]:g} to {sizes[-1]:g}, median "
+        f"{np.median(sizes).item():g}"
+    )
+
+
+def _splits(sure):
+    words = Counter(one.word for one in sure.values())
+    parts = [f"{words[word]:,} {word}" for word in WORDS_OF_SPLITS if words[word]]
+    return f"{_count(len(sure), 'split')}: {', '.join(parts)}"
+
+
+def _columns(estimator, table):
+    names = {row.feature: row.name for row in table.values() if row.branches}
+    weight = estimator.feature_importances_
+    order = sorted(names, key=lambda feature: -weight[feature])
+    said = [
+        f"{shortened(names[feature], 30)} ({weight[feature]:.2f})"
+        for feature in order[:MOST_COLUMNS]
+    ]
+    if len(order) > MOST_COLUMNS:
+        said.append(f"and {len(order) - MOST_COLUMNS} more")
+    used = f"columns used, {len(order)} of {estimator.n_features_in_}"
+    lines = [f"{used} (share of the gain): {said[0]}"]
+    for one in said[1:]:
+        if len(lines[-1]) + 2 + len(one) <= WIDTH:
+            lines[-1] += f", {one}"
+        else:
+            lines[-1] += ","
+            lines.append(f"  {one}")
+    return lines
+
+
+def bound_name(estimator):
+    """What decides about splits, as a user would write it.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+
+    Returns
+    -------
+    str
+    """
+    bound = estimator.bound
+    if bound is None or isinstance(bound, str):
+        text = str(bound)
+        if estimator.delta is not None:
+            text += f", delta {estimator.delta:g}"
+        return text
+    return shortened(" ".join(repr(bound).split()), 50)
+
+
+def explain_text(estimator, rows, *, verbose=False):
+    """Tell of rows why they get their class.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+    rows : ndarray of shape (n_rows, n_features), float32
+        Categories as codes.
+    verbose : bool, default=False
+
+    Returns
+    -------
+    str
+        See `ConfidenceTreeClassifier.explain_text`.
+    """
+    explained = explain_rows(estimator, rows)
+    leaves = estimator.tree_.apply(rows).tolist()
+    nodes = {step["node"] for steps in explained for step in steps}
+    nodes.update(leaves)
+    for node in list(nodes):  # a strength is that of all branches
+        nodes.update(estimator.tree_.children(node).tolist())
+    table = {
+        row.node: row for row in read_nodes(estimator, np.array(sorted(nodes), np.intp))
+    }
+    sure = strengths(table)
+    bounded = estimator.bound_ is not None
+    paths = [
+        _path(table, sure, steps, leaf, verbose, bounded)
+        for steps, leaf in zip(explained, leaves, strict=True)
+    ]
+    if len(paths) > 1:
+        paths = [[f"row {place}", *lines] for place, lines in enumerate(paths)]
+    text = "\n\n".join("\n".join(lines) for lines in paths)
+    if any(explained):
+        statement = table[0].evidence.get("statement")
+        text += "\n\n" + "\n".join(legend(statement))
+    return text
+
+
+def _path(table, sure, steps, leaf, verbose, bounded):
+    end = table[leaf]
+    place = "an inner node" if end.branches else "a leaf"
+    lines = [
+        f"class {shortened(str(end.label), 40)}: probability {max(end.value):.3f}, by "
+        f"{_count(end.weight, 'row')} of {place}"
+    ]
+    reached = [*(step["node"] for step in steps), leaf][1:]
+    for place, (step, following) in enumerate(zip(steps, reached, strict=True), 1):
+        row = table[step["node"]]
+        lead = f"{place:3}. "
+        lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
+        lines.append(f"     {sure[row.node].long}")
+        if verbose:
+            told = f"evidence: {describe_evidence(row.evidence)}"
+            lines += [f"     {one}"[:WIDTH] for one in wrapped(told, WIDTH - 5)]
+    if end.branches:
+        lines.append("It stays there, as no row of that node had its category.")
+    else:
+        lines.append(f"There the tree stops{_why(end, bounded)}.")
+    return lines
+
+
+def _why(leaf, bounded):
+    if max(leaf.counts) == leaf.weight:
+        return ": all rows of the leaf are of one class"
+    if bounded:
+        return ": no further split convinced its bound, or pruning took it back"
+    return ""
+
+
+def _sentence(row, following, value, width):
+    words = next((one.words for one in row.branches if one.node == following), None)
+    value = _value(value)
+    if words is None:
+        words = f"{row.name} is unknown or missing, as in no row of the node"
+    elif words not in (f"{row.name} = {value}", f"{row.name} is {value}"):
+        words += f" (here {value})"
+    return fit_words(row.name, words, width)
+
+
+def _value(value):
+    if value is None or value != value:
+        return "missing"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return shortened(str(value), 40)
+
+
+def _count(n, word, words=None):
+    n_words = words if words is not None else f"{word}s"
+    written = write_count(n) if float(n).is_integer() else f"{n:g}"
+    return f"{written} {word if n == 1 else n_words}"

@@ -1,0 +1,540 @@
+"""What people read of a tree is true, short, and never says that a chance is zero."""
+
+import html.parser
+import math
+import re
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import chi2, chi2_contingency
+from sklearn import config_context
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.tree import (
+    export_graphviz,
+    export_html,
+    export_rules,
+    export_text,
+    node_table,
+)
+from skconftree.tree.reading._rules import limit
+from skconftree.tree.reading._strength import (
+    log_chance,
+    log_chi2_tail,
+    strengths,
+    write_chance,
+)
+
+BOUNDS = ["gtest", "credible", "possibilistic", "chi2", "evalue", "bayes_factor", None]
+CLASSES = np.array(["ash", "birch", "elm"])
+
+
+def make_table(n=600, seed=0):
+    """Columns of each kind, of which all decide the class; names that need quoting."""
+    rng = np.random.default_rng(seed)
+    bark = rng.choice(["rough", "it's smooth", 'peels "off"', "none"], n)
+    height, age = rng.normal(size=n), rng.integers(0, 9, n).astype(float)
+    place = (height > 0.3) + np.isin(bark, ["rough", "none"]) * (age > 4)
+    place = np.where(rng.random(n) < 0.1, rng.integers(0, 3, n), place)
+    frame = pd.DataFrame(
+        {
+            "bark's kind": pd.Series(bark).where(rng.random(n) > 0.1),
+            'height "m"': np.where(rng.random(n) < 0.2, np.nan, height),
+            "age\n*/ in years": age,
+        }
+    )
+    return frame, CLASSES[place]
+
+
+FRAME, Y = make_table()
+
+
+@pytest.fixture(params=["default", "none", "multiway", "weighted"])
+def tree(request):
+    settings = {
+        "default": {},
+        "none": {"bound": None, "pruning": None},
+        "multiway": {"bound": None, "nominal_splits": "multiway"},
+        "weighted": {"bound": "credible", "class_weight": "balanced"},
+    }
+    return ConfidenceTreeClassifier(**settings[request.param]).fit(FRAME, Y)
+
+
+def records(frame):
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
+# --- how sure ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("df", [1, 2, 5, 40, 99])
+def test_chances_too_small_for_floats_go_on_smoothly(df):
+    for value in (0.0, 1.0, 30.0, 900.0):
+        assert_allclose(log_chi2_tail(df, value), chi2.logsf(value, df), 1e-9, 1e-15)
+    # to both sides of the place where another formula takes over
+    values = np.linspace(1200, 1600, 201)
+    steps = np.diff([log_chi2_tail(df, value) for value in values])
+    assert (steps < 0).all()
+    assert np.abs(np.diff(steps)).max() < 1e-3
+    # the tail of one degree of freedom is that of a normal variable
+    if df == 1:
+        z = math.sqrt(5000.0)
+        mills = 1 / z - 1 / z**3 + 3 / z**5 - 15 / z**7
+        normal = math.log(2 * mills) - 2500 - math.log(math.sqrt(2 * math.pi))
+        assert_allclose(log_chi2_tail(1, 5000.0), normal, rtol=1e-9)
+
+
+def test_chance_is_that_of_the_likelihood_ratio_test():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        counts = rng.integers(0, 30, (rng.integers(2, 5), 4))
+        counts[:, 1] = 0
+        known = counts[:, [0, 2, 3]] + 1
+        counts[:, [0, 2, 3]] = known
+        want = chi2_contingency(known, correction=False, lambda_="log-likelihood")
+        assert_allclose(log_chance(counts.tolist()), math.log(want.pvalue), rtol=1e-6)
+    assert log_chance([[3, 4], [0, 0]]) == 0.0
+    assert log_chance([[3, 0], [8, 0]]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("log_p", "words"),
+    [
+        (0.0, "~ 1"),
+        (math.log(0.42), "~ 0.4"),
+        (math.log(0.003), "~ 0.003"),
+        (math.log(2.4e-94), "~ 2e-94"),
+        (math.log(9.7e-10), "~ 1e-09"),
+        (-2000.0, "~ 3e-869"),
+        (-math.inf, "< 1e-300"),
+    ],
+)
+def test_chances_are_written_with_one_digit_and_never_as_zero(log_p, words):
+    assert write_chance(log_p) == words
+
+
+def test_gtest_is_judged_by_its_own_number():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = ConfidenceTreeClassifier().fit(X, y)
+    table = {row.node: row for row in node_table(model)}
+    sure = strengths(table)
+    assert len(sure) == model.get_n_leaves() - 1
+    for node, one in sure.items():
+        evidence = table[node].evidence
+        assert_allclose(math.exp(one.log_p), min(evidence["confidence"], 1.0))
+        # which is what the counts of the branches say
+        counts = [table[branch.node].counts for branch in table[node].branches]
+        told = log_chance(counts) + math.log(evidence["n_tests"])
+        assert_allclose(told, math.log(evidence["confidence"]), rtol=1e-6)
+
+
+def test_an_underflow_is_no_zero():
+    """Five thousand rows that one cut separates: p is far below what floats hold."""
+    X = np.arange(5000.0)[:, None]
+    y = X[:, 0] >= 2500
+    for bound in BOUNDS:
+        model = ConfidenceTreeClassifier(bound, max_depth=1).fit(X, y)
+        text = export_text(model, verbose=True)
+        assert "overwhelming: p " in text
+        if bound in ("evalue", "bayes_factor"):
+            assert "p < 1e-300, 4,999 cuts" in text
+        else:
+            assert "p ~ 3e-1504, 4,999 cuts" in text
+        (told,) = [line for line in text.splitlines() if "evidence: " in line]
+        confidence = told.split("; ")[-1]
+        if model.tree_.evidence["confidence"][0] == 0.0:
+            assert confidence.endswith("< 1e-300")
+
+
+def test_words_follow_the_limits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] + 0.8 * rng.normal(size=400) > 0
+    model = ConfidenceTreeClassifier(None, pruning=None).fit(X, y)
+    table = {row.node: row for row in node_table(model)}
+    for one in strengths(table).values():
+        p = math.exp(one.log_p)
+        want = "overwhelming" if p < 1e-6 else "strong" if p < 0.01 else "weak"
+        assert one.word == want
+    text = export_text(model)
+    words = [one.word for one in strengths(table).values()]
+    for word in ("overwhelming", "strong", "weak"):
+        assert words.count(word) > 0
+        assert text.count(f" {word}: p ~ ") == words.count(word)
+
+
+# --- text ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_text_says_how_sure_first_and_numbers_on_request(bound):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = ConfidenceTreeClassifier(bound, max_depth=3).fit(X, y)
+    brief, full = export_text(model), export_text(model, verbose=True)
+    n_splits = model.get_n_leaves() - 1
+    assert len(re.findall(r": p ~ \S+, [\d,]+ cuts compared$", brief, re.M)) == n_splits
+    assert brief.splitlines()[-2].startswith("p: ")
+    assert "evidence" not in brief
+    assert full.count("evidence: ") == n_splits
+    assert [line for line in full.splitlines() if line in brief.splitlines()] == (
+        brief.splitlines()
+    )
+    bare = export_text(model, show_evidence=False)
+    assert "p ~" not in bare
+    assert "p:" not in bare
+    assert "p: " not in export_text(model, max_depth=0)
+
+
+def test_lines_have_at_most_100_columns():
+    rng = np.random.default_rng(0)
+    names = [f"column {i} " + "with a very long name " * 8 for i in range(3)]
+    X = pd.DataFrame(rng.normal(size=(300, 3)), columns=names)
+    X["city"] = pd.Series([f"a city called {i}" for i in rng.integers(0, 30, 300)])
+    y = rng.choice(["yes, " * 40, "no"], 300)
+    for settings in ({}, {"nominal_splits": "multiway"}, {"bound": "bayes_factor"}):
+        model = ConfidenceTreeClassifier(None, pruning=None).set_params(**settings)
+        model.fit(X, y)
+        texts = [
+            export_text(model, verbose=True, decimals=12),
+            model.summary(),
+            model.explain_text(X[:40], verbose=True),
+        ]
+        for text in texts:
+            assert max(map(len, text.splitlines())) <= 100
+
+
+def test_deep_nodes_say_their_depth():
+    X = np.arange(60.0)[:, None]
+    model = ConfidenceTreeClassifier(None, pruning=None, nominal_splits="binary")
+    model.fit(X, np.arange(60) % 2)
+    assert model.get_depth() > 20
+    text = export_text(model)
+    assert f"|{model.get_depth()}|" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_summary():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = ConfidenceTreeClassifier().fit(X, y)
+    text = model.summary()
+    table = {row.node: row for row in node_table(model)}
+    sure = strengths(table)
+    assert "569 rows, 30 columns, 2 classes; bound: gtest" in text
+    assert f"{model.get_n_leaves()} leaves, depth {model.get_depth()}" in text
+    weakest = max(sure, key=lambda node: sure[node].log_p)
+    assert f"the weakest, {table[weakest].test} (node {weakest})" in text
+    own = np.mean(model.predict(X) == y)
+    assert f"{own:.3f} within" in text
+    stump = ConfidenceTreeClassifier(min_samples_leaf=300).fit(X, y)
+    assert "no split: every row is given the class 1 (0.627" in stump.summary()
+    with pytest.raises(NotFittedError):
+        ConfidenceTreeClassifier().summary()
+
+
+def test_a_row_is_explained_in_words(tree):
+    text = tree.explain_text(FRAME[:30])
+    parts = text.split("\n\n")[:-1]
+    assert len(parts) == 30
+    labels = tree.predict(FRAME[:30])
+    likely = tree.predict_proba(FRAME[:30]).max(axis=1)
+    steps = tree.explain(FRAME[:30])
+    for place, part in enumerate(parts):
+        lines = part.splitlines()
+        assert lines[0] == f"row {place}"
+        start = f"class {labels[place]}: probability {likely[place]:.3f}, by "
+        assert lines[1].startswith(start)
+        assert part.count(" compared") == len(steps[place])
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        lambda X: X.iloc[0],
+        lambda X: X.iloc[:1],
+        lambda X: X.to_numpy(object)[0],
+        lambda X: X.to_numpy(object)[0].tolist(),
+        lambda X: X.to_numpy(object)[:1].tolist(),
+    ],
+    ids=["series", "frame", "array", "list", "list of rows"],
+)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_single_row_may_be_given_as_it_is(one):
+    model = ConfidenceTreeClassifier().fit(FRAME, Y)
+    assert model.explain_text(one(FRAME)) == model.explain_text(FRAME[:1])
+
+
+def test_a_category_that_a_node_does_not_know_is_told():
+    model = ConfidenceTreeClassifier(None, categorical_features=[0])
+    model.fit([["a"], ["b"]] * 20, ["x", "y"] * 20)
+    text = model.explain_text([["c"]])
+    assert "x0 is unknown or missing" in text
+    assert "It stays there" in text
+
+
+def test_words_of_a_stream():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(150)
+    model = ConfidenceTreeClassifier(grace_period=10)
+    model.partial_fit(X[order], y[order], [0, 1, 2])
+    assert model.get_n_leaves() > 1
+    for text in (model.summary(), export_text(model), model.explain_text(X[:1])):
+        assert "p ~ " in text
+
+
+# --- HTML ----------------------------------------------------------------------------
+
+
+class Checked(html.parser.HTMLParser):
+    """Reads a page, whose tags must be balanced and load nothing."""
+
+    VOID = frozenset({"meta", "input"})
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.seen, self.text = [], [], ""
+        self.feed(page)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        assert tag not in {"script", "iframe", "link", "img", "object"}
+        assert not {"src", "href", "onclick"} & set(attrs)
+        self.seen.append((tag, attrs))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_a_page_shows_every_node_without_a_script(tree):
+    page = export_html(tree, title="Trees <of> wood")
+    checked = Checked(page)
+    assert "url(" not in page
+    assert "Trees <of> wood" in checked.text
+    table = node_table(tree)
+    tags = [tag for tag, _ in checked.seen]
+    assert tags.count("li") == len(table)
+    assert tags.count("details") == sum(1 for row in table if row.branches)
+    assert tags.count("details") == tags.count("summary")
+    bars = [attrs for _, attrs in checked.seen if attrs.get("role") == "img"]
+    assert len(bars) == len(table)
+    assert all(attrs["aria-label"] for attrs in bars)
+    for row in table:
+        for branch in row.branches:
+            if len(branch.words) <= 80 and "\n" not in branch.words:
+                assert branch.words in checked.text
+
+
+def test_names_cannot_break_out_of_a_page():
+    X = pd.DataFrame({"<script>alert(1)</script>": [0.0, 1.0] * 20})
+    model = ConfidenceTreeClassifier().fit(X, ["</ul><b>", '"x" onclick="y'] * 20)
+    checked = Checked(export_html(model))
+    assert "alert(1)" in checked.text
+
+
+def test_notebooks_show_the_tree_below_the_diagram_of_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    model = ConfidenceTreeClassifier()
+    before = model._repr_html_()
+    assert "sk-top-container" in before
+    assert "Grown tree" not in before
+    model.fit(X, y)
+    for shown in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
+        assert "sk-top-container" in shown
+        assert shown.count("Grown tree: 7 leaves, depth 5, 150 rows") == 1
+    assert model._repr_mimebundle_()["text/plain"] == repr(model)
+    assert "sk-top-container" in make_pipeline(model)._repr_html_()
+    with config_context(display="text"):
+        assert not hasattr(model, "_repr_html_")
+        assert set(model._repr_mimebundle_()) == {"text/plain"}
+
+
+def test_large_trees_stay_readable_pages():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    y = rng.integers(0, 100, 6000)
+    model = ConfidenceTreeClassifier(None, pruning=None, max_leaf_nodes=500)
+    page = export_html(model.fit(X, y))
+    checked = Checked(page)
+    n_nodes = sum(tag == "li" for tag, _ in checked.seen)
+    assert 300 < n_nodes <= 1200
+    assert len(page) < 1_500_000
+    assert "and 88 classes more" in checked.text
+    X = np.arange(2500.0)[:, None]
+    deep = ConfidenceTreeClassifier(None, pruning=None).fit(X, np.arange(2500) % 2)
+    checked = Checked(export_html(deep))
+    assert "deeper nodes are not shown" in checked.text
+    assert "split further" in checked.text
+
+
+# --- other tools ---------------------------------------------------------------------
+
+
+def test_rules_in_python_predict_as_the_tree_does(tree):
+    rules = export_rules(tree)
+    assert "import" not in rules
+    program = {}
+    exec(rules, program)
+    strange = FRAME.assign(**{"bark's kind": "glows", 'height "m"': np.nan})
+    for rows in (FRAME, strange):
+        got = [program["predict"](row) for row in records(rows)]
+        assert_array_equal(got, tree.predict(rows))
+        holes = rows.astype(object).to_dict("records")  # NaN instead of None
+        assert [program["predict"](row) for row in holes] == got
+
+
+def test_rules_in_sql_predict_as_the_tree_does(tree):
+    rules = export_rules(tree, "sql")
+    strange = FRAME.assign(**{"bark's kind": "glows", 'height "m"': np.nan})
+    for rows in (FRAME, strange):
+        with sqlite3.connect(":memory:") as base:
+            rows.astype(object).where(rows.notna(), None).to_sql("t", base)
+            got = base.execute(f'SELECT {rules} FROM t ORDER BY "index"').fetchall()
+        assert_array_equal([label for (label,) in got], tree.predict(rows))
+
+
+def test_rules_of_arrays_and_numbers():
+    X, y = load_iris(return_X_y=True)
+    model = ConfidenceTreeClassifier(None).fit(X, y)
+    program = {}
+    exec(export_rules(model, name="kind_of"), program)
+    assert [program["kind_of"](row) for row in X.tolist()] == y.tolist()
+    assert '"x2" <= ' in export_rules(model, "sql")
+    named = export_rules(model, feature_names=list("abcd"))
+    assert "row['c']" in named
+    stump = ConfidenceTreeClassifier(min_samples_leaf=80).fit(X, y)
+    assert export_rules(stump, "sql") == "0"
+
+
+def test_limits_agree_with_float32_for_every_double():
+    rng = np.random.default_rng(0)
+    lows = np.concatenate([rng.normal(size=300), [0.0, -0.0, 2.5, 1e-45, 3e38, -3e38]])
+    for low in lows.astype(np.float32):
+        high = np.nextafter(low, np.float32(np.inf))
+        for threshold in (float(low), (float(low) + float(high)) / 2):
+            most = limit(threshold)
+            assert float(np.float32(most)) <= threshold
+            after = np.float32(math.nextafter(most, math.inf))
+            assert float(after) > threshold
+
+
+def test_rules_of_deep_trees():
+    """Python allows a hundred levels of indentation, SQLite as many open brackets."""
+    X = np.arange(700.0)[:, None]
+    y = np.arange(700) % 2
+    model = ConfidenceTreeClassifier(None, pruning=None).fit(X, y)
+    assert model.get_depth() > 300
+    program = {}
+    exec(export_rules(model), program)
+    assert [program["predict"](row) for row in X.tolist()] == y.tolist()
+    with sqlite3.connect(":memory:") as base:
+        base.execute("CREATE TABLE t (x0 REAL)")
+        base.executemany("INSERT INTO t VALUES (?)", X.tolist())
+        got = base.execute(f"SELECT {export_rules(model, 'sql')} FROM t").fetchall()
+    assert [label for (label,) in got] == y.tolist()
+
+
+def test_what_cannot_be_a_rule_is_named():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(NotFittedError):
+        export_rules(ConfidenceTreeClassifier())
+    model = ConfidenceTreeClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="language must be one of"):
+        export_rules(model, "java")
+    with pytest.raises(ValueError, match="name must be an identifier"):
+        export_rules(model, name="os.system('x')")
+    stream = ConfidenceTreeClassifier(leaf_prediction="nb").partial_fit(
+        X, y, np.unique(y)
+    )
+    with pytest.raises(ValueError, match="naive Bayes"):
+        export_rules(stream)
+    tuples = np.empty((40, 1), dtype=object)
+    tuples[:, 0] = [(1, 2), (3, 4)] * 20
+    model = ConfidenceTreeClassifier(categorical_features=[0])
+    with pytest.raises(ValueError, match=r"category \(1, 2\) is a tuple"):
+        export_rules(model.fit(tuples, [0, 1] * 20))
+
+
+def test_graphviz(tree):
+    text = export_graphviz(tree)
+    assert text.startswith("digraph tree {\n")
+    assert text.endswith("}")
+    table = node_table(tree)
+    for row in table:
+        assert f"\n{row.node} [label=" in text
+        for branch in row.branches:
+            assert f"\n{row.node} -> {branch.node} [" in text
+    lines = text.splitlines()
+    assert all(line[-1] in ";{}" for line in lines)  # no name has broken a line
+    upper = export_graphviz(tree, max_depth=1, rotate=True, filled=False)
+    assert 'label="..."' in upper
+    assert "rankdir=LR" in upper
+    assert upper.count(" -> ") < text.count(" -> ")
+
+
+def steps(path):
+    """Strengths and impurities, of equal strengths the last: their order is free."""
+    last = np.append(np.diff(path.ccp_alphas) > 1e-9, True)
+    return np.column_stack([path.ccp_alphas, path.impurities])[last]
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_pruning_path_is_that_of_scikit_learn(load, criterion):
+    X, y = load(return_X_y=True)
+    model = ConfidenceTreeClassifier(None, criterion=criterion, random_state=0)
+    path = model.cost_complexity_pruning_path(X, y)
+    assert not hasattr(model, "tree_")
+    grown = model.set_params(pruning=None).fit(X, y).to_sklearn()
+    for alpha, impurity in steps(path):
+        pruned = ConfidenceTreeClassifier(
+            None,
+            criterion=criterion,
+            pruning="cost_complexity",
+            pruning_confidence=alpha * (1 + 1e-9),
+        )
+        table = node_table(pruned.fit(X, y))
+        left = sum(row.impurity * row.weight for row in table if not row.branches)
+        assert_allclose(left / len(y), impurity, atol=1e-12)
+    assert_array_equal(np.diff(path.ccp_alphas) >= 0, True)
+    assert path.impurities[-1] == pytest.approx(grown.tree_.impurity[0])
+
+
+def test_pruning_path_equals_that_of_a_tree_that_is_the_same():
+    """A tree without ties is scikit-learn's, and so is its path."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=300) > 0.5) * 1
+    theirs = DecisionTreeClassifier(random_state=0)
+    weight = rng.integers(1, 4, 300)
+    want = theirs.cost_complexity_pruning_path(X, y, sample_weight=weight)
+    got = ConfidenceTreeClassifier(None).cost_complexity_pruning_path(X, y, weight)
+    assert_allclose(got.ccp_alphas, want.ccp_alphas, atol=1e-12)
+    assert_allclose(steps(got), steps(want), atol=1e-12)
+
+
+def test_rules_run_where_nothing_of_ours_is_installed(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    program = tmp_path / "rules.py"
+    rules = export_rules(ConfidenceTreeClassifier().fit(X, y))
+    program.write_text(f"{rules}\n\nprint(predict([5.0, 3.0, 1.4, 0.2]))\n")
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "0\n"
