@@ -15,12 +15,14 @@ from skconftree.inspection import ConfidenceTreeDisplay
 data = load_breast_cancer(as_frame=True)
 
 # %%
-# The coloured strip of a node shows the shares of the classes. Below it, a bar goes as
-# far as the impurity of the two children may reach, and the tick stands at what the
-# impurity of the node is at least. A split needs the bar to end before the tick.
+# A box says in words how sure its split is. The coloured strip shows the probabilities
+# of the classes. With ``verbose=True`` a bar below it goes as far as the impurity of
+# the two children may reach, and the tick stands at what the impurity of the node is at
+# least. A split needs the bar to end before the tick.
 
 tree = ConfidenceTreeClassifier("credible", delta=0.1).fit(data.data, data.target)
-ConfidenceTreeDisplay.from_estimator(tree, class_names=list(data.target_names))
+names = list(data.target_names)
+ConfidenceTreeDisplay.from_estimator(tree, class_names=names, verbose=True)
 
 # %%
 # The same with every eighth row only. Limits of small nodes lie far from what was
@@ -28,7 +30,7 @@ ConfidenceTreeDisplay.from_estimator(tree, class_names=list(data.target_names))
 
 few = data.data.index % 8 == 0
 tree.fit(data.data[few], data.target[few])
-ConfidenceTreeDisplay.from_estimator(tree, class_names=list(data.target_names))
+ConfidenceTreeDisplay.from_estimator(tree, class_names=names, verbose=True)
 
 # %%
 # A race compares the winner with the best test of another attribute, or with no split.
@@ -37,6 +39,4 @@ ConfidenceTreeDisplay.from_estimator(tree, class_names=list(data.target_names))
 
 tree = ConfidenceTreeClassifier(HoeffdingBound(delta=0.01, against="no_split"))
 tree.fit(data.data, data.target)
-ConfidenceTreeDisplay.from_estimator(
-    tree, class_names=list(data.target_names), max_depth=2
-)
+ConfidenceTreeDisplay.from_estimator(tree, class_names=names, max_depth=2, verbose=True)

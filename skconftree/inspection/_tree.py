@@ -1,26 +1,11 @@
 """The picture of a tree with its evidence."""
 
 import math
-import textwrap
 from typing import NamedTuple
 
 import numpy as np
 
-from skconftree.tree import node_table
-
-# Told apart by people with any colour vision (Okabe and Ito).
-COLORS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#F0E442",
-    "#999999",
-)
-INK = "#222222"
-MUTED = "#6b6b6b"
+from skconftree.tree import class_colors, node_table
 
 # In units of the picture: one leaf is 1 wide, one level of the tree 1 high.
 BOX_WIDTH = 0.9
@@ -28,7 +13,15 @@ BOX_TOP = 0.36
 BOX_BOTTOM = -0.38
 LEAF_BOTTOM = -0.22
 MARGIN = 0.05
-LINE_WIDTH = 26  # characters that fit into a box
+# Inches of such a unit, in a figure of our own.
+LEAF_INCHES, LEVEL_INCHES = 1.9, 1.3
+COMPACT_INCHES, COMPACT_LEVEL_INCHES = 0.45, 0.75
+MOST_INCHES = 26.0
+AUTO_LEAVES = 12  # as wide as a picture becomes that nobody set a depth for
+MOST_CLASSES = 12  # in the legend
+SMALLEST_FONT = 3.0
+WIDEST_EDGE, THINNEST_EDGE = 7.0, 0.6
+POINTS = 72.0  # of an inch
 
 
 class _Statement(NamedTuple):
@@ -44,16 +37,18 @@ def _statement(evidence):
     """Put the evidence of a split into words and, if possible, on a scale."""
     if {"child_limit", "parent_limit"} <= evidence.keys():
         child, parent = evidence["child_limit"], evidence["parent_limit"]
-        return _Statement(f"children < {child:.3f}, node > {parent:.3f}", child, parent)
+        return _Statement(f"children < {child:.3g}, node > {parent:.3g}", child, parent)
     if {"radius", "rival_score"} <= evidence.keys():
         score, rival, radius = (
             evidence[name] for name in ("score", "rival_score", "radius")
         )
         name = "no split" if evidence["rival_feature"] < 0 else "rival"
-        text = f"{score:.3f} \N{PLUS-MINUS SIGN} {radius:.3f}, {name} {rival:.3f}"
+        text = f"{score:.3g} \N{PLUS-MINUS SIGN} {radius:.3g}, {name} {rival:.3g}"
         return _Statement(text, score, rival, radius)
     if "confidence" in evidence:
-        return _Statement(f"{evidence['statement']} {evidence['confidence']:.3g}")
+        tiny = evidence["confidence"] < 1e-300
+        number = "< 1e-300" if tiny else f"{evidence['confidence']:.3g}"
+        return _Statement(f"{evidence['statement']} {number}")
     return _Statement("")
 
 
@@ -62,21 +57,27 @@ def _tested(row, words):
     return words[len(row.name) + 1 :]
 
 
-def _shortened(text, end):
-    return textwrap.shorten(text, LINE_WIDTH, placeholder=end)
+def _mixed(color, background, share):
+    """So much of a colour on a background."""
+    from matplotlib.colors import to_rgb
+
+    pair = zip(to_rgb(color), to_rgb(background), strict=True)
+    return tuple(share * one + (1.0 - share) * other for one, other in pair)
 
 
 class ConfidenceTreeDisplay:
-    """Picture of a tree: class shares, tests, and the evidence of every split.
+    """Picture of a tree: what is asked, how sure each split is, and the classes.
 
-    Every box is a node. Its coloured strip shows the shares of the classes, and a leaf
-    is named by the class that `predict` gives; both heed `class_weight`, the number of
-    rows does not. A node that was split shows below the strip what its bound compared:
-    a bar for what the children are at most (interval bounds) or for the score of the
-    winner (races), and a tick for the limit that it had to stay below. The gap between
-    bar and tick is the margin of the decision. All scales of one picture are the same.
+    Every box is a node. One that was split says what it asks, how sure the split is
+    ("overwhelming", "strong" or "weak", and p, as in
+    :func:`skconftree.tree.export_text`), and how many rows it had. A leaf is named and
+    coloured by the class that `predict` gives, the paler the less probable it is there.
+    Coloured strips show the probabilities of the classes; they heed `class_weight`, the
+    number of rows does not. The more rows go along an edge, the wider it is.
 
-    Make one with :meth:`from_estimator`.
+    Make one with :meth:`from_estimator`. The colours of text and background are those
+    of matplotlib's style, dark ones included, and ``figure_.savefig("tree.svg")`` gives
+    a picture that can be enlarged.
 
     Parameters
     ----------
@@ -95,6 +96,7 @@ class ConfidenceTreeDisplay:
     See Also
     --------
     skconftree.tree.export_text : The same in text.
+    skconftree.tree.export_html : A page whose nodes open and close.
     skconftree.tree.node_table : The same as plain records.
 
     Examples
@@ -114,7 +116,15 @@ class ConfidenceTreeDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, *, feature_names=None, class_names=None, max_depth=None, ax=None
+        cls,
+        estimator,
+        *,
+        feature_names=None,
+        class_names=None,
+        max_depth="auto",
+        compact=False,
+        verbose=False,
+        ax=None,
     ):
         """Draw a fitted tree.
 
@@ -127,8 +137,18 @@ class ConfidenceTreeDisplay:
             ``x1`` and so on.
         class_names : list of str, default=None
             Names of the classes, in the order of ``classes_``; by default those.
-        max_depth : int, default=None
-            Deepest level to draw; what is below is shown as an ellipsis.
+        max_depth : int, "auto" or None, default="auto"
+            Deepest level to draw; boxes whose branches are not drawn say so.
+            ``"auto"`` draws as many levels as a page has room for, all of a compact
+            picture; None draws all.
+        compact : bool, default=False
+            Whether to draw small boxes, for the shape of a large tree: leaves without
+            text, and tests where there is room for them.
+        verbose : bool, default=False
+            Whether to add what the bound of each split compared: in numbers, and as a
+            bar for what the children are at most (interval bounds) or for the score of
+            the winner (races), with a tick for the limit that it had to stay below.
+            All scales of one picture are the same.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on; by default those of a new figure that fits the tree.
 
@@ -143,57 +163,82 @@ class ConfidenceTreeDisplay:
         if class_names is None:
             class_names = estimator.classes_
         display = cls(nodes, class_names=[str(name) for name in class_names])
-        return display.plot(ax, max_depth=max_depth)
+        return display.plot(ax, max_depth=max_depth, compact=compact, verbose=verbose)
 
-    def plot(self, ax=None, *, max_depth=None):
+    def plot(self, ax=None, *, max_depth="auto", compact=False, verbose=False):
         """Draw the tree.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on; by default those of a new figure that fits the tree.
-        max_depth : int, default=None
-            Deepest level to draw; what is below is shown as an ellipsis.
+        max_depth : int, "auto" or None, default="auto"
+            Deepest level to draw, see `from_estimator`.
+        compact : bool, default=False
+            Whether to draw small boxes.
+        verbose : bool, default=False
+            Whether to add what the bound of each split compared.
 
         Returns
         -------
         ConfidenceTreeDisplay
             The display itself.
         """
+        import matplotlib.pyplot as plt
+
+        if max_depth == "auto":
+            max_depth = None if compact else self._depth_of(AUTO_LEAVES)
         places = self._places(max_depth)
         width = 1 + max(x for x, _ in places.values())
         height = 1 - min(y for _, y in places.values())
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            size = (max(4.8, 1.9 * width), max(1.6, 1.3 * height + 0.5))
+        inches = (LEAF_INCHES, LEVEL_INCHES)
+        if compact:
+            inches = (COMPACT_INCHES, COMPACT_LEVEL_INCHES)
+        given = ax is not None
+        if not given:
+            size = (
+                min(max(4.8, inches[0] * width), MOST_INCHES),
+                min(max(1.6, inches[1] * height + 0.7), MOST_INCHES),
+            )
             _, ax = plt.subplots(figsize=size, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
-
-        statements = {
-            node: _statement(self.nodes[node].evidence)
-            for node in places
-            if self.nodes[node].branches
-        }
-        scale = max(
-            (
-                np.nanmax([one.value, one.limit])
-                for one in statements.values()
-                if one.limit > 0
-            ),
-            default=1.0,
+        self._ink = plt.rcParams["text.color"]
+        self._ground = self.figure_.get_facecolor()
+        self._muted = _mixed(self._ink, self._ground, 0.65)
+        self._colors = class_colors(len(self.class_names))
+        # what a unit is in points, as far as can be told before the layout
+        box = ax.get_window_extent().transformed(
+            self.figure_.dpi_scale_trans.inverted()
         )
+        self._unit = (POINTS * box.width / width, POINTS * box.height / height)
+        room = min(self._unit[0] / LEAF_INCHES, self._unit[1] / LEVEL_INCHES) / POINTS
+        self._zoom = min(max(room, SMALLEST_FONT / 8.0), 1.0)
+
         for node, (x, y) in places.items():
             row = self.nodes[node]
-            is_open = any(branch.node in places for branch in row.branches)
-            if is_open:
-                self._draw_edges(row, places)
-            self._draw_node(row, x, y, statements.get(node), scale, is_open)
-        self._draw_legend()
+            if any(branch.node in places for branch in row.branches):
+                self._draw_edges(row, places, compact)
+            if compact:
+                self._draw_small(row, x, y, places)
+        if not compact:
+            self._draw_boxes(places, verbose)
+        below = self._draw_legend(not compact, inside=given)
         ax.set_xlim(-0.5, width - 0.5)
-        ax.set_ylim(0.45 - height, 0.45)
+        ax.set_ylim(0.45 - height * (1.0 + below), 0.45)
         ax.set_axis_off()
         return self
+
+    # --- where ---------------------------------------------------------------
+
+    def _depth_of(self, most):
+        """Deepest level down to which the tree is not too wide."""
+        depth = np.array([row.depth for row in self.nodes])
+        is_leaf = np.array([not row.branches for row in self.nodes])
+        levels = np.bincount(depth)
+        # leaves above a level, and its nodes
+        ends = np.cumsum(np.bincount(depth[is_leaf], minlength=len(levels)))
+        width = levels + np.concatenate([[0], ends[:-1]])
+        return max(int(np.searchsorted(width, most, side="right")) - 1, 1)
 
     def _places(self, max_depth):
         """Return where each drawn node goes: leaves side by side, parents centred."""
@@ -212,7 +257,9 @@ class ConfidenceTreeDisplay:
                 x[row.node] = (x[row.branches[0].node] + x[row.branches[-1].node]) / 2
         return {row.node: (x[row.node], -row.depth) for row in order}
 
-    def _draw_edges(self, row, places):
+    # --- what ----------------------------------------------------------------
+
+    def _draw_edges(self, row, places, compact):
         x, y = places[row.node]
         words = ["yes", "no"]
         if row.n_children > 2:
@@ -220,63 +267,154 @@ class ConfidenceTreeDisplay:
                 _tested(row, branch.words).removeprefix("= ").removeprefix("in ")
                 for branch in row.branches
             ]
+        top, bottom = (0.12, -0.12) if compact else (BOX_TOP, BOX_BOTTOM)
+        total = max(self.nodes[0].weight, 1e-300)
         for branch, word in zip(row.branches, words, strict=True):
             to_x, to_y = places[branch.node]
+            share = min(max(self.nodes[branch.node].weight / total, 0.0), 1.0)
+            width = THINNEST_EDGE + (WIDEST_EDGE - THINNEST_EDGE) * share
             self.ax_.plot(
-                [x, to_x], [y + BOX_BOTTOM, to_y + BOX_TOP], color=MUTED, lw=1, zorder=0
+                [x, to_x],
+                [y + bottom, to_y + top],
+                color=_mixed(self._ink, self._ground, 0.35),
+                lw=width * (0.6 if compact else max(self._zoom, 0.4)),
+                solid_capstyle="round",
+                zorder=0,
             )
-            self.ax_.text(
+            if compact:
+                continue
+            self._write(
                 (x + to_x) / 2,
-                (y + BOX_BOTTOM + to_y + BOX_TOP) / 2,
+                (y + bottom + to_y + top) / 2,
                 word if len(word) <= 14 else f"{word[:12]}...",
-                color=MUTED,
-                fontsize=7,
-                ha="center",
-                va="center",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+                self._muted,
+                7,
+                bbox={"facecolor": self._ground, "edgecolor": "none", "pad": 0.8},
             )
 
-    def _draw_node(self, row, x, y, statement, scale, is_open):
+    def _draw_boxes(self, places, verbose):
+        statements, scale = {}, 1.0
+        if verbose:
+            statements = {
+                node: _statement(self.nodes[node].evidence)
+                for node in places
+                if self.nodes[node].branches
+            }
+            limits = [
+                np.nanmax([one.value, one.limit])
+                for one in statements.values()
+                if one.limit > 0
+            ]
+            scale = max(limits, default=1.0)
+        for node, (x, y) in places.items():
+            row = self.nodes[node]
+            if not row.branches:
+                self._draw_leaf(row, x, y)
+                continue
+            is_open = row.branches[0].node in places
+            self._draw_split(row, x, y, is_open)
+            if verbose:
+                said = statements[node]
+                self._write(x, y - 0.31, said.text, self._muted, 6, most=BOX_WIDTH)
+                self._draw_scale(said, x - BOX_WIDTH / 2 + MARGIN, y - 0.08, scale)
+
+    def _draw_box(self, x, y, bottom, **look):
         from matplotlib.patches import FancyBboxPatch
 
-        left = x - BOX_WIDTH / 2
-        bottom = BOX_BOTTOM if statement else LEAF_BOTTOM
         self.ax_.add_patch(
             FancyBboxPatch(
-                (left, y + bottom),
+                (x - BOX_WIDTH / 2, y + bottom),
                 BOX_WIDTH,
                 BOX_TOP - bottom,
                 boxstyle="round,pad=0,rounding_size=0.04",
-                facecolor="white",
-                edgecolor=INK if statement else MUTED,
-                linewidth=1.1 if statement else 0.7,
+                **look,
             )
         )
-        rows = f"{row.weight:.6g} {'row' if row.weight == 1 else 'rows'}"
-        self._draw_shares(row.value, left + MARGIN, y - 0.02)
-        if statement is None:
-            self._write(x, y + 0.2, str(row.label), INK, 8)
-            self._write(x, y - 0.14, rows, MUTED, 7)
-            return
+
+    def _draw_leaf(self, row, x, y):
+        place = max(range(len(row.value)), key=row.value.__getitem__)
+        sure = 0.12 + 0.33 * max(min(row.value[place], 1.0), 0.0)
+        self._draw_box(
+            x,
+            y,
+            LEAF_BOTTOM,
+            facecolor=_mixed(self._colors[place], self._ground, sure),
+            edgecolor=self._colors[place],
+            linewidth=1.0,
+        )
+        self._draw_shares(row.value, x - BOX_WIDTH / 2 + MARGIN, y - 0.02)
+        self._write(x, y + 0.2, str(row.label), self._ink, 8, most=BOX_WIDTH)
+        self._write(x, y - 0.14, _rows(row), self._ink, 7)
+
+    def _draw_split(self, row, x, y, is_open):
+        look = {"overwhelming": (1.6, "-"), "strong": (1.0, "-"), "weak": (0.8, "--")}
+        width, style = look[row.strength.word]
+        self._draw_box(
+            x,
+            y,
+            BOX_BOTTOM,
+            facecolor=self._ground,
+            edgecolor=self._ink,
+            linewidth=width,
+            linestyle=style,
+        )
+        self._draw_shares(row.value, x - BOX_WIDTH / 2 + MARGIN, y - 0.02)
         test = "which category?"
         if row.n_children == 2:
-            test = _shortened(_tested(row, row.test), " ...")
-        self._write(x, y + 0.2, f"{_shortened(row.name, '...')}\n{test}", INK, 8)
-        self._write(x, y - 0.21, statement.text, MUTED, 6.5)
-        self._write(
-            x, y - 0.3, rows if is_open else f"{rows}, split further", MUTED, 6.5
-        )
-        self._draw_scale(statement, left + MARGIN, y - 0.12, scale)
+            test = _tested(row, row.test)
+        self._write(x, y + 0.26, row.name, self._ink, 8, most=BOX_WIDTH)
+        self._write(x, y + 0.14, test, self._ink, 8, most=BOX_WIDTH)
+        self._write(x, y - 0.14, row.strength.short, self._ink, 6.5, most=BOX_WIDTH)
+        rows = _rows(row) if is_open else f"{_rows(row)}, split further"
+        self._write(x, y - 0.23, rows, self._muted, 6.5, most=BOX_WIDTH)
 
-    def _write(self, x, y, text, color, size):
-        self.ax_.text(x, y, text, color=color, fontsize=size, ha="center", va="center")
+    def _draw_small(self, row, x, y, places):
+        from matplotlib.patches import Rectangle
+
+        place = max(range(len(row.value)), key=row.value.__getitem__)
+        is_end = not any(branch.node in places for branch in row.branches)
+        self.ax_.add_patch(
+            Rectangle(
+                (x - 0.4, y - 0.12),
+                0.8,
+                0.24,
+                facecolor=self._colors[place] if is_end else self._ground,
+                edgecolor=self._colors[place],
+                lw=0.6,
+            )
+        )
+        if is_end:
+            return
+        # beside the edges, as wide as the part of the tree below
+        ends = [places[branch.node][0] for branch in row.branches]
+        room = max((max(ends) - min(ends)) * 0.9, 0.8)
+        if room * self._unit[0] >= 45.0:
+            test = row.test if row.n_children == 2 else f"{row.name} = ?"
+            self._write(x, y + 0.3, test, self._ink, 7, most=room, zoom=1.0)
+
+    def _write(self, x, y, text, color, size, *, most=None, zoom=None, **more):
+        size = max(size * (self._zoom if zoom is None else zoom), SMALLEST_FONT - 1)
+        if most is not None:
+            text = _fitting(text, size, (most - MARGIN) * self._unit[0])
+        self.ax_.text(
+            x,
+            y,
+            text,
+            color=color,
+            fontsize=size,
+            ha="center",
+            va="center",
+            parse_math=False,
+            **more,
+        )
 
     def _draw_shares(self, shares, left, y):
         from matplotlib.patches import Rectangle
 
-        for share, color in zip(shares, self._colors(), strict=True):
+        for share, color in zip(shares, self._colors, strict=True):
             width = (BOX_WIDTH - 2 * MARGIN) * share
-            self.ax_.add_patch(Rectangle((left, y), width, 0.07, color=color, lw=0))
+            if width > 0.0:
+                self.ax_.add_patch(Rectangle((left, y), width, 0.07, color=color, lw=0))
             left += width
 
     def _draw_scale(self, statement, left, y, scale):
@@ -286,40 +424,80 @@ class ConfidenceTreeDisplay:
             return
         unit = (BOX_WIDTH - 2 * MARGIN) / scale
         self.ax_.add_patch(
-            Rectangle((left, y), statement.value * unit, 0.03, color=MUTED, lw=0)
+            Rectangle((left, y), statement.value * unit, 0.03, color=self._muted, lw=0)
         )
         if statement.reach > 0:
             end = min(statement.value + statement.reach, scale)
             self.ax_.plot(
                 [left + statement.value * unit, left + end * unit],
                 [y + 0.015, y + 0.015],
-                color=MUTED,
+                color=self._muted,
                 lw=1,
             )
         limit = left + statement.limit * unit
-        self.ax_.plot([limit, limit], [y - 0.02, y + 0.05], color=INK, lw=1.6)
+        self.ax_.plot([limit, limit], [y - 0.02, y + 0.05], color=self._ink, lw=1.6)
 
-    def _colors(self):
-        from matplotlib import colormaps
-
-        many = len(self.class_names)
-        return (
-            COLORS[:many]
-            if many <= len(COLORS)
-            else colormaps["turbo"].resampled(many).colors
-        )
-
-    def _draw_legend(self):
+    def _draw_legend(self, explained, inside):
+        """Draw it below the tree; return the room it needs of axes that were given."""
         from matplotlib.patches import Patch
 
+        weight = self.nodes[0].counts
+        order = range(len(self.class_names))
+        shown = sorted(sorted(order, key=lambda one: -weight[one])[:MOST_CLASSES])
         handles = [
-            Patch(color=color, label=name)
-            for color, name in zip(self._colors(), self.class_names, strict=True)
+            Patch(color=self._colors[one], label=_shortened(self.class_names[one], 24))
+            for one in shown
         ]
+        if len(shown) < len(order):
+            left = len(order) - len(shown)
+            handles.append(Patch(alpha=0.0, label=f"and {left} classes more"))
+        box = self.ax_.get_window_extent()
+        columns = int(box.width / self.figure_.dpi // 1.3)
+        columns = max(min(columns, len(handles)), 1)
+        root = self.nodes[0]
+        lines = root.strength.legend if explained and root.branches else []
         self.ax_.legend(
             handles=handles,
-            loc="upper left",
+            loc="lower left" if inside else "upper left",
+            bbox_to_anchor=(0.0, 0.0),
+            ncols=columns,
+            title="\n".join(lines) or None,
+            title_fontsize=7,
+            alignment="left",
             fontsize=8,
             frameon=False,
             borderaxespad=0.0,
         )
+        if not inside:
+            return 0.0
+        # lines of a legend are about 14 points high
+        height = 14.0 * (len(lines) + math.ceil(len(handles) / columns))
+        share = min(height / (POINTS * box.height / self.figure_.dpi), 0.5)
+        return share / (1.0 - share)
+
+
+def _shortened(text, length):
+    if len(text) <= length:
+        return text
+    half = (length - 3) // 2
+    return f"{text[: length - 3 - half]}...{text[len(text) - half :]}"
+
+
+def _rows(row):
+    return f"{row.weight:,.6g} {'row' if row.weight == 1 else 'rows'}"
+
+
+def _fitting(text, size, most):
+    """Leave out the middle of a text that is wider than so many points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size)
+    length = len(text)
+    while length > 12:
+        width, _, _ = text_to_path.get_text_width_height_descent(text, font, False)
+        if width <= most:
+            break
+        length = max(min(int(len(text) * most / width), length - 1), 12)
+        text = _shortened(text, length)
+    return text

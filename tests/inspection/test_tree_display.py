@@ -1,14 +1,20 @@
 """The picture shows what the tree holds, on the axes it was given."""
 
+import io
+
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.patches import FancyBboxPatch
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import HoeffdingBound
 from skconftree.inspection import ConfidenceTreeDisplay
+from skconftree.tree import node_table
 
 
 @pytest.fixture(autouse=True)
@@ -40,11 +46,14 @@ def test_every_node_and_its_evidence_are_drawn(bound, words):
     assert leaves > 1
     assert sum(text in {"bad", "good"} for text in drawn) == leaves
     assert drawn.count("yes") == drawn.count("no") == leaves - 1
-    root = f"{X.columns[tree.tree_.feature[0]]}\n<= {tree.tree_.threshold[0]:.4g}"
-    assert root in drawn
+    assert X.columns[tree.tree_.feature[0]] in drawn
+    assert f"<= {tree.tree_.threshold[0]:.4g}" in drawn
     assert "569 rows" in drawn
+    assert sum(", p " in text for text in drawn) == leaves - 1
     if words:
-        assert sum(words in text for text in drawn) == leaves - 1
+        assert not any(words in text for text in drawn)
+        drawn = texts(display.plot(verbose=True))
+        assert sum(words[:9] in text for text in drawn) == leaves - 1
 
 
 def test_shares_are_those_of_the_counts():
@@ -81,14 +90,121 @@ def test_a_tree_of_one_leaf():
     assert texts(display) == ["0", "150 rows"]
 
 
-def test_many_classes_have_different_colors():
+def large_tree():
+    """A hundred classes in as many cells, and more leaves."""
     rng = np.random.default_rng(0)
-    y = np.arange(200) % 20
-    X = y[:, None] + rng.uniform(0, 0.5, size=(200, 1))
-    tree = ConfidenceTreeClassifier(None).fit(X, y)
-    display = ConfidenceTreeDisplay.from_estimator(tree, max_depth=0)
-    patches = display.ax_.get_legend().get_patches()
-    assert len({patch.get_facecolor() for patch in patches}) == 20
+    X = rng.uniform(size=(4000, 2))
+    y = (X[:, 0] * 10).astype(int) * 10 + (X[:, 1] * 10).astype(int)
+    y = np.where(rng.random(4000) < 0.1, rng.integers(0, 100, 4000), y)
+    tree = ConfidenceTreeClassifier(None, pruning=None, max_leaf_nodes=500)
+    return tree.fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def large():
+    return large_tree()
+
+
+def test_many_classes_have_different_colors_and_a_short_legend(large):
+    display = ConfidenceTreeDisplay.from_estimator(large, max_depth=0)
+    strips = {
+        patch.get_facecolor()
+        for patch in display.ax_.patches
+        if patch.get_height() == pytest.approx(0.07)
+    }
+    assert len(strips) == 100
+    shown = display.ax_.get_legend().get_texts()
+    assert len(shown) == 13
+    assert shown[-1].get_text() == "and 88 classes more"
+
+
+def test_a_large_tree_is_cut_at_a_depth_that_can_be_read(large):
+    assert large.get_n_leaves() == 500
+    display = ConfidenceTreeDisplay.from_estimator(large)
+    assert sum(text.endswith("split further") for text in texts(display)) <= 12
+    assert display.figure_.get_size_inches()[0] < 27
+    small = load_iris(return_X_y=True)
+    tree = ConfidenceTreeClassifier().fit(*small)
+    whole = ConfidenceTreeDisplay.from_estimator(tree)
+    assert not any(text.endswith("split further") for text in texts(whole))
+
+
+def test_a_compact_picture_has_all_nodes_and_few_words(large):
+    display = ConfidenceTreeDisplay.from_estimator(large, compact=True)
+    boxes = [
+        patch
+        for patch in display.ax_.patches
+        if patch.get_height() == pytest.approx(0.24)
+    ]
+    assert len(boxes) == large.tree_.node_count
+    assert 3 < len(texts(display)) < 60
+    assert max(display.figure_.get_size_inches()) <= 26
+    picture = io.StringIO()
+    display.figure_.savefig(picture, format="svg")
+    assert picture.getvalue().rstrip().endswith("</svg>")
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_texts_fit_their_boxes(verbose):
+    rng = np.random.default_rng(0)
+    names = ["a column with a name that goes on and on", "costs $ and $$", "WWWWW" * 9]
+    X = pd.DataFrame(rng.normal(size=(300, 3)), columns=names)
+    y = np.where(X.sum(axis=1) > 0, "a class with a name that goes on and on", "$x$")
+    tree = ConfidenceTreeClassifier(max_depth=3).fit(X, y)
+    display = ConfidenceTreeDisplay.from_estimator(tree, verbose=verbose)
+    display.figure_.canvas.draw()
+    boxes = [
+        patch.get_window_extent()
+        for patch in display.ax_.patches
+        if isinstance(patch, FancyBboxPatch)
+    ]
+    checked = 0
+    for text in display.ax_.texts:
+        extent = text.get_window_extent()
+        middle = (extent.x0 + extent.x1) / 2, (extent.y0 + extent.y1) / 2
+        for box in boxes:
+            if box.contains(*middle):
+                assert extent.x0 >= box.x0 - 1, text
+                assert extent.x1 <= box.x1 + 1, text
+                checked += 1
+    assert checked >= 4 * len(boxes) - tree.get_n_leaves() * 3
+
+
+def test_edges_are_as_wide_as_the_rows_are_many():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    tree = ConfidenceTreeClassifier().fit(X, y)
+    display = ConfidenceTreeDisplay.from_estimator(tree)
+    widths = [line.get_linewidth() for line in display.ax_.lines]
+    rows = [
+        node_table(tree)[branch.node].weight
+        for row in sorted(node_table(tree), key=lambda row: row.depth)
+        for branch in row.branches
+    ]
+    assert len(widths) == len(rows)
+    assert np.corrcoef(np.sort(widths), np.sort(rows))[0, 1] > 0.999
+
+
+def test_leaves_have_the_colors_of_their_classes():
+    X, y = load_iris(return_X_y=True)
+    tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
+    display = ConfidenceTreeDisplay.from_estimator(tree)
+    edges = [
+        to_hex(patch.get_edgecolor()).upper()
+        for patch in display.ax_.patches
+        if isinstance(patch, FancyBboxPatch)
+    ]
+    assert edges == ["#000000", "#0072B2", "#E69F00"]
+
+
+def test_dark_styles():
+    X, y = load_iris(return_X_y=True)
+    tree = ConfidenceTreeClassifier().fit(X, y)
+    with plt.style.context("dark_background"):
+        display = ConfidenceTreeDisplay.from_estimator(tree)
+    assert to_hex(display.figure_.get_facecolor()) == "#000000"
+    root = next(one for one in display.ax_.patches if isinstance(one, FancyBboxPatch))
+    assert to_hex(root.get_facecolor()) == "#000000"
+    assert all(max(to_rgb(text.get_color())) > 0.5 for text in display.ax_.texts)
 
 
 def test_wrong_input_is_named():

@@ -27,12 +27,7 @@ from skconftree.tree import (
     node_table,
 )
 from skconftree.tree.reading._rules import limit
-from skconftree.tree.reading._strength import (
-    log_chance,
-    log_chi2_tail,
-    strengths,
-    write_chance,
-)
+from skconftree.tree.reading._strength import log_chance, log_chi2_tail, write_chance
 
 BOUNDS = ["gtest", "credible", "possibilistic", "chi2", "evalue", "bayes_factor", None]
 CLASSES = np.array(["ash", "birch", "elm"])
@@ -106,6 +101,20 @@ def test_chance_is_that_of_the_likelihood_ratio_test():
     assert log_chance([[3, 0], [8, 0]]) == 0.0
 
 
+def test_strengths_are_those_of_the_counts_of_the_branches(tree):
+    """Of two branches many nodes at once, of more one by one."""
+    table = node_table(tree)
+    for row in table:
+        if not row.branches:
+            assert row.strength is None
+        elif tree.bound is None:
+            counts = [table[branch.node].counts for branch in row.branches]
+            n_tests = row.evidence["n_tests"]
+            want = min(log_chance(counts) + math.log(max(n_tests, 1.0)), 0.0)
+            assert_allclose(row.strength.log_p, want, rtol=1e-6, atol=1e-9)
+            assert row.strength.n_tests == n_tests
+
+
 @pytest.mark.parametrize(
     ("log_p", "words"),
     [
@@ -125,14 +134,14 @@ def test_chances_are_written_with_one_digit_and_never_as_zero(log_p, words):
 def test_gtest_is_judged_by_its_own_number():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = ConfidenceTreeClassifier().fit(X, y)
-    table = {row.node: row for row in node_table(model)}
-    sure = strengths(table)
-    assert len(sure) == model.get_n_leaves() - 1
-    for node, one in sure.items():
-        evidence = table[node].evidence
-        assert_allclose(math.exp(one.log_p), min(evidence["confidence"], 1.0))
+    table = node_table(model)
+    splits = [row for row in table if row.branches]
+    assert len(splits) == model.get_n_leaves() - 1
+    for row in splits:
+        evidence = row.evidence
+        assert_allclose(math.exp(row.strength.log_p), min(evidence["confidence"], 1.0))
         # which is what the counts of the branches say
-        counts = [table[branch.node].counts for branch in table[node].branches]
+        counts = [table[branch.node].counts for branch in row.branches]
         told = log_chance(counts) + math.log(evidence["n_tests"])
         assert_allclose(told, math.log(evidence["confidence"]), rtol=1e-6)
 
@@ -160,13 +169,13 @@ def test_words_follow_the_limits():
     X = rng.normal(size=(400, 3))
     y = X[:, 0] + 0.8 * rng.normal(size=400) > 0
     model = ConfidenceTreeClassifier(None, pruning=None).fit(X, y)
-    table = {row.node: row for row in node_table(model)}
-    for one in strengths(table).values():
+    found = [row.strength for row in node_table(model) if row.branches]
+    for one in found:
         p = math.exp(one.log_p)
         want = "overwhelming" if p < 1e-6 else "strong" if p < 0.01 else "weak"
         assert one.word == want
     text = export_text(model)
-    words = [one.word for one in strengths(table).values()]
+    words = [one.word for one in found]
     for word in ("overwhelming", "strong", "weak"):
         assert words.count(word) > 0
         assert text.count(f" {word}: p ~ ") == words.count(word)
@@ -226,12 +235,11 @@ def test_summary():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = ConfidenceTreeClassifier().fit(X, y)
     text = model.summary()
-    table = {row.node: row for row in node_table(model)}
-    sure = strengths(table)
+    splits = [row for row in node_table(model) if row.branches]
     assert "569 rows, 30 columns, 2 classes; bound: gtest" in text
     assert f"{model.get_n_leaves()} leaves, depth {model.get_depth()}" in text
-    weakest = max(sure, key=lambda node: sure[node].log_p)
-    assert f"the weakest, {table[weakest].test} (node {weakest})" in text
+    weakest = max(splits, key=lambda row: row.strength.log_p)
+    assert f"the weakest, {weakest.test} (node {weakest.node})" in text
     own = np.mean(model.predict(X) == y)
     assert f"{own:.3f} within" in text
     stump = ConfidenceTreeClassifier(min_samples_leaf=300).fit(X, y)

@@ -17,7 +17,7 @@ GOLDEN = 0.6180339887498949
 
 
 def class_colors(n_classes):
-    """Make a colour for each class.
+    """Make a colour for each class, the same in all pictures and pages.
 
     Parameters
     ----------
@@ -26,8 +26,18 @@ def class_colors(n_classes):
     Returns
     -------
     list of str
-        Like ``"#0072B2"``. Of more than eight classes the colours of neighbours differ
-        most, as steps of the golden section go around the circle of hues.
+        Like ``"#0072B2"``. The first eight can be told apart by people with any colour
+        vision; then steps of the golden section go around the circle of hues.
+
+    See Also
+    --------
+    skconftree.inspection.ConfidenceTreeDisplay : Uses them, as all pictures do.
+
+    Examples
+    --------
+    >>> from skconftree.tree import class_colors
+    >>> class_colors(2)
+    ['#0072B2', '#E69F00']
     """
     colors = list(COLORS[:n_classes])
     for place in range(len(colors), n_classes):

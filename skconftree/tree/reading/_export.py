@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._node_table import read_nodes
-from ._strength import TINY, legend, strengths
+from ._strength import TINY
 
 WIDTH = 100  # columns
 BAR = "|   "
@@ -100,8 +100,7 @@ def export_text(
                 decimals=decimals,
             )
         }
-    sure = strengths(table) if show_evidence else {}
-    lines, statement = [], None
+    lines = []
     # (node, line that leads to it, lines of evidence below that one)
     stack = [(0, None, ())]
     while stack:
@@ -124,14 +123,13 @@ def export_text(
                 stack.append((branch.node, (row.name, branch.words), ()))
             said = []
             if show_evidence:
-                statement = row.evidence.get("statement")
-                said.append(sure[node].long)
+                said.append(row.strength.long)
                 if verbose:
                     told = f"evidence: {describe_evidence(row.evidence, decimals)}"
                     said += wrapped(told, WIDTH - len(bars) - 5)
             stack.append((first.node, (row.name, first.words), said))
-    if show_evidence and len(table) > 1 and (max_depth is None or max_depth > 0):
-        lines += ["", *legend(statement)]
+    if show_evidence and len(table) > 1:
+        lines += ["", *table[0].strength.legend]
     return "\n".join(lines)
 
 

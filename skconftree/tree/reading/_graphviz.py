@@ -5,7 +5,6 @@ from sklearn.utils.validation import check_is_fitted
 from ._colors import class_colors
 from ._export import shortened
 from ._node_table import read_nodes
-from ._strength import legend, strengths
 
 LONGEST = 40  # characters of a line in a box
 
@@ -73,9 +72,7 @@ def export_graphviz(
             decimals=decimals,
         )
     table = {row.node: row for row in rows}
-    sure = strengths(table)
     colors = class_colors(len(class_names))
-    statement = rows[0].evidence.get("statement")
     lines = [
         "digraph tree {",
         'node [shape=box, style="rounded,filled", fillcolor="white", '
@@ -84,9 +81,9 @@ def export_graphviz(
     ]
     if rotate:
         lines.append("rankdir=LR;")
-    if sure:
+    if rows[0].branches:
         lines += [
-            f"label={_quoted(legend(statement))};",
+            f"label={_quoted(rows[0].strength.legend)};",
             'labelloc="b"; fontname="helvetica"; fontsize=10;',
         ]
     waiting = [0]
@@ -101,7 +98,7 @@ def export_graphviz(
             lines.append(f"{row.node} [label={_quoted(said)}{fill}];")
             continue
         question = shortened(row.test if row.n_children == 2 else row.name, LONGEST)
-        said = [question, sure[row.node].short, _rows(row)]
+        said = [question, row.strength.short, _rows(row)]
         lines.append(f"{row.node} [label={_quoted(said)}];")
         if max_depth is not None and row.depth >= max_depth:
             lines.append(f'"below {row.node}" [label="...", style="rounded"];')

@@ -7,7 +7,6 @@ import numpy as np
 from ._colors import class_colors
 from ._export import describe_evidence, shortened
 from ._node_table import read_nodes
-from ._strength import legend, strengths
 from ._summary import bound_name
 
 MOST_NODES = 1200  # written out
@@ -126,9 +125,7 @@ def write_tree(estimator, *, feature_names=None, class_names=None):
             ),
             *(
                 f'<p class="quiet">{escape(line)}</p>'
-                for line in (
-                    legend(root.evidence.get("statement")) if root.branches else ()
-                )
+                for line in (root.strength.legend if root.branches else ())
             ),
             "</div>",
         ]
@@ -168,7 +165,6 @@ def _key(names):
 
 
 def _nodes(table, names, is_open):
-    sure = strengths(table)
     colors = class_colors(len(names))
     lines = ["<ul>"]
     waiting = [(0, "all rows")]
@@ -180,7 +176,7 @@ def _nodes(table, names, is_open):
         row = table[node]
         words = escape(shortened(words, LONGEST))
         said = f"{words}: {_bar(row, names, colors)}{_rows(row)}"
-        if node not in sure:
+        if not row.branches or row.branches[0].node not in table:
             if row.branches:
                 lines.append(f"<li>{said}, split further</li>")
             else:
@@ -191,7 +187,7 @@ def _nodes(table, names, is_open):
                 )
             continue
         state = " open" if is_open or row.depth < OPEN_LEVELS else ""
-        one = sure[node]
+        one = row.strength
         told = escape(describe_evidence(row.evidence))
         asked = escape(shortened(row.name, 40))
         lines.append(

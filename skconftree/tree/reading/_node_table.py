@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...tables._features import MISSING
+from ._strength import Strength, strengths
 
 MOST_NAMES = 8  # categories written out
 NO_SPLIT = "no split"
@@ -42,6 +43,7 @@ class NodeRow(NamedTuple):
     weight: float
     impurity: float
     evidence: dict
+    strength: Strength | None
 
 
 def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
@@ -92,7 +94,12 @@ def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
         - ``impurity``, as in ``tree_``;
         - ``evidence``: a dict of the fields of ``tree_.evidence`` that apply, empty at
           a leaf. ``"rival"`` puts ``"rival_feature"`` into words, and ``"statement"``
-          says what ``"confidence"`` is.
+          says what ``"confidence"`` is;
+        - ``strength``: how sure the split is, the same question to every bound, None
+          at a leaf: a ``word``, the natural logarithm ``log_p`` of a chance, of what it
+          is the ``meaning``, and ``n_tests``, the cuts that were compared. In words:
+          ``short``, ``long`` and the lines of a ``legend``. :func:`export_text` says
+          how it is computed.
 
     See Also
     --------
@@ -155,7 +162,8 @@ def read_nodes(
     # Each array is asked for once: several are made anew, for all nodes.
     feature, threshold = tree.feature[nodes], tree.threshold[nodes]
     is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]
-    counts, value = tree.counts[nodes], tree.value[nodes]
+    all_counts = tree.counts
+    counts, value = all_counts[nodes], tree.value[nodes]
     evidence = tree.evidence[nodes]
     best = value.argmax(axis=1)  # as in `predict`
     share = tree.raw_value[nodes, best]
@@ -173,6 +181,7 @@ def read_nodes(
         )
     ]
     evidence_of = _Evidence(estimator, names, evidence.dtype.names)
+    said = list(map(evidence_of, evidence.tolist()))
     columns = NodeRow(
         node=nodes.tolist(),
         parent=tree.parent[nodes].tolist(),
@@ -197,7 +206,8 @@ def read_nodes(
         counts=(tuple(row.tolist()) for row in counts),
         weight=counts.sum(axis=1).tolist(),
         impurity=tree.impurity[nodes].tolist(),
-        evidence=map(evidence_of, evidence.tolist()),
+        evidence=said,
+        strength=strengths(all_counts, branches, said),
     )
     return list(map(NodeRow, *columns))
 

@@ -10,14 +10,19 @@ small to be told from another.
 import math
 from typing import NamedTuple
 
-from scipy.special import chdtrc, gammaln
+from scipy.special import chdtrc, gammaln, xlogy
 
 # The word for chances below each limit.
-WORDS = ((1e-6, "overwhelming"), (1e-2, "strong"), (math.inf, "weak"))
+WORDS = (
+    (math.log(1e-6), "overwhelming"),
+    (math.log(1e-2), "strong"),
+    (math.inf, "weak"),
+)
 LIMITS = "overwhelming: p < 1e-6, strong: p < 0.01, weak: all others"
 # What p is, for statements of bounds that are such chances themselves.
+FALSE_CUTS = "expected false cuts"
 OWN = {
-    "expected false cuts": "how many cuts as good as this one are expected in noise",
+    FALSE_CUTS: "how many cuts as good as this one are expected in noise",
     "e-value's p": "chance that pure noise ever bets as well (the e-value's p)",
     "probability of no split": "probability that no split is needed",
 }
@@ -25,32 +30,29 @@ TESTED = (
     "chance of a cut as good in pure noise (likelihood ratio, times the cuts compared)"
 )
 TINY = 1e-300  # smaller floats lose digits, then vanish
-LOG_TINY = math.log(TINY)
 MOST_STEPS = 500
+AT_ONCE = 4096  # nodes
 LOG_10 = math.log(10.0)
 
 
 class Strength(NamedTuple):
-    """How sure a split is.
+    """How sure a split is, see `node_table`."""
 
-    Parameters
-    ----------
-    log_p : float
-        Natural logarithm of the chance, at most 0; -inf if only known to be tiny.
-    word : str
-        ``"overwhelming"``, ``"strong"`` or ``"weak"``.
-    n_tests : float
-        Cuts that were compared.
-    """
-
-    log_p: float
     word: str
+    log_p: float
     n_tests: float
+    meaning: str
 
     @property
     def chance(self):
         """The chance in words."""
         return f"p {write_chance(self.log_p)}"
+
+    @property
+    def compared(self):
+        """How many cuts were compared."""
+        cuts = "cut" if self.n_tests == 1 else "cuts"
+        return f"{write_count(self.n_tests)} {cuts} compared"
 
     @property
     def short(self):
@@ -63,75 +65,76 @@ class Strength(NamedTuple):
         return f"{self.word}: {self.chance}, {self.compared}"
 
     @property
-    def compared(self):
-        """How many cuts were compared."""
-        return f"{write_count(self.n_tests)} {_plural(self.n_tests, 'cut')} compared"
+    def legend(self):
+        """What p and the words mean, in two lines."""
+        return [f"p: {self.meaning}", LIMITS]
 
 
-def strength(row, children):
-    """Tell how sure a split is.
+def strengths(all_counts, branches, evidence):
+    """Tell how sure the splits of some nodes are.
 
     Parameters
     ----------
-    row : NodeRow
-        Of a node with branches.
-    children : list of NodeRow
-        Those its branches lead to.
+    all_counts : ndarray of shape (n_nodes, n_classes)
+        Of the whole tree.
+    branches : list of tuple of Branch
+        Of each of some nodes; empty for a leaf.
+    evidence : list of dict
+        Theirs, see `node_table`.
 
     Returns
     -------
-    Strength
+    list of Strength or None
+        None for a leaf.
     """
-    evidence = row.evidence
-    n_tests = evidence.get("n_tests", math.nan)
-    log_p = math.nan
-    own = evidence.get("statement") in OWN
-    if own and evidence["confidence"] >= TINY:
-        log_p = math.log(evidence["confidence"])
-    elif own and evidence["statement"] != "expected false cuts":
-        log_p = -math.inf
-    else:
-        log_p = log_chance([child.counts for child in children])
+    children = [[one.node for one in some] for some in branches]
+    tested = _log_chances(all_counts, children)
+    found = []
+    for some, said, log_p in zip(branches, evidence, tested, strict=True):
+        if not some:
+            found.append(None)
+            continue
+        statement = said.get("statement")
+        n_tests = said.get("n_tests", math.nan)
         if n_tests > 1.0:
             log_p += math.log(n_tests)
-    log_p = min(log_p, 0.0)
-    word = next(word for limit, word in WORDS if log_p < _log(limit))
-    return Strength(log_p, word, n_tests)
+        if statement in OWN:
+            if said["confidence"] >= TINY:
+                log_p = math.log(said["confidence"])
+            elif statement != FALSE_CUTS:  # which are what has just been computed
+                log_p = -math.inf
+        log_p = min(log_p, 0.0)
+        word = next(word for limit, word in WORDS if log_p < limit)
+        found.append(Strength(word, log_p, n_tests, OWN.get(statement, TESTED)))
+    return found
 
 
-def legend(statement):
-    """Say what p and the words mean, in lines of at most 100 columns.
-
-    Parameters
-    ----------
-    statement : str or None
-        Of the bound.
-
-    Returns
-    -------
-    list of str
-    """
-    return [f"p: {OWN.get(statement, TESTED)}", LIMITS]
-
-
-def strengths(table):
-    """Tell how sure each split is.
-
-    Parameters
-    ----------
-    table : dict of int to NodeRow
-        Some nodes of a tree.
-
-    Returns
-    -------
-    dict of int to Strength
-        Of the nodes whose children are there too.
-    """
-    return {
-        node: strength(row, [table[branch.node] for branch in row.branches])
-        for node, row in table.items()
-        if row.branches and all(branch.node in table for branch in row.branches)
-    }
+def _log_chances(all_counts, children):
+    # Of pairs of branches many at once.
+    found = [0.0] * len(children)
+    pairs = [place for place, some in enumerate(children) if len(some) == 2]
+    for start in range(0, len(pairs), AT_ONCE):
+        places = pairs[start : start + AT_ONCE]
+        counts = all_counts[[children[place] for place in places]]
+        rows, columns = counts.sum(axis=2), counts.sum(axis=1)
+        total = rows.sum(axis=1)
+        g = 2.0 * (
+            xlogy(counts, counts).sum(axis=(1, 2))
+            - xlogy(rows, rows).sum(axis=1)
+            - xlogy(columns, columns).sum(axis=1)
+            + xlogy(total, total)
+        )
+        df = (columns > 0.0).sum(axis=1) - 1
+        known = (rows > 0.0).all(axis=1) & (df > 0)
+        for place, one, free, fine in zip(
+            places, g.tolist(), df.tolist(), known.tolist(), strict=True
+        ):
+            if fine:
+                found[place] = log_chi2_tail(free, max(one, 0.0))
+    for place, some in enumerate(children):
+        if len(some) > 2:
+            found[place] = log_chance(all_counts[some].tolist())
+    return found
 
 
 def log_chance(counts):
@@ -221,11 +224,3 @@ def write_chance(log_p):
 def write_count(n):
     """Write a count with separated thousands, a very large one shortened."""
     return f"{n:,.0f}" if n < 1e10 else f"{n:.1e}"
-
-
-def _log(limit):
-    return math.inf if limit == math.inf else math.log(limit)
-
-
-def _plural(n, word):
-    return word if n == 1 else f"{word}s"

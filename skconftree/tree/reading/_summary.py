@@ -7,7 +7,7 @@ import numpy as np
 from ._explain import explain_rows
 from ._export import WIDTH, describe_evidence, fit_words, shortened, wrapped
 from ._node_table import read_nodes
-from ._strength import WORDS, legend, strengths, write_count
+from ._strength import WORDS, write_count
 
 MOST_COLUMNS = 5  # named in a summary
 WORDS_OF_SPLITS = tuple(word for _, word in WORDS)
@@ -24,10 +24,10 @@ def summarize(estimator):
     -------
     str
     """
-    table = {row.node: row for row in read_nodes(estimator)}
-    sure = strengths(table)
+    table = read_nodes(estimator)
     root = table[0]
-    leaves = [row for row in table.values() if not row.branches]
+    splits = [row for row in table if row.branches]
+    leaves = [row for row in table if not row.branches]
     lines = [
         f"{type(estimator).__name__}: {_count(root.weight, 'row')}, "
         f"{_count(estimator.n_features_in_, 'column')}, "
@@ -36,7 +36,7 @@ def summarize(estimator):
         f"{_count(len(leaves), 'leaf', 'leaves')}, depth "
         f"{max(row.depth for row in leaves)}; {_sizes(leaves)}",
     ]
-    if not sure:
+    if not splits:
         most = shortened(str(root.label), 40)
         lines += [
             f"no split: every row is given the class {most} ({root.share:.3f} of the "
@@ -44,19 +44,21 @@ def summarize(estimator):
             f"The tree stops at the root{_why(root, estimator.bound_ is not None)}.",
         ]
         return "\n".join(lines)
-    lines.append(_splits(sure))
-    weakest = max(sure, key=lambda node: sure[node].log_p)
-    said = f" (node {weakest}): {sure[weakest].chance}, {sure[weakest].compared}"
-    row = table[weakest]
-    words = fit_words(row.name, row.test, WIDTH - len("the weakest, ") - len(said))
+    lines.append(_by_strength(splits))
+    weakest = max(splits, key=lambda row: row.strength.log_p)
+    sure = weakest.strength
+    said = f" (node {weakest.node}): {sure.chance}, {sure.compared}"
+    words = fit_words(
+        weakest.name, weakest.test, WIDTH - len("the weakest, ") - len(said)
+    )
     lines.append(f"the weakest, {words}{said}")
-    lines += _columns(estimator, table)
+    lines += _columns(estimator, splits)
     own = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
     lines.append(
         f"largest share of a class: {root.share:.3f} of all rows, {own:.3f} within "
         "leaves (the rows it was grown from)"
     )
-    return "\n".join([*lines, "", *legend(root.evidence.get("statement"))])
+    return "\n".join([*lines, "", *root.strength.legend])
 
 
 def _sizes(leaves):
@@ -69,14 +71,14 @@ def _sizes(leaves):
     )
 
 
-def _splits(sure):
-    words = Counter(one.word for one in sure.values())
+def _by_strength(splits):
+    words = Counter(row.strength.word for row in splits)
     parts = [f"{words[word]:,} {word}" for word in WORDS_OF_SPLITS if words[word]]
-    return f"{_count(len(sure), 'split')}: {', '.join(parts)}"
+    return f"{_count(len(splits), 'split')}: {', '.join(parts)}"
 
 
-def _columns(estimator, table):
-    names = {row.feature: row.name for row in table.values() if row.branches}
+def _columns(estimator, splits):
+    names = {row.feature: row.name for row in splits}
     weight = estimator.feature_importances_
     order = sorted(names, key=lambda feature: -weight[feature])
     said = [
@@ -135,27 +137,23 @@ def explain_text(estimator, rows, *, verbose=False):
     leaves = estimator.tree_.apply(rows).tolist()
     nodes = {step["node"] for steps in explained for step in steps}
     nodes.update(leaves)
-    for node in list(nodes):  # a strength is that of all branches
-        nodes.update(estimator.tree_.children(node).tolist())
     table = {
         row.node: row for row in read_nodes(estimator, np.array(sorted(nodes), np.intp))
     }
-    sure = strengths(table)
     bounded = estimator.bound_ is not None
     paths = [
-        _path(table, sure, steps, leaf, verbose, bounded)
+        _path(table, steps, leaf, verbose, bounded)
         for steps, leaf in zip(explained, leaves, strict=True)
     ]
     if len(paths) > 1:
         paths = [[f"row {place}", *lines] for place, lines in enumerate(paths)]
     text = "\n\n".join("\n".join(lines) for lines in paths)
     if any(explained):
-        statement = table[0].evidence.get("statement")
-        text += "\n\n" + "\n".join(legend(statement))
+        text += "\n\n" + "\n".join(table[0].strength.legend)
     return text
 
 
-def _path(table, sure, steps, leaf, verbose, bounded):
+def _path(table, steps, leaf, verbose, bounded):
     end = table[leaf]
     place = "an inner node" if end.branches else "a leaf"
     lines = [
@@ -167,7 +165,7 @@ def _path(table, sure, steps, leaf, verbose, bounded):
         row = table[step["node"]]
         lead = f"{place:3}. "
         lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
-        lines.append(f"     {sure[row.node].long}")
+        lines.append(f"     {row.strength.long}")
         if verbose:
             told = f"evidence: {describe_evidence(row.evidence)}"
             lines += [f"     {one}"[:WIDTH] for one in wrapped(told, WIDTH - 5)]
