@@ -6,11 +6,13 @@ The parts, on the tables leaves100-margin, letter and ucr-fiftywords:
 
 - ``tune``: `alpha` on other tables: half of the classes first, then the others.
 - ``rest``: a forest knows 10 to 90 % of the classes and learns the rest in one call
-  (figure 2 of the paper). Accuracy on all classes, seconds of that call and of the test.
-- ``grow``: 10 classes, to which others come one by one until there are 20, or 10 to which
-  others come by fives until there are 50 (figures 3 and 4). Accuracy and seconds over
-  all steps.
-- ``speed``: fit and prediction beside a random forest, 100 trees, all of leaves100-margin.
+  (figure 2 of the paper). Accuracy on all classes, seconds of that call and of the
+  test.
+- ``grow``: 10 classes, to which others come one by one until there are 20, or 10 to
+  which others come by fives until there are 50 (figures 3 and 4). Accuracy and seconds
+  over all steps.
+- ``speed``: fit and prediction beside a random forest, 100 trees, all of
+  leaves100-margin.
 
 Beside hi-RF: the same forest with all trees counted again (RLP), all grown anew (RRN),
 or fitted again; a CART tree, gradient boosting (xgboost where it is installed) and a
