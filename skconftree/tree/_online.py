@@ -7,7 +7,7 @@ import numpy as np
 from sklearn import get_config
 
 from .._compat import InvalidParameterError
-from ..tables._reading import read_first, read_more, read_with_pool
+from ..tables._reading import is_finite, read_first, read_more, read_with_pool
 from ..tables._weights import resolve_class_weight, stream_weights
 from ..utils import check_classes, class_indices, exact_labels, unchanged_on_error
 from ..utils._lock import learns, reads
@@ -23,7 +23,16 @@ MIN_BYTES = 65536  # smallest `max_bytes`
 class OnlineGrowth:
     """Mixin of a tree estimator that learns rows as they arrive."""
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None, *, X_pool=None):
+    def partial_fit(
+        self,
+        X,
+        y,
+        classes=None,
+        sample_weight=None,
+        *,
+        X_pool=None,
+        from_pool=None,
+    ):
         """Go on growing the tree with further rows.
 
         Rows are learnt one by one in their order: a stream gives the same tree,
@@ -48,6 +57,9 @@ class OnlineGrowth:
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Rows without label, on the first call only. A bound with a `pool_weight`
             (``"credible"``) weighs a child by all rows that fall into it.
+        from_pool : array-like of shape (n_samples,), default=None
+            Learn these rows of the `X_pool` of the first call, given by their places,
+            with X=None. A row that has got its label is no longer one without.
 
         Returns
         -------
@@ -71,7 +83,7 @@ class OnlineGrowth:
         >>> tree.n_rows_seen_
         150
         """
-        self._learn(X, y, classes, sample_weight, X_pool, None)
+        self._learn(X, y, classes, sample_weight, X_pool, from_pool, None)
         return self
 
     def partial_fit_predict(
@@ -122,10 +134,10 @@ class OnlineGrowth:
         (2, 3)
         """
         tells = "proba" if return_proba else "class"
-        return self._learn(X, y, classes, sample_weight, X_pool, tells)
+        return self._learn(X, y, classes, sample_weight, X_pool, None, tells)
 
     @learns
-    def _learn(self, X, y, classes, sample_weight, X_pool, tells):
+    def _learn(self, X, y, classes, sample_weight, X_pool, from_pool, tells):
         # Every check comes before the first row; what is learnt stays learnt if
         # the rest of the rows cannot be. scikit-learn's _fit_context costs as much as
         # learning ten rows, and parameters are those of the first call.
@@ -137,7 +149,14 @@ class OnlineGrowth:
             given, known = X, self._features
             if type(y) is not np.ndarray:
                 y = exact_labels(y)
-            if first:
+            if from_pool is not None:
+                y = np.asarray(y)
+                X, from_pool = self._rows_of_pool(X, y, from_pool)
+                features, names = known, self.classes_
+                finite = is_finite(X, self)
+                if classes is not None:
+                    check_classes(names, classes)
+            elif first:
                 X, y, features, finite = read_first(
                     self, X, y, self.categorical_features, stacklevel=3
                 )
@@ -176,11 +195,50 @@ class OnlineGrowth:
         predicted = np.empty(len(labels), dtype=np.intp) if tells == "class" else None
         proba = np.empty((len(labels), len(names))) if tells == "proba" else None
         try:
-            learn_rows(self._grower, X, labels, weight, finite, predicted, proba)
+            learn_rows(
+                self._grower, X, labels, weight, finite, predicted, proba, from_pool
+            )
         finally:
             self.tree_ = self._grower.tree
             self.n_rows_seen_ = self._rows_before + self._grower.n_rows_seen
         return proba if predicted is None else names.take(predicted)
+
+    def _rows_of_pool(self, X, y, places):
+        # Rows of the pool that have no label yet, and their places as the grower wants
+        # them.
+        pool = None if self._grower is None else self._grower.recipe.X_pool
+        if pool is None:
+            raise ValueError(
+                "from_pool needs an X_pool, given to the first call of partial_fit, and "
+                "a bound that weighs its rows."
+            )
+        if X is not None:
+            raise ValueError("X must be None with from_pool, which says which rows.")
+        places = np.asarray(places)
+        if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
+            raise ValueError(
+                f"from_pool must be places in X_pool, integers. Got {places!r} instead."
+            )
+        outside = (places < 0) | (places >= len(pool))
+        if outside.any():
+            raise ValueError(
+                f"from_pool must be places in X_pool, from 0 to {len(pool) - 1}. Got "
+                f"{places[outside][0]} instead."
+            )
+        if y.shape != places.shape:
+            raise ValueError(
+                f"y must have a label for each row of from_pool. Got shape {y.shape} "
+                f"for {len(places)} rows."
+            )
+        if len(np.unique(places)) < len(places):
+            raise ValueError(f"from_pool names a row twice: {places}.")
+        places = places.astype(np.int32)
+        again = ~self._grower.are_unlabelled(places)
+        if again.any():
+            raise ValueError(
+                f"Row {places[again][0]} of X_pool has been learnt already."
+            )
+        return pool[places], places
 
     def _check_call(self, first, classes, X_pool):
         # Raise if partial_fit cannot do what it is asked for.

@@ -2,15 +2,15 @@
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.leaves._parting cimport Parting
-from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
+from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef int start_child(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil
-cdef int part_pool(
+cdef int part_box(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    const float32_t[:, ::1] pool, Leaf* child,
+    Leaf* child,
 ) except -1 nogil
 cdef void cut_box(
     float64_t* box, intp_t feature, float64_t threshold, intp_t side

@@ -3,9 +3,7 @@
 from libc.math cimport isfinite
 from libc.string cimport memcpy
 
-from skconftree.tree.leaves._parting cimport outcome_of
 from skconftree.utils._spare_memory cimport take_array
-from skconftree.utils._typedefs cimport int32_t
 
 
 cdef int start_child(
@@ -19,24 +17,12 @@ cdef int start_child(
     return 0
 
 
-cdef int part_pool(
+cdef int part_box(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
-    const float32_t[:, ::1] pool, Leaf* child,
+    Leaf* child,
 ) except -1 nogil:
-    # The child's rows without label, and its box.
+    # The child's box, if leaves have any.
     cdef intp_t d = policy.n_features
-    cdef intp_t n = 0
-    cdef intp_t i, row
-    if parent.n_pool > 0:
-        child.pool = <int32_t*> take_array(
-            policy.blocks, parent.n_pool, sizeof(int32_t)
-        )
-        for i in range(parent.n_pool):
-            row = parent.pool[i]
-            if outcome_of(parting, pool[row, parting.feature]) == outcome:
-                child.pool[n] = <int32_t> row
-                n += 1
-        child.n_pool = n
     if parent.box != NULL:
         child.box = <float64_t*> take_array(
             policy.blocks, 2 * d + 1, sizeof(float64_t)

@@ -22,10 +22,18 @@ from skconftree.tree.leaves._parting cimport Parting
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, int64_t, intp_t, label_t,
+    float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, label_t,
 )
 
 cdef struct LeafMemory
+
+
+cdef struct PoolLists:      # see _pool_rows.pxd
+    intp_t n_rows           # of X_pool; 0 without one
+    intp_t n_lines          # one and that of each numeric feature
+    int32_t* rows           # [n_lines, n_rows]
+    int32_t* moved          # [n_rows] scratch
+    int16_t* outcome        # [n_rows] scratch
 
 
 cdef struct Policy:
@@ -45,6 +53,8 @@ cdef struct Policy:
     intp_t n_nominal
     const int32_t* nominal  # [n_nominal] features
     int32_t* n_codes        # [n_features] categories seen, -1 if numeric; or NULL
+    PoolLists pool
+    const int32_t* pool_line    # [n_features] line of each, 0 if nominal
 
 
 cdef struct Leaf:
@@ -75,8 +85,9 @@ cdef struct Leaf:
 
     void* own                   # what a memory keeps besides
 
-    int32_t* pool               # rows of X_pool in the leaf
+    int32_t* pool               # rows of X_pool in the leaf, a part of PoolLists.rows
     intp_t n_pool
+    bint pool_sorted            # by each numeric feature as well
     float64_t* box              # [n_features, 2] and W, only if that is a volume
 
 

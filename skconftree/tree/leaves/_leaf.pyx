@@ -28,7 +28,6 @@ cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
 cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf != NULL:
         give_all_back(&leaf.remembered)
-        give_back(policy.blocks, leaf.pool)
         give_back(policy.blocks, leaf.box)
         give_back(policy.blocks, leaf)
 
@@ -50,7 +49,8 @@ cdef void forget(Leaf* leaf) noexcept nogil:
 
 
 cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    cdef intp_t size = sizeof(Leaf) + leaf.n_pool * sizeof(int32_t)
+    # Its rows without label are counted elsewhere: the lists of all leaves stay.
+    cdef intp_t size = sizeof(Leaf)
     size += LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     if leaf.box != NULL:
         size += (2 * policy.n_features + 1) * sizeof(float64_t)

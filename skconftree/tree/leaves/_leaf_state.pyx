@@ -49,18 +49,21 @@ cdef LeafHeader _header(const Leaf* leaf, intp_t d) noexcept:
 
 
 cdef Leaf* read_leaf(
-    StateReader reader, const Policy* policy, intp_t node, intp_t n_pool
+    StateReader reader, const Policy* policy, intp_t node, int32_t* pool, intp_t n_pool
 ) except NULL:
+    # Its rows without label, `n_pool` at most, go to `pool`.
     cdef Leaf* leaf = new_leaf(policy, node)
     try:
-        _fill_leaf(reader, policy, n_pool, leaf)
+        _fill_leaf(reader, policy, pool, n_pool, leaf)
     except BaseException:
         release_leaf(leaf, policy)
         raise
     return leaf
 
 
-cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* leaf):
+cdef _fill_leaf(
+    StateReader reader, const Policy* policy, int32_t* pool, intp_t n_pool, Leaf* leaf
+):
     cdef intp_t d = policy.n_features
     cdef intp_t i
     cdef LeafHeader header
@@ -72,12 +75,12 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, intp_t n_pool, Leaf* l
     _check_header(&header, leaf, d)
     require(0 <= header.n_pool <= n_pool)
     if header.n_pool > 0:
-        leaf.pool = <int32_t*> reader.take_new(
-            policy.blocks, header.n_pool, sizeof(int32_t)
-        )
+        reader.take(pool, header.n_pool * sizeof(int32_t))
+        for i in range(header.n_pool):
+            require(0 <= pool[i] < policy.pool.n_rows)
+            require(i == 0 or pool[i - 1] < pool[i])
+        leaf.pool = pool
         leaf.n_pool = header.n_pool
-        for i in range(leaf.n_pool):
-            require(0 <= leaf.pool[i] < n_pool)
     if header.has_box:
         leaf.box = <float64_t*> reader.take_new(
             policy.blocks, 2 * d + 1, sizeof(float64_t)

@@ -12,13 +12,14 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t
 
 
 cdef class LeafStore:
-    cdef Blocks blocks                  # leaves with their pools and boxes, and `at`
+    cdef Blocks blocks                  # leaves with their boxes, their pools, and `at`
     cdef Policy policy
     cdef Leaf** at                      # [room] by node; NULL at internal nodes
     cdef intp_t room
     cdef intp_t n_leaves
     cdef int32_t[::1] _nominal          # nominal features
     cdef int32_t[::1] _n_codes          # [n_features] categories seen, -1 if numeric
+    cdef int32_t[::1] _pool_line        # [n_features]
 
     cdef int reserve(self, intp_t n_nodes) except -1 nogil
     cdef void replace(
@@ -30,4 +31,4 @@ cdef class LeafStore:
     cdef intp_t most_rows(self) noexcept nogil
     cdef void trade(self, LeafStore other) noexcept nogil
     cdef bytes write(self)
-    cdef read(self, bytes data, Tree tree, intp_t n_pool, bint with_boxes)
+    cdef read(self, bytes data, Tree tree, bint with_boxes)

@@ -11,6 +11,7 @@ from skconftree.tree.leaves._leaf cimport (
     forget, leaf_bytes, new_leaf, release_leaf, start_fresh,
 )
 from skconftree.tree.leaves._leaf_state cimport read_leaf, write_leaf
+from skconftree.tree.leaves._pool_rows cimport open_lists
 from skconftree.tree.leaves._registry cimport memory_named
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.tree.nodes._routing cimport Node
@@ -32,11 +33,13 @@ cdef class LeafStore:
         Nominal features, ascending.
     bayes : bool
         Whether leaves may predict by naive Bayes.
+    n_pool : int
+        Rows without label.
     """
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, GrowthSettings settings,
-        tuple nominal, bint bayes,
+        tuple nominal, bint bayes, intp_t n_pool,
     ):
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
@@ -56,6 +59,12 @@ cdef class LeafStore:
             self.policy.n_nominal = len(nominal)
             self.policy.nominal = &self._nominal[0]
             self.policy.n_codes = &self._n_codes[0]
+        if n_pool > 0:
+            line = np.ones(n_features, dtype=np.int32)
+            line[list(nominal)] = 0
+            self._pool_line = np.cumsum(line, dtype=np.int32) * line
+            self.policy.pool_line = &self._pool_line[0]
+            open_lists(&self.policy, n_pool)
 
     def __dealloc__(self):
         cdef intp_t node
@@ -97,10 +106,12 @@ cdef class LeafStore:
         """
         cdef Leaf* leaf
         cdef intp_t i, node
+        cdef intp_t start = 0
         for node, size in enumerate(np.bincount(home)):
             if size > 0:
                 leaf = self.at[node]
-                leaf.pool = <int32_t*> take_array(&self.blocks, size, sizeof(int32_t))
+                leaf.pool = self.policy.pool.rows + start
+                start += size
         for i in range(home.shape[0]):
             leaf = self.at[home[i]]
             leaf.pool[leaf.n_pool] = <int32_t> i
@@ -208,6 +219,7 @@ cdef class LeafStore:
         self.at, other.at = other.at, self.at
         self.room, other.room = other.room, self.room
         self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves
+        self.policy.pool, other.policy.pool = other.policy.pool, self.policy.pool
 
     # -- state --------------------------------------------------------------------
 
@@ -219,15 +231,21 @@ cdef class LeafStore:
                 write_leaf(writer, self.at[node], &self.policy)
         return bytes(writer.data)
 
-    cdef read(self, bytes data, Tree tree, intp_t n_pool, bint with_boxes):
+    cdef read(self, bytes data, Tree tree, bint with_boxes):
         # The leaves of a tree; what was here goes.
         cdef StateReader reader = StateReader(data)
         cdef Leaf* leaf
         cdef intp_t node
+        cdef intp_t n_placed = 0
+        cdef intp_t n_pool = self.policy.pool.n_rows
         self.reserve(tree.node_count)
         for node in range(tree.node_count):
             if tree.nodes[node].feature < 0:
-                leaf = read_leaf(reader, &self.policy, node, n_pool)
+                leaf = read_leaf(
+                    reader, &self.policy, node, self.policy.pool.rows + n_placed,
+                    n_pool - n_placed,
+                )
+                n_placed += leaf.n_pool
                 release_leaf(self.at[node], &self.policy)
                 self.at[node] = leaf
                 if with_boxes and leaf.box == NULL:

@@ -5,7 +5,9 @@ import numpy as np
 from ...tables._sparse import blocks
 
 
-def learn_rows(grower, X, y, weight, finite, predicted=None, proba=None):
+def learn_rows(
+    grower, X, y, weight, finite, predicted=None, proba=None, from_pool=None
+):
     """Let a growing tree learn rows in their order.
 
     Parameters
@@ -21,9 +23,11 @@ def learn_rows(grower, X, y, weight, finite, predicted=None, proba=None):
         Filled with the class predicted for each row before it is learnt.
     proba : ndarray of shape (n_rows, n_classes), float64, or None, default=None
         Filled with the probabilities of the classes before it is learnt.
+    from_pool : ndarray of shape (n_rows,), int32, or None, default=None
+        The places of the rows in `X_pool`, which they leave.
     """
     X = X if isinstance(X, np.ndarray) else X.tocsr()
-    grower.learn(X, y, weight, finite, predicted, proba)
+    grower.learn(X, y, weight, finite, predicted, proba, from_pool)
 
 
 def remember_rows(grower, X, y, weight):

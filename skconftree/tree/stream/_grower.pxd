@@ -50,6 +50,7 @@ cdef class Grower:
     cdef Arena arena
     cdef float64_t* below               # [n_classes]
     cdef bint finite                    # no value of the rows learnt is missing
+    cdef intp_t leaving                 # row of X_pool that is being learnt, or -1
     cdef object held                    # error that waits for the end of its row
     cdef const float64_t* class_weight  # [n_classes] or NULL
 

@@ -20,11 +20,13 @@ from skconftree.tree.leaves._bayes cimport Scratch, make_scratch
 from skconftree.tree.split._node cimport RootFacts
 from skconftree.tree.leaves._counts cimport make_room
 from skconftree.tree.leaves._leaf cimport add_row
+from skconftree.tree.leaves._pool_rows cimport leave_pool, place_in_pool
 from skconftree.tree.stream._memory_limit cimport bytes_of
 from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
 from skconftree.utils._spare_memory cimport (
     SPARE_BYTES, give_way, let_go_of_much, set_aside,
 )
+from skconftree.utils._typedefs cimport uint8_t
 
 MISFIT = (
     "Rows do not fit the growing tree: the estimator's attributes have been changed."
@@ -105,7 +107,8 @@ cdef class Grower:
         self.splitter = Splitter(self.source, criterion, bound)
         self.predictor = LeafPredictor(d, K, settings.leaf_prediction, class_weight)
         self.leaves = LeafStore(
-            d, K, settings, recipe.nominal, self.predictor.judging
+            d, K, settings, recipe.nominal, self.predictor.judging,
+            0 if pool is None else pool.shape[0],
         )
         self.policy = &self.leaves.policy
         self.source.policy = self.policy
@@ -113,7 +116,7 @@ cdef class Grower:
         self.predictor.bayes.n_codes = self.policy.n_codes
         self.installer = Installer(self.leaves, self.source, self.predictor)
         self.limit = MemoryLimit(
-            settings, tree, 0 if pool is None else pool.shape[0], settings.by_volume
+            settings, tree, self.leaves, settings.by_volume
         )
         self.grace = settings.grace_period
         self.recurses = settings.recurses
@@ -122,6 +125,7 @@ cdef class Grower:
         self.min_split = settings.min_samples_split
         self.min_leaf = settings.min_samples_leaf
         self.min_seen_fraction = settings.min_weight_fraction_leaf
+        self.leaving = -1
         self.arena = Arena()
         self.below = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
         if class_weight is not None:
@@ -155,6 +159,41 @@ cdef class Grower:
             self.leaves.open_boxes(self.tree, self.source.root_box)
         self.limit.look(self.tree, self.leaves)
         self.limit.check(self.tree, self.leaves)
+
+    def unlabelled(self):
+        """Which rows of `X_pool` have not been learnt, as a mask; None without one."""
+        cdef const Leaf* leaf
+        cdef intp_t node, i
+        cdef uint8_t[::1] found
+        if self.source.pool is None:
+            return None
+        mask = np.zeros(self.source.pool.shape[0], dtype=np.bool_)
+        found = mask.view(np.uint8)
+        for node in range(self.tree.node_count):
+            leaf = self.leaves.at[node]
+            if leaf != NULL:
+                for i in range(leaf.n_pool):
+                    found[leaf.pool[i]] = True
+        return mask
+
+    def are_unlabelled(self, const int32_t[::1] rows not None):
+        """Which of some rows of `X_pool` have not been learnt, as a mask."""
+        cdef intp_t i, stopped_at, node
+        mask = np.zeros(rows.shape[0], dtype=np.bool_)
+        for i in range(rows.shape[0]):
+            node = self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
+            mask[i] = place_in_pool(self.leaves.at[node], rows[i]) >= 0
+        return mask
+
+    def leave_out(self, const int32_t[::1] rows not None):
+        """Take rows out of `X_pool` that have been learnt elsewhere."""
+        cdef Leaf* leaf
+        cdef intp_t i, stopped_at
+        for i in range(rows.shape[0]):
+            leaf = self.leaves.at[
+                self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
+            ]
+            leave_pool(leaf, self.policy, place_in_pool(leaf, rows[i]))
 
     def reserve_codes(self, intp_t n_codes):
         """Make room for tests of features with so many categories."""
@@ -209,6 +248,7 @@ cdef class Grower:
     def learn(
         self, X, const label_t[::1] y, const float64_t[::1] weight, bint finite,
         intp_t[::1] predicted=None, float64_t[:, ::1] proba=None,
+        const int32_t[::1] from_pool=None,
     ):
         """Learn rows in their order, for whoever holds the lock to learn.
 
@@ -228,6 +268,8 @@ cdef class Grower:
             Filled with the class predicted for each row before it is learnt.
         proba : ndarray of shape (n_rows, n_classes), float64, or None
             Filled with the probabilities of the classes before it is learnt.
+        from_pool : ndarray of shape (n_rows,), int32, or None
+            The places of the rows in `X_pool`, which they leave.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t i, j
@@ -257,6 +299,8 @@ cdef class Grower:
             and (proba.shape[0] != n or proba.shape[1] != self.policy.n_classes)
         ):
             raise ValueError("Rows do not fit the growing tree.")
+        if from_pool is not None and from_pool.shape[0] != n:
+            raise ValueError("Rows do not fit the growing tree.")
         if predicted is not None:
             out = &guess
         self.finite = finite
@@ -275,6 +319,8 @@ cdef class Grower:
                         x = &rows[i, 0]
                     if proba is not None:
                         told = &proba[i, 0]
+                    if from_pool is not None:
+                        self.leaving = from_pool[i]
                     self.learn_row(x, y[i], w, out, told)
                     if is_sparse:
                         for j in range(starts[i], starts[i + 1]):
@@ -289,6 +335,7 @@ cdef class Grower:
                             set_aside(self._spare_bytes())
             self._let_go()
         finally:
+            self.leaving = -1
             end_rows()
             let_go_of_much()
 
@@ -388,6 +435,8 @@ cdef class Grower:
         add_row(leaf, self.policy, x, y, weight, scratch.places)
         if leaf.n_rows > self.most_rows:
             self.most_rows = leaf.n_rows
+        if self.leaving >= 0:
+            leave_pool(leaf, self.policy, place_in_pool(leaf, self.leaving))
         if judging:
             self.predictor.judge(leaf, y, weight)
         if weight != rint(weight):
@@ -678,16 +727,13 @@ cdef class Grower:
         self._take(read_state(state))
 
     def _take(self, state):
-        cdef intp_t n_pool = 0
         if state.detector is not None or state.background is not None:
             raise damaged()
-        if self.source.pool is not None:
-            n_pool = self.source.pool.shape[0]
         self.policy.missing = state.missing
         self.leaves.n_codes = state.n_codes
         if state.n_codes is not None:
             self.reserve_codes(max(state.n_codes))
-        self.leaves.read(state.leaves, self.tree, n_pool, self.source.node.by_volume)
+        self.leaves.read(state.leaves, self.tree, self.source.node.by_volume)
         self.most_rows = self.leaves.most_rows()
         self.n_rows_seen = state.n_rows_seen
         self.weight_seen = state.weight_seen

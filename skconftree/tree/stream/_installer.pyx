@@ -2,8 +2,9 @@
 
 from libc.math cimport rint
 
-from skconftree.tree.leaves._children cimport part_pool, start_child
+from skconftree.tree.leaves._children cimport part_box, start_child
 from skconftree.tree.leaves._leaf cimport new_leaf, release_leaf
+from skconftree.tree.leaves._pool_rows cimport part_pool
 from skconftree.utils._memory cimport give_all_back
 from skconftree.utils._spare_memory cimport give_way, resize_array
 
@@ -105,9 +106,8 @@ cdef class Installer:
                     leaf, policy, parting, z, self.share + z * tree.n_classes,
                     self.children[z],
                 )
-                part_pool(
-                    leaf, policy, parting, z, self.source.pool, self.children[z]
-                )
+                part_box(leaf, policy, parting, z, self.children[z])
+            part_pool(leaf, policy, parting, self.source.pool, self.children)
             done = True
         finally:
             if not done:

@@ -1,7 +1,7 @@
 # LeafSource: the rows of a growing leaf, as its memory keeps them.
 #
-# A place is the number of rows that go left, in ascending order of the value, where a
-# leaf keeps its rows; a bin, the last one that goes left, otherwise.
+# A place is the number of rows that go left, with and without label, in ascending order
+# of the value, where a leaf keeps its rows; a bin, the last one that goes left, otherwise.
 #
 # Where a leaf has no bin for missing values, or keeps moments, rows without a value are
 # on the right of every test.
@@ -30,20 +30,21 @@ cdef class LeafSource(Source):
     cdef const float32_t[:, ::1] pool   # rows without label, or None
     cdef const float64_t[:, ::1] root_box       # if W is a volume
 
-    # Rows that count, if the leaf keeps them: the labelled ones, then those without
-    # label.
+    # Rows that count, if the leaf keeps them.
     cdef Blocks blocks                  # owns the arrays of `room`
-    cdef intp_t n_labelled_rows
     cdef intp_t n_rows
     cdef intp_t room
-    cdef const float32_t* x             # of the first labelled row
+    cdef const float32_t* x             # of the first row
     cdef const label_t* y               # [n_rows]
     cdef const float64_t* row_weight    # [n_rows] or NULL
-    cdef label_t* labels                # [room] behind y, with rows without label
-    cdef float64_t* weights             # [room] behind row_weight, with them
     cdef float32_t* column              # [room] values of the feature
     cdef uint32_t* order                # [room] its sorted rows
     cdef uint64_t* keys                 # [2, room]
+    cdef intp_t n_labelled_seen         # rows with a value of the feature
+
+    # The leaf's rows without label, in the order of the feature.
+    cdef const int32_t* line            # [Leaf.n_pool]
+    cdef intp_t n_pool_seen             # the first ones, which have a value
 
     # Counts per bin of anything else, and of rows with fixed cuts.
     cdef bint tabulated
@@ -55,14 +56,16 @@ cdef class LeafSource(Source):
     # Rows without a value of the feature.
     cdef float64_t* missing_counts      # [n_classes + 1]; the last one has no label
     cdef float64_t n_missing            # labelled ones
-    cdef intp_t n_seen                  # rows with a value
+    cdef intp_t n_seen                  # rows with a value, with and without label
 
     # Turn to a leaf of the tree.
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil
-    cdef int _gather_rows(self) except -1 nogil
-    cdef float32_t _value(self, intp_t row, intp_t feature) noexcept nogil
+    cdef int _reserve(self, intp_t n) except -1 nogil
+    cdef void _gather_rows(self) noexcept nogil
     cdef void _prepare(self, intp_t feature) noexcept nogil
     cdef void _sort(self, intp_t feature) noexcept nogil
     cdef void _tabulate(self, intp_t feature) noexcept nogil
     cdef void _count_pool(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_every_cut(self, Scan scan) noexcept nogil
+    cdef intp_t _walk_with_pool(self, intp_t feature, Scan scan) noexcept nogil
+    cdef intp_t _n_labelled(self, intp_t feature, intp_t place) noexcept nogil

@@ -1,14 +1,15 @@
 """The rows of a growing leaf, one feature at a time."""
 
+from libc.math cimport INFINITY
 from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.leaves._bins cimport bin_of
 from skconftree.tree.leaves._contract cimport BinTable
-from skconftree.tree.split._node cimport ExaminedNode, RootFacts
-from skconftree.tree.split._source cimport (
-    ValueCounts, drawn_between, labelled_neighbours,
+from skconftree.tree.leaves._pool_rows cimport (
+    first_above, first_beyond, line_of, n_with_value, sort_pool,
 )
+from skconftree.tree.split._node cimport ExaminedNode, RootFacts
+from skconftree.tree.split._source cimport ValueCounts, drawn_between
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport give_all_back
@@ -65,7 +66,13 @@ cdef class LeafSource(Source):
         # every one has its share of the evidence
         self.every_cut = self.policy.fixed_cuts
         if leaf.memory.keeps_rows:
+            self._reserve(leaf.n_rows)
             self._gather_rows()
+        if leaf.n_pool > 0 and not leaf.pool_sorted:
+            self._reserve(leaf.n_pool)
+            sort_pool(
+                leaf, self.policy, self.pool, self.column, self.keys, self.order
+            )
         record.id = leaf.node
         record.depth = depth
         record.start = 0
@@ -91,76 +98,62 @@ cdef class LeafSource(Source):
         # cuts are drawn anew at every attempt, sets of categories are not
         self.node.draw_key = mix(self.node.key ^ <uint64_t> self.leaf.attempt)
 
-    cdef int _gather_rows(self) except -1 nogil:
-        # Point at the rows that count; copy their labels only if rows without label
-        # join them.
-        cdef Leaf* leaf = self.leaf
-        cdef intp_t first = leaf.n_inherited if self.policy.separate else 0
-        cdef intp_t n_pool = leaf.n_pool if self.pool is not None else 0
-        cdef intp_t n = leaf.n_rows - first + n_pool
+    cdef int _reserve(self, intp_t n) except -1 nogil:
+        # Room to sort so many rows.
         cdef Blocks* blocks = &self.blocks
-        cdef intp_t i
         if n > self.room:
             self.room = 0
             give_all_back(blocks)
-            self.labels = <label_t*> take_array(blocks, 2 * n, sizeof(label_t))
-            self.weights = <float64_t*> take_array(blocks, 2 * n, sizeof(float64_t))
             self.column = <float32_t*> take_array(blocks, 2 * n, sizeof(float32_t))
             self.order = <uint32_t*> take_array(blocks, 2 * n, sizeof(uint32_t))
             self.keys = <uint64_t*> take_array(blocks, 4 * n, sizeof(uint64_t))
             self.room = 2 * n
-        self.n_labelled_rows = leaf.n_rows - first
-        self.n_rows = n
+        return 0
+
+    cdef void _gather_rows(self) noexcept nogil:
+        # Point at the rows that count.
+        cdef Leaf* leaf = self.leaf
+        cdef intp_t first = leaf.n_inherited if self.policy.separate else 0
+        self.n_rows = leaf.n_rows - first
         self.x = leaf.x + first * self.node.n_features
         self.y = leaf.y + first
         self.row_weight = NULL if leaf.weight == NULL else leaf.weight + first
-        if n_pool > 0:
-            memcpy(self.labels, self.y, self.n_labelled_rows * sizeof(label_t))
-            for i in range(self.n_labelled_rows, n):
-                self.labels[i] = <label_t> self.node.n_classes
-            self.y = self.labels
-            if self.row_weight != NULL:
-                memcpy(
-                    self.weights, self.row_weight,
-                    self.n_labelled_rows * sizeof(float64_t),
-                )
-                for i in range(self.n_labelled_rows, n):
-                    self.weights[i] = 1.0
-                self.row_weight = self.weights
-        return 0
 
     # -- the rows or counts of one feature ----------------------------------------
-
-    cdef inline float32_t _value(self, intp_t row, intp_t feature) noexcept nogil:
-        if row < self.n_labelled_rows:
-            return self.x[row * self.node.n_features + feature]
-        return self.pool[self.leaf.pool[row - self.n_labelled_rows], feature]
 
     cdef void _prepare(self, intp_t feature) noexcept nogil:
         if self.ready == feature:
             return
         self.ready = feature
         self.n_missing = 0.0
+        self.n_pool_seen = 0
         memset(self.missing_counts, 0, (self.node.n_classes + 1) * sizeof(float64_t))
+        if self.leaf.n_pool > 0:
+            self.line = line_of(self.leaf, self.policy, feature)
+            self.n_pool_seen = n_with_value(
+                self.pool, self.line, self.leaf.n_pool, feature
+            )
+            self.missing_counts[self.node.n_classes] = (
+                <float64_t> (self.leaf.n_pool - self.n_pool_seen)
+            )
         if not self.tabulated:
             self._sort(feature)
         else:
             self._tabulate(feature)
-        if self.tabulated and self.node.has_pool:
             self._count_pool(feature)
 
     cdef void _sort(self, intp_t feature) noexcept nogil:
         cdef float64_t w
         cdef intp_t i
-        self.n_seen = self.n_rows
+        self.n_labelled_seen = self.n_rows
         for i in range(self.n_rows):
-            self.column[i] = self._value(i, feature)
+            self.column[i] = self.x[i * self.node.n_features + feature]
             if self.column[i] != self.column[i]:
-                self.n_seen -= 1
+                self.n_labelled_seen -= 1
                 w = 1.0 if self.row_weight == NULL else self.row_weight[i]
                 self.missing_counts[self.y[i]] += w
-                if self.y[i] < self.node.n_classes:
-                    self.n_missing += w
+                self.n_missing += w
+        self.n_seen = self.n_labelled_seen + self.n_pool_seen
         presort(
             self.column, self.n_rows, self.keys, self.keys + self.room, self.order
         )
@@ -179,17 +172,20 @@ cdef class LeafSource(Source):
 
     cdef void _count_pool(self, intp_t feature) noexcept nogil:
         cdef intp_t width = self.node.n_classes + 1
-        cdef intp_t i, b
-        cdef float32_t x
-        if self.pool is None or self.n_bins == 0:
-            return
-        for i in range(self.leaf.n_pool):
-            x = self.pool[self.leaf.pool[i], feature]
-            if x == x:
-                b = bin_of(self.edges, self.n_bins, x)
-                self.table[b * width + self.node.n_classes] += 1.0
-            else:
-                self.missing_counts[self.node.n_classes] += 1.0
+        cdef intp_t below = 0
+        cdef intp_t until, b
+        if self.n_bins == 0:    # no test of any kind
+            self.missing_counts[self.node.n_classes] = 0.0
+        for b in range(self.n_bins):
+            if self.n_pool_seen == 0:
+                break
+            until = self.n_pool_seen
+            if b < self.n_bins - 1:
+                until = first_beyond(
+                    self.pool, self.line, below, until, feature, self.edges[b]
+                )
+            self.table[b * width + self.node.n_classes] += until - below
+            below = until
 
     # -- walks --------------------------------------------------------------------
 
@@ -214,13 +210,10 @@ cdef class LeafSource(Source):
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         if not self.tabulated:
-            if self.n_labelled_rows == 0 or self.n_seen == 0:
+            if self.n_rows == 0 or self.n_seen == 0:
                 return 0
             if self.node.has_pool:
-                return scan.walk_sorted_with_pool(
-                    self.order, self.n_seen, self.y, NULL, self.row_weight, self.column,
-                    1,
-                )
+                return self._walk_with_pool(feature, scan)
             return scan.walk_sorted(
                 self.order, self.n_seen, self.y, NULL, self.row_weight,
                 self.node.counts,
@@ -250,6 +243,57 @@ cdef class LeafSource(Source):
             scan.emit(n_left, b)
         return scan.finish()
 
+    cdef intp_t _walk_with_pool(self, intp_t feature, Scan scan) noexcept nogil:
+        # Rows without label lie on the side of the midpoint between the labelled values
+        # around them. What they weigh is added as a walk over all rows would add it.
+        cdef intp_t K = self.node.n_classes
+        cdef float64_t* running = scan.running
+        cdef float64_t w, cut
+        cdef float64_t n_left = 0.0
+        cdef intp_t below = 0       # rows without label below the last labelled value
+        cdef intp_t last = -1
+        cdef intp_t p, row, until
+        memset(running, 0, K * sizeof(float64_t))
+        for p in range(self.n_labelled_seen):
+            row = self.order[p] >> 1
+            if last >= 0 and self.column[row] != self.column[last]:
+                cut = midpoint(self.column[last], self.column[row])
+                below = first_above(
+                    self.pool, self.line, below, self.n_pool_seen, feature,
+                    self.column[last], True,
+                )
+                until = first_beyond(
+                    self.pool, self.line, below, self.n_pool_seen, feature, cut
+                )
+                memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
+                scan.pool_left[scan.size] = (
+                    n_left + <float64_t> below + <float64_t> (until - below)
+                )
+                scan.emit(n_left, p + until)
+            w = 1.0 if self.row_weight == NULL else self.row_weight[row]
+            running[self.y[row]] += w
+            n_left += w
+            last = row
+        return scan.finish()
+
+    cdef intp_t _n_labelled(self, intp_t feature, intp_t place) noexcept nogil:
+        # Labelled rows among those on the left. Of equal values they come first.
+        cdef intp_t low = 0
+        cdef intp_t high = self.n_labelled_seen
+        cdef intp_t middle
+        if self.n_pool_seen == 0:
+            return place
+        while low < high:
+            middle = low + ((high - low) >> 1)
+            if middle + first_above(
+                self.pool, self.line, 0, self.n_pool_seen, feature,
+                self.column[self.order[middle] >> 1], True,
+            ) < place:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
     cdef intp_t everything(self, intp_t feature) noexcept nogil:
         self._prepare(feature)
         return self.n_bins - 1 if self.tabulated else self.n_seen
@@ -259,7 +303,8 @@ cdef class LeafSource(Source):
     ) noexcept nogil:
         # Between the extreme values of rows, among the cuts of a table.
         cdef intp_t place = 0
-        cdef float64_t low, high
+        cdef float64_t low = INFINITY
+        cdef float64_t high = -INFINITY
         self._prepare(feature)
         if self.tabulated:
             if self.n_bins < 2:
@@ -267,35 +312,46 @@ cdef class LeafSource(Source):
             place = <intp_t> (u * (self.n_bins - 1))
             threshold[0] = self.edges[place]
             return place
-        if self.n_seen == 0:
-            return -1
-        low = self.column[self.order[0] >> 1]
-        high = self.column[self.order[self.n_seen - 1] >> 1]
+        if self.n_labelled_seen > 0:
+            low = self.column[self.order[0] >> 1]
+            high = self.column[self.order[self.n_labelled_seen - 1] >> 1]
+        if self.n_pool_seen > 0:
+            low = min(low, <float64_t> self.pool[self.line[0], feature])
+            high = max(
+                high, <float64_t> self.pool[self.line[self.n_pool_seen - 1], feature]
+            )
         if not low < high:
             return -1
         threshold[0] = drawn_between(low, high, u)
-        while self.column[self.order[place] >> 1] <= threshold[0]:
+        while (
+            place < self.n_labelled_seen
+            and self.column[self.order[place] >> 1] <= threshold[0]
+        ):
             place += 1
-        return place
+        return place + first_beyond(
+            self.pool, self.line, 0, self.n_pool_seen, feature, threshold[0]
+        )
 
     # -- one test -----------------------------------------------------------------
 
     cdef float64_t threshold(self, intp_t feature, intp_t place) noexcept nogil:
-        cdef intp_t below, above
+        cdef intp_t n_left
         self._prepare(feature)
         if self.tabulated:
             return self.edges[place]
-        labelled_neighbours(
-            self.order, self.y, self.node.n_classes, place, &below, &above
+        n_left = self._n_labelled(feature, place)
+        return midpoint(
+            self.column[self.order[n_left - 1] >> 1],
+            self.column[self.order[n_left] >> 1],
         )
-        return midpoint(self.column[below], self.column[above])
 
     cdef bint count_sides(
         self, intp_t feature, intp_t place, Children* children, ValueCounts* values
     ) noexcept nogil:
         cdef intp_t K = self.node.n_classes
         cdef intp_t width = K + self.node.has_pool
-        cdef intp_t i, b, c, row
+        cdef intp_t below = 0
+        cdef intp_t i, b, c, row, n_left, until, _
         cdef float64_t w
         self._prepare(feature)
         if self.tabulated:
@@ -305,12 +361,22 @@ cdef class LeafSource(Source):
                     if c < K:
                         children.counts[c] += self.table[b * width + c]
         else:
-            for i in range(place):
+            n_left = self._n_labelled(feature, place)
+            for i in range(n_left):
                 row = self.order[i] >> 1
                 w = 1.0 if self.row_weight == NULL else self.row_weight[row]
+                if not self.whole:      # sums round, as a walk over all rows would
+                    until = first_above(
+                        self.pool, self.line, below, self.n_pool_seen, feature,
+                        self.column[row], True,
+                    )
+                    for _ in range(below, until):
+                        children.pool[0] += 1.0
+                    below = until
                 children.pool[0] += w
-                if self.y[row] < K:
-                    children.counts[self.y[row]] += w
+                children.counts[self.y[row]] += w
+            for _ in range(below, place - n_left):
+                children.pool[0] += 1.0
         values.rows_missing = 0
         values.labelled_missing = 0
         return self.count_values(feature, values)

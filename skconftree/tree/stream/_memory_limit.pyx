@@ -5,7 +5,8 @@ import numpy as np
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport Leaf
 from skconftree.tree.leaves._leaf cimport LEAF_COUNTS
-from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t
+from skconftree.tree.leaves._pool_rows cimport pool_bytes
+from skconftree.utils._typedefs cimport float64_t, int16_t
 
 
 cdef class MemoryLimit:
@@ -16,14 +17,14 @@ cdef class MemoryLimit:
     settings : GrowthSettings
         If the tree is watched, another one shares its `max_bytes` equally.
     tree : Tree
-    n_pool : int
-        Number of rows without label.
+    leaves : LeafStore
+        Its rows without label take as much as they will ever do.
     with_boxes : bool
         Whether leaves have boxes.
     """
 
     def __init__(
-        self, GrowthSettings settings, Tree tree, intp_t n_pool, bint with_boxes
+        self, GrowthSettings settings, Tree tree, LeafStore leaves, bint with_boxes
     ):
         self.given = settings.max_bytes
         self.max_bytes = settings.max_bytes
@@ -36,7 +37,7 @@ cdef class MemoryLimit:
         )
         if with_boxes:
             self.bare_bytes += (2 * tree.n_features + 1) * sizeof(float64_t)
-        self.pool_bytes = n_pool * sizeof(int32_t)
+        self.pool_bytes = pool_bytes(&leaves.policy)
 
     cdef void look(self, Tree tree, LeafStore leaves) noexcept nogil:
         # Whether the tree is full.
@@ -92,4 +93,7 @@ cdef class MemoryLimit:
 
 cdef intp_t bytes_of(Tree tree, LeafStore leaves):
     # Of the nodes and of what the leaves remember.
-    return tree.bytes_of_nodes() + tree.node_count * sizeof(Leaf*) + leaves.bytes_of_leaves()
+    return (
+        tree.bytes_of_nodes() + tree.node_count * sizeof(Leaf*)
+        + leaves.bytes_of_leaves() + pool_bytes(&leaves.policy)
+    )

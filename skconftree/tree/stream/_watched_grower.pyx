@@ -2,6 +2,8 @@
 
 from copy import copy
 
+import numpy as np
+
 from skconftree.tree.stream._grower import with_state
 from skconftree.tree.stream._grower_state import damaged
 from skconftree.tree.stream._recipe import read_recipe
@@ -91,6 +93,7 @@ cdef class WatchedGrower(Grower):
         if self.background is None:
             return 0
         self.background.finite = self.finite
+        self.background.leaving = self.leaving
         self.background.tree.version += 1
         self.background.learn_row(x, y, weight, NULL, NULL)
         if state == DRIFT:
@@ -122,6 +125,9 @@ cdef class WatchedGrower(Grower):
         grower = self._second(tree, None)
         grower.reserve_codes(self.splitter.tests.sets.room - 1)
         grower.open_leaves()
+        waiting = self.unlabelled()
+        if waiting is not None and not waiting.all():
+            grower.leave_out(np.flatnonzero(~waiting).astype(np.int32))
         return grower
 
     def _second(self, Tree tree, state):

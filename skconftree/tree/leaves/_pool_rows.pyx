@@ -1,0 +1,125 @@
+"""The rows without label in each leaf."""
+
+from libc.string cimport memcpy, memmove
+
+from skconftree.tree.leaves._parting cimport outcome_of
+from skconftree.utils._sorting cimport presort
+from skconftree.utils._spare_memory cimport take_array
+from skconftree.utils._typedefs cimport int16_t
+
+
+cdef int open_lists(Policy* policy, intp_t n_rows) except -1:
+    cdef Blocks* blocks = policy.blocks
+    cdef intp_t n_lines = 1
+    cdef intp_t f
+    for f in range(policy.n_features):
+        n_lines += policy.pool_line[f] > 0
+    policy.pool.rows = <int32_t*> take_array(
+        blocks, n_lines * n_rows, sizeof(int32_t)
+    )
+    policy.pool.moved = <int32_t*> take_array(blocks, n_rows, sizeof(int32_t))
+    policy.pool.outcome = <int16_t*> take_array(blocks, n_rows, sizeof(int16_t))
+    policy.pool.n_rows = n_rows
+    policy.pool.n_lines = n_lines
+    return 0
+
+
+cdef intp_t pool_bytes(const Policy* policy) noexcept nogil:
+    return policy.pool.n_rows * (
+        (policy.pool.n_lines + 1) * sizeof(int32_t) + sizeof(int16_t)
+    )
+
+
+cdef void sort_pool(
+    Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool,
+    float32_t* column, uint64_t* keys, uint32_t* order,
+) noexcept nogil:
+    cdef intp_t n = leaf.n_pool
+    cdef intp_t f, i
+    cdef int32_t* line
+    for f in range(policy.n_features):
+        if policy.pool_line[f] == 0:
+            continue
+        line = <int32_t*> line_of(leaf, policy, f)
+        for i in range(n):
+            column[i] = pool[leaf.pool[i], f]
+        presort(column, n, keys, keys + n, order)
+        for i in range(n):
+            line[i] = leaf.pool[order[i] >> 1]
+    leaf.pool_sorted = True
+
+
+cdef void part_pool(
+    const Leaf* parent, const Policy* policy, const Parting* parting,
+    const float32_t[:, ::1] pool, Leaf** children,
+) noexcept nogil:
+    # The children's rows, and what is left of the order. Nothing can fail.
+    cdef intp_t n = parent.n_pool
+    cdef intp_t r = parting.n_outcomes
+    cdef intp_t n_lines = policy.pool.n_lines if parent.pool_sorted else 1
+    cdef int32_t* line = parent.pool
+    cdef int32_t* moved = policy.pool.moved
+    cdef int16_t* outcome = policy.pool.outcome
+    cdef Leaf* child
+    cdef intp_t i, j, z, at
+    if n == 0:
+        return
+    for i in range(n):
+        z = outcome_of(parting, pool[line[i], parting.feature])
+        outcome[line[i]] = <int16_t> z
+        children[z].n_pool += 1
+    at = 0
+    for z in range(r):
+        child = children[z]
+        child.pool = line + at
+        child.pool_sorted = parent.pool_sorted
+        at += child.n_pool
+    for j in range(n_lines):
+        memcpy(moved, line, n * sizeof(int32_t))
+        for z in range(r):
+            children[z].n_pool = 0
+        for i in range(n):
+            child = children[outcome[moved[i]]]
+            (child.pool + j * policy.pool.n_rows)[child.n_pool] = moved[i]
+            child.n_pool += 1
+        line += policy.pool.n_rows
+
+
+cdef intp_t place_in_pool(const Leaf* leaf, intp_t row) noexcept nogil:
+    cdef intp_t low = 0
+    cdef intp_t high = leaf.n_pool
+    cdef intp_t middle
+    while low < high:
+        middle = low + ((high - low) >> 1)
+        if leaf.pool[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    if low < leaf.n_pool and leaf.pool[low] == row:
+        return low
+    return -1
+
+
+cdef void leave_pool(
+    Leaf* leaf, const Policy* policy, intp_t place
+) noexcept nogil:
+    # The range keeps its place; what is behind the row in it moves up. A negative place
+    # is none.
+    cdef intp_t n_lines = policy.pool.n_lines if leaf.pool_sorted else 1
+    cdef int32_t* line = leaf.pool
+    cdef int32_t row
+    cdef intp_t j
+    if place < 0:
+        return
+    row = line[place]
+    for j in range(n_lines):
+        if j > 0:
+            place = 0
+            while line[place] != row:
+                place += 1
+        memmove(
+            line + place, line + place + 1,
+            (leaf.n_pool - place - 1) * sizeof(int32_t),
+        )
+        line += policy.pool.n_rows
+    leaf.n_pool -= 1

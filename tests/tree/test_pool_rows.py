@@ -1,0 +1,124 @@
+"""Rows of X_pool in a growing tree: what they weigh, and how they get their labels."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import CredibleBound
+
+
+def table(seed, n, missing=False):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 25, size=(n, 4)).astype(np.float32)
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(X[:, 0]) > 9).astype(int) ^ (np.nan_to_num(X[:, 1]) > 14)
+    return X, y
+
+
+def grower(**options):
+    return ConfidenceTreeClassifier(
+        CredibleBound(delta=0.4),
+        **{"grace_period": 10, "random_state": 0, **options},
+    )
+
+
+def same_tree(one, other):
+    a, b = one.tree_, other.tree_
+    for name in ("parent", "feature", "threshold", "counts", "evidence"):
+        found, expected = getattr(a, name), getattr(b, name)
+        assert found.tobytes() == expected.tobytes(), name
+
+
+def test_a_row_with_a_label_counts_once():
+    """As if it had never been in the pool."""
+    P, y = table(0, 80)
+    rows = np.arange(5, 44)  # the last one makes the leaf due
+    rest = np.setdiff1d(np.arange(80), rows)
+    options = {"grace_period": 40, "max_leaf_nodes": 2}
+    ours = grower(**options).partial_fit(P[:1], y[:1], [0, 1], X_pool=P)
+    ours.partial_fit(None, y[rows], from_pool=rows)
+    plain = grower(**options).partial_fit(P[:1], y[:1], [0, 1], X_pool=P[rest])
+    plain.partial_fit(P[rows], y[rows])
+    twice = grower(**options).partial_fit(P[:1], y[:1], [0, 1], X_pool=P)
+    twice.partial_fit(P[rows], y[rows])
+    assert ours.tree_.node_count == 3
+    same_tree(ours, plain)
+    assert ours.tree_.evidence.tobytes() != twice.tree_.evidence.tobytes()
+    assert ours.n_rows_seen_ == 40
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"grace_period": 1, "leaf_memory": "rows"},
+        {"leaf_memory": "histogram"},
+        {"splitter": "random"},
+        {"categorical_features": [0]},
+        {"drift": "ddm"},
+    ],
+)
+def test_chunks_and_pickles_do_not_matter(options, missing):
+    """Nor does whether the rows of a leaf have been put in order before."""
+    P, y = table(1, 600, missing and "categorical_features" not in options)
+    X, labels = table(2, 200)
+    rows = np.random.default_rng(0).permutation(600)[:500]
+    y[rows[250:]] = 1 - y[rows[250:]]  # a drift
+    start = {"classes": [0, 1], "X_pool": P}
+    at_once = grower(**options).partial_fit(X[:9], labels[:9], **start)
+    at_once.partial_fit(None, y[rows], from_pool=rows)
+    at_once.partial_fit(X[9:], labels[9:])
+    by_one = grower(**options).partial_fit(X[:9], labels[:9], **start)
+    for i, row in enumerate(rows):
+        by_one.partial_fit(None, [y[row]], from_pool=[row])
+        if i % 40 == 3:
+            by_one = pickle.loads(pickle.dumps(by_one))
+    by_one.partial_fit(X[9:], labels[9:])
+    assert at_once.tree_.node_count > 3
+    same_tree(at_once, by_one)
+    assert pickle.dumps(at_once) == pickle.dumps(by_one)
+    if "drift" in options:
+        assert at_once.n_drifts_ > 0
+    with pytest.raises(ValueError, match="has been learnt already"):
+        by_one.partial_fit(None, [0], from_pool=[rows[7]])
+
+
+def test_weights_and_rows_of_weight_zero():
+    P, y = table(3, 60)
+    tree = grower().partial_fit(P[:1], y[:1], [0, 1], X_pool=P)
+    tree.partial_fit(None, y[:20], sample_weight=np.arange(20), from_pool=np.arange(20))
+    assert tree.n_rows_seen_ == 20
+    with pytest.raises(ValueError, match="Row 3 of X_pool"):
+        tree.partial_fit(None, y[3:4], from_pool=[3])
+    tree.partial_fit(None, y[:1], from_pool=[0])  # it was not learnt
+
+
+def test_bad_input_leaves_the_tree_as_it_was():
+    P, y = table(4, 60)
+    with pytest.raises(ValueError, match="from_pool needs an X_pool"):
+        grower().partial_fit(None, [0], [0, 1], from_pool=[0])
+    for bound in ("gtest", "hoeffding"):
+        tree = ConfidenceTreeClassifier(bound).partial_fit(P, y, [0, 1], X_pool=P)
+        with pytest.raises(ValueError, match="from_pool needs an X_pool"):
+            tree.partial_fit(None, [0], from_pool=[0])
+    tree = grower().partial_fit(P[:30], y[:30], [0, 1], X_pool=P)
+    before = pickle.dumps(tree)
+    for arguments, message in [
+        ((P[:1], y[:1], [0]), "X must be None"),
+        ((None, y[:1], [60]), "from 0 to 59. Got 60"),
+        ((None, y[:1], [-1]), "from 0 to 59. Got -1"),
+        ((None, y[:1], [0.5]), "integers"),
+        ((None, y[:2], [5, 5]), "twice"),
+        ((None, y[:2], [5]), "a label for each row"),
+        ((None, [7], [5]), "7"),
+    ]:
+        X, labels, rows = arguments
+        with pytest.raises(ValueError, match=message):
+            tree.partial_fit(X, labels, from_pool=rows)
+    with pytest.raises(ValueError, match="classes"):
+        tree.partial_fit(None, y[:1], [0, 1, 2], from_pool=[5])
+    assert pickle.dumps(tree) == before
