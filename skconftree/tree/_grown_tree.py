@@ -1,5 +1,6 @@
 """What an estimator says of its tree."""
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils._lock import reads
@@ -30,6 +31,40 @@ class GrownTree:
         """
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+    @reads
+    def leaf_counts(self, *, fresh=False):
+        """Weight of the training rows of each class in each leaf.
+
+        Parameters
+        ----------
+        fresh : bool, default=False
+            Count only rows that came after the leaf was made, by which no split was
+            chosen. All zeros after `fit`.
+
+        Returns
+        -------
+        ndarray of shape (node_count, n_classes), float64
+            0 at inner nodes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", leaf_memory="rows")
+        >>> tree = tree.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+        >>> tree.leaf_counts().sum(axis=0), tree.leaf_counts(fresh=True).sum()
+        (array([50., 50.,  0.]), np.float64(0.0))
+        >>> tree.partial_fit(X[:1], y[:1]).leaf_counts(fresh=True).sum()
+        np.float64(1.0)
+        """
+        check_is_fitted(self)
+        if not fresh:
+            return self.tree_.leaf_counts()
+        if self._grower is None:
+            return np.zeros((self.tree_.node_count, len(self.classes_)))
+        return self._grower.fresh_counts()
 
     @property
     @reads

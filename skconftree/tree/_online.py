@@ -209,8 +209,8 @@ class OnlineGrowth:
         pool = None if self._grower is None else self._grower.recipe.X_pool
         if pool is None:
             raise ValueError(
-                "from_pool needs an X_pool, given to the first call of partial_fit, and "
-                "a bound that weighs its rows."
+                "from_pool needs an X_pool, given to the first call of partial_fit, "
+                "and a bound that weighs its rows."
             )
         if X is not None:
             raise ValueError("X must be None with from_pool, which says which rows.")

@@ -122,3 +122,33 @@ def test_bad_input_leaves_the_tree_as_it_was():
     with pytest.raises(ValueError, match="classes"):
         tree.partial_fit(None, y[:1], [0, 1, 2], from_pool=[5])
     assert pickle.dumps(tree) == before
+
+
+# -- what a leaf has seen ---------------------------------------------------------
+
+
+def test_counts_of_leaves():
+    """Those of `counts`, and of them the rows after the leaf was made."""
+    X, y = table(5, 400)
+    tree = ConfidenceTreeClassifier("gtest", grace_period=20)
+    with pytest.raises(ValueError, match="not fitted"):
+        tree.leaf_counts()
+    expected = np.zeros((1, 2))
+    for x, label in zip(X, y, strict=True):
+        tree.partial_fit([x], [label], classes=[0, 1])
+        n_nodes, n_known = tree.tree_.node_count, len(expected)
+        if n_known < n_nodes:  # the row that makes a leaf is no evidence in it
+            expected = np.pad(expected, ((0, n_nodes - n_known), (0, 0)))
+            expected[tree.tree_.children_left >= 0] = 0.0
+        else:
+            expected[tree.apply([x])[0], label] += 1.0
+        np.testing.assert_array_equal(tree.leaf_counts(fresh=True), expected)
+    inner = tree.tree_.children_left >= 0
+    counts = tree.tree_.counts.copy()
+    counts[inner] = 0.0
+    np.testing.assert_array_equal(tree.leaf_counts(), counts)
+    np.testing.assert_array_equal(tree.tree_.leaf_counts(), counts)
+    assert n_nodes > 5
+    fitted = ConfidenceTreeClassifier().fit(X, y)
+    assert fitted.leaf_counts(fresh=True).sum() == 0.0
+    assert fitted.leaf_counts().sum() == 400.0

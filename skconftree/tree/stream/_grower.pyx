@@ -160,6 +160,23 @@ cdef class Grower:
         self.limit.look(self.tree, self.leaves)
         self.limit.check(self.tree, self.leaves)
 
+    def fresh_counts(self):
+        """Weight of the rows of each class since each leaf was made.
+
+        Returns
+        -------
+        ndarray of shape (node_count, n_classes), float64
+            0 at inner nodes.
+        """
+        cdef intp_t node, c
+        counts = np.zeros((self.tree.node_count, self.policy.n_classes))
+        cdef float64_t[:, ::1] out = counts
+        for node in range(self.tree.node_count):
+            if self.leaves.at[node] != NULL:
+                for c in range(self.policy.n_classes):
+                    out[node, c] = self.leaves.at[node].fresh[c]
+        return counts
+
     def unlabelled(self):
         """Which rows of `X_pool` have not been learnt, as a mask; None without one."""
         cdef const Leaf* leaf
