@@ -7,13 +7,13 @@ margin sampling the usual one: `simulate` runs both beside the ones named, from 
 beginnings.
 """
 
-import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skconftree.active import simulate
+from skconftree.inspection import ActiveCurveDisplay
 
 X, y = load_breast_cancer(return_X_y=True)
 model = make_pipeline(StandardScaler(), LogisticRegression())
@@ -22,13 +22,9 @@ result = simulate(
 )
 
 # %%
-# The mean accuracy on rows outside the pool, after each purchase.
+# The mean accuracy on rows outside the pool after each purchase, with standard errors.
 
-fig, ax = plt.subplots(layout="constrained")
-for name, scores in zip(result.strategies, result.scores, strict=True):
-    ax.plot(result.n_labels, scores.mean(axis=0), label=name)
-ax.set(xlabel="labels", ylabel="accuracy")
-ax.legend()
+display = ActiveCurveDisplay.from_simulation(result, score_name="accuracy")
 
 # %%
 # The area under each curve, its gain over random sampling, and in how many of the eight

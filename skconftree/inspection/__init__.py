@@ -1,5 +1,6 @@
-"""Displays: pictures of trees and of their evidence; they need matplotlib."""
+"""Displays: pictures of trees and of learning curves; they need matplotlib."""
 
+from ._active_curves import ActiveCurveDisplay
 from ._tree import ConfidenceTreeDisplay
 
-__all__ = ["ConfidenceTreeDisplay"]
+__all__ = ["ActiveCurveDisplay", "ConfidenceTreeDisplay"]
