@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._tree import COLORS
+from skconftree.tree import class_colors
 
 BASELINE = "#8a8a8a"  # random sampling: what the others have to beat
 
@@ -109,7 +109,7 @@ class ActiveCurveDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         self.lines_, self.bands_ = [], []
         n_runs = self.scores.shape[1]
-        colors = iter(COLORS * (1 + len(self.strategies) // len(COLORS)))
+        colors = iter(class_colors(len(self.strategies)))
         for name, scores in zip(self.strategies, self.scores, strict=True):
             color = BASELINE if name == "random" else next(colors)
             mean = scores.mean(axis=0)

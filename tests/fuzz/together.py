@@ -114,7 +114,10 @@ def learn_apart(sequence):
     rows = table.rows(draw, 120)
     X, y = table.give(draw, rows.X), table.labels[rows.y]
     batch = draw.chance(0.5)
-    parameters = {**sequence.parameters, "pruning": "auto"}
+    parameters = {
+        **sequence.parameters,
+        **{"pruning": "auto", "pruning_confidence": None},
+    }
     if parameters.get("class_weight") == "balanced":
         del parameters["class_weight"]
     if (batch and not (rows.weights > 0.0).any()) or (sequence.by_volume and not batch):

@@ -77,4 +77,5 @@ def test_matplotlib_is_imported_when_it_is_used():
         "import sys; from skconftree.inspection import ActiveCurveDisplay; "
         "sys.exit('matplotlib' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-P", "-c", code], check=False)
+    assert done.returncode == 0
