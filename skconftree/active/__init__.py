@@ -5,10 +5,11 @@ strategy would have been worth. `StreamActiveLearner` decides on one row after t
 other, within a budget. Strategies work by name or as objects.
 """
 
+from ._answers import Answer
 from ._committee import VoteEntropySampling
 from ._context import QueryContext
 from ._coverage import DensitySampling, DiversitySampling, KCenterSampling
-from ._learner import ActiveLearner, Answer
+from ._learner import ActiveLearner
 from ._leaves import (
     ExpectedErrorSampling,
     LeafEntropySampling,
@@ -24,7 +25,8 @@ from ._simulate import SimulationResult, StrategySummary, simulate
 from ._stopping import Budget, RiskBelow, Stable, StoppingRule
 from ._strategy import SamplingStrategy
 from ._stream_context import StreamContext
-from ._stream_learner import StreamActiveLearner, StreamRun
+from ._stream_learner import StreamActiveLearner
+from ._stream_run import StreamRun
 from ._stream_strategies import (
     ConfTreeSampling,
     FixedUncertainty,

@@ -30,12 +30,14 @@ class QueryContext:
         Fitted to the labels so far; None before there are two classes.
     codes : ndarray of shape (n_rows,), intp
         Place of each row's label in `classes`; -1 without one.
-    labeled : ndarray of shape (n_labeled,), intp
-        Rows that have a label, in the order in which they were learnt.
+    labeled : ndarray of shape (n_labeled,), intp, or callable
+        Rows that have a label, in the order in which they were learnt, or a function
+        that gives them.
     classes : ndarray of shape (n_classes,)
         Labels seen so far.
-    candidates : ndarray of shape (n_candidates,), intp
-        Rows of the pool that may be asked for, ascending.
+    candidates : ndarray of shape (n_candidates,), intp, or callable
+        Rows of the pool that may be asked for, ascending, or a function that gives
+        them.
     key : tuple of int
         What random numbers are drawn by.
 
@@ -45,6 +47,12 @@ class QueryContext:
         The pool.
     costs : ndarray of shape (n_candidates,) or None
         Price of each candidate's label.
+    index : RowIndex or None
+        Which leaf of a single tree the candidates lie in, other rows being taken out;
+        None if the tree does not keep track of them.
+    kept : dict
+        What a strategy wants to find again at the next query of the same tree. Queries
+        must not depend on whether it is there.
 
     Examples
     --------
@@ -62,12 +70,46 @@ class QueryContext:
         self.X = pool.X
         self.estimator = estimator
         self.codes = codes
-        self.labeled = labeled
+        self._given = {"labeled": labeled, "candidates": candidates}
         self.classes = classes
-        self.candidates = candidates
         self.costs = None
+        self.index = None
+        self.kept = {}
         self.tie_break = "random"
         self._key = key
+
+    @cached_property
+    def labeled(self):
+        """Rows that have a label, in the order in which they were learnt."""
+        return self._read("labeled")
+
+    @cached_property
+    def candidates(self):
+        """Rows of the pool that may be asked for, ascending."""
+        return self._read("candidates")
+
+    def _read(self, name):
+        given = self._given[name]
+        return given() if callable(given) else given
+
+    @cached_property
+    def n_candidates(self):
+        """How many rows may be asked for."""
+        return len(self.candidates)
+
+    def draw_key(self, use):
+        """Key of draws for one use, as `rng` has; a whole number below 2**63.
+
+        Parameters
+        ----------
+        use : int
+
+        Returns
+        -------
+        int
+        """
+        seed, n_taught = self._key
+        return ((seed << 32) ^ (n_taught & 0xFFFFFFFF)) ^ (use << 16)
 
     @property
     def n_classes(self):
@@ -118,6 +160,8 @@ class QueryContext:
     @cached_property
     def leaf_ids(self):
         """Leaf of each candidate in a single tree, (n_candidates,)."""
+        if self.index is not None:
+            return self.index.apply()[self.candidates]
         return self._leaves_of(self.candidates)
 
     def _leaves_of(self, rows):
@@ -135,6 +179,8 @@ class QueryContext:
         By the leaf protocol, if the tree has `tree_.counts`; else labels are counted.
         """
         final, _ = final_step(self.estimator)
+        if self.index is not None and getattr(final, "is_categorical_", 0) is None:
+            return final.tree_.leaf_counts()  # rows lie in leaves only
         counts = getattr(final.tree_, "counts", None)
         if counts is not None:
             return np.asarray(counts)
@@ -146,6 +192,8 @@ class QueryContext:
     @cached_property
     def leaf_sizes(self):
         """Candidates in each node of a single tree, (n_nodes,)."""
+        if self.index is not None:
+            return self.index.counts()
         return np.bincount(self.leaf_ids, minlength=len(self.leaf_counts))
 
     @cached_property

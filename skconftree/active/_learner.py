@@ -2,14 +2,12 @@
 
 import copy
 import warnings
-from numbers import Integral, Real
-from typing import NamedTuple
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import (
@@ -20,77 +18,20 @@ from .._compat import (
     validate_parameter_constraints,
 )
 from ..utils import canonical, unchanged_on_error
-from ._context import QueryContext
+from ._answers import Batch, Pool
+from ._asking import Asking
 from ._labels import LabelCodes
-from ._mixed import tie_break_for
-from ._pool import Embedding, n_rows_of, readable, take
+from ._pool import n_rows_of, readable, take
 from ._registry import STRATEGIES, resolve_strategy
-from ._stopping import RiskBelow
-from ._strategy import FOR_AUDIT, TIES, refuse_unserved
+from ._reporting import Reporting
+from ._strategy import TIES, refuse_unserved
+
+REMADE = ("_index", "_kept")  # attributes that are no part of the state
 
 
-class Answer(NamedTuple):
-    """One label that was taught.
-
-    Parameters
-    ----------
-    row : int
-        Row of the pool.
-    label : object
-        Its label, or `missing_label` if the row was skipped.
-    weight : float
-        Weight of the row.
-
-    Examples
-    --------
-    >>> from skconftree.active import Answer
-    >>> Answer(7, "ham", 1.0).label
-    'ham'
-    """
-
-    row: int
-    label: object
-    weight: float
-
-
-class _Batch(NamedTuple):
-    # What one call of teach brought; label codes depend on all labels, so labels stay.
-    rows: np.ndarray
-    known: np.ndarray  # which of the rows have a label
-    labels: np.ndarray  # of those
-    weight: np.ndarray | None
-    n_wrong: int | None = None  # of its labels, if it was drawn for an audit
-
-
-class _Pool:
-    # The rows, and what is known of them without any label.
-    def __init__(self, X, transform, neighbors, seed):
-        self.X = X
-        self.n_rows = n_rows_of(X)
-        self._made_of = transform, neighbors, seed
-        self._embedding = None
-
-    @property
-    def embedding(self):
-        if self._embedding is None:
-            self._embedding = Embedding(self.X, *self._made_of)
-        return self._embedding
-
-    def __getstate__(self):
-        # coordinates can be made again
-        return canonical(self.__dict__ | {"_embedding": None})
-
-
-def _estimator_has(name):
-    def check(self):
-        estimator = getattr(self, "estimator_", self.estimator)
-        getattr(estimator, name)  # its own AttributeError says more than ours
-        return True
-
-    return check
-
-
-class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ActiveLearner(
+    Asking, Reporting, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     """A classifier that asks for the labels it wants to learn from.
 
     Give it a pool of rows, some or none of which have a label. `query` says which rows
@@ -202,6 +143,9 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    _index = None, None  # a tree, and the index of the pool's rows in it
+    _kept = None  # what strategies found out about that tree
+
     def __init__(
         self,
         estimator,
@@ -265,9 +209,9 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     f"X and y must have as many rows each. Got {n} and {len(known)}."
                 )
             self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            self._pool = _Pool(X, self.embedding, self.neighbors, self._seed)
+            self._pool = Pool(X, self.embedding, self.neighbors, self._seed)
             self._coder = coder
-            self._start = _Batch(np.flatnonzero(known), known[known], labels, None)
+            self._start = Batch(np.flatnonzero(known), known[known], labels, None)
             self._answers = []
             self._asked = None
             self.__dict__.pop("estimator_", None)
@@ -302,6 +246,8 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._order = []  # labelled rows as they came
         self._weights = None
         self._n_taught = 0  # rows, skipped ones included
+        self._n_parked = 0
+        self._index = None, None
         self.__dict__.pop("estimator_", None)
         if self.prefit:
             self.estimator_ = copy.deepcopy(self.estimator)
@@ -317,8 +263,13 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # Labels of a batch, all of whose classes are known.
         rows = batch.rows[batch.known]
         self._codes[rows] = self._coder.encode(batch.labels)
-        self._parked[batch.rows[~batch.known]] = True
+        skipped = batch.rows[~batch.known]
+        self._n_parked -= int(self._parked[batch.rows].sum())
+        self._n_parked += len(skipped)
+        self._parked[skipped] = True
         self._parked[rows] = False
+        if self._index[1] is not None:
+            self._index[1].take(batch.rows)
         if batch.weight is not None and self._weights is None:
             self._weights = np.ones(self._pool.n_rows)
         if batch.weight is not None:
@@ -400,7 +351,8 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If a row is not of the pool or has a label already, or a label is not one
             of `classes`. Nothing is learnt then.
         """
-        check_is_fitted(self, "_codes")
+        if not hasattr(self, "_codes"):
+            check_is_fitted(self, "_codes")
         batch = self._read_batch(rows, labels, sample_weight)
         self._warn_if_not_asked(batch.rows)
         return self._learn(batch)
@@ -462,7 +414,7 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     "sample_weight must be a finite number above 0 for each row. Got "
                     f"{weight}."
                 )
-        return _Batch(rows, known, found, weight)
+        return Batch(rows, known, found, weight)
 
     def _warn_if_not_asked(self, rows):
         if self._asked is None:
@@ -501,280 +453,11 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self._replay()
         return self
 
-    # -- asking -------------------------------------------------------------------
-
-    def query(self, k=None, *, costs=None, return_scores=False):
-        """Say which rows to label next.
-
-        The answer is the same until something is taught.
-
-        Parameters
-        ----------
-        k : int, default=None
-            How many rows; None takes `batch_size`. Fewer are given where fewer are
-            left.
-        costs : array-like of shape (n_rows,), default=None
-            Price of each row's label: the score per cost decides.
-        return_scores : bool, default=False
-            Give the scores as well.
-
-        Returns
-        -------
-        rows : ndarray of shape (k,), intp
-            Places in the pool, all different and without a label.
-        scores : ndarray of shape (k,)
-            Of these rows, larger ones first by most strategies. Only if asked for.
-        """
-        check_is_fitted(self, "_codes")
-        k = self.batch_size if k is None else k
-        if not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"k must be an integer of 1 or more. Got {k!r} instead.")
-        price = self._read_costs(costs)
-        rows = np.empty(0, dtype=np.intp)
-        scores = np.empty(0)
-        unlabeled = self._codes < 0
-        for candidates in (
-            np.flatnonzero(unlabeled & ~self._parked),
-            np.flatnonzero(unlabeled & self._parked),
-        ):
-            wanted = min(int(k) - len(rows), len(candidates))
-            if wanted > 0:
-                context = self._context(candidates, price)
-                chosen, found = self._strategy_now().select(context, wanted)
-                self._check_choice(chosen, wanted, len(candidates))
-                rows = np.concatenate([rows, candidates[chosen]])
-                scores = np.concatenate([scores, found])
-        self._asked = rows
-        return (rows.copy(), scores) if return_scores else rows.copy()
-
-    def _model(self):
-        # None before there are two classes.
-        model = getattr(self, "estimator_", None)
-        return None if isinstance(model, DummyClassifier) else model
-
-    def _strategy_now(self):
-        # Without a model nothing can be said of the rows but where they lie.
-        strategy = self._strategy
-        if self._model() is not None or not strategy.needs or strategy.without_model:
-            return strategy
-        return STRATEGIES["auto"]()
-
-    def _context(self, candidates, price):
-        estimator = self._model()
-        context = QueryContext(
-            self._pool,
-            estimator,
-            self._codes,
-            np.array(self._order, dtype=np.intp),
-            self._coder.classes,
-            candidates,
-            (self._seed, self._n_taught),
-        )
-        context.costs = None if price is None else price[candidates]
-        context.tie_break = self.tie_break
-        if self.tie_break == "auto":
-            context.tie_break = tie_break_for(estimator)
-        return context
-
-    def _read_costs(self, costs):
-        if costs is None:
-            return None
-        price = np.asarray(costs, dtype=np.float64)
-        if price.shape != (self._pool.n_rows,):
-            raise ValueError(
-                f"costs must have one number for each of the {self._pool.n_rows} rows "
-                f"of the pool. Got shape {price.shape}."
-            )
-        if not (np.isfinite(price) & (price > 0.0)).all():
-            raise ValueError("costs must be finite and above 0.")
-        return price
-
-    def _check_choice(self, chosen, wanted, n):
-        chosen = np.asarray(chosen)
-        if (
-            len(chosen) != wanted
-            or len(np.unique(chosen)) != wanted
-            or not ((chosen >= 0) & (chosen < n)).all()
-        ):
-            raise ValueError(
-                f"{type(self._strategy).__name__}.select must give {wanted} different "
-                f"places among {n} candidates. Got {chosen!r}."
-            )
-
-    def run(self, oracle, budget=None, stop=None):
-        """Ask an oracle until the budget is spent, a rule says stop, or no row is left.
-
-        Parameters
-        ----------
-        oracle : callable
-            Called with rows of the pool and their places, gives their labels. See
-            :class:`ArrayOracle` and others. If it raises, or is interrupted, the
-            answers so far are kept.
-        budget : int, default=None
-            Labels to buy, at most. None: no limit.
-        stop : stopping rule or list of them, default=None
-            Looked at before each question; one of them suffices.
-
-        Returns
-        -------
-        ActiveLearner
-            The learner itself.
-        """
-        check_is_fitted(self, "_codes")
-        if budget is not None and (not isinstance(budget, Real) or budget < 1):
-            raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
-        if not callable(oracle):
-            raise TypeError(
-                f"oracle must be callable with (rows, places). Got {oracle!r} instead."
-            )
-        rules = [] if stop is None else stop if isinstance(stop, list) else [stop]
-        shares = [
-            rule.audit_share
-            for rule in rules
-            if isinstance(rule, RiskBelow) and rule.method == "audit"
-        ]
-        n_open = int((self._codes < 0).sum())
-        if budget is not None and budget > n_open:
-            warnings.warn(
-                f"The budget of {budget} labels is above the {n_open} rows without a "
-                "label.",
-                UserWarning,
-                stacklevel=2,
-            )
-        left = n_open if budget is None else min(int(budget), n_open)
-        asked = np.zeros(self._pool.n_rows, dtype=bool)
-        while left > 0 and not any(rule.reached(self) for rule in rules):
-            k = min(self.batch_size, left)
-            audit = self._audit_rows(k, max(shares)) if shares else None
-            rows = self.query(k) if audit is None else audit
-            # a row that was skipped in this run is not asked for twice in it
-            rows = rows[~asked[rows]]
-            if not len(rows):
-                break
-            asked[rows] = True
-            batch = self._read_batch(rows, oracle(take(self._pool.X, rows), rows), None)
-            if audit is not None:
-                judged = batch.rows[batch.known]
-                wrong = self.predict(take(self._pool.X, judged)) != batch.labels
-                batch = batch._replace(n_wrong=int(wrong.sum()))
-            self._learn(batch)
-            left -= int(batch.known.sum())
-        return self
-
-    def _audit_rows(self, k, share):
-        # Rows at random in a share of the questions, once there is a model to judge.
-        if self._model() is None:
-            return None
-        chance = np.random.default_rng([self._seed, self._n_taught, FOR_AUDIT])
-        candidates = np.flatnonzero((self._codes < 0) & ~self._parked)
-        if chance.random() >= share or not len(candidates):
-            return None
-        return chance.choice(candidates, min(k, len(candidates)), replace=False)
-
-    # -- what is known ------------------------------------------------------------
-
-    @property
-    def classes_(self):
-        """Labels seen so far."""
-        check_is_fitted(self, "_codes")
-        return self._coder.classes
-
-    @property
-    def y_(self):
-        """Labels of the pool's rows."""
-        check_is_fitted(self, "_codes")
-        return self._coder.write(self._codes)
-
-    @property
-    def n_labeled_(self):
-        """Rows with a label."""
-        check_is_fitted(self, "_codes")
-        return len(self._order)
-
-    @property
-    def history_(self):
-        """What has been taught, in order."""
-        check_is_fitted(self, "_codes")
-        out = []
-        for one in self._answers:
-            labels = iter(one.labels.tolist())
-            weight = np.ones(len(one.rows)) if one.weight is None else one.weight
-            for row, known, w in zip(
-                one.rows.tolist(), one.known, weight.tolist(), strict=True
-            ):
-                out.append(
-                    Answer(row, next(labels) if known else self.missing_label, w)
-                )
-        return out
-
-    @property
-    def audit_(self):
-        """Wrong predictions among, and number of, the rows drawn for an audit."""
-        check_is_fitted(self, "_codes")
-        judged = [one for one in self._answers if one.n_wrong is not None]
-        return (
-            sum(one.n_wrong for one in judged),
-            sum(int(one.known.sum()) for one in judged),
-        )
-
-    # -- predictions of the classifier ----------------------------------------------
-
-    def _fitted(self, X=None):
-        check_is_fitted(self, "_codes")
-        if not hasattr(self, "estimator_"):
-            raise ValueError(
-                "There is no label yet that this ActiveLearner could have learnt from. "
-                "Ask with query() and answer with teach()."
-            )
-        if isinstance(self.estimator_, DummyClassifier):
-            validate_data(self, X, reset=False, skip_check_array=True)
-        return self.estimator_
-
-    @available_if(_estimator_has("predict"))
-    def predict(self, X):
-        """Predict classes with the classifier fitted so far.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        return self._fitted(X).predict(X)
-
-    @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X):
-        """Probabilities of the classifier fitted so far.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
-        return self._fitted(X).predict_proba(X)
-
-    @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X):
-        """Decision values of the classifier fitted so far.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_classes)
-        """
-        return self._fitted(X).decision_function(X)
-
     def __getstate__(self):
-        # what was handed out, but not answered, is not part of the state
-        return canonical(super().__getstate__() | {"_asked": None})
+        # what was handed out, but not answered, is not part of the state, nor is what
+        # can be made again
+        state = super().__getstate__() | {"_asked": None}
+        return canonical({k: v for k, v in state.items() if k not in REMADE})
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_codes")

@@ -57,37 +57,100 @@ class LeafSampling(SamplingStrategy):
         leaves, sizes = _occupied(context)
         worth = np.zeros(len(context.leaf_sizes))
         worth[leaves] = self.worth(
-            context.leaf_counts[leaves], sizes, len(context.candidates)
+            context.leaf_counts[leaves], sizes, context.n_candidates
         )
         return worth[context.leaf_ids]
 
     def select(self, context, k):
         if context.costs is not None:
             return super().select(context, k)
+        rows, scores = self.select_rows(context, k)
+        return np.searchsorted(context.candidates, rows), scores
+
+    def select_rows(self, context, k):
+        """Choose rows as `select` does, but give their places in the pool.
+
+        Parameters
+        ----------
+        context : QueryContext
+            Without costs.
+        k : int
+            At most the number of candidates.
+
+        Returns
+        -------
+        rows : ndarray of shape (k,), intp
+            Places in the pool, each once.
+        scores : ndarray of shape (k,)
+        """
         leaves, sizes = _occupied(context)
         counts = np.array(context.leaf_counts[leaves], dtype=np.float64)
-        left, total = sizes.astype(np.intp), len(context.candidates)
-        worth = np.asarray(self.worth(counts, sizes, total), dtype=np.float64)
-        chance = context.rng(FOR_ROWS)
-        rank = chance.random(len(leaves))  # among leaves of equal worth
-        taken = np.zeros(len(leaves), dtype=np.intp)
-        members = {}
-        chosen, scores = [], []
-        for _ in range(k):
+        left, total = sizes.astype(np.intp), context.n_candidates
+        worth = self._worth_now(leaves, counts, sizes, total, context)
+        rank = None  # among leaves of equal worth
+        asked, scores = [], []
+        while True:
             open_leaves = np.where(left > 0, worth, -np.inf)
             best = np.flatnonzero(open_leaves == open_leaves.max())
-            j = int(best[rank[best].argmin()])
-            if j not in members:
-                inside = np.flatnonzero(context.leaf_ids == leaves[j])
-                members[j] = self._ordered(inside, context)
-            chosen.append(members[j][taken[j]])
+            if len(best) > 1:
+                if rank is None:
+                    rank = context.rng(FOR_ROWS).random(len(leaves))
+                best = best[[rank[best].argmin()]]
+            j = int(best[0])
+            asked.append(j)
             scores.append(worth[j])
-            taken[j] += 1
+            if len(asked) == k:
+                break
             left[j] -= 1
             counts[j, counts[j].argmax()] += 1.0
             if left[j]:
                 worth[j] = self.worth(counts[j : j + 1], left[j : j + 1], total)[0]
-        return np.array(chosen, dtype=np.intp), np.array(scores)
+        asked = np.array(asked, dtype=np.intp)
+        rows = np.empty(k, dtype=np.intp)
+        for j in dict.fromkeys(asked.tolist()):
+            times = asked == j
+            rows[times] = self._members(int(leaves[j]), int(times.sum()), context)
+        return rows, np.array(scores)
+
+    def _worth_now(self, leaves, counts, sizes, total, context):
+        # What leaves are worth; of those that have not changed it is known.
+        if not self._is_local:
+            return np.array(self.worth(counts, sizes, total), dtype=np.float64)
+        key = type(self), tuple(vars(self).values())
+        n_nodes = len(context.leaf_sizes)
+        old = context.kept.get(key)
+        if old is None or old[0].shape[1] != counts.shape[1]:
+            old = np.zeros((0, counts.shape[1])), np.zeros(0), np.zeros(0)
+        more = max(n_nodes - len(old[1]), 0)
+        if more:
+            old = (
+                np.pad(old[0], ((0, more), (0, 0))),
+                np.pad(old[1], (0, more)),
+                np.pad(old[2], (0, more)),
+            )
+        old_counts, old_sizes, old_worth = old
+        other = (old_sizes[leaves] != sizes) | (old_counts[leaves] != counts).any(
+            axis=1
+        )
+        changed = np.flatnonzero(other)
+        if len(changed):
+            places = leaves[changed]
+            old_counts[places], old_sizes[places] = counts[changed], sizes[changed]
+            old_worth[places] = self.worth(counts[changed], sizes[changed], total)
+        context.kept[key] = old
+        return old_worth[leaves]
+
+    _is_local = False  # the worth of a leaf depends on it alone, not on the pool
+
+    def _members(self, leaf, n, context):
+        # The first `n` rows that are asked for in a leaf.
+        if context.index is not None:
+            if type(self)._ordered is LeafSampling._ordered:
+                return context.index.draw(leaf, context.draw_key(FOR_LEAVES), size=n)
+            inside = np.searchsorted(context.candidates, context.index.members(leaf))
+        else:
+            inside = np.flatnonzero(context.leaf_ids == leaf)
+        return context.candidates[self._ordered(inside, context)[:n]]
 
     def _ordered(self, inside, context):
         # The members of a leaf in the order in which they are asked for: at random.
@@ -146,6 +209,10 @@ class LeafRiskSampling(LeafSampling):
         self.delta = delta
         self.gap = gap
         self.prior = prior
+
+    @property
+    def _is_local(self):
+        return not self.gap
 
     def worth(self, counts, sizes, total):
         rows = sizes + counts.sum(axis=1)

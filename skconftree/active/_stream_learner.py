@@ -3,7 +3,6 @@
 import copy
 import warnings
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -30,6 +29,7 @@ from ._decisions import Budget
 from ._pool import take
 from ._strategy import refuse_unserved
 from ._stream_context import LeafLabels, StreamContext
+from ._stream_run import StreamRun
 from ._stream_strategies import (
     STREAM_STRATEGIES,
     StreamStrategy,
@@ -37,34 +37,6 @@ from ._stream_strategies import (
 )
 
 LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
-
-
-class StreamRun(NamedTuple):
-    """How a stream active learner did, see :meth:`StreamActiveLearner.run`.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_rows,)
-        Class predicted for each row before its label could be learnt.
-    asked : ndarray of shape (n_rows,), bool
-        Rows whose labels were bought.
-    accuracy : float
-        Share of right predictions; rows before the first model are wrong.
-    f1 : float
-        F1 of the rarest class of the stream.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skconftree.active import StreamRun
-    >>> StreamRun(np.array([0, 1]), np.array([True, False]), 0.5, 0.5).accuracy
-    0.5
-    """
-
-    predictions: np.ndarray
-    asked: np.ndarray
-    accuracy: float
-    f1: float
 
 
 class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

@@ -1,0 +1,156 @@
+"""Leaf strategies with a tree that keeps track of its rows: the same, only sooner."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.active import ActiveLearner, LeafRiskSampling, LeafSampling
+from skconftree.datasets import make_agrawal
+
+LEAF_STRATEGIES = ["leaf_risk", "leaf_entropy", "expected_error"]
+
+
+def table(n=400):
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 3))
+    return X, (X[:, 0] > 0.5).astype(int) ^ (X[:, 1] > 0.6)
+
+
+X, Y = table()
+
+
+def grower(strategy, refit=False, **options):
+    tree = ConfidenceTreeClassifier(
+        None, min_samples_leaf=5, grace_period=10, leaf_memory="rows", random_state=0
+    )
+    options = {"refit": refit, "random_state": 0, "classes": [0, 1], **options}
+    return ActiveLearner(tree, strategy=strategy, **options)
+
+
+def without_index(learner, monkeypatch):
+    monkeypatch.setattr(learner, "_row_index", lambda estimator: None, raising=False)
+    return learner
+
+
+def taught(learner, n, k=1, y=Y):
+    known = np.full(len(y), None)
+    known[:4] = y[:4]
+    learner.fit(X, known)
+    for i in range(n):
+        rows = learner.query(k)
+        learner.teach(rows, [None] * len(rows) if i % 5 == 4 else y[rows])
+    return learner
+
+
+@pytest.mark.parametrize("refit", [False, True])
+@pytest.mark.parametrize("strategy", LEAF_STRATEGIES)
+def test_the_leaves_are_those_of_a_search(strategy, refit, monkeypatch):
+    learner = grower(strategy, refit)
+    taught(learner, 0)
+    n_leaves = set()
+    for _ in range(40):
+        rows, scores = learner.query(3, return_scores=True)
+        other = without_index(pickle.loads(pickle.dumps(learner)), monkeypatch)
+        expected, expected_scores = other.query(3, return_scores=True)
+        np.testing.assert_array_equal(scores, expected_scores)
+        leaves = learner.estimator_.apply(X)
+        np.testing.assert_array_equal(leaves[rows], leaves[expected])
+        if strategy == "leaf_entropy":
+            np.testing.assert_array_equal(rows, expected)
+        assert len(set(rows.tolist())) == 3
+        assert (learner._codes[rows] < 0).all()
+        n_leaves.add(learner.estimator_.get_n_leaves())
+        learner.teach(rows, Y[rows])
+    assert len(n_leaves) > 3
+    assert learner._index[1] is not None
+
+
+@pytest.mark.parametrize("strategy", LEAF_STRATEGIES)
+def test_questions_do_not_depend_on_the_way(strategy):
+    """Asked twice, after undo, after a pickle, and from the answers alone."""
+    learner = taught(grower(strategy), 30, k=2)
+    rows = learner.query(4)
+    np.testing.assert_array_equal(rows[:2], learner.query(2))
+    np.testing.assert_array_equal(rows, learner.query(4))
+    for other in (pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):
+        np.testing.assert_array_equal(rows, other.query(4))
+    state = pickle.dumps(learner)
+    learner.teach(rows, Y[rows]).undo()
+    assert pickle.dumps(learner) == state
+    np.testing.assert_array_equal(rows, learner.query(4))
+    again = clone(learner).fit(X, [*Y[:4], *[None] * (len(X) - 4)])
+    for batch in learner._answers:
+        labels = np.full(len(batch.rows), None)
+        labels[batch.known] = batch.labels
+        again.teach(batch.rows, labels)
+    np.testing.assert_array_equal(rows, again.query(4))
+
+
+def test_skipped_rows_come_last():
+    learner = taught(grower("leaf_risk"), 20)
+    parked = np.flatnonzero(learner._parked)
+    assert learner._n_parked == len(parked) == 4
+    learner.teach(parked[:1], Y[parked[:1]])
+    assert learner._n_parked == 3
+    n_open = int((learner._codes < 0).sum())
+    rows = learner.query(n_open)
+    np.testing.assert_array_equal(np.sort(rows[-3:]), np.sort(parked[1:]))
+    assert len(set(rows.tolist())) == n_open
+    learner.teach(rows, Y[rows])
+    assert len(learner.query()) == 0
+
+
+def test_a_choice_of_ones_own_is_heard():
+    class Last(LeafRiskSampling):
+        def select(self, context, k):
+            return np.arange(context.n_candidates - k, context.n_candidates), np.ones(k)
+
+    class First(LeafSampling):
+        def worth(self, counts, sizes, total):
+            return sizes / total
+
+        def _ordered(self, inside, context):
+            return np.sort(inside)
+
+    assert taught(grower(Last()), 3).query().tolist() == [len(X) - 4]
+    learner = taught(grower(First()), 3)
+    row = int(learner.query()[0])
+    leaves = learner.estimator_.apply(X)
+    open_rows = np.flatnonzero(learner._codes < 0)
+    assert row == open_rows[leaves[open_rows] == leaves[row]][0]
+
+
+def test_categories_that_come_late():
+    """Rows whose category a node does not know lie there, and are asked for."""
+    table, y = make_agrawal(300, random_state=0)
+    frame = pd.DataFrame(np.asarray(table)).astype({3: "category", 4: "category"})
+    frame[5] = pd.Series(list("abcdef" * 50)).astype("category")
+    tree = ConfidenceTreeClassifier(
+        "gtest", delta=0.9, grace_period=1, leaf_memory="rows", random_state=0
+    )
+    learner = ActiveLearner(tree, strategy="leaf_risk", refit=False, random_state=0)
+    known = np.full(300, None)
+    known[:6] = np.asarray(y)[:6]
+    learner.fit(frame, known)
+    for _ in range(60):
+        rows = learner.query()
+        learner.teach(rows, np.asarray(y)[rows])
+    assert learner.n_labeled_ == 66
+    index = learner._index[1]
+    np.testing.assert_array_equal(index.apply(), learner.estimator_.apply(frame))
+    assert index.counts().sum() == 234
+
+
+def test_an_error_in_between_loses_nothing():
+    learner = taught(grower("leaf_risk"), 10)
+    rows = learner.query()
+    with pytest.raises(ValueError, match="7"):
+        learner.teach(rows, [7])
+    np.testing.assert_array_equal(rows, learner.query())
+    learner.teach(rows, Y[rows])
+    assert learner._index[1].counts().sum() == 400 - 4 - 11
