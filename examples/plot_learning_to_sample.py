@@ -44,7 +44,8 @@ print(f"F1: {f1_score(y, random.predict(X), zero_division=0.0):.2f}")
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
 shake = np.random.default_rng(1).uniform(-0.02, 0.02, size=(len(y), 2))
-names, dates = X[:, [0, 2]].mean(axis=1) + shake[:, 0], X[:, 7] + shake[:, 1]
+names = X[:, [0, 2]].mean(axis=1) + shake[:, 0]
+dates = X[:, 7] + shake[:, 1]
 some = np.random.default_rng(0).choice(len(y), 3000, replace=False)
 axes[0].scatter(names[some], dates[some], s=3, c="tab:blue", alpha=0.3)
 axes[0].scatter(names[y == 1], dates[y == 1], s=8, c="tab:orange")
