@@ -19,7 +19,7 @@ from ._ncm_samples import Samples
 from ._ncm_tree import add_ncm_votes
 from ._ncm_update import Order, Update, judge, seed_of_call
 
-LEAST_WORK = 1 << 14  # rows times trees that pay for another thread
+BLOCK = 512  # rows that go through all trees: they stay in the cache meanwhile
 TASKS_PER_JOB = 4  # batches of trees: the last ones end at about the same time
 OF_TREES = (
     "criterion",
@@ -405,16 +405,10 @@ class NCMForestClassifier(NCMEstimator):
     def _mean_proba(self, X):
         out = np.zeros((len(X), self.n_classes_))
         trees = [one.tree_ for one in self.estimators_]
-        values = [tree.value for tree in trees]
-        n_parts = len(X) * len(trees) // LEAST_WORK + 1
-        n_parts = min(n_parts, TASKS_PER_JOB * effective_n_jobs(self.n_jobs), len(X))
+        n_parts = -(-len(X) // BLOCK)
         ends = np.linspace(0, len(X), n_parts + 1).astype(int).tolist()
-        self._in_threads(
-            lambda part: add_ncm_votes(
-                trees, values, X[slice(*part)], out[slice(*part)]
-            ),
-            pairwise(ends),
-        )
+        blocks = [slice(start, end) for start, end in pairwise(ends)]
+        self._in_threads(lambda rows: add_ncm_votes(trees, X[rows], out[rows]), blocks)
         out /= len(trees)
         return out
 

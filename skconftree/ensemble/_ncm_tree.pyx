@@ -385,42 +385,49 @@ cdef class NCMTree(NodeTable):
 
 
 def add_ncm_votes(
-    list trees, list values, const float32_t[:, ::1] X not None,
-    float64_t[:, ::1] out not None,
+    list trees, const float32_t[:, ::1] X not None, float64_t[:, ::1] out not None,
 ):
     """Add the class proportions of the leaf of each row in each tree.
+
+    They are those of `value`, bit for bit, which is an array as large as the counts and
+    mostly zeros: few classes come to a leaf.
 
     Parameters
     ----------
     trees : list of NCMTree
         Alike in features and classes.
-    values : list of ndarray of shape (n_nodes, n_classes), float64
-        Class proportions of their nodes.
     X : ndarray of shape (n_rows, n_features), float32
+        Few enough to stay in the cache while they go through one tree after the other.
     out : ndarray of shape (n_rows, n_classes), float64
         What is added to.
     """
     cdef intp_t n = X.shape[0]
-    cdef intp_t d = X.shape[1]
     cdef intp_t K = out.shape[1]
     cdef NCMTree tree
-    cdef const float64_t[:, ::1] value
-    cdef const float64_t* share
-    cdef intp_t i, c
-    for tree, one in zip(trees, values, strict=True):
-        value = one
+    cdef const float64_t* counts
+    cdef float64_t total
+    cdef intp_t i, c, node
+    for tree in trees:
         if (
-            tree.n_features != d or tree.n_classes != K or value.shape[1] != K
-            or value.shape[0] < tree.node_count or out.shape[0] != n
-            or tree.node_count == 0
+            tree.n_features != X.shape[1] or tree.n_classes != K
+            or out.shape[0] != n or tree.node_count == 0
         ):
             raise ValueError("Rows do not fit the trees of this forest.")
-    # A tree stays in the cache while all rows go through it; the caller cuts them into
-    # blocks that do so too.
-    for tree, one in zip(trees, values, strict=True):
-        value = one
+    for tree in trees:
         with nogil:
             for i in range(n):
-                share = &value[tree.leaf_of(&X[i, 0]), 0]
+                node = tree.leaf_of(&X[i, 0])
+                while True:
+                    counts = tree.counts + node * K
+                    total = 0.0
+                    for c in range(K):
+                        total += counts[c]
+                    if total > 0.0 or node == 0:
+                        break
+                    node = tree.parent[node]
+                if total == 0.0:        # a tree that no row has reached
+                    out[i, 0] += 1.0
+                    continue
                 for c in range(K):
-                    out[i, c] += share[c]
+                    if counts[c] > 0.0:
+                        out[i, c] += counts[c] / total

@@ -1,0 +1,67 @@
+"""
+A new class arrives
+===================
+
+A forest knows six digits, and then the others arrive one after the other. hi-RF grows
+the trees anew that are worse than the average, and counts the new rows in the leaves of
+the others. Does it have to be fitted again?
+"""
+
+import time
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from skconftree import NCMForestClassifier
+
+X, y = load_digits(return_X_y=True)
+X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+
+# %%
+# The same forest with three ways to learn: some trees are grown anew, none, or all.
+
+updates = {
+    "hi-RF": "hi-rf",
+    "leaves alone": "rlp",
+    "fitted again": "retrain",
+}
+known = y < 6
+forests = {
+    name: NCMForestClassifier(100, update=update, random_state=0).fit(
+        X[known], y[known]
+    )
+    for name, update in updates.items()
+}
+
+scores = {name: [] for name in forests}
+seconds = dict.fromkeys(forests, 0.0)
+for digit in range(5, 10):
+    for name, forest in forests.items():
+        if digit > 5:
+            start = time.process_time()
+            forest.partial_fit(X[y == digit], y[y == digit])
+            seconds[name] += time.process_time() - start
+        seen = y_test <= digit
+        scores[name].append(forest.score(X_test[seen], y_test[seen]))
+
+# %%
+# The rows of a new class go the way of the classes that they resemble. Where leaves
+# alone learn it, it shares them with those.
+
+_, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+for name, found in scores.items():
+    ax.plot(range(6, 11), found, marker="o", label=f"{name}: {seconds[name]:.2f} s")
+ax.set_xlabel("digits known")
+ax.set_xticks(range(6, 11))
+ax.set_ylabel("accuracy on test rows of these digits")
+ax.legend(title="CPU time of four updates")
+
+# %%
+# How many trees the last update of hi-RF grew, and the mean error that it compared the
+# trees with, on rows that were not in their samples, the new digit included:
+
+forest = forests["hi-RF"]
+print(int(forest.regrown_.sum()), round(forest.threshold_, 3))
+
+plt.show()
