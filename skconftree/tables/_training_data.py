@@ -1,11 +1,13 @@
 """An encoded table with what its rows are and weigh."""
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
 from ._encoded_table import EncodedTable
+from ._row_codes import RowCodes
 from ._sparse import column_limits, stack_rows
 
 COUNT_TYPES = (np.uint8, np.uint16, np.uint32)
@@ -102,6 +104,20 @@ class TrainingData:
             else:
                 self._weight = np.ascontiguousarray(weight, dtype=np.float64)
         self.table = EncodedTable(rows, n_categories)
+        self._row_codes, self._lock = None, threading.Lock()
+
+    @property
+    def row_codes(self):
+        """The codes of the table by row, made when they are first asked for."""
+        with self._lock:
+            if self._row_codes is None:
+                self._row_codes = RowCodes(self.table)
+            return self._row_codes
+
+    @property
+    def is_sparse(self):
+        """Whether the rows are those of a sparse table."""
+        return issparse(self._rows)
 
     def sample(self, counts=None):
         """Weigh the rows of a sample.

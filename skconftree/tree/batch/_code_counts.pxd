@@ -18,8 +18,9 @@ cdef void count_codes(
     float64_t* out,
 ) noexcept nogil
 
-# The node's rows as entries, (row << 1) | new, in the order of their codes. keys has
-# room for n; n is below 2^16, and there are at most MAX_LEVELS codes.
+# The node's rows as entries, (row << 1) | new, in the order of their codes, and these
+# codes; n is below 2^16, and there are at most MAX_LEVELS codes.
 cdef void sort_codes(
-    const uint8_t* codes, intp_t n, intp_t n_levels, uint32_t* keys, uint32_t* entries
+    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
+    uint32_t* entries,
 ) noexcept nogil

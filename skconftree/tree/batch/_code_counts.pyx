@@ -31,10 +31,12 @@ cdef void count_codes(
 
 
 cdef void sort_codes(
-    const uint8_t* codes, intp_t n, intp_t n_levels, uint32_t* keys, uint32_t* entries
+    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
+    uint32_t* entries,
 ) noexcept nogil:
     cdef intp_t bucket[MAX_LEVELS]
-    cdef uint32_t key
+    cdef uint32_t* keys = <uint32_t*> sorted_codes
+    cdef uint32_t key, previous
     cdef intp_t i, j, total, count
     if n <= SHORT_SORT:
         for i in range(n):
@@ -56,8 +58,9 @@ cdef void sort_codes(
         for i in range(n):
             keys[bucket[codes[i]]] = (<uint32_t> codes[i] << 16) | <uint32_t> i
             bucket[codes[i]] += 1
-    entries[0] = (keys[0] & 0xFFFF) << 1
-    for i in range(1, n):
-        entries[i] = ((keys[i] & 0xFFFF) << 1) | <uint32_t> (
-            (keys[i] >> 16) != (keys[i - 1] >> 16)
-        )
+    previous = keys[0] >> 16
+    for i in range(n):
+        key = keys[i]
+        keys[i] = key >> 16
+        entries[i] = ((key & 0xFFFF) << 1) | <uint32_t> (key >> 16 != previous)
+        previous = key >> 16

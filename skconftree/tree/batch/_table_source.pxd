@@ -22,7 +22,7 @@ cdef class TableSource(RowSource):
     cdef float64_t* histogram       # [MAX_LEVELS, n_classes + 1]
     cdef int32_t* tally             # the same before conversion, of whole weights
     cdef uint32_t* sorted_rows      # [SORT_LIMIT] entries of a small node
-    cdef uint32_t* keys             # [SORT_LIMIT]
+    cdef int32_t* sorted_codes      # [SORT_LIMIT] their codes
     cdef intp_t n_seen              # rows with a value, if the feature is sorted
     cdef intp_t* at                 # [2, branches of a multiway test] scratch
 

@@ -57,7 +57,7 @@ cdef class TableSource(RowSource):
         self.tally = <int32_t*> self.arena.take(n_levels * (K + 1), sizeof(int32_t))
         self.at = <intp_t*> self.arena.take(2 * n_levels, sizeof(intp_t))
         self.sorted_rows = <uint32_t*> self.arena.take(SORT_LIMIT, sizeof(uint32_t))
-        self.keys = <uint32_t*> self.arena.take(SORT_LIMIT, sizeof(uint32_t))
+        self.sorted_codes = <int32_t*> self.arena.take(SORT_LIMIT, sizeof(int32_t))
 
     cdef void begin(self) noexcept nogil:
         # Sparse columns have entered the node.
@@ -124,10 +124,10 @@ cdef class TableSource(RowSource):
             )
             return self._walk_histogram(column, scan)
         sort_codes(
-            column.codes + start, n, column.n_levels, self.keys, self.sorted_rows
+            column.codes + start, n, column.n_levels, self.sorted_codes,
+            self.sorted_rows,
         )
-        scan.codes = column.codes + start
-        scan.coded = self.sorted_rows
+        scan.places = self.sorted_codes
         return scan.walk_sorted(
             self.sorted_rows, n, self.rows.node_y + start,
             count + start if count != NULL else NULL,

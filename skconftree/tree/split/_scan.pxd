@@ -18,7 +18,7 @@ from skconftree.bounds._contract cimport TestBlock
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
+    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint32_t, uint64_t,
 )
 
 cdef enum:
@@ -51,6 +51,7 @@ cdef class Scan:
     cdef Arena arrays
     cdef bint additive              # emit sums of phi instead of class counts
     cdef const float64_t* phi       # of every whole number up to the node's weight
+    cdef bint squares               # which is its square: sums are exact in any order
 
     cdef TestBlock tests            # the arrays below, as a score sees them
     cdef bint missing_left          # in all tests of the block
@@ -63,9 +64,9 @@ cdef class Scan:
     cdef intp_t size                # tests emitted since the last block
     cdef intp_t n_emitted           # tests of the walk that have been handed over
     cdef float64_t* running         # [n_classes] counts of the rows walked so far
-    cdef const uint8_t* codes       # [n] of the rows, if a walk over sorted rows is to
-    cdef const uint32_t* coded      # [n] name places by their codes, not by numbers of
-                                    # rows; then entries, else NULL
+    cdef int64_t* counted           # [2, n_classes] the same as integers, and in all
+    cdef const int32_t* places     # [n] of cuts behind the sorted rows of a walk, if they
+                                    # are not to be the numbers of these rows; else NULL
 
     cdef void take(self, intp_t size) noexcept nogil
 
@@ -103,6 +104,10 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const float64_t* total,
     ) noexcept nogil
+    cdef intp_t _walk_squares(
+        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
+        const float64_t* total,
+    ) noexcept nogil
     cdef intp_t _walk_two_classes_counted(
         self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
     ) noexcept nogil
@@ -126,6 +131,13 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float32_t* x,
         intp_t stride,
+    ) noexcept nogil
+    cdef intp_t walk_tally(
+        self, int32_t* tally, uint64_t* present, intp_t n_levels,
+        const float64_t* total,
+    ) noexcept nogil
+    cdef intp_t _walk_two_class_tally(
+        self, int32_t* tally, uint64_t* present, intp_t n_levels
     ) noexcept nogil
     cdef intp_t walk_histogram(
         self, const float64_t* histogram, intp_t n_levels, const float64_t* total

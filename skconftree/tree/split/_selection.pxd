@@ -53,6 +53,8 @@ cdef class Selection(TestReader):
     cdef Arena arena
     cdef const float64_t* criterion_phi     # tables of phi, NULL where no walk is additive
     cdef const float64_t* bound_phi
+    cdef bint criterion_squares     # phi is the square
+    cdef bint bound_squares
     cdef intp_t phi_size
     cdef list _tables
     cdef bint at_once               # attributes are compared as they come,

@@ -20,6 +20,16 @@ def _tabulate_phi(Score score, intp_t size):
     return table
 
 
+cdef bint _is_square(const float64_t* phi, intp_t size) noexcept nogil:
+    cdef intp_t i
+    if phi == NULL:
+        return False
+    for i in range(size):
+        if phi[i] != <float64_t> i * <float64_t> i:
+            return False
+    return True
+
+
 cdef class Selection(TestReader):
     """Base class: the best test of each attribute.
 
@@ -65,6 +75,8 @@ cdef class Selection(TestReader):
         ):
             self.criterion_phi = self._additive_phi(criterion)
             self.bound_phi = self._additive_phi(self.bound_score)
+            self.criterion_squares = _is_square(self.criterion_phi, self.phi_size)
+            self.bound_squares = _is_square(self.bound_phi, self.phi_size)
 
     cdef const float64_t* _additive_phi(self, Score score):
         cdef float64_t[::1] table
@@ -94,6 +106,9 @@ cdef class Selection(TestReader):
         best.log_tests = -1.0
         best.log_evidence = -INFINITY
         tests.phi = self.bound_phi if self.by_bound else self.criterion_phi
+        tests.squares = (
+            self.bound_squares if self.by_bound else self.criterion_squares
+        )
         found = tests.walk(
             feature, tests.phi != NULL and self.node.n < self.phi_size and self.adds
         )

@@ -77,7 +77,7 @@ cdef class NodeTests(Scan):
         self.additive = additive
         self.missing = NONE
         self.missing_left = False
-        self.codes = NULL
+        self.places = NULL
         self.nominal = self.is_nominal(feature)
         if self.nominal:
             return self._walk_sets(feature)
@@ -110,7 +110,7 @@ cdef class NodeTests(Scan):
         self.n_left[0] = self.values.n_seen
         self.pool_left[0] = self.values.pool_seen
         self.place[0] = self.source.everything(feature)
-        self.codes = NULL
+        self.places = NULL
         self.take(1)
 
     cdef intp_t _walk_drawn(self, intp_t feature) noexcept nogil:
@@ -177,9 +177,9 @@ cdef class NodeTests(Scan):
     cdef void take(self, intp_t size) noexcept nogil:
         cdef Cut cut
         cdef intp_t i
-        if self.codes != NULL:
+        if self.places != NULL:
             for i in range(size):
-                self.place[i] = self.codes[self.coded[self.place[i] - 1] >> 1]
+                self.place[i] = self.places[self.place[i] - 1]
         if self.missing != NONE:
             self._add_missing(size)
         if self.node.filters:

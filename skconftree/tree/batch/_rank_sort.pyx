@@ -1,0 +1,145 @@
+"""Rows of a node in the order of their ranks."""
+
+from libc.string cimport memset
+
+from skconftree.utils._bits cimport highest_bit
+
+cdef enum:
+    SHORT = 40              # rows up to which each is compared with all others
+    SPARE_BITS = 3          # buckets per row, of which rows share few
+    DIGIT_BITS = 11
+    SHIFTS_A_ROW = 4        # of an insertion sort; more are not worth it
+
+
+cdef class RankSort:
+    """Sorts rows by their ranks.
+
+    Parameters
+    ----------
+    n_most : int
+        Rows of the largest node.
+    """
+
+    def __init__(self, intp_t n_most):
+        self.n_most = n_most
+        self.arena = Arena()
+        self.entries = <uint32_t*> self.arena.take(n_most, sizeof(uint32_t))
+        self.ranks = <int32_t*> self.arena.take(n_most, sizeof(int32_t))
+        self.keys = <uint64_t*> self.arena.take(n_most, sizeof(uint64_t))
+        self.other = <uint64_t*> self.arena.take(n_most, sizeof(uint64_t))
+
+    cdef void sort(self, const int32_t* ranks, intp_t n) noexcept nogil:
+        cdef int32_t least = ranks[0]
+        cdef int32_t most = ranks[0]
+        cdef intp_t n_bits = 0
+        cdef intp_t leading
+        cdef intp_t i
+        if n <= SHORT:
+            self._sort_by_comparing(ranks, n)
+            return
+        for i in range(n):
+            least = ranks[i] if ranks[i] < least else least
+            most = ranks[i] if ranks[i] > most else most
+        if most > least:
+            n_bits = highest_bit(most - least) + 1
+        # Ranks are spread evenly, unless features go together: their leading bits leave
+        # little to be done
+        leading = min(n_bits, highest_bit(n) + SPARE_BITS)
+        self._sort_by_digits(ranks, n, least, n_bits - leading, leading)
+        if leading < n_bits and not self._finish(n):
+            self._sort_by_digits(ranks, n, least, 0, n_bits)
+        self._write(n, least)
+
+    cdef void _sort_by_comparing(self, const int32_t* ranks, intp_t n) noexcept nogil:
+        # Without branches: a row comes behind as many as have a smaller rank, or the
+        # same and are before it.
+        cdef int32_t place
+        cdef int32_t rank, before
+        cdef intp_t i, j
+        for i in range(n):
+            rank = ranks[i]
+            place = 0
+            for j in range(i):
+                place += ranks[j] <= rank
+            for j in range(i + 1, n):
+                place += ranks[j] < rank
+            self.ranks[place] = rank
+            self.entries[place] = <uint32_t> i << 1
+        before = self.ranks[0]
+        for i in range(n):
+            self.entries[i] |= <uint32_t> (self.ranks[i] != before)
+            before = self.ranks[i]
+
+    cdef void _sort_by_digits(
+        self, const int32_t* ranks, intp_t n, int32_t least, intp_t shift, intp_t n_bits
+    ) noexcept nogil:
+        # By the bits from `shift` on; the sorted keys are (rank - least) << 32 | row.
+        cdef intp_t n_passes = (n_bits + DIGIT_BITS - 1) // DIGIT_BITS
+        cdef intp_t digit_bits
+        cdef intp_t radix
+        cdef uint64_t mask
+        cdef uint32_t buckets[3 << DIGIT_BITS]
+        cdef uint64_t* keys = self.keys
+        cdef uint64_t* other = self.other
+        cdef uint32_t* bucket
+        cdef uint64_t key
+        cdef intp_t i, k
+        cdef uint32_t count, total
+        if n_bits > 6 and n_passes == 1:
+            n_passes = 2
+        digit_bits = (n_bits + n_passes - 1) // max(n_passes, 1)
+        radix = <intp_t> 1 << digit_bits
+        mask = radix - 1
+        memset(buckets, 0, n_passes * radix * sizeof(uint32_t))
+        for i in range(n):
+            key = <uint64_t> (ranks[i] - least)
+            keys[i] = (key << 32) | <uint64_t> i
+            key >>= shift
+            for k in range(n_passes):
+                buckets[k * radix + <intp_t> (key & mask)] += 1
+                key >>= digit_bits
+        shift += 32
+        for k in range(n_passes):
+            bucket = buckets + k * radix
+            total = 0
+            for i in range(radix):
+                count = bucket[i]
+                bucket[i] = total
+                total += count
+            for i in range(n):
+                key = keys[i]
+                other[bucket[(key >> shift) & mask]] = key
+                bucket[(key >> shift) & mask] += 1
+            shift += digit_bits
+            keys, other = other, keys
+        self.keys = keys
+        self.other = other
+
+    cdef bint _finish(self, intp_t n) noexcept nogil:
+        # Sort keys that are nearly sorted; whether they were.
+        cdef uint64_t* keys = self.keys
+        cdef intp_t n_shifts = SHIFTS_A_ROW * n
+        cdef uint64_t key
+        cdef intp_t i, j
+        for i in range(1, n):
+            key = keys[i]
+            j = i
+            while j > 0 and keys[j - 1] > key:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = key
+            n_shifts -= i - j
+            if n_shifts < 0:
+                return False
+        return True
+
+    cdef void _write(self, intp_t n, int32_t least) noexcept nogil:
+        cdef const uint64_t* keys = self.keys
+        cdef uint64_t before = keys[0] >> 32
+        cdef uint64_t rank
+        cdef intp_t i
+        for i in range(n):
+            rank = keys[i] >> 32
+            self.entries[i] = (<uint32_t> keys[i] << 1) | <uint32_t> (rank != before)
+            self.ranks[i] = <int32_t> rank + least
+            before = rank
