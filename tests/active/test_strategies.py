@@ -31,7 +31,8 @@ def context_of(estimator, strategy="random", X=X, y=Y, known=KNOWN):
     labels = np.full(len(y), None)
     labels[known] = y[known]
     one = ActiveLearner(estimator, strategy=strategy, random_state=0).fit(X, labels)
-    return one, one._context(np.flatnonzero(~known), None)
+    n = np.count_nonzero(~known)
+    return one, one._context(False, n, None, one._strategy)
 
 
 def scores_of(estimator, strategy, **more):
