@@ -419,8 +419,8 @@ class ActiveLearner(
     def _warn_if_not_asked(self, rows):
         if self._asked is None:
             return
-        others = np.setdiff1d(rows, self._asked)
-        if len(others):
+        others = sorted(set(rows.tolist()) - set(self._asked.tolist()))
+        if others:
             warnings.warn(
                 f"Row {others[0]} was not asked for. Its label is learnt all the same; "
                 "give labels to the rows that query() returned, in their order.",

@@ -15,6 +15,8 @@ CATEGORIES = 30  # of a column of strings that become coordinates
 
 def take(X, rows):
     """Rows of an array, a sparse table or a frame, in their order."""
+    if type(X) is np.ndarray and type(rows) is np.ndarray:
+        return X[rows]  # which takes a tenth of the time
     return _safe_indexing(X, rows)
 
 

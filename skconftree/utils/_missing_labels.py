@@ -7,6 +7,8 @@ from sklearn.utils import column_or_1d
 
 from ._labels import check_labels, exact_labels
 
+FEW = 16  # labels
+
 
 def split_labels(y, missing_label=None, name="y"):
     """Tell rows with a label from rows without one.
@@ -48,6 +50,9 @@ def split_labels(y, missing_label=None, name="y"):
             f"This estimator requires y to be passed, but the target {name} is None. A "
             f"label that is not known is None within {name}."
         )
+    if _is_plain(y):
+        known = ~is_missing(y, missing_label)
+        return y if known.all() else y[known], known
     given, y = y, exact_labels(y)
     if not isinstance(getattr(y, "dtype", None), np.dtype | None):
         y = y.to_list()  # of pandas or polars, with their own missing value
@@ -64,6 +69,17 @@ def split_labels(y, missing_label=None, name="y"):
         )
     check_labels(labels, given)
     return labels, known
+
+
+def _is_plain(y):
+    # The answers to a question: scikit-learn's checks would take most of the time that
+    # it takes to learn them.
+    return (
+        type(y) is np.ndarray
+        and y.ndim == 1
+        and 0 < len(y) <= FEW
+        and y.dtype.kind in "biuU"
+    )
 
 
 def is_missing(y, missing_label=None):
