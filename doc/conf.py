@@ -38,6 +38,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "skconftree"
 html_math_renderer = "mathml"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "navbar_align": "left",
     "secondary_sidebar_items": ["page-toc"],
@@ -59,6 +61,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "download_all_examples": False,
     "abort_on_example_error": True,
+    "capture_repr": (),  # what is to be seen is printed or drawn
     "copyfile_regex": r"(?!)",
 }
 

@@ -29,8 +29,9 @@ SCRIPTS = sorted(
 )
 PAGES = [
     page
-    for page in (*DOC.glob("*.rst"), *DOC.glob("guide/*.rst"))
-    if page.stem != "sg_execution_times"  # which building the pages leaves behind
+    for page in DOC.rglob("*.rst")
+    if not {"generated", "auto_examples"} & set(page.parts)  # left by a build
+    and page.stem != "sg_execution_times"
 ]
 
 

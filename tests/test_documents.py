@@ -3,6 +3,7 @@
 import contextlib
 import doctest
 import importlib.metadata
+import importlib.util
 import io
 import re
 import tomllib
@@ -12,7 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = sorted((ROOT / "doc").glob("*.rst")) + sorted((ROOT / "doc/guide").glob("*"))
+GUIDE = sorted((ROOT / "doc/guide").glob("*.rst"))
+PAGES = [*sorted((ROOT / "doc").glob("*.rst")), *GUIDE]
+PAGES += sorted((ROOT / "doc/results").glob("*.rst"))
 PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
 
 
@@ -28,6 +31,44 @@ def test_readme_opens_with_five_lines_that_print_a_tree():
     with contextlib.redirect_stdout(printed):
         exec(compile(example, "README.md", "exec"), {})
     assert "<=" in printed.getvalue()
+
+
+def test_readme_shows_what_is_true_now():
+    """Its output, its table and all pictures: `python doc/pictures.py` renews them."""
+    assert pictures().readme(README) == README
+    assert len(blocks("text")[0].splitlines()) > 10
+    assert README.count("\n| this tree, untuned |") == 1
+
+
+def test_pictures_are_those_of_the_figures_behind_them():
+    drawn = pictures()
+    files = {path.stem for path in (ROOT / "doc/images").glob("*.svg")}
+    assert files == set(drawn.PICTURES)
+    for name, draw in drawn.PICTURES.items():
+        picture = (ROOT / "doc/images" / f"{name}.svg").read_text("utf-8")
+        assert draw().text == picture, name
+        assert len(picture) < 20_000
+
+
+def pictures():
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "doc/pictures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_links_of_the_readme_lead_somewhere():
+    links = re.findall(r"\]\(([^)]+)\)", README)
+    assert len(links) > 8
+    for link in links:
+        assert (ROOT / link).exists(), link
+
+
+def test_pages_of_the_guide_are_short_and_all_are_listed():
+    index = (ROOT / "doc/guide/index.rst").read_text("utf-8")
+    for page in GUIDE:
+        assert len(page.read_text("utf-8").splitlines()) <= 150, page.name
+        assert page.stem == "index" or f"\n   {page.stem}\n" in index, page.name
 
 
 def test_readme_has_two_commands_of_one_line():

@@ -1,0 +1,437 @@
+"""Draw the pictures of the documentation: ``python doc/pictures.py``.
+
+Run it after a change of the trees, their text, or a table of results; it also puts the
+text of the first tree and the first table into README.md.
+
+One is a tree with its evidence; the others are tables of ``benchmarks/results`` where
+people would rather look. They are written as plain SVG, so that the same figures make
+the same bytes with any version of any library: a test draws them again and compares.
+"""
+
+import csv
+import math
+import re
+from html import escape
+from pathlib import Path
+
+from sklearn.datasets import load_breast_cancer
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.tree import export_text, node_table
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "benchmarks" / "results"
+INK, SOFT, LINE, PAPER = "#1b2733", "#5c6b7a", "#c5ced6", "#ffffff"
+COLOURS = ("#e08214", "#2171b5")  # also told apart without colours: by lightness
+STRONG, PALE = "#2171b5", "#a9c6de"
+
+
+def table(name):
+    """Rows of a table of results, as dictionaries; equal names get a number."""
+    with (RESULTS / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    names = [
+        f"{one} {header[:i].count(one) + 1}" if one in header[:i] else one
+        for i, one in enumerate(header)
+    ]
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def number(cell):
+    """First number of a cell: ``"+0.05 (0.19)"`` is 0.05."""
+    found = re.search(r"[-+]?[\d,]*\.?\d+", cell.replace("\N{MINUS SIGN}", "-"))
+    return float(found[0].replace(",", ""))
+
+
+def plain(cell):
+    """A cell of a page without its marks."""
+    return cell.replace("`", "").replace('""', '"')
+
+
+class Picture:
+    """A drawing that grows; `text` is its file."""
+
+    def __init__(self, width, height, title):
+        self.size, self.title, self.parts = (width, height), title, []
+        self.box(0, 0, width, height, fill=PAPER, radius=8)
+
+    def add(self, tag, content="", **attributes):
+        """Add an element; underscores become hyphens, numbers are rounded."""
+        told = "".join(
+            f' {key.replace("_", "-")}="{f"{value:.1f}".removesuffix(".0")}"'
+            if isinstance(value, float)
+            else f' {key.replace("_", "-")}="{escape(str(value))}"'
+            for key, value in attributes.items()
+        )
+        self.parts.append(
+            f"<{tag}{told}>{content}</{tag}>" if content else f"<{tag}{told}/>"
+        )
+
+    def box(self, x, y, width, height, *, fill, radius=0, stroke="none"):
+        """Add a rectangle."""
+        self.add(
+            *("rect",),
+            x=float(x),
+            y=float(y),
+            width=float(width),
+            height=float(height),
+            rx=radius,
+            fill=fill,
+            stroke=stroke,
+        )
+
+    def line(self, x, y, x2, y2, *, stroke=LINE, width=1.0):
+        """Add a line."""
+        ends = {"x1": float(x), "y1": float(y), "x2": float(x2), "y2": float(y2)}
+        self.add("line", **ends, stroke=stroke, stroke_width=width)
+
+    def say(self, x, y, words, *, size=12, fill=INK, anchor="start", bold=False):
+        """Add a line of text."""
+        weight = {"font_weight": "600"} if bold else {}
+        place = {"x": float(x), "y": float(y), "text_anchor": anchor}
+        self.add("text", escape(words), **place, font_size=size, fill=fill, **weight)
+
+    @property
+    def text(self):
+        """The file."""
+        width, height = self.size
+        return "\n".join(
+            [
+                '<svg xmlns="http://www.w3.org/2000/svg" '
+                f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+                'role="img" font-family="system-ui, sans-serif">',
+                f"<title>{escape(self.title)}</title>",
+                *self.parts,
+                "</svg>\n",
+            ]
+        )
+
+
+def odds(value):
+    """Write an expected number as people read it: 3e-94, 0.0002, 0.4."""
+    return f"{value:.0e}".replace("e-0", "e-") if value < 1e-3 else f"{value:.2g}"
+
+
+def draw_tree():
+    """The default tree on the breast cancer table."""
+    data = load_breast_cancer(as_frame=True)
+    tree = ConfidenceTreeClassifier().fit(data.data, data.target)
+    rows = node_table(tree, class_names=list(data.target_names))
+    places, order = {}, iter(range(len(rows)))
+
+    def place(node):
+        below = [branch.node for branch in rows[node].branches]
+        for child in below:
+            place(child)
+        places[node] = (
+            sum(places[child] for child in below) / len(below) if below else next(order)
+        )
+
+    place(0)
+    step, width, height = 172, 164, 112
+    depth = max(row.depth for row in rows)
+    leaves = sum(not row.branches for row in rows)
+    whole = step * leaves + 12, height * depth + 110
+    told = (
+        f"A tree with {leaves} leaves. Each split shows the evidence that allowed it."
+    )
+    picture = Picture(*whole, told)
+    middle = {node: step * (at + 0.5) + 6 for node, at in places.items()}
+    top = {row.node: row.depth * height + 10 for row in rows}
+    for row in rows:
+        for branch, words in zip(row.branches, ("yes", "no"), strict=False):
+            x, x2, y2 = middle[row.node], middle[branch.node], top[branch.node]
+            share = math.sqrt(rows[branch.node].weight / rows[0].weight)
+            ends = x, top[row.node] + 78, x2, y2
+            picture.line(*ends, stroke=LINE, width=1.5 + 8 * share)
+            anchor, away = ("end", -8) if words == "yes" else ("start", 8)
+            at = (x + x2) / 2 + away, (ends[1] + y2) / 2 + 4
+            picture.say(*at, words, size=11, fill=SOFT, anchor=anchor)
+    for row in rows:
+        x, y = middle[row.node], top[row.node]
+        tall = 78 if row.branches else 58
+        edge = SOFT if row.branches else LINE
+        picture.box(x - width / 2, y, width, tall, fill=PAPER, radius=6, stroke=edge)
+        head = row.test or str(row.label)
+        picture.say(
+            x, y + 17, head, size=min(12, 270 // len(head)), anchor="middle", bold=True
+        )
+        start = x - width / 2 + 8
+        for count, colour in zip(row.counts, COLOURS, strict=True):
+            wide = (width - 16) * count / row.weight
+            picture.box(start, y + 24, wide, 7, fill=colour)
+            start += wide
+        counts = (
+            f"{row.weight:,.0f} rows"
+            if row.test
+            else f"{row.share:.0%} of {row.weight:,.0f} rows"
+        )
+        picture.say(x, y + 45, counts, size=11, fill=SOFT, anchor="middle")
+        if row.test:
+            tests = f"{row.evidence['n_tests']:,.0f} tests compared"
+            luck = f"by luck: {odds(row.evidence['confidence'])}"
+            picture.say(x, y + 58, tests, size=10, fill=SOFT, anchor="middle")
+            picture.say(x, y + 71, luck, size=11, anchor="middle", bold=True)
+    y, x = whole[1] - 12, 14
+    for name, colour in zip(data.target_names, COLOURS, strict=True):
+        picture.box(x, y - 9, 10, 10, fill=colour)
+        picture.say(x + 15, y, name, size=11, fill=SOFT)
+        x += 28 + 7 * len(name)
+    picture.say(
+        *(x + 10, y),
+        "by luck: how many tests as good as this one chance alone would have made",
+        size=11,
+        fill=SOFT,
+    )
+    return picture
+
+
+def bars(title, rows, unit, *, mark):
+    """Horizontal bars: rows of name and value; a line where there is no difference."""
+    left, wide, step = 236, 330, 24
+    picture = Picture(left + wide + 90, step * len(rows) + 44, title)
+    picture.say(14, 22, title, bold=True)
+    most = max(value for _, value in rows)
+    for i, (name, value) in enumerate(rows):
+        y = 36 + step * i
+        picture.say(left - 8, y + 13, name, size=11, anchor="end")
+        size = wide * value / most
+        picture.box(left, y + 2, size, 15, fill=STRONG)
+        picture.say(left + size + 6, y + 14, f"{value:.3g}{unit}", size=11, fill=SOFT)
+    x = left + wide * mark / most
+    picture.line(x, 32, x, 38 + step * len(rows), stroke=INK)
+    return picture
+
+
+def dots(title, rows, ticks, unit):
+    """One dot a row: name, value and whether it is ours."""
+    left, wide, step = 236, 330, 22
+    tall = step * len(rows)
+    picture = Picture(left + wide + 90, tall + 66, title)
+    picture.say(14, 22, title, bold=True)
+
+    def across(value):
+        return left + wide * (value - ticks[0]) / (ticks[-1] - ticks[0])
+
+    for tick in ticks:
+        picture.line(across(tick), 36, across(tick), 40 + tall)
+        told = f"{tick:g}{unit}"
+        picture.say(across(tick), 56 + tall, told, size=11, fill=SOFT, anchor="middle")
+    for i, (name, value, ours) in enumerate(sorted(rows, key=lambda row: -row[1])):
+        y = 48 + step * i
+        picture.say(left - 8, y + 4, name, size=11, anchor="end", bold=ours)
+        picture.line(left, y, left + wide, y, stroke="#e6eaee")
+        fill = STRONG if ours else PALE
+        picture.add("circle", cx=across(value), cy=float(y), r=5, fill=fill, stroke=INK)
+        picture.say(across(value) + 9, y + 4, f"{value:g}", size=10, fill=SOFT)
+    return picture
+
+
+def points(title, across, up, rows, *, log, ticks, range_up):
+    """A scatter: rows of name, x, y and whether it is ours."""
+    left, bottom, wide, tall = 64, 330, 470, 280
+    picture = Picture(left + wide + 110, bottom + 50, title)
+    picture.say(14, 22, title, bold=True)
+    scale = math.log10 if log else float
+    low, high = scale(ticks[0]), scale(ticks[-1])
+    down, over = range_up[0], range_up[-1]
+
+    def at(x, y):
+        share = (scale(x) - low) / (high - low)
+        return left + wide * share, bottom - tall * (y - down) / (over - down)
+
+    for tick in ticks:
+        x, _ = at(tick, down)
+        picture.line(x, bottom, x, bottom - tall)
+        picture.say(x, bottom + 16, f"{tick:g}", size=11, fill=SOFT, anchor="middle")
+    for tick in range_up:
+        _, y = at(ticks[0], tick)
+        picture.line(left, y, left + wide, y)
+        picture.say(left - 8, y + 4, f"{tick:g}", size=11, fill=SOFT, anchor="end")
+    picture.say(left + wide / 2, bottom + 38, across, size=11, anchor="middle")
+    picture.say(14, 40, up, size=11)
+    spots = [(at(x, y), name, ours) for name, x, y, ours in rows]
+    taken = [(cx - 6, cy - 6, cx + 6, cy + 6) for (cx, cy), _, _ in spots]
+    taken += [(left, bottom + 6, left + wide, bottom + 18), (14, 30, left, bottom)]
+    for (cx, cy), name, ours in sorted(spots, key=lambda spot: not spot[2]):
+        fill = STRONG if ours else PALE
+        picture.add("circle", cx=cx, cy=cy, r=6 if ours else 5, fill=fill, stroke=INK)
+        x, y, anchor = free_place(cx, cy, 6.2 * len(name), taken)
+        fill = INK if ours else SOFT
+        picture.say(x, y, name, size=10, fill=fill, anchor=anchor, bold=ours)
+    return picture
+
+
+def free_place(cx, cy, wide, taken):
+    """Where a label of this width covers nothing; remembers it."""
+    places = [
+        (cx + away, cy + 4 + down, "start")
+        if right
+        else (cx - away, cy + 4 + down, "end")
+        for down in (0, -12, 12, -24, 24, -36, 36)
+        for right in (True, False)
+        for away in (9,)
+    ]
+    for x, y, anchor in places:
+        left = x if anchor == "start" else x - wide
+        box = left, y - 9, left + wide, y + 2
+        if not any(
+            box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3]
+            for b in taken
+        ):
+            break
+    taken.append(box)
+    return x, y, anchor
+
+
+def draw_default():
+    """Accuracy against size of untuned rules."""
+    short = {
+        "gtest, entropy, t = 1": "gtest, not pruned",
+        "odds, evidence, odds > 1": "bayes_factor",
+        "C4.5-like > c45": "C4.5",
+        "credible .3, Perks": "credible, lax",
+        "derosa, no split": "derosa, no split",
+    }
+    keep = {"default", "CART", "chi2", "possibilistic", "ec2", "evalue", *short}
+    rows = [
+        (
+            short.get(row["rule"], row["rule"]),
+            number(row["leaves 2"]),
+            number(row["accuracy, report"]),
+            row["rule"] == "default",
+        )
+        for row in table("default-rules")
+        if row["rule"] in keep
+    ]
+    rows.append(("CART, tuned", 1.0, 0.0, False))
+    return points(
+        "Untuned rules beside tuned CART, on tables that no choice was made on",
+        "leaves, times those of tuned CART",
+        "accuracy minus that of tuned CART, points",
+        rows,
+        log=True,
+        ticks=[0.2, 0.5, 1, 2, 4],
+        range_up=[-12, -9, -6, -3, 0, 3],
+    )
+
+
+def draw_fit():
+    """How many times faster `fit` is than scikit-learn's."""
+    rows, data = [], ""
+    for row in table("fit-plain"):
+        data = row["data"] or data
+        name = re.sub(r", \d classes| of \d+ levels", "", data)
+        deep = "" if row["depth"] == "full" else f", depth {row['depth']}"
+        rows.append((name + deep, number(row["times faster"])))
+    return bars(
+        "fit without a bound: times faster than scikit-learn", rows, " x", mark=1
+    )
+
+
+def draw_streams():
+    """How many times faster streams are learnt than by MOA."""
+    rows = [
+        (row["stream"].split(",")[0], number(row["times faster"]))
+        for row in table("stream-moa")
+    ]
+    return bars("Hoeffding trees: times faster than MOA's", rows, " x", mark=1)
+
+
+def draw_settings():
+    """Mean prequential accuracy of the settings of a growing tree."""
+    rows = [
+        (plain(row["setting"]), number(row["mean"]), row["setting"] == "default")
+        for row in table("stream-settings")
+    ]
+    title = "Mean prequential accuracy over eight streams"
+    return dots(title, rows, [74, 76, 78, 80, 82, 84], " %")
+
+
+def draw_promises():
+    """Rows for a real split against splits on noise."""
+    shown = {
+        "evalue": "evalue",
+        "bayes_factor": "bayes_factor",
+        "gtest, t = 1": "gtest (default)",
+        "gtest, t = .05": "gtest, delta 0.05",
+        "chi2": "chi2",
+        "credible": "credible",
+        "possibilistic, all_tests": "possibilistic, all_tests",
+        "hoeffding": "hoeffding",
+        "mcdiarmid, gini": "mcdiarmid",
+        "derosa, practical": "derosa, practical",
+        "derosa, anytime": "derosa, anytime",
+    }
+    rows = []
+    for row in table("promises"):
+        if row["bound"] not in shown:
+            continue
+        told = row["0.8/0.2"]
+        false = [float(cell) for cell in row["false, every row"].split()]
+        needed = float(told.split("/")[-1].replace(",", "").strip())
+        name = shown[row["bound"]]
+        rows.append((name, needed, 100 * sum(false) / len(false), "default" in name))
+    return points(
+        "What is gained and what is risked by looking after every row",
+        "rows until a real split, shares 0.8 and 0.2",
+        "leaves of pure noise that split, %",
+        rows,
+        log=True,
+        ticks=[1, 10, 100, 1000, 10000],
+        range_up=[0, 25, 50, 75, 100],
+    )
+
+
+PICTURES = {
+    "tree": draw_tree,
+    "default": draw_default,
+    "fit": draw_fit,
+    "streams": draw_streams,
+    "stream-settings": draw_settings,
+    "promises": draw_promises,
+}
+
+
+def first_text():
+    """What the five lines of README.md print."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    tree = ConfidenceTreeClassifier().fit(X, y)
+    return export_text(tree, feature_names=list(X))
+
+
+def first_table():
+    """The table of README.md."""
+    rows = table("three-trees")
+    lines = [
+        list(rows[0]),
+        ["---"] * len(rows[0]),
+        *(list(row.values()) for row in rows),
+    ]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def readme(text):
+    """README.md with the output of its example and its first table as they are now."""
+    head, start, rest = text.partition("```text\n")
+    _, end, rest = rest.partition("```\n")
+    mark = "<!-- three-trees -->\n"
+    before, _, after = rest.partition(mark)
+    after = re.sub(r"^(\n?\|.*)+\n", "", after)
+    made = f"{before}{mark}\n{first_table()}\n{after}"
+    return f"{head}{start}{first_text().rstrip()}\n{end}{made}"
+
+
+def main():
+    """Write every picture, and README.md."""
+    path = HERE.parent / "README.md"
+    path.write_text(readme(path.read_text("utf-8")), encoding="utf-8", newline="\n")
+    (HERE / "images").mkdir(exist_ok=True)
+    for name, draw in PICTURES.items():
+        path = HERE / "images" / f"{name}.svg"
+        path.write_text(draw().text, encoding="utf-8", newline="\n")
+        print(path.relative_to(HERE.parent), path.stat().st_size)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""
+Probabilities that can be taken at their word
+=============================================
+
+A leaf with three rows of one class has never seen another, but that does not make other
+classes impossible. Shrinkage lets the nodes above a leaf have a say. In a reliability
+diagram, honest probabilities lie on the diagonal.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.tree import DecisionTreeClassifier
+
+from skconftree import ConfidenceTreeClassifier
+
+rng = np.random.default_rng(0)
+X = rng.uniform(size=(22_000, 8))
+true = 1 / (1 + np.exp(-6 * (X[:, 0] + X[:, 1] * X[:, 2] - 0.75)))
+y = rng.random(len(X)) < true
+train, held_out = slice(0, 2000), slice(2000, None)
+models = {
+    "CART": DecisionTreeClassifier(random_state=0),
+    "proportions (shrinkage=0)": ConfidenceTreeClassifier(shrinkage=0),
+    "the default (shrinkage=10)": ConfidenceTreeClassifier(),
+}
+
+_, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
+ax.plot([0, 1], [0, 1], color="gray", linestyle=":")
+for name, model in models.items():
+    said = model.fit(X[train], y[train]).predict_proba(X[held_out])[:, 1]
+    share, mean = calibration_curve(y[held_out], said, n_bins=10, strategy="uniform")
+    ax.plot(mean, share, marker="o", label=name)
+    loss, brier = log_loss(y[held_out], said), brier_score_loss(y[held_out], said)
+    print(f"{name:28} log loss {loss:6.3f}, Brier score {brier:.3f}")
+ax.set(xlabel="probability", ylabel="share of the rows that have the class")
+ax.legend()
+plt.show()
+
+# %%
+# For comparison, the loss of the probabilities behind the labels:
+
+loss = log_loss(y[held_out], true[held_out])
+print(f"{'the truth':28} log loss {loss:6.3f}")
