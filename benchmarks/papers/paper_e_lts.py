@@ -14,7 +14,7 @@ match; the paper's NCVoter has 10 million pairs, 420 for each match. Every model
 judged by a second pool, of other people. CART and XG learn labels at random, all at
 once, XG+RS in rounds; XG+US is Learning To Sample with alpha = 0, XG+DS with infinity.
 While there are more groups than labels in a round, any alpha above 1.71 chooses as
-infinity does, and one column stands for 2, 5 and infinity.
+infinity does: the last column is alpha = 2, in the paper's rows 2, 5 and infinity.
 XG stands for this package's boosted trees of second order, with as many trees for all.
 ``--quick`` tries the script; its figures mean nothing.
 """
@@ -137,7 +137,7 @@ def part_budgets(options, tables, records):
         rows.append([label, "the paper, NCVoter", *paper])
         records.append(["budgets", share, [found[share, one] for one in METHODS]])
     names = [title(method) for method in METHODS[:-1]]
-    header = ["labels, %", "F1", *names, "LTS, alpha 2, 5, infinity"]
+    header = ["labels, %", "F1", *names, "LTS, alpha 2 (5, infinity)"]
     tables.show("paper-e-budgets", header, rows)
 
 

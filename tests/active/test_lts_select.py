@@ -122,3 +122,20 @@ def test_cells_of_columns_that_do_not_vary():
     groups = cell_groups(X, 10)
     assert_array_equal(groups, np.repeat(np.arange(10), 3))
     assert_array_equal(cell_groups(X[:1], 5), [0])
+
+
+@pytest.mark.parametrize("alpha", [1.708, 2.0, 5.0])
+def test_beyond_which_alpha_groups_come_first(alpha):
+    """An error is at most 1: (2 - sqrt(2)) alpha above 1 outweighs it."""
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([np.ones(40), rng.random(40)])
+    groups = np.concatenate([np.zeros(40, dtype=int), rng.integers(1, 30, size=40)])
+    n_groups = len(np.unique(groups))
+    for k in (5, n_groups):
+        chosen = lts_select(scores, groups, k, alpha)
+        assert len(np.unique(groups[chosen])) == k
+        np.testing.assert_allclose(
+            scores[chosen].sum(),
+            scores[lts_select(scores, groups, k, np.inf)].sum(),
+        )
+    assert len(np.unique(groups[lts_select(scores, groups, n_groups, 1.0)])) < n_groups
