@@ -1,22 +1,27 @@
 """Decision trees that know how sure they are."""
 
+import importlib as _importlib
 from importlib.metadata import version as _version
 
-try:
-    from .ensemble import (
-        ConfidenceForestClassifier,
-        NCMForestClassifier,
-        NCMTreeClassifier,
-    )
-    from .linear_model import OASISClassifier
-    from .tree import ConfidenceTreeClassifier
-except ModuleNotFoundError as error:
-    if not (error.name or "").startswith("skconftree."):
-        raise
-    raise ImportError(
-        f"{error.name} is not compiled in {__path__[0]}: you are importing the "
-        "source folder. Run `pip install .` and start Python from another folder."
-    ) from error
+# What is asked for is loaded then, so that the command line can help without delay.
+_HOMES = {
+    "ConfidenceForestClassifier": "ensemble",
+    "ConfidenceTreeClassifier": "tree",
+    "NCMForestClassifier": "ensemble",
+    "NCMTreeClassifier": "ensemble",
+    "OASISClassifier": "linear_model",
+}
+_ROOMS = {
+    "active",
+    "bounds",
+    "datasets",
+    "drift",
+    "ensemble",
+    "evaluation",
+    "inspection",
+    "linear_model",
+    "tree",
+}
 
 __version__ = _version("skconftree")
 
@@ -28,3 +33,24 @@ __all__ = [
     "OASISClassifier",
     "__version__",
 ]
+
+
+def __getattr__(name):
+    if name not in _HOMES and name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        room = _importlib.import_module(f"{__name__}.{_HOMES.get(name, name)}")
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("skconftree."):
+            raise
+        raise ImportError(
+            f"{error.name} is not compiled in {__path__[0]}: you are importing the "
+            "source folder. Run `pip install .` and start Python from another folder."
+        ) from error
+    found = getattr(room, name) if name in _HOMES else room
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -1,38 +1,21 @@
 """The console script."""
 
-import argparse
 import os
 import sys
 
 from skconftree import __version__
 
-from . import _fit, _stream
-from ._common import UserError, make_progress, printable
+from ._options import make_parser
+from ._text import UserError, make_progress, printable
 
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(2, f"skconftree: error: {message}\n")
-
-
-def make_parser():
-    """Describe the command line."""
-    parser = _Parser(
-        prog="skconftree",
-        description="Decision trees that know how sure they are. Without arguments: "
-        "`skconftree fit` on a real set that comes with scikit-learn.",
-    )
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    _fit.add_command(commands)
-    _stream.add_command(commands)
-    return parser
+COMMANDS = {"fit", "predict", "stream", "completion"}
+TABLES = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".parquet", ".pq")
 
 
 def main(argv=None):
     """Run the console script and return its exit code."""
-    argv = sys.argv[1:] if argv is None else argv
-    options = make_parser().parse_args(argv or ["fit"])
+    argv = sys.argv[1:] if argv is None else list(argv)
+    options = make_parser(__version__).parse_args(_with_command(argv))
     try:
         code = options.run(options)
         sys.stdout.flush()
@@ -48,3 +31,12 @@ def main(argv=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
+
+
+def _with_command(argv):
+    # A table in the place of a command is fitted, and so is one that is not named.
+    first = argv[0] if argv else "--"
+    if first in COMMANDS or first in ("-h", "--help", "--version"):
+        return argv
+    is_table = first.lower().endswith(TABLES) or os.path.isfile(first)
+    return ["fit", *argv] if is_table or first.startswith("-") else argv

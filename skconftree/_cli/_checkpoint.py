@@ -13,8 +13,8 @@ import pickle
 import secrets
 import stat
 
-from ._common import UserError
 from ._lock import Lock
+from ._text import UserError
 
 FORMAT = 3
 MAGIC = b"skconftree stream\n"
@@ -230,7 +230,7 @@ def _read_facts(path, file):
             "hold any program; if you trust its origin, make a copy of your own"
         )
     foreign = UserError(
-        f"{path} was not saved by `skconftree stream`, or by another version of it, or "
+        f"{path} was not saved by `skconftree`, or by another version of it, or "
         "is damaged"
     )
     end = found.st_size - len(MAGIC) - LENGTH

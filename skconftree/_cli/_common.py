@@ -1,20 +1,22 @@
 """What the commands share."""
 
-import argparse
+import ast
 import json
 import math
+import re
 import sys
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import numpy as np
 
+from skconftree import ConfidenceTreeClassifier
+
+from ._options import BOUNDS, CRITERIA, meant
+from ._text import UserError
+
 MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
 MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
-
-
-class UserError(Exception):
-    """Something the user can mend; its message is the whole output."""
 
 
 def as_decimal(text):
@@ -56,51 +58,55 @@ def typed_labels(texts, target):
     return np.array(texts)
 
 
-def add_tree_options(command):
-    """Describe the settings of the tree."""
-    command.add_argument(
-        "--bound", metavar="NAME", help="what allows a split; none for plain CART"
-    )
-    command.add_argument("--delta", type=float, help="the bound's error probability")
-    command.add_argument("--criterion", metavar="NAME", help="what a split lowers")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
-
-
-def add_nominal_option(command):
-    """Describe which columns are nominal though they look numeric."""
-    command.add_argument(
-        "--nominal",
-        metavar="A,B,...",
-        type=names,
-        default=[],
-        help="columns whose values are categories even if all are numbers",
-    )
-
-
-def names(text):
-    """Split a list of names."""
-    return [one.strip() for one in text.split(",") if one.strip()]
-
-
 def tree_settings(options):
-    """Parameters that were given, the seed aside."""
-    given = {"delta": options.delta, "criterion": options.criterion}
-    given = {name: value for name, value in given.items() if value is not None}
+    """Parameters of the tree that were given, and the seed.
+
+    Names are checked here, values by the tree.
+    """
+    settings = {"delta": options.delta, "criterion": options.criterion}
+    settings = {name: value for name, value in settings.items() if value is not None}
     if options.bound is not None:
-        given["bound"] = None if options.bound == "none" else options.bound
-    return given
+        _check_name("--bound", options.bound, [*BOUNDS, "none"])
+        settings["bound"] = None if options.bound == "none" else options.bound
+    if options.criterion is not None:
+        _check_name("--criterion", options.criterion, CRITERIA)
+    settings["random_state"] = options.seed
+    known = sorted(ConfidenceTreeClassifier().get_params())
+    for text in options.set:
+        name, equals, value = text.partition("=")
+        if not equals or name not in known:
+            raise UserError(
+                f"--set {text!r} must be NAME=VALUE with NAME one of "
+                f"{', '.join(known)}.{meant(name, known)}"
+            )
+        if name == "categorical_features":
+            raise UserError(f"--set {text!r}: name the columns by --nominal")
+        if name in settings:
+            raise UserError(f"--set {text!r}: {name} is given already")
+        try:
+            settings[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            settings[name] = value
+    return settings
 
 
-def printable(text):
-    """Write out control characters, which a terminal would obey."""
-    return "".join(
-        one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text
-    )
+def _check_name(option, name, known):
+    if name not in known:
+        raise UserError(
+            f"{option} {name!r} is none of {', '.join(known)}.{meant(name, known)}"
+        )
 
 
-def say(text):
-    """Print what may hold texts of a file."""
-    print(printable(text))
+def with_names(message, features):
+    """Name columns of which a message knows the places only."""
+
+    def named(found):
+        place = int(found[2])
+        if place >= len(features):
+            return found[0]
+        return f"{found[1]} {features[place]!r}"
+
+    return re.sub(r"\b([Cc]olumn) (\d+)\b", named, message)
 
 
 def aligned(rows):
@@ -128,37 +134,18 @@ def as_json(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def make_progress():
-    """Return a function that tells on standard error what is going on."""
-    shown = sys.stderr.isatty()
-
-    def tell(message, last=False):
-        message = printable(message)
-        if shown:
-            end = "\n" if last and message else ""
-            print(f"\r\x1b[K{message}", end=end, file=sys.stderr, flush=True)
-        elif message:
-            print(message, file=sys.stderr, flush=True)
-
-    return tell
-
-
-def at_least(least):
-    """Make the type of an option that is a whole number of at least so much."""
-
-    def number(text):
-        value = int(text)
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be at least {least}")
-        return min(value, sys.maxsize)  # which is more than there is of anything
-
-    return number
-
-
 def write_json(path, report):
     """Write figures as JSON."""
+    written = json.dumps(report, indent=1, allow_nan=False) + "\n"
+    if path == "-":
+        sys.stdout.write(written)
+        return
+    write_text(path, written)
+
+
+def write_text(path, written):
+    """Write a text file."""
     try:
-        written = json.dumps(report, indent=1, allow_nan=False) + "\n"
         Path(path).write_text(written, encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -1,35 +1,66 @@
 """The reader of CSV files."""
 
+import bz2
+import codecs
 import csv
 import gzip
+import lzma
 import zlib
 from itertools import chain, islice
 
 import numpy as np
 
 from ._columns import HEAD, POINT, guess, read_numbers
-from ._common import MISSING_CATEGORY, UserError
+from ._common import MISSING_CATEGORY
 from ._reading import Piece, as_matrix, check_header
+from ._text import UserError
+
+OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+REMEDIES = {
+    ".zip": "unpack it first: unzip",
+    ".zst": "unpack it first: zstd -d",
+    ".7z": "unpack it first: 7z x",
+    ".xlsx": "save the sheet as CSV",
+    ".xls": "save the sheet as CSV",
+    ".ods": "save the sheet as CSV",
+    ".json": "convert it to CSV",
+    ".jsonl": "convert it to CSV",
+    ".feather": "convert it to Parquet",
+    ".arrow": "convert it to Parquet",
+}
 
 
 class CsvStream:
-    """Rows of a .csv or .csv.gz file in UTF-8 with a header.
+    """Rows of a CSV file with a header.
 
     Parameters
     ----------
     path : str
-    target : str
-        Column of the labels.
+        One that ends with .gz, .bz2 or .xz is packed.
+    target : str or None
+        Column of the labels; None if there is none.
+    encoding : str, default="utf-8"
+    delimiter : str or None, default=None
+        None for what is most frequent in the header.
+    name : str or None, default=None
+        What the file is called in messages; None for its path.
     """
 
-    def __init__(self, path, target):
-        self.path = path
+    def __init__(self, path, target, *, encoding="utf-8", delimiter=None, name=None):
+        self.path = name or path
+        for ending, remedy in REMEDIES.items():
+            if str(path).lower().endswith(ending):
+                raise UserError(f"{path} is no CSV file; {remedy} {path}")
+        self._encoding = _checked_encoding(encoding)
+        self._delimiter = _checked_delimiter(delimiter)
         self.n_rows = 0
         self.fingerprint = 0
         self._lines_fingerprint = 0
-        opened = gzip.open if str(path).endswith(".gz") else open
+        opened = next(
+            (one for ending, one in OPENERS.items() if str(path).endswith(ending)), open
+        )
         with self._named_errors():
-            self._file = opened(path, "rt", encoding="utf-8-sig", newline="")
+            self._file = opened(path, "rt", encoding=self._encoding, newline="")
         try:
             self._read_header(target)
         except BaseException:
@@ -44,19 +75,27 @@ class CsvStream:
         self._file.close()
 
     def _named_errors(self):
-        return _NamedErrors(self.path)
+        return _NamedErrors(self.path, self._encoding)
 
     def _read_header(self, target):
         with self._named_errors():
             first = self._file.readline()
-        delimiter = max(",;\t", key=first.count)
+        if not first.strip():
+            with self._named_errors():
+                empty = not any(line.strip() for line in self._file)
+            what = "is empty" if empty else "begins with an empty line"
+            raise UserError(
+                f"{self.path} {what}; its first line has to have the names of the "
+                "columns, and rows have to be below it"
+            )
+        delimiter = self._delimiter or max(",;\t", key=first.count)
         self._csv = csv.reader(self._lines(first), delimiter=delimiter)
         with self._named_errors():
             self.header = [name.strip() for name in next(self._csv, [])]
         self.features = check_header(self.path, self.header, target)
         self.readings = [POINT] * len(self.features)
         self._comma_first = delimiter == ";"
-        self._label = self.header.index(target)
+        self._label = None if target is None else self.header.index(target)
 
     def _lines(self, first):
         yield first
@@ -97,7 +136,8 @@ class CsvStream:
         columns = list(zip(*(row for row, _ in ahead), strict=True))
         if not columns:
             columns = [()] * len(self.header)
-        del columns[self._label]
+        if self._label is not None:
+            del columns[self._label]
         return [guess(texts, self._comma_first) for texts in columns]
 
     def skip(self, n_rows):
@@ -152,7 +192,9 @@ class CsvStream:
                 problem = error
             if not rows and problem is None:
                 return
-            labels = [row.pop(self._label) for row in rows]
+            labels = [""] * len(rows)
+            if self._label is not None:
+                labels = [row.pop(self._label) for row in rows]
             X, strays, wrong = self._matrix(rows)
             n, first = len(X), self.n_rows + 1
             self.n_rows += n
@@ -185,6 +227,23 @@ class CsvStream:
         return as_matrix(columns, n_rows, self.readings), strays, problem
 
 
+def _checked_encoding(name):
+    try:
+        found = codecs.lookup(name).name
+    except LookupError:
+        raise UserError(
+            f"--encoding {name!r} is not known; try utf-8, latin-1, cp1252 or utf-16"
+        ) from None
+    return "utf-8-sig" if found == "utf-8" else found
+
+
+def _checked_delimiter(sign):
+    sign = {"tab": "\t", "\\t": "\t", "space": " "}.get(sign, sign)
+    if sign is not None and (len(sign) != 1 or sign in '\r\n"'):
+        raise UserError(f"--delimiter must be one sign, or tab, or space; got {sign!r}")
+    return sign
+
+
 def _raising(error):
     raise error
     yield
@@ -203,8 +262,9 @@ def _categories(texts):
 class _NamedErrors:
     """Turn the errors of reading a file into a sentence that names the file."""
 
-    def __init__(self, path):
+    def __init__(self, path, encoding):
         self.path = path
+        self.encoding = encoding
 
     def __enter__(self):
         return self
@@ -213,9 +273,13 @@ class _NamedErrors:
         # BadGzipFile is an OSError too, without the number of a system error.
         if isinstance(error, OSError) and error.errno is not None:
             raise UserError(f"cannot read {self.path}: {error.strerror}") from error
-        if isinstance(error, OSError | UnicodeDecodeError | csv.Error | EOFError):
+        if isinstance(error, OSError | UnicodeError | csv.Error | EOFError):
+            remedy = ""
+            if isinstance(error, UnicodeError):
+                remedy = "; --encoding says in which it is, such as latin-1 or cp1252"
+            called = "UTF-8" if self.encoding == "utf-8-sig" else self.encoding
             raise UserError(
-                f"{self.path} is not a CSV file in UTF-8: {error}"
+                f"{self.path} is not a CSV file in {called}: {error}{remedy}"
             ) from error
-        if isinstance(error, zlib.error):
+        if isinstance(error, zlib.error | lzma.LZMAError):
             raise UserError(f"cannot unpack {self.path}: {error}") from error

@@ -1,238 +1,282 @@
-"""``skconftree fit``: a confidence tree beside CART on a table."""
+"""``skconftree fit``: a confidence tree of a table, and CART beside it."""
 
-import time
+import html
 import warnings
-from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.preprocessing import OneHotEncoder
-from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier, __version__
-from skconftree.tree import export_text, node_table
+from skconftree.tree import export_html, export_text, node_table
 
-from ._columns import MOST_STRAYS, names_rows
+from ._checkpoint import check_writable, save
 from ._common import (
-    MISSING,
-    UserError,
-    add_nominal_option,
-    add_tree_options,
-    aligned,
     as_json,
-    at_least,
-    duration,
-    make_progress,
-    say,
     tree_settings,
     typed_labels,
+    with_names,
     write_json,
+    write_text,
 )
-from ._reading import Strays, check_categories, nominal_places, settle_columns
-from ._streams import open_stream
+from ._figures import (
+    class_figures,
+    classes_table,
+    compare,
+    majority,
+    make_models,
+    results_table,
+    tested,
+)
+from ._options import RIVALS
+from ._pictures import check_folder, check_picture, draw_tree
+from ._run import FITTED
+from ._table import bundled_table, read_columns, read_table
+from ._text import UserError, make_progress, say
 
-ROWS_AT_A_TIME = 10_000
-ROWS_A_NOTE = 100_000
-OWN = "confidence tree"
-INNER_FOLDS = 5
-MOST_ALPHAS = 25
-RIVALS = {  # and the largest table for which they are tried without being asked for
-    "all": 50_000,
-    "cart": 500_000,
-    "none": np.inf,
-}
 LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
 MOST_LEAVES = 200  # of a tree that is printed whole
 TOP = 5
 
 
-class Table(NamedTuple):
-    """A table with a class to predict."""
-
-    name: str
-    X: np.ndarray  # of objects if any column is nominal
-    y: np.ndarray
-    feature_names: list[str]
-    class_names: list[str]
-    nominal: list[int]  # places of the columns of text
-    notes: list[str]  # what a user may want to know about columns
-
-
-# --- reading -----------------------------------------------------------------
-
-
-def bundled_table():
-    """Return the real set that comes with scikit-learn."""
-    data = load_breast_cancer()
-    return Table(
-        "breast cancer Wisconsin (comes with scikit-learn)",
-        data.data,
-        data.target_names[data.target],
-        [str(name) for name in data.feature_names],
-        sorted(map(str, data.target_names)),
-        [],
-        [],
+def run_fit(options):
+    """Do the command; return the exit code."""
+    _check_places(options)
+    progress = make_progress()
+    table = asked_table(options, progress)
+    notes = list(table.notes)
+    for note in notes:
+        progress(f"note: {note}", last=True)
+    _check_classes(table, options)
+    counts = np.unique(table.y, return_counts=True)[1]
+    if counts.min() < options.folds:
+        progress(f"note: a class has {counts.min()} rows only", last=True)
+    settings = tree_settings(options)
+    tree = ConfidenceTreeClassifier(
+        **settings, categorical_features=table.nominal or None
     )
-
-
-def read_table(path, target, named, progress):
-    """Read a table of which a column that holds texts is nominal."""
-    named = list(named)
-    while True:
-        with open_stream(path, target) as stream:
-            notes = settle_columns(stream, named, whole=True)
-            pieces, strays = [], Strays()
-            for piece in stream.pieces(ROWS_AT_A_TIME):
-                pieces.append(piece)
-                for _, place, text in piece.strays:
-                    strays.add(place, text)
-                if stream.n_rows % ROWS_A_NOTE == 0:
-                    progress(f"{stream.n_rows} rows read")
-        if not pieces:
-            raise UserError(f"{path} has no rows below its header")
-        X = np.concatenate([piece.X for piece in pieces])
-        late = [place for place in strays if _share(strays, X, place) > MOST_STRAYS]
-        if not late:
-            break
-        # So many texts behind the first rows: categories after all, so once more.
-        named += [stream.features[place] for place in late]
-    problem = pieces[-1].problem
-    if problem is not None:
-        raise problem
-    y = _labels([label for piece in pieces for label in piece.labels], target)
-    notes += strays.notes(stream)
-    X, more = _without_names(X, stream, target)
-    notes += more
-    _, problem = check_categories(None, X, 1, stream)
-    if problem is not None:
-        raise problem
-    classes = [str(one) for one in np.unique(y)]
-    nominal = nominal_places(stream.readings)
-    return Table(str(path), X, y, stream.features, classes, nominal, notes)
-
-
-def _without_names(X, stream, target):
-    """Leave out the columns that name rows, as a tree would; give notes on them.
-
-    CART would see a column for nearly every row.
-    """
-    nominal = nominal_places(stream.readings)
-    out = [place for place in nominal if names_rows(X[:, place])]
-    if not out:
-        return X, []
-    notes = [
-        f"column {stream.features[place]!r} is left out: more than half of the rows "
-        "have a category of their own there, which no new row has"
-        for place in out
-    ]
-    kept = np.setdiff1d(np.arange(X.shape[1]), out)
-    if not len(kept):
-        raise UserError(
-            f"{stream.path} has no column besides the target {target!r} that describes "
-            f"rows: {notes[0]}"
+    rivals = options.rivals or next(
+        name for name, largest in RIVALS.items() if len(table.y) <= largest
+    )
+    progress(f"growing a tree on {len(table.y)} rows")
+    notes += _grow(tree, table, progress)
+    names = {"feature_names": table.feature_names, "class_names": table.class_names}
+    quiet = options.json == "-"
+    if not quiet:
+        progress("", last=True)
+        say(f"{summary(table)}\n\n{tree_text(tree, names, options)}")
+    test = None
+    if options.test is not None:
+        test = _tested(options, table, tree, progress)
+    if options.output is not None:
+        save_tree(options.output, tree, table, options)
+    models = make_models(tree, rivals, options.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said of the whole table already
+        found, predicted, late = compare(
+            table, models, options.folds, options.seed, progress, options.budget
         )
-    stream.features = [stream.features[place] for place in kept]
-    stream.readings = [stream.readings[place] for place in kept]
-    X = X[:, kept]
-    return X if None in stream.readings else X.astype(np.float32), notes
+    progress("", last=True)
+    base = majority(table, options.folds, options.seed)
+    classes = class_figures(table.y, predicted)
+    figures = figures_text(found, base, classes, late, options, rivals, test)
+    if not quiet:
+        say(f"\n{figures}")
+    if options.plot is not None:
+        draw_tree(options.plot, tree, names)
+    if options.report is not None:
+        write_page(options.report, table, tree, names, figures, notes)
+    if options.json is not None:
+        shown = {name: one for name, one in settings.items() if name != "random_state"}
+        shown |= {"folds": options.folds, "seed": options.seed}
+        report = make_report(table, shown, found, tree, names, notes)
+        report["cross_validation_not_finished"] = late
+        report["majority"] = {"share": base[0], "class": base[2], "log_loss": base[1]}
+        report["classes"] = _plain(classes)
+        if test is not None:
+            report["test"] = _plain(test)
+        write_json(options.json, report)
+    if options.output is not None and not quiet:
+        say(
+            f"\nSaved in {options.output}; `skconftree predict {options.output} DATA` "
+            "predicts."
+        )
+    return 0
 
 
-def _share(strays, X, place):
-    """How many of the values of a column are strays."""
-    n_numbers = len(X) - np.count_nonzero(np.isnan(X[:, place].astype(np.float32)))
-    return strays.count(place) / (strays.count(place) + n_numbers)
+def _check_places(options):
+    """Find out before the work whether its results can be written."""
+    check_picture(options.plot)
+    if options.output is not None:
+        check_writable(options.output)
+    for path in (options.report, options.json):
+        if path is not None and path != "-":
+            check_folder(path)
 
 
-def _labels(values, target):
-    for row, value in enumerate(values, start=1):
-        if value.strip().lower() in MISSING:
-            raise UserError(f"target column {target!r} misses a value in row {row}")
-    return typed_labels([value.strip() for value in values], target)
+def _check_classes(table, options):
+    counts = np.unique(table.y, return_counts=True)[1]
+    if len(counts) < 2:
+        raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
+    if options.folds > counts.max():
+        raise UserError(
+            f"--folds {options.folds} is more than the rows of any class "
+            f"({counts.max()} at most)"
+        )
 
 
-# --- comparing ---------------------------------------------------------------
+def _grow(tree, table, progress):
+    """Fit the tree; tell and return what it warns of, with the names of columns."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tree.fit(table.X, table.y)
+    except ValueError as error:
+        raise UserError(with_names(str(error), table.feature_names)) from error
+    notes = [with_names(str(one.message), table.feature_names) for one in caught]
+    for note in notes:
+        progress(f"note: {note}", last=True)
+    return notes
 
 
-def pruned_cart(X, y, seed):
-    """Fit CART with the ccp_alpha that cross-validation likes best."""
-    cart = DecisionTreeClassifier(random_state=seed)
-    alphas = np.unique(cart.cost_complexity_pruning_path(X, y).ccp_alphas.clip(0))
-    if len(alphas) > MOST_ALPHAS:
-        places = np.linspace(0, len(alphas) - 1, MOST_ALPHAS)
-        alphas = alphas[places.round().astype(int)]
-    folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
-    # The first of equals wins, so from the largest: the smaller tree.
-    search = GridSearchCV(cart, {"ccp_alpha": alphas[::-1]}, cv=folds)
-    return search.fit(X, y).best_estimator_
-
-
-def encoded_categories(table, train):
-    """Give each category of the training rows a column, as CART needs it."""
-    if not table.nominal:
-        return table.X
-    encoder = make_column_transformer(
-        (
-            OneHotEncoder(
-                handle_unknown="ignore", sparse_output=False, dtype=np.float32
-            ),
-            table.nominal,
-        ),
-        remainder="passthrough",
-        sparse_threshold=0.0,
+def _tested(options, table, tree, progress):
+    X, labels, notes = read_columns(
+        options, options.test, table.feature_names, table.readings, options.target
     )
-    return encoder.fit(table.X[train]).transform(table.X).astype(np.float32)
+    for note in notes:
+        progress(f"note: {options.test}: {note}", last=True)
+    if any(not label.strip() for label in labels):
+        raise UserError(
+            f"target column {options.target!r} misses a value in {options.test}"
+        )
+    y = typed_labels([label.strip() for label in labels], options.target)
+    return tested(tree, X, y.astype(np.result_type(y, table.y)))
 
 
-def make_models(tree, rivals, seed):
-    """Say how the confidence tree, CART and pruned CART are fitted."""
-    models = {OWN: lambda X, y: clone(tree).fit(X, y)}
-    if rivals != "none":
-        cart = DecisionTreeClassifier(random_state=seed)
-        models["CART"] = lambda X, y: clone(cart).fit(X, y)
-    if rivals == "all":
-        name = f"CART pruned by {INNER_FOLDS}-fold CV"
-        models[name] = lambda X, y: pruned_cart(X, y, seed)
-    return models
+def save_tree(path, tree, table, options):
+    """Save a tree, with what is needed to read other tables as this one."""
+    facts = {
+        "kind": FITTED,
+        "version": __version__,
+        "target": options.target,
+        "features": table.feature_names,
+        "readings": [one and one.name for one in table.readings],
+    }
+    # The tree is given arrays, which have no names; who loads it wants them.
+    tree.feature_names_in_ = np.array(table.feature_names, dtype=object)
+    try:
+        save(path, tree, facts)
+    finally:
+        del tree.feature_names_in_
 
 
-def compare(table, models, folds, seed, progress):
-    """Cross-validate models."""
-    found = {name: {"accuracy": [], "leaves": [], "seconds": []} for name in models}
-    splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    for fold, (train, test) in enumerate(splits.split(table.X, table.y), start=1):
-        for name, fit in models.items():
-            progress(f"fold {fold} of {folds}: {name}")
-            X = table.X if name == OWN else encoded_categories(table, train)
-            start = time.process_time()
-            model = fit(X[train], table.y[train])
-            found[name]["seconds"].append(time.process_time() - start)
-            right = model.predict(X[test]) == table.y[test]
-            found[name]["accuracy"].append(float(right.mean()))
-            found[name]["leaves"].append(int(model.get_n_leaves()))
-    return found
+def asked_table(options, progress):
+    """Return the table that the command is about."""
+    if options.data is not None:
+        if options.target is None:
+            raise UserError(
+                f"say which column of {options.data} to predict: --target COLUMN"
+            )
+        return read_table(options, progress)
+    for option in ("nominal", "drop", "target", "test"):
+        if getattr(options, option):
+            raise UserError(f"--{option} needs a table to look in")
+    return bundled_table()
 
 
 # --- printing ----------------------------------------------------------------
 
 
-def results_table(found):
-    """Write the figures of `compare` as an aligned table."""
-    rows = [("", "accuracy", "sd", "leaves", "fit time")]
-    for name, figures in found.items():
-        accuracy = np.array(figures["accuracy"])
-        rows.append(
-            (
-                name,
-                f"{100 * accuracy.mean():.1f} %",
-                f"{100 * accuracy.std(ddof=1):.1f}",
-                f"{np.mean(figures['leaves']):.1f}",
-                duration(np.mean(figures["seconds"])),
-            )
+def summary(table):
+    """Say what the table is."""
+    text = (
+        f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
+        f"{len(table.class_names)} classes"
+    )
+    if table.nominal:
+        text += f"\nnominal columns: {len(table.nominal)}"
+    return text
+
+
+def tree_text(tree, names, options):
+    """The tree, or its upper levels."""
+    called = with_feature_names(tree, names["feature_names"])
+    if tree.get_n_leaves() <= MOST_LEAVES:
+        return (
+            f"{called}\ngrown on all rows, with how sure each split is:\n\n"
+            f"{export_text(tree, **names, verbose=options.verbose)}"
         )
-    return aligned(rows)
+    return (
+        f"{called}\ngrown on all rows, {tree.get_n_leaves()} leaves; the upper {TOP} "
+        "levels (--json and --report have all), with how sure each split is:\n\n"
+        f"{export_text(tree, **names, max_depth=TOP, verbose=options.verbose)}"
+    )
+
+
+def with_feature_names(tree, names):
+    """Write the tree's parameters, its nominal columns by name."""
+    if tree.categorical_features is None:
+        return repr(tree)
+    nominal = [names[place] for place in tree.categorical_features]
+    places = tree.categorical_features
+    try:
+        tree.categorical_features = nominal
+        return repr(tree)
+    finally:
+        tree.categorical_features = places
+
+
+def figures_text(found, base, classes, late, options, rivals, test):
+    """Write what cross-validation has found, and the test table."""
+    lines = [
+        f"{options.folds}-fold cross-validation:",
+        "",
+        results_table(found, base),
+        "",
+        f"mean accuracy, its standard deviation over the folds, mean log loss of the "
+        f"probabilities,\nmean number of leaves, mean CPU time of a fit"
+        f"{' (for pruned CART the search included)' * (rivals == 'all' and not late)}.",
+    ]
+    if rivals != "none" and "CART" not in late and options.nominal:
+        lines.append("CART sees a column for each category.")
+    if late:
+        lines.append(
+            f"{' and '.join(late)}: not finished within {options.budget:g} s, which is "
+            "--budget."
+        )
+    if options.rivals is None and rivals != "all":
+        lines.append(
+            f"so large a table is compared with {LEFT[rivals]};\n--rivals all has "
+            "them both, and takes its time"
+        )
+    lines += ["", "Classes, each row predicted by a tree that had not seen it:", ""]
+    lines.append(classes_table(classes))
+    if test is not None:
+        loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
+        lines += [
+            "",
+            f"{options.test}, {test['n_rows']} rows: accuracy "
+            f"{100 * test['accuracy']:.1f} %{loss}",
+            "",
+            classes_table(test),
+        ]
+    return "\n".join(lines)
+
+
+# --- files -------------------------------------------------------------------
+
+
+def write_page(path, table, tree, names, figures, notes):
+    """Write a page with the tree and all figures."""
+    page = export_html(tree, **names, title=f"Confidence tree of {table.name}")
+    more = [f"<p>{html.escape(summary(table))}</p>"]
+    if notes:
+        items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+        more.append(f"<h2>Notes</h2><ul>{items}</ul>")
+    more.append(f"<h2>Figures</h2><pre>{html.escape(figures)}</pre>")
+    more.append(
+        f"<h2>Tree as text</h2><pre>{html.escape(export_text(tree, **names))}</pre>"
+    )
+    body = "\n".join(more)
+    write_text(path, page.replace("</main>", f"{body}\n</main>"))
 
 
 def tree_nodes(tree, names):
@@ -256,6 +300,10 @@ def tree_nodes(tree, names):
                 "evidence": {
                     name: as_json(value) for name, value in row.evidence.items()
                 },
+                "strength": {
+                    "word": row.strength.word,
+                    "log_p": as_json(row.strength.log_p),
+                },
             }
             if row.keeps_unknown:
                 described["categories"] = [one.categories for one in row.branches]
@@ -267,148 +315,30 @@ def tree_nodes(tree, names):
     return nodes
 
 
-# --- the command -------------------------------------------------------------
-
-
-def run_fit(options):
-    """Do the command; return the exit code."""
-    progress = make_progress()
-    table = asked_table(options, progress)
-    for note in table.notes:
-        progress(f"note: {note}", last=True)
-    counts = np.unique(table.y, return_counts=True)[1]
-    if len(counts) < 2:
-        raise UserError(f"all rows of {table.name} have the class {table.y[0]}")
-    if options.folds > counts.max():
-        raise UserError(
-            f"--folds {options.folds} is more than the rows of any class "
-            f"({counts.max()} at most)"
-        )
-    if counts.min() < options.folds:
-        progress(f"note: a class has {counts.min()} rows only", last=True)
-    given = tree_settings(options)
-    tree = ConfidenceTreeClassifier(
-        **given, categorical_features=table.nominal or None, random_state=options.seed
-    )
-    rivals = options.rivals or next(
-        name for name, largest in RIVALS.items() if len(table.y) <= largest
-    )
-    models = make_models(tree, rivals, options.seed)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = compare(table, models, options.folds, options.seed, progress)
-        progress("growing the tree on all rows")
-        del caught[:]  # each fold has said the like, about its own rows
-        tree.fit(table.X, table.y)
-    progress("", last=True)
-    for warning in caught:
-        progress(f"note: {warning.message}", last=True)
-    names = {"feature_names": table.feature_names, "class_names": table.class_names}
-    if options.json is not None:
-        settings = {**given, "folds": options.folds, "seed": options.seed}
-        write_report(options.json, table, settings, found, tree, names)
-    say(
-        f"{summary(table, rivals, options.rivals is not None)}\n\n"
-        f"{results_table(found)}\n\n"
-        f"{options.folds}-fold cross-validation: mean accuracy, its standard deviation "
-        "over the folds,\nmean number of leaves, mean CPU time of a fit"
-        f"{' (for pruned CART the search included)' * (rivals == 'all')}.\n\n{tree!r}"
-    )
-    if tree.get_n_leaves() <= MOST_LEAVES:
-        say("grown on all rows, with the evidence of each split:\n")
-        say(export_text(tree, **names).rstrip())
-    else:
-        say(
-            f"grown on all rows, {tree.get_n_leaves()} leaves; the upper {TOP} levels "
-            "(--json writes all), with the evidence of each split:\n"
-        )
-        say(export_text(tree, **names, max_depth=TOP).rstrip())
-    return 0
-
-
-def asked_table(options, progress):
-    """Return the table that the command is about."""
-    if options.data is not None:
-        if options.target is None:
-            raise UserError(f"say which column of {options.data} to predict: --target")
-        return read_table(options.data, options.target, options.nominal, progress)
-    if options.nominal:
-        raise UserError("--nominal needs a table to look in")
-    if options.target is not None:
-        raise UserError("--target needs a table to look in")
-    return bundled_table()
-
-
-def summary(table, rivals, asked_for):
-    """Say what the table is and with what the tree is compared."""
-    text = (
-        f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
-        f"{len(table.class_names)} classes"
-    )
-    if table.nominal:
-        text += f"\nnominal columns: {len(table.nominal)}"
-        if rivals != "none":
-            text += "; CART sees a column for each of their categories"
-    if not asked_for and rivals != "all":
-        text += (
-            f"\nso large a table is compared with {LEFT[rivals]};\n--rivals all has "
-            "them both, and takes its time"
-        )
-    return text
-
-
-def write_report(path, table, settings, found, tree, names):
-    """Write what was found as JSON."""
-    report = {
+def make_report(table, settings, found, tree, names, notes):
+    """Put what was found into plain values."""
+    return {
         "version": __version__,
         "data": {
             "name": table.name,
             "rows": len(table.y),
             "features": table.feature_names,
             "classes": table.class_names,
-            "notes": table.notes,
+            "notes": notes,
         },
         "settings": settings,
         "cross_validation": found,
         "tree": {
             "leaves": int(tree.get_n_leaves()),
-            "text": export_text(tree, **names).rstrip(),
+            "text": export_text(tree, **names),
             "nodes": tree_nodes(tree, names),
         },
     }
-    write_json(path, report)
 
 
-def add_command(commands):
-    """Describe the command."""
-    fit = commands.add_parser(
-        "fit",
-        help="compare a confidence tree with CART on a table, and print it",
-        description="Cross-validated accuracy and leaves of a confidence tree beside "
-        "CART and cross-validated pruned CART, then the tree with the evidence of "
-        "each split.",
-    )
-    fit.add_argument(
-        "data",
-        nargs="?",
-        metavar="DATA",
-        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); a column of "
-        "texts is nominal, dates and numbers such as $1,234 become numbers, and an "
-        "empty field, ?, NaN or a stray word among numbers is a missing value",
-    )
-    fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
-    add_nominal_option(fit)
-    add_tree_options(fit)
-    fit.add_argument(
-        "--folds", type=at_least(2), default=10, metavar="N", help="default: 10"
-    )
-    fit.add_argument(
-        "--rivals",
-        choices=RIVALS,
-        help=f"what to compare with; default: all up to {RIVALS['all']:,} rows, cart "
-        f"up to {RIVALS['cart']:,}, none beyond",
-    )
-    fit.add_argument(
-        "--json", metavar="FILE", help="write the figures and the tree there too"
-    )
-    fit.set_defaults(run=run_fit)
+def _plain(value):
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return list(map(_plain, value))
+    return as_json(value)

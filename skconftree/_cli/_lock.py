@@ -9,7 +9,7 @@ import json
 import os
 import socket
 
-from ._common import UserError
+from ._text import UserError
 
 try:
     import fcntl

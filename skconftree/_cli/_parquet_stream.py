@@ -5,8 +5,8 @@ import zlib
 import numpy as np
 
 from ._columns import DATE, HEAD, POINT, Guess, guess, read_numbers
-from ._common import UserError
 from ._reading import Piece, as_matrix, check_header
+from ._text import UserError
 
 BATCH = 8192  # rows decoded at a time
 STRINGS = {"string", "large_string", "string_view"}
@@ -18,8 +18,8 @@ class ParquetStream:
     Parameters
     ----------
     path : str
-    target : str
-        Column of the labels.
+    target : str or None
+        Column of the labels; None if there is none.
     """
 
     def __init__(self, path, target):
@@ -45,8 +45,10 @@ class ParquetStream:
             self.header = list(schema.names)
             self.features = check_header(path, self.header, target)
             kinds = [schema.field(place).type for place in range(len(self.header))]
-            self._label = self.header.index(target)
-            del kinds[self._label]
+            self._label = None
+            if target is not None:
+                self._label = self.header.index(target)
+                del kinds[self._label]
             self._holds = [
                 self._held(name, kind)
                 for name, kind in zip(self.features, kinds, strict=True)
@@ -135,7 +137,9 @@ class ParquetStream:
         # be. The first row of what is left is in front of all of these.
         for batch in self._batches_of(None):
             columns, strays = [], [[] for _ in range(len(batch))]
-            labels = [text or "" for text in _texts(batch[self._label])]
+            labels = [""] * len(batch)
+            if self._label is not None:
+                labels = [text or "" for text in _texts(batch[self._label])]
             marks = [zlib.crc32(label.encode()) for label in labels]
             kinds = zip(self._places(), self._holds, self.readings, strict=True)
             for feature, (place, held, reading) in enumerate(kinds):

@@ -15,9 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ._columns import MOST_STRAYS, STRAYS_ALLOWED, Guess, stray_note
-from ._common import UserError
+from ._common import as_decimal
+from ._options import meant
+from ._text import UserError
 
 MOST_CATEGORIES = 4096  # as many as a nominal column of a tree may have
+MOST_NAMES = 30  # listed in an error
 
 
 class Piece(NamedTuple):
@@ -32,28 +35,54 @@ class Piece(NamedTuple):
 
 
 def check_header(path, header, target):
-    """Check the names of the columns, and give those of the features."""
+    """Check the names of the columns, and give those of the features.
+
+    Parameters
+    ----------
+    path : str
+    header : list of str
+    target : str or None
+        None for a table without a target.
+
+    Returns
+    -------
+    list of str
+    """
     twice = sorted(name for name, times in Counter(header).items() if times > 1)
     if twice:
         raise UserError(f"{path} has more than one column named {twice[0]!r}")
+    if target is None:
+        return list(header)
     if target not in header:
+        if len(header) > 1 and all(as_decimal(name) is not None for name in header):
+            raise UserError(
+                f"there is no column {target!r} in {path}, whose first line has "
+                "numbers only; it should have the names of the columns"
+            )
         raise UserError(
             f"there is no column {target!r} in {path}; its columns are: "
-            + ", ".join(header)
+            f"{listed(header)}.{meant(target, header)}"
         )
     if len(header) == 1:
         raise UserError(f"{path} has no column besides the target {target!r}")
     return [name for name in header if name != target]
 
 
-def places_of(names, stream):
-    """Find the columns that the user calls nominal among the features."""
+def listed(names):
+    """Some names of columns."""
+    shown = ", ".join(names[:MOST_NAMES])
+    left = len(names) - MOST_NAMES
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def places_of(names, stream, option="--nominal"):
+    """Find the columns that an option names among the features."""
     places = {name: place for place, name in enumerate(stream.features)}
     unknown = [name for name in names if name not in places]
     if unknown:
         raise UserError(
-            f"--nominal {unknown[0]!r} is not one of the columns besides the target: "
-            + ", ".join(stream.features)
+            f"{option} {unknown[0]!r} is not one of the columns besides the target: "
+            f"{listed(stream.features)}.{meant(unknown[0], stream.features)}"
         )
     return [places[name] for name in names]
 

@@ -1,6 +1,5 @@
 """One run of ``skconftree stream``: what it learns, saves and goes on from."""
 
-import ast
 import copy
 
 import numpy as np
@@ -9,10 +8,12 @@ from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.evaluation import PrequentialEvaluator
 
 from ._columns import READINGS
-from ._common import MISSING, UserError, tree_settings, typed_labels, whole_number
+from ._common import MISSING, tree_settings, typed_labels, whole_number
 from ._reading import Strays, check_categories, nominal_places, settle_columns
 from ._streams import open_stream
+from ._text import UserError
 
+FITTED = "fit"  # what `fit` calls its models
 MOST_LABELS = 65_534  # as many classes as a tree may have
 
 
@@ -72,9 +73,19 @@ class Labels:
         return np.array(found, dtype=self.classes.dtype), problem
 
 
+def opened(options):
+    """Open the table of a command line."""
+    return open_stream(
+        options.data,
+        options.target,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+    )
+
+
 def collect_labels(options):
     """Find the classes by one pass over the target column."""
-    with open_stream(options.data, options.target) as stream:
+    with opened(options) as stream:
         found = stream.labels()
     for text, row in found.items():
         if text.strip().lower() in MISSING:
@@ -111,7 +122,7 @@ class Run:
         self.options = options
         self.stream = stream
         self.file = file
-        self.settings = stream_settings(options)
+        self.settings = tree_settings(options)
         self.fingerprint = stream.fingerprint
         self.notes = []
         self.strays = Strays()
@@ -181,6 +192,11 @@ class Run:
     def _check(self, facts):
         """Find out whether a run can be resumed, and read the rows it has learnt."""
         path = self.file.path
+        if facts.get("kind") == FITTED:
+            raise UserError(
+                f"{path} was saved by `skconftree fit`, which has seen all rows at "
+                "once; a stream cannot go on with it"
+            )
         try:
             self.labels = Labels(facts["labels"], self.options.target)
             self.stream.readings = [
@@ -258,25 +274,3 @@ class Run:
             self.file.save(self.tree, progress)
         finally:
             del self.tree.feature_names_in_
-
-
-def stream_settings(options):
-    """Parameters of the tree, checked for their names only."""
-    settings = {**tree_settings(options), "random_state": options.seed}
-    known = ConfidenceTreeClassifier().get_params()
-    for text in options.set:
-        name, equals, value = text.partition("=")
-        if not equals or name not in known:
-            raise UserError(
-                f"--set {text!r} must be NAME=VALUE with NAME one of "
-                + ", ".join(sorted(known))
-            )
-        if name == "categorical_features":
-            raise UserError(f"--set {text!r}: name the columns by --nominal")
-        if name in settings:
-            raise UserError(f"--set {text!r}: {name} is given already")
-        try:
-            settings[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            settings[name] = value
-    return settings

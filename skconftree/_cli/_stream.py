@@ -11,22 +11,13 @@ import numpy as np
 from skconftree import __version__
 
 from ._checkpoint import ModelFile
-from ._common import (
-    UserError,
-    add_nominal_option,
-    add_tree_options,
-    aligned,
-    as_json,
-    at_least,
-    duration,
-    make_progress,
-    names,
-    say,
-    write_json,
-)
+from ._common import aligned, as_json, duration, write_json
+from ._pictures import check_picture, draw_accuracy
 from ._reading import nominal_places
-from ._run import Run
-from ._streams import open_stream
+from ._run import Run, opened
+from ._text import UserError, make_progress, say
+
+MOST_POINTS = 400  # of the course of a stream
 
 
 class Stop:
@@ -59,7 +50,7 @@ class Ticker:
 
     def __init__(self, run):
         self._run = run
-        self._tell = make_progress()
+        self._tell = make_progress(all_lines=True)
         self._pause = 0.2 if sys.stderr.isatty() else 10.0
         self._start = self._last = time.monotonic()
 
@@ -86,6 +77,7 @@ class Ticker:
 
 def run_stream(options):
     """Do the command; return the exit code."""
+    check_picture(options.plot)
     if options.output is None:
         if options.resume:
             raise UserError("--resume needs --output, the model to go on with")
@@ -99,13 +91,13 @@ def run_stream(options):
 
 
 def _run_stream(options, file):
-    with open_stream(options.data, options.target) as stream:
+    with opened(options) as stream:
         run = Run(options, stream, file)
         ticker = Ticker(run)
         ticker.note(run.notes)
         with Stop() as stop:
             try:
-                _learn(run, stop, ticker)
+                course = _learn(run, stop, ticker)
             except (UserError, ValueError) as error:
                 run.save()
                 raise UserError(_told(error, run)) from error
@@ -113,9 +105,12 @@ def _run_stream(options, file):
     ticker.tick(last=True)
     ticker.note(run.strays.notes(stream))
     record = run.evaluator.report()
+    if options.plot is not None:
+        draw_accuracy(options.plot, course, options.data)
     if options.json is not None:
-        _write_json(run, record)
-    say(_summary(run, record))
+        _write_json(run, record, course)
+    if options.json != "-":
+        say(_summary(run, record))
     if stop.signal is None:
         return 0
     print(
@@ -128,15 +123,26 @@ def _run_stream(options, file):
 
 def _learn(run, stop, ticker):
     every = run.options.checkpoint_every
+    course = []  # rows so far, and accuracy of the tree and of the label before
     for piece in run.stream.pieces(run.options.chunk_size):
         before, known = run.n_rows, set(run.strays)
         run.learn(piece)
         ticker.note(_first_strays(run, piece, known))
         if run.n_rows // every > before // every:
             run.save()
+        if run.options.plot is not None or run.options.json is not None:
+            record = run.evaluator.report()
+            course.append((run.n_rows, record.accuracy, record.no_change_accuracy))
         ticker.tick()
         if stop.signal is not None:
-            return
+            break
+    return _thinned(course)
+
+
+def _thinned(course):
+    # A long stream has more pieces than a picture has places.
+    step = -(-len(course) // MOST_POINTS) or 1
+    return course[step - 1 :: step] if len(course) > MOST_POINTS else course
 
 
 def _first_strays(run, piece, known):
@@ -200,12 +206,17 @@ def _summary(run, record):
         f"{record.n_leaves} leaves{size}; {duration(record.cpu_seconds)} of CPU time "
         f"for {run.n_rows - run.resumed_at} rows."
     )
-    if run.options.output is not None and run.n_rows:
+    if run.resumed_at and run.resumed_at == run.n_rows:
+        lines.append(
+            f"{run.options.output} is finished: it had learnt all rows of "
+            f"{run.options.data} before, and nothing was done."
+        )
+    elif run.options.output is not None and run.n_rows:
         lines.append(f"Saved in {run.options.output}.")
     return "\n".join(lines)
 
 
-def _write_json(run, record):
+def _write_json(run, record, course):
     figures = dataclasses.asdict(record)
     report = {
         "version": __version__,
@@ -221,6 +232,7 @@ def _write_json(run, record):
         },
         "settings": run.settings,
         "resumed_at": run.resumed_at,
+        "course": [list(map(as_json, point)) for point in course],
         "figures": {
             name: as_json(value)
             for name, value in figures.items()
@@ -228,78 +240,3 @@ def _write_json(run, record):
         },
     }
     write_json(run.options.json, report)
-
-
-# --- the command line --------------------------------------------------------
-
-
-def add_command(commands):
-    """Describe the command."""
-    stream = commands.add_parser(
-        "stream",
-        help="test a confidence tree on each row of a table, then let it learn the row",
-        description="A prequential pass over a table that is never loaded as a whole: "
-        "the tree predicts each row, then learns it. Its accuracy is shown beside that "
-        "of repeating the label before and of the most frequent label. With --output "
-        "the tree is saved every so often; a run that was stopped or killed goes on "
-        "with --resume and ends with the same tree, to the byte.",
-    )
-    stream.add_argument(
-        "data",
-        metavar="DATA",
-        help=".csv or .csv.gz with a header, or .parquet (needs pyarrow); a column of "
-        "texts is nominal, dates and numbers such as $1,234 become numbers, which the "
-        "first 1000 rows settle; an empty field, ?, NaN or a stray word among numbers "
-        "is a missing value",
-    )
-    stream.add_argument(
-        "--target", metavar="COLUMN", required=True, help="the column to predict"
-    )
-    stream.add_argument(
-        "--classes",
-        metavar="A,B,...",
-        type=names,
-        help="all labels; by default a first pass over the table collects them",
-    )
-    stream.add_argument(
-        "--pos-label",
-        metavar="LABEL",
-        help="the class whose F1 is reported; the second of two by default",
-    )
-    add_nominal_option(stream)
-    add_tree_options(stream)
-    stream.add_argument(
-        "--set",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="any other parameter of ConfidenceTreeClassifier; may be repeated",
-    )
-    stream.add_argument(
-        "--chunk-size",
-        type=at_least(1),
-        default=1000,
-        metavar="ROWS",
-        help="rows read at a time, which changes nothing in the result; default: 1000",
-    )
-    stream.add_argument(
-        "--output",
-        metavar="MODEL",
-        help="save the tree there, for pickle.load; load such files only if you trust "
-        "their origin",
-    )
-    stream.add_argument(
-        "--resume",
-        action="store_true",
-        help="go on with MODEL if it exists; it is a pickle, so go on with your own "
-        "or with what you trust only",
-    )
-    stream.add_argument(
-        "--checkpoint-every",
-        type=at_least(1),
-        default=100_000,
-        metavar="ROWS",
-        help="rows from one saving to the next; default: 100000",
-    )
-    stream.add_argument("--json", metavar="FILE", help="write the figures there too")
-    stream.set_defaults(run=run_stream)

@@ -1,14 +1,64 @@
 """Which reader a table needs. Another format is another reader and a row here."""
 
+import atexit
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+
 from ._csv_stream import CsvStream
 from ._parquet_stream import ParquetStream
 
 READERS = {".parquet": ParquetStream, ".pq": ParquetStream}
+STANDARD_INPUT = "-"
+
+_spooled = []  # the file that standard input was copied to
 
 
-def open_stream(path, target):
-    """Open a table by the ending of its name."""
+def open_stream(path, target, *, encoding="utf-8", delimiter=None):
+    """Open a table by the ending of its name.
+
+    Parameters
+    ----------
+    path : str
+        ``"-"`` is standard input.
+    target : str or None
+        Column of the labels; None for a table without any.
+    encoding : str, default="utf-8"
+        Of CSV.
+    delimiter : str or None, default=None
+        Of CSV.
+
+    Returns
+    -------
+    reader
+    """
+    if path == STANDARD_INPUT:
+        return CsvStream(
+            _spool(),
+            target,
+            encoding=encoding,
+            delimiter=delimiter,
+            name="standard input",
+        )
     for ending, reader in READERS.items():
         if str(path).endswith(ending):
             return reader(path, target)
-    return CsvStream(path, target)
+    return CsvStream(path, target, encoding=encoding, delimiter=delimiter)
+
+
+def _spool():
+    # A table may be read twice, standard input but once.
+    if not _spooled:
+        with tempfile.NamedTemporaryFile(suffix=".csv", delete=False) as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        _spooled.append(file.name)
+        atexit.register(_forget)
+    return _spooled[0]
+
+
+def _forget():
+    while _spooled:
+        with contextlib.suppress(OSError):
+            os.unlink(_spooled.pop())

@@ -1,0 +1,256 @@
+"""Cross-validated figures of a confidence tree and its rivals."""
+
+import time
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.metrics import confusion_matrix, log_loss
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+
+from ._common import aligned, duration
+
+OWN = "confidence tree"
+INNER_FOLDS = 5
+MOST_ALPHAS = 25
+MOST_CLASSES = 12  # in a table of classes
+LONGEST = 14  # characters of a class there
+
+
+def pruned_cart(X, y, seed):
+    """Fit CART with the ccp_alpha that cross-validation likes best."""
+    cart = DecisionTreeClassifier(random_state=seed)
+    alphas = np.unique(cart.cost_complexity_pruning_path(X, y).ccp_alphas.clip(0))
+    if len(alphas) > MOST_ALPHAS:
+        places = np.linspace(0, len(alphas) - 1, MOST_ALPHAS)
+        alphas = alphas[places.round().astype(int)]
+    folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
+    # The first of equals wins, so from the largest: the smaller tree.
+    search = GridSearchCV(cart, {"ccp_alpha": alphas[::-1]}, cv=folds)
+    return search.fit(X, y).best_estimator_
+
+
+def encoded_categories(table, train):
+    """Give each category of the training rows a column, as CART needs it."""
+    if not table.nominal:
+        return table.X
+    encoder = make_column_transformer(
+        (
+            OneHotEncoder(
+                handle_unknown="ignore", sparse_output=False, dtype=np.float32
+            ),
+            table.nominal,
+        ),
+        remainder="passthrough",
+        sparse_threshold=0.0,
+    )
+    return encoder.fit(table.X[train]).transform(table.X).astype(np.float32)
+
+
+def make_models(tree, rivals, seed):
+    """Say how the confidence tree, CART and pruned CART are fitted."""
+    models = {OWN: lambda X, y: clone(tree).fit(X, y)}
+    if rivals != "none":
+        cart = DecisionTreeClassifier(random_state=seed)
+        models["CART"] = lambda X, y: clone(cart).fit(X, y)
+    if rivals == "all":
+        name = f"CART pruned by {INNER_FOLDS}-fold CV"
+        models[name] = lambda X, y: pruned_cart(X, y, seed)
+    return models
+
+
+def compare(table, models, folds, seed, progress, budget=np.inf):
+    """Cross-validate models, the rivals as long as the budget lasts.
+
+    Returns
+    -------
+    found : dict of str to dict of str to list of float
+        Of each model that came to an end, its figures of the folds.
+    predicted : ndarray of shape (n_rows,)
+        What the confidence tree predicted of rows that it had not seen.
+    late : list of str
+        Models for which the time was too short.
+    """
+    found, late = {}, []
+    predicted = np.empty_like(table.y)
+    splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    parts = list(splits.split(table.X, table.y))
+    classes = np.unique(table.y)
+    spent = 0.0
+    for name, fit in models.items():
+        figures = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
+        for fold, (train, test) in enumerate(parts, start=1):
+            progress(f"fold {fold} of {folds}: {name}")
+            begin = time.process_time()
+            X = table.X if name == OWN else encoded_categories(table, train)
+            start = time.process_time()
+            model = fit(X[train], table.y[train])
+            figures["seconds"].append(time.process_time() - start)
+            labels = model.predict(X[test])
+            if name == OWN:
+                predicted[test] = labels
+            figures["accuracy"].append(float((labels == table.y[test]).mean()))
+            proba = _of_classes(model, model.predict_proba(X[test]), classes)
+            figures["log_loss"].append(_log_loss(table.y[test], proba, classes))
+            figures["leaves"].append(int(model.get_n_leaves()))
+            if name != OWN:
+                spent += time.process_time() - begin
+                if spent > budget and fold < folds:
+                    late.append(name)
+                    break
+        else:
+            found[name] = figures
+    return found, predicted, late
+
+
+def majority(table, folds, seed):
+    """Share of the largest class, and the log loss of the shares of the classes."""
+    classes, place = np.unique(table.y, return_inverse=True)
+    shares = np.bincount(place) / len(place)
+    loss = -np.sum(shares * np.log(shares))
+    return float(shares.max()), float(loss), str(classes[shares.argmax()])
+
+
+def _of_classes(model, proba, classes):
+    # A fold may lack a class.
+    if len(model.classes_) == len(classes):
+        return proba
+    found = np.zeros((len(proba), len(classes)))
+    found[:, np.searchsorted(classes, model.classes_)] = proba
+    return found
+
+
+def _log_loss(y, proba, classes):
+    proba = np.clip(proba, 1e-15, None)
+    proba = proba / proba.sum(axis=1, keepdims=True)
+    return float(log_loss(y, proba, labels=classes))
+
+
+# --- printing ----------------------------------------------------------------
+
+
+def results_table(found, base):
+    """Write the figures of `compare` as an aligned table.
+
+    Parameters
+    ----------
+    found : dict
+    base : (float, float, str)
+        What `majority` gives.
+
+    Returns
+    -------
+    str
+    """
+    rows = [("", "accuracy", "sd", "log loss", "leaves", "fit time")]
+    for name, figures in found.items():
+        accuracy = np.array(figures["accuracy"])
+        rows.append(
+            (
+                name,
+                f"{100 * accuracy.mean():.1f} %",
+                f"{100 * accuracy.std(ddof=1):.1f}",
+                f"{np.mean(figures['log_loss']):.3f}",
+                f"{np.mean(figures['leaves']):.1f}",
+                duration(np.mean(figures["seconds"])),
+            )
+        )
+    share, loss, _ = base
+    rows.append(("always the largest class", f"{100 * share:.1f} %", "", "", "", ""))
+    rows.append(("shares of the classes", "", "", f"{loss:.3f}", "", ""))
+    return aligned(rows)
+
+
+def class_figures(y, predicted):
+    """Recall and precision of each class, and what it was taken for.
+
+    Parameters
+    ----------
+    y, predicted : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    dict
+        ``"classes"``, and of each its ``"rows"``, ``"recall"`` and ``"precision"``, and
+        the ``"confusion"`` table, a row for each true class.
+    """
+    classes = np.unique(np.concatenate([y, predicted]))
+    table = confusion_matrix(y, predicted, labels=classes)
+    right, rows = np.diag(table), table.sum(axis=1)
+    said = table.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        recall, precision = right / rows, right / said
+    return {
+        "classes": [str(one) for one in classes],
+        "rows": rows.tolist(),
+        "recall": recall.tolist(),
+        "precision": precision.tolist(),
+        "confusion": table.tolist(),
+    }
+
+
+def classes_table(figures):
+    """Write the figures of classes: all and the confusion, or those of lowest recall.
+
+    Parameters
+    ----------
+    figures : dict
+        See `class_figures`.
+
+    Returns
+    -------
+    str
+    """
+    names = [_cut(name) for name in figures["classes"]]
+    n_classes = len(names)
+    order = range(n_classes)
+    whole = n_classes <= MOST_CLASSES
+    if not whole:
+        recall = np.nan_to_num(figures["recall"], nan=2.0)
+        order = np.argsort(recall, kind="stable")[:MOST_CLASSES].tolist()
+    head = ["class", "rows", "recall", "precision"]
+    if whole:
+        head += ["| predicted:", *names]
+    rows = [tuple(head)]
+    for place in order:
+        row = [
+            names[place],
+            f"{figures['rows'][place]:,}",
+            _share(figures["recall"][place]),
+            _share(figures["precision"][place]),
+        ]
+        if whole:
+            row += ["|", *(f"{one:,}" for one in figures["confusion"][place])]
+        rows.append(tuple(row))
+    text = aligned(rows)
+    if max(map(len, text.splitlines())) > 100 and whole:
+        text = aligned([row[:4] for row in rows])
+    if not whole:
+        text += f"\n(the {MOST_CLASSES} of lowest recall, out of {n_classes} classes)"
+    return text
+
+
+def _cut(name):
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+
+
+def _share(value):
+    return "" if np.isnan(value) else f"{100 * value:.1f} %"
+
+
+def tested(tree, X, y):
+    """Accuracy and log loss of a fitted tree, and what `class_figures` gives."""
+    predicted = tree.predict(X)
+    proba = tree.predict_proba(X)
+    known = np.isin(y, tree.classes_)
+    loss = float("nan")
+    if known.all():
+        loss = _log_loss(y, proba, tree.classes_)
+    return {
+        "n_rows": len(y),
+        "accuracy": float((predicted == y).mean()),
+        "log_loss": loss,
+        **class_figures(y, predicted),
+    }

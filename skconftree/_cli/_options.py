@@ -1,0 +1,362 @@
+"""The command line itself: what it takes, and what helps to type it.
+
+Nothing here imports what computes, so that help and mistakes in typing cost no time.
+"""
+
+import argparse
+import difflib
+import importlib
+import sys
+
+# Names are written down, as asking for them would load the compiled parts.
+BOUNDS = (
+    "gtest",
+    "credible",
+    "possibilistic",
+    "hoeffding",
+    "mcdiarmid",
+    "derosa",
+    "chi2",
+    "ec2",
+    "evalue",
+    "bayes_factor",
+)
+CRITERIA = (
+    "gini",
+    "entropy",
+    "log_loss",
+    "kearns_mansour",
+    "error",
+    "gain_ratio",
+    "ec2",
+)
+# Rivals, and the largest table for which they are tried without being asked for.
+RIVALS = {"all": 50_000, "cart": 500_000, "none": float("inf")}
+BUDGET = 60.0  # seconds for the rivals
+TABLE = (
+    ".csv, plain or packed as .gz, .bz2 or .xz, with a header; .parquet (needs "
+    "pyarrow); or - for CSV on standard input"
+)
+COLUMNS = (
+    "a column of texts is nominal, dates and numbers such as $1,234 become numbers, "
+    "and an empty field, ?, NaN or a stray word among numbers is a missing value"
+)
+SHELLS = ("bash", "zsh", "fish")
+
+
+class Parser(argparse.ArgumentParser):
+    """One line for a mistake, with the name that was probably meant."""
+
+    def error(self, message):
+        self.exit(2, f"skconftree: error: {message}\n")
+
+
+def make_parser(version):
+    """Describe the command line.
+
+    Parameters
+    ----------
+    version : str
+
+    Returns
+    -------
+    ArgumentParser
+    """
+    parser = Parser(
+        prog="skconftree",
+        description="Decision trees that know how sure they are. Without arguments: "
+        "`skconftree fit` on a real set that comes with scikit-learn. `skconftree "
+        "DATA.csv --target COLUMN` is `skconftree fit DATA.csv --target COLUMN`.",
+        epilog=f"bounds: {', '.join(BOUNDS)}, none (plain CART). criteria: "
+        f"{', '.join(CRITERIA)}. `skconftree COMMAND --help` tells more.",
+    )
+    parser.add_argument("--version", action="version", version=version)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _add_fit(commands)
+    _add_predict(commands)
+    _add_stream(commands)
+    _add_completion(commands)
+    return parser
+
+
+def _later(module, function):
+    # What a command runs is imported when it is.
+    def run(options):
+        found = importlib.import_module(f"{__package__}.{module}")
+        return getattr(found, function)(options)
+
+    return run
+
+
+def _add_fit(commands):
+    fit = commands.add_parser(
+        "fit",
+        help="grow a confidence tree on a table, print it, and compare it with CART",
+        description="Grows a confidence tree on all rows and prints it, with how sure "
+        "each split is; then its cross-validated figures beside those of CART and of "
+        "pruned CART, which have a budget of time.",
+    )
+    fit.add_argument("data", nargs="?", metavar="DATA", help=f"{TABLE}; {COLUMNS}")
+    fit.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    fit.add_argument(
+        "--test",
+        metavar="FILE",
+        help="another table with the same columns, on which the tree is tested",
+    )
+    _add_columns(fit)
+    fit.add_argument(
+        "--skip-missing",
+        action="store_true",
+        help="leave rows out whose target is missing",
+    )
+    _add_reading(fit)
+    _add_tree(fit)
+    fit.add_argument(
+        "--folds", type=at_least(2), default=10, metavar="N", help="default: 10"
+    )
+    fit.add_argument(
+        "--rivals",
+        choices=RIVALS,
+        help=f"what to compare with; default: all up to {RIVALS['all']:,} rows, cart "
+        f"up to {RIVALS['cart']:,}, none beyond",
+    )
+    fit.add_argument(
+        "--budget",
+        type=seconds,
+        default=BUDGET,
+        metavar="SECONDS",
+        help=f"CPU time for the rivals; default: {BUDGET:g}",
+    )
+    fit.add_argument(
+        "--verbose",
+        action="store_true",
+        help="print what the bound compared at each split, too",
+    )
+    fit.add_argument(
+        "--output",
+        metavar="MODEL",
+        help="save the tree there, for `skconftree predict` and pickle.load",
+    )
+    fit.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw the tree there: .svg, .png or .pdf (needs matplotlib)",
+    )
+    fit.add_argument(
+        "--report", metavar="FILE", help="write a page there, .html, with all of it"
+    )
+    _add_json(fit, "the figures and the tree")
+    fit.set_defaults(run=_later("_fit", "run_fit"))
+
+
+def _add_predict(commands):
+    predict = commands.add_parser(
+        "predict",
+        help="predict the rows of a table by a model that fit or stream has saved",
+        description="Writes CSV: the predicted class of each row and its probability.",
+    )
+    predict.add_argument(
+        "model",
+        metavar="MODEL",
+        help="saved by --output of fit or stream; only your own, or what you trust",
+    )
+    predict.add_argument(
+        "data",
+        metavar="DATA",
+        help=f"{TABLE}; needs the columns that the model has seen, by name, in any "
+        "order",
+    )
+    _add_reading(predict)
+    predict.add_argument(
+        "--proba", action="store_true", help="write the probability of each class"
+    )
+    predict.add_argument(
+        "--output", metavar="FILE", help="write there; default: standard output"
+    )
+    predict.set_defaults(run=_later("_predict", "run_predict"))
+
+
+def _add_stream(commands):
+    stream = commands.add_parser(
+        "stream",
+        help="test a confidence tree on each row of a table, then let it learn the row",
+        description="A prequential pass over a table that is never loaded as a whole: "
+        "the tree predicts each row, then learns it. Its accuracy is shown beside that "
+        "of repeating the label before and of the most frequent label. With --output "
+        "the tree is saved every so often; a run that was stopped or killed goes on "
+        "with --resume and ends with the same tree, to the byte.",
+    )
+    stream.add_argument(
+        "data",
+        metavar="DATA",
+        help=f"{TABLE}; {COLUMNS}; the first 1000 rows settle what columns are",
+    )
+    stream.add_argument(
+        "--target", metavar="COLUMN", required=True, help="the column to predict"
+    )
+    stream.add_argument(
+        "--classes",
+        metavar="A,B,...",
+        type=names,
+        help="all labels; by default a first pass over the table collects them",
+    )
+    stream.add_argument(
+        "--pos-label",
+        metavar="LABEL",
+        help="the class whose F1 is reported; the second of two by default",
+    )
+    _add_nominal(stream)
+    _add_reading(stream)
+    _add_tree(stream)
+    stream.add_argument(
+        "--chunk-size",
+        type=at_least(1),
+        default=1000,
+        metavar="ROWS",
+        help="rows read at a time, which changes nothing in the result; default: 1000",
+    )
+    stream.add_argument(
+        "--output",
+        metavar="MODEL",
+        help="save the tree there, for pickle.load and `skconftree predict`; load such "
+        "files only if you trust their origin",
+    )
+    stream.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with MODEL if it exists; it is a pickle, so go on with your own "
+        "or with what you trust only",
+    )
+    stream.add_argument(
+        "--checkpoint-every",
+        type=at_least(1),
+        default=100_000,
+        metavar="ROWS",
+        help="rows from one saving to the next; default: 100000",
+    )
+    stream.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw the accuracy over time there: .svg, .png or .pdf (needs matplotlib)",
+    )
+    _add_json(stream, "the figures")
+    stream.set_defaults(run=_later("_stream", "run_stream"))
+
+
+def _add_completion(commands):
+    completion = commands.add_parser(
+        "completion",
+        help="print what makes a shell complete commands and options",
+        description='For bash: eval "$(skconftree completion bash)" in ~/.bashrc; '
+        "for zsh the same in ~/.zshrc; for fish: skconftree completion fish > "
+        "~/.config/fish/completions/skconftree.fish",
+    )
+    completion.add_argument("shell", choices=SHELLS)
+    completion.set_defaults(run=_later("_completion", "run_completion"))
+
+
+def _add_nominal(command):
+    command.add_argument(
+        "--nominal",
+        metavar="A,B,...",
+        type=names,
+        default=[],
+        help="columns whose values are categories even if all are numbers",
+    )
+
+
+def _add_columns(command):
+    _add_nominal(command)
+    command.add_argument(
+        "--drop",
+        metavar="A,B,...",
+        type=names,
+        default=[],
+        help="columns to leave out, such as ids",
+    )
+
+
+def _add_reading(command):
+    command.add_argument(
+        "--encoding", default="utf-8", metavar="NAME", help="of CSV; default: utf-8"
+    )
+    command.add_argument(
+        "--delimiter",
+        metavar="SIGN",
+        help="of CSV, tab for a tab; default: the most frequent of , ; and tab in the "
+        "header",
+    )
+
+
+def _add_tree(command):
+    command.add_argument(
+        "--bound",
+        metavar="NAME",
+        help=f"what allows a split: {', '.join(BOUNDS)}; none for plain CART",
+    )
+    command.add_argument("--delta", type=float, help="how strict the bound is")
+    command.add_argument(
+        "--criterion",
+        metavar="NAME",
+        help=f"what a split lowers: {', '.join(CRITERIA)}; the bound has its own "
+        "default",
+    )
+    command.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="any other parameter of ConfidenceTreeClassifier; may be repeated",
+    )
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+
+
+def _add_json(command, what):
+    command.add_argument(
+        "--json",
+        metavar="FILE",
+        help=f"write {what} there as JSON; - writes nothing else to standard output",
+    )
+
+
+def names(text):
+    """Split a list of names."""
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
+def seconds(text):
+    """Read a time, at least 0."""
+    value = float(text)
+    if not value >= 0.0:
+        raise argparse.ArgumentTypeError("must be at least 0")
+    return value
+
+
+def at_least(least):
+    """Make the type of an option that is a whole number of at least so much."""
+
+    def number(text):
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}")
+        return min(value, sys.maxsize)  # which is more than there is of anything
+
+    return number
+
+
+def meant(name, known):
+    """Say which name was probably meant, or nothing.
+
+    Parameters
+    ----------
+    name : str
+    known : sequence of str
+
+    Returns
+    -------
+    str
+        With a space in front, unless empty.
+    """
+    lower = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
+    return f" Did you mean {lower[close[0]]!r}?" if close else ""

@@ -1,0 +1,83 @@
+"""Pictures as files, by matplotlib."""
+
+import os
+
+import numpy as np
+
+from ._text import UserError
+
+ENDINGS = (".svg", ".png", ".pdf")
+
+
+def check_picture(path):
+    """Find out before the work whether a picture can be drawn.
+
+    Parameters
+    ----------
+    path : str or None
+        None for no picture.
+    """
+    if path is None:
+        return
+    if not path.lower().endswith(ENDINGS):
+        raise UserError(f"--plot {path} must end with one of {', '.join(ENDINGS)}")
+    check_folder(path)
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise UserError("--plot needs matplotlib: pip install matplotlib") from None
+    mpl.use("agg")
+
+
+def check_folder(path):
+    """Find out before the work whether there is a place for a file."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise UserError(f"cannot write {path}: it is a folder")
+    if not os.path.isdir(folder):
+        raise UserError(f"cannot write {path}: there is no folder {folder}")
+
+
+def draw_tree(path, tree, names):
+    """Draw a tree; of a large one the upper levels."""
+    from skconftree.inspection import ConfidenceTreeDisplay
+
+    _save(path, ConfidenceTreeDisplay.from_estimator(tree, **names).figure_)
+
+
+def draw_accuracy(path, course, name):
+    """Draw the accuracy of a stream over time.
+
+    Parameters
+    ----------
+    path : str
+    course : list of (int, float, float)
+        Rows so far, and the shares of them that the tree and the label before them
+        were right about.
+    name : str
+        Of the table.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+    if course:
+        rows, ours, before = map(np.array, zip(*course, strict=True))
+        right = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)
+        ax.plot(rows, right, lw=0.8, color="#56B4E9", label="tree, latest rows")
+        ax.plot(rows, ours, color="#0072B2", label="tree, all rows so far")
+        ax.plot(rows, before, color="#999999", ls="--", label="the label before")
+        ax.legend(frameon=False)
+    ax.set(xlabel="rows", ylabel="accuracy", title=os.path.basename(name))
+    ax.title.set_parse_math(False)
+    _save(path, figure)
+
+
+def _save(path, figure):
+    import matplotlib.pyplot as plt
+
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        plt.close(figure)

@@ -1,0 +1,62 @@
+"""``skconftree predict``: the classes of the rows of a table, by a saved model."""
+
+import csv
+import sys
+
+import numpy as np
+
+from ._checkpoint import load
+from ._columns import READINGS
+from ._pictures import check_folder
+from ._table import read_columns
+from ._text import UserError, make_progress
+
+
+def run_predict(options):
+    """Do the command; return the exit code."""
+    progress = make_progress()
+    if options.output is not None:
+        check_folder(options.output)
+    tree, facts = load(options.model)
+    try:
+        readings = [None if one is None else READINGS[one] for one in facts["readings"]]
+        features = facts.get("features")
+        if features is None:  # of a stream
+            features = [one for one in facts["columns"] if one != facts["target"]]
+        target = facts["target"]
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{options.model} is damaged: {error!r}") from None
+    X, _, notes = read_columns(
+        options, options.data, features, readings, progress=progress
+    )
+    for note in notes:
+        progress(f"note: {note}", last=True)
+    vars(tree).pop("feature_names_in_", None)  # what was read has been put in order
+    proba = tree.predict_proba(X)
+    labels = tree.classes_[proba.argmax(axis=1)]
+    rows = _rows(tree.classes_, labels, proba, options.proba, target or "class")
+    if options.output is None:
+        _write(sys.stdout, rows)
+        return 0
+    try:
+        with open(options.output, "w", encoding="utf-8", newline="") as file:
+            _write(file, rows)
+    except OSError as error:
+        raise UserError(f"cannot write {options.output}: {error.strerror}") from error
+    return 0
+
+
+def _rows(classes, labels, proba, of_all, target):
+    if of_all:
+        yield [target, *(f"probability of {one}" for one in classes.tolist())]
+        for label, shares in zip(labels.tolist(), proba.tolist(), strict=True):
+            yield [label, *(f"{one:.6g}" for one in shares)]
+        return
+    yield [target, "probability"]
+    best = np.max(proba, axis=1).tolist()
+    for label, share in zip(labels.tolist(), best, strict=True):
+        yield [label, f"{share:.6g}"]
+
+
+def _write(file, rows):
+    csv.writer(file, lineterminator="\n").writerows(rows)

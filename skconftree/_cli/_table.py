@@ -1,0 +1,263 @@
+"""Tables that fit into memory: of `fit`, and those that a model predicts."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+
+from ._columns import MOST_STRAYS, READINGS, is_missing, names_rows
+from ._common import typed_labels
+from ._options import meant
+from ._reading import (
+    Strays,
+    check_categories,
+    listed,
+    nominal_places,
+    places_of,
+    settle_columns,
+)
+from ._streams import open_stream
+from ._text import UserError
+
+ROWS_AT_A_TIME = 10_000
+ROWS_A_NOTE = 100_000
+MANY_CATEGORIES = 100
+
+
+class Table(NamedTuple):
+    """A table with a class to predict."""
+
+    name: str
+    X: np.ndarray  # of objects if any column is nominal
+    y: np.ndarray
+    feature_names: list[str]
+    class_names: list[str]
+    nominal: list[int]  # places of the columns of text
+    notes: list[str]  # what a user may want to know about columns
+    readings: list  # what each column is, see `_columns`
+
+
+def bundled_table():
+    """Return the real set that comes with scikit-learn."""
+    data = load_breast_cancer()
+    names = [str(name) for name in data.feature_names]
+    return Table(
+        "breast cancer Wisconsin (comes with scikit-learn)",
+        data.data,
+        data.target_names[data.target],
+        names,
+        sorted(map(str, data.target_names)),
+        [],
+        [],
+        [READINGS["decimal point"]] * len(names),
+    )
+
+
+def read_table(options, progress):
+    """Read a table of which a column that holds texts is nominal.
+
+    Parameters
+    ----------
+    options : Namespace
+        The command line of `fit`.
+    progress : callable
+
+    Returns
+    -------
+    Table
+    """
+    path, target = options.data, options.target
+    named = list(options.nominal)
+    while True:
+        with _opened(options, path, target) as stream:
+            notes = settle_columns(stream, named, whole=True)
+            dropped = places_of(options.drop, stream, "--drop")
+            pieces, strays = _pieces(stream, progress)
+        if not pieces:
+            raise UserError(f"{stream.path} has no rows below its header")
+        X = np.concatenate([piece.X for piece in pieces])
+        late = [place for place in strays if _share(strays, X, place) > MOST_STRAYS]
+        if not late:
+            break
+        # So many texts behind the first rows: categories after all, so once more.
+        named += [stream.features[place] for place in late]
+    problem = pieces[-1].problem
+    if problem is not None:
+        raise problem
+    labels = [label for piece in pieces for label in piece.labels]
+    known, more = _known_labels(labels, target, options.skip_missing)
+    notes += [*strays.notes(stream), *more]
+    if len(known) < len(labels):
+        X = X[known]
+    y = typed_labels([labels[row].strip() for row in known], target)
+    notes = [note for note in notes if not _is_of(note, options.drop)]
+    X = _without(X, stream, dropped)
+    X, more = _without_names(X, stream, target)
+    notes += more
+    notes += _column_notes(X, stream)
+    _, problem = check_categories(None, X, 1, stream)
+    if problem is not None:
+        raise problem
+    classes = [str(one) for one in np.unique(y)]
+    nominal = nominal_places(stream.readings)
+    return Table(
+        str(stream.path),
+        X,
+        y,
+        stream.features,
+        classes,
+        nominal,
+        notes,
+        stream.readings,
+    )
+
+
+def read_columns(options, path, features, readings, target=None, progress=None):
+    """Read the columns of a model from another table, by their names.
+
+    Parameters
+    ----------
+    options : Namespace
+        With the encoding and the delimiter.
+    path : str
+    features : list of str
+    readings : list
+        What each of them is.
+    target : str or None, default=None
+        A column to read too.
+    progress : callable or None, default=None
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, n_features)
+    labels : list of str
+        Empty texts without a target.
+    notes : list of str
+    """
+    with _opened(options, path, target) as stream:
+        missing = [name for name in features if name not in stream.features]
+        if missing:
+            raise UserError(
+                f"{stream.path} has no column {missing[0]!r}, which the model needs; "
+                f"its columns are: {listed(stream.features)}."
+                f"{meant(missing[0], stream.features)}"
+            )
+        what = dict(zip(features, readings, strict=True))
+        stream.look_ahead()
+        stream.readings = [what.get(name) for name in stream.features]
+        pieces, strays = _pieces(stream, progress or (lambda message: None))
+    if not pieces:
+        raise UserError(f"{stream.path} has no rows below its header")
+    if pieces[-1].problem is not None:
+        raise pieces[-1].problem
+    places = [stream.features.index(name) for name in features]
+    X = np.concatenate([piece.X[:, places] for piece in pieces])
+    if None not in readings:
+        X = X.astype(np.float32)
+    labels = [label for piece in pieces for label in piece.labels]
+    return X, labels, [one for one in strays.notes(stream) if _is_of(one, features)]
+
+
+def _opened(options, path, target):
+    return open_stream(
+        path, target, encoding=options.encoding, delimiter=options.delimiter
+    )
+
+
+def _pieces(stream, progress):
+    pieces, strays = [], Strays()
+    for piece in stream.pieces(ROWS_AT_A_TIME):
+        pieces.append(piece)
+        for _, place, text in piece.strays:
+            strays.add(place, text)
+        if stream.n_rows % ROWS_A_NOTE == 0:
+            progress(f"{stream.n_rows} rows read")
+    return pieces, strays
+
+
+def _known_labels(labels, target, skip):
+    """Rows whose label is known, and a note if there are others."""
+    known = [row for row, label in enumerate(labels) if not is_missing(label)]
+    n_missing = len(labels) - len(known)
+    if not n_missing:
+        return known, []
+    rows = "1 row" if n_missing == 1 else f"{n_missing} rows"
+    if not skip:
+        first = next(row for row, label in enumerate(labels, 1) if is_missing(label))
+        raise UserError(
+            f"target column {target!r} misses a value in row {first} ({rows} of "
+            f"{len(labels)} in all); --skip-missing leaves them out"
+        )
+    if not known:
+        raise UserError(f"target column {target!r} has no value in any row")
+    return known, [f"{rows} without a value of the target {target!r} left out"]
+
+
+def _is_of(note, names):
+    return any(note.startswith(f"column {name!r}") for name in names)
+
+
+def _without(X, stream, places):
+    """Leave columns out."""
+    if not places:
+        return X
+    kept = np.setdiff1d(np.arange(X.shape[1]), places)
+    if not len(kept):
+        raise UserError("--drop leaves no column to learn from")
+    stream.features = [stream.features[place] for place in kept]
+    stream.readings = [stream.readings[place] for place in kept]
+    X = X[:, kept]
+    return X if None in stream.readings else X.astype(np.float32)
+
+
+def _without_names(X, stream, target):
+    """Leave out the columns that name rows, as a tree would; give notes on them.
+
+    CART would see a column for nearly every row.
+    """
+    nominal = nominal_places(stream.readings)
+    out = [place for place in nominal if names_rows(X[:, place])]
+    if not out:
+        return X, []
+    notes = [
+        f"column {stream.features[place]!r} is left out: more than half of the rows "
+        "have a category of their own there, which no new row has"
+        for place in out
+    ]
+    if len(out) == X.shape[1]:
+        raise UserError(
+            f"{stream.path} has no column besides the target {target!r} that describes "
+            f"rows: {notes[0]}"
+        )
+    return _without(X, stream, out), notes
+
+
+def _column_notes(X, stream):
+    """Say which columns tell nothing, and which have very many categories."""
+    notes = []
+    for place, (name, reading) in enumerate(
+        zip(stream.features, stream.readings, strict=True)
+    ):
+        column = X[:, place]
+        if reading is None:
+            n = len(set(column.tolist()))
+            if n > MANY_CATEGORIES:
+                notes.append(
+                    f"column {name!r} has {n} categories; group them if some mean the "
+                    "same, or --drop it if it says nothing about new rows"
+                )
+        else:
+            values = column.astype(np.float32)
+            known = values[~np.isnan(values)]
+            n = int(len(known) < len(values)) + (
+                0 if not len(known) else 1 + int((known != known[0]).any())
+            )
+        if n <= 1:
+            notes.append(f"column {name!r} has one value only and says nothing")
+    return notes
+
+
+def _share(strays, X, place):
+    """How many of the values of a column are strays."""
+    n_numbers = len(X) - np.count_nonzero(np.isnan(X[:, place].astype(np.float32)))
+    return strays.count(place) / (strays.count(place) + n_numbers)

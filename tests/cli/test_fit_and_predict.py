@@ -1,0 +1,469 @@
+"""A table, a tree, its figures, and the classes of other rows: one command each."""
+
+import bz2
+import csv
+import io
+import json
+import lzma
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from skconftree.tree.split._criterion import CRITERIA
+from sklearn.metrics import log_loss, recall_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree._cli import _options, _streams, main
+from skconftree._cli._completion import commands
+from skconftree._cli._options import make_parser
+from skconftree.bounds._registry import BOUNDS
+
+SCRIPT = Path(sys.executable).with_name("skconftree")
+FAST = ["--folds", "2", "--rivals", "none"]
+
+
+@pytest.fixture
+def rows():
+    """Size and fur decide the kind; a number of each row, and a constant column."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=300).round(3)
+    fur = rng.choice(["smooth", "rough", ""], 300)
+    kind = np.where((size > 0.2) ^ (fur == "rough"), "cat", "dog")
+    kind = np.where(rng.random(300) < 0.05, "owl", kind)
+    return [
+        ["number", "size", "fur", "planet", "kind"],
+        *(
+            [str(place), str(a), b, "earth", c]
+            for place, (a, b, c) in enumerate(
+                zip(size.tolist(), fur.tolist(), kind.tolist(), strict=True), 1
+            )
+        ),
+    ]
+
+
+def text_of(rows, delimiter=","):
+    return "\n".join(delimiter.join(row) for row in rows) + "\n"
+
+
+@pytest.fixture
+def table(tmp_path, rows):
+    path = tmp_path / "pets.csv"
+    path.write_text(text_of(rows))
+    return path
+
+
+def told(capsys, *argv):
+    assert main([str(one) for one in argv]) == 0, capsys.readouterr().err
+    return capsys.readouterr()
+
+
+def error(capsys, *argv):
+    assert main([str(one) for one in argv]) == 1
+    err = capsys.readouterr().err.splitlines()[-1]
+    assert err.startswith("skconftree: error: ")
+    return err
+
+
+# --- fit ---------------------------------------------------------------------
+
+
+def test_the_own_tree_comes_first_then_the_figures(table, capsys):
+    out = told(capsys, "fit", table, "--target", "kind", "--folds", "3").out
+    parts = [
+        "300 rows, 4 columns, 3 classes",
+        "|--- ",
+        "3-fold cross-validation",
+        "confidence tree ",
+        "always the largest class",
+        "class ",
+    ]
+    places = [out.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_figures_are_those_of_cross_validation(table, capsys, rows, tmp_path):
+    path = tmp_path / "report.json"
+    argv = ["--drop", "number,planet,fur", "--json", path, "--folds", "3"]
+    out = told(capsys, "fit", table, "--target", "kind", "--rivals", "none", *argv).out
+    X = np.array([row[1] for row in rows[1:]], dtype=np.float32)[:, None]
+    y = np.array([row[-1] for row in rows[1:]])
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    tree = ConfidenceTreeClassifier(random_state=0)
+    predicted = cross_val_predict(tree, X, y, cv=folds)
+    proba = cross_val_predict(tree, X, y, cv=folds, method="predict_proba")
+    found = json.loads(path.read_text())
+    own = found["cross_validation"]["confidence tree"]
+    assert np.mean(own["accuracy"]) == pytest.approx(np.mean(predicted == y))
+    assert np.mean(own["log_loss"]) == pytest.approx(log_loss(y, proba))
+    assert f"{log_loss(y, proba):.3f}" in out
+    assert found["majority"]["share"] == pytest.approx(
+        np.unique(y, return_counts=True)[1].max() / 300
+    )
+    recall = recall_score(y, predicted, average=None, zero_division=0)
+    assert found["classes"]["recall"] == pytest.approx(recall.tolist())
+    confusion = np.array(found["classes"]["confusion"])
+    assert confusion.sum(axis=1).tolist() == [np.sum(y == c) for c in np.unique(y)]
+    assert f"{100 * recall[0]:.1f} %" in out
+    assert found["data"]["features"] == ["size"]
+
+
+def test_rivals_have_a_budget(table, capsys, monkeypatch):
+    argv = ["fit", table, "--target", "kind", "--folds", "3", "--rivals", "all"]
+    assert "not finished" not in told(capsys, *argv).out
+    out = told(capsys, *argv, "--budget", "0").out
+    assert "CART and CART pruned by 5-fold CV: not finished within 0 s" in out
+    assert "\nconfidence tree " in out
+    assert "\nCART  " not in out
+
+
+def test_notes_tell_of_columns_by_name(table, capsys):
+    err = told(capsys, "fit", table, "--target", "kind", *FAST).err
+    assert "column 'number': it looks like row numbers" in err
+    assert "column 'planet' has one value only" in err
+    dropped = told(
+        capsys, "fit", table, "--target", "kind", *FAST, "--drop", "number,planet"
+    )
+    assert "note" not in dropped.err
+    assert "300 rows, 2 columns" in dropped.out
+
+
+def test_many_categories_are_noted(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    rows = [f"{i % 150},w{i % 150},{'ab'[i % 2]}" for i in range(450)]
+    path.write_text("\n".join(["n,word,y", *rows]))
+    err = told(capsys, "fit", path, "--target", "y", *FAST).err
+    assert "column 'word' has 150 categories" in err
+
+
+def test_a_table_or_an_option_instead_of_a_command_is_fit(table, capsys):
+    want = told(capsys, "fit", table, "--target", "kind", *FAST).out
+    assert (
+        told(capsys, table, "--target", "kind", *FAST).out.splitlines()[:9]
+        == (want.splitlines()[:9])
+    )
+    assert "569 rows" in told(capsys, *FAST).out
+
+
+def test_test_table(table, tmp_path, rows, capsys):
+    """With columns in another order, and one that the tree does not know."""
+    other = tmp_path / "test.csv"
+    order = [4, 2, 1, 3, 0]
+    half = [[*(row[one] for one in order), "x"] for row in [rows[0], *rows[200:]]]
+    other.write_text(text_of(half))
+    report = tmp_path / "report.json"
+    argv = ["--test", other, "--json", report]
+    out = told(capsys, "fit", table, "--target", "kind", *FAST, *argv).out
+    found = json.loads(report.read_text())["test"]
+    assert found["n_rows"] == 101
+    assert f"101 rows: accuracy {100 * found['accuracy']:.1f} %" in out
+    assert found["accuracy"] > 0.85
+    other.write_text(text_of([row[:3] for row in rows]))
+    assert "no column 'kind'" in error(
+        capsys, "fit", table, "--target", "kind", *FAST, "--test", other
+    )
+
+
+def test_settings_by_name(table, capsys):
+    argv = ["fit", table, "--target", "kind", *FAST]
+    out = told(capsys, *argv, "--set", "max_depth=1", "--set", "splitter=random").out
+    assert "max_depth=1" in out
+    assert "splitter='random'" in out
+    assert "Did you mean 'max_depth'?" in error(capsys, *argv, "--set", "max_dept=1")
+    assert "Did you mean 'credible'?" in error(capsys, *argv, "--bound", "credibel")
+    assert "Did you mean 'entropy'?" in error(capsys, *argv, "--criterion", "entropi")
+
+
+def test_verbose_adds_the_numbers(table, capsys):
+    argv = ["fit", table, "--target", "kind", *FAST]
+    assert "evidence: " not in told(capsys, *argv).out
+    assert "evidence: " in told(capsys, *argv, "--verbose").out
+
+
+# --- files -------------------------------------------------------------------
+
+
+def test_saved_trees_predict_other_tables(table, tmp_path, rows, capsys):
+    model = tmp_path / "pets.skc"
+    out = told(capsys, "fit", table, "--target", "kind", *FAST, "--output", model).out
+    assert f"Saved in {model}" in out
+    other = tmp_path / "new.csv"
+    other.write_text(
+        text_of([[row[2], "x", *row[:2], "venus"] for row in rows]).replace(
+            "number,size,venus", "number,size,planet"
+        )
+    )
+    got = list(csv.reader(io.StringIO(told(capsys, "predict", model, other).out)))
+    assert got[0] == ["kind", "probability"]
+    y = [row[-1] for row in rows[1:]]
+    assert np.mean([a == b for (a, _), b in zip(got[1:], y, strict=True)]) > 0.9
+    target = tmp_path / "classes.csv"
+    told(capsys, "predict", model, table, "--proba", "--output", target)
+    full = list(csv.reader(io.StringIO(target.read_text())))
+    assert full[0][1:] == [f"probability of {one}" for one in ("cat", "dog", "owl")]
+    assert [row[0] for row in full] == [row[0] for row in got]
+    shares = np.array([row[1:] for row in full[1:]], dtype=float)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_models_of_streams_predict_too(table, tmp_path, capsys):
+    model = tmp_path / "stream.skc"
+    told(capsys, "stream", table, "--target", "kind", "--output", model)
+    out = told(capsys, "predict", model, table).out
+    assert out.startswith("kind,probability\n")
+    assert out.count("\n") == 301
+
+
+def test_a_model_of_fit_is_not_gone_on_with_as_a_stream(table, tmp_path, capsys):
+    model = tmp_path / "m.skc"
+    told(capsys, "fit", table, "--target", "kind", *FAST, "--output", model)
+    argv = ["stream", table, "--target", "kind", "--output", model, "--resume"]
+    assert "was saved by `skconftree fit`" in error(capsys, *argv)
+
+
+def test_mistakes_with_models_are_one_line(table, tmp_path, rows, capsys):
+    model = tmp_path / "m.skc"
+    told(capsys, "fit", table, "--target", "kind", *FAST, "--output", model)
+    other = tmp_path / "other.csv"
+    other.write_text(text_of(rows).replace("size", "sizes"))
+    err = error(capsys, "predict", model, other)
+    assert "has no column 'size', which the model needs" in err
+    assert "Did you mean 'sizes'?" in err
+    assert "was not saved by" in error(capsys, "predict", table, table)
+    argv = ["fit", table, "--target", "kind"]
+    for option in ("--output", "--report", "--json"):
+        assert "there is no folder" in error(capsys, *argv, option, "/no/where/x")
+    assert "must end with" in error(capsys, *argv, "--plot", "tree.gif")
+
+
+def test_picture_and_page(table, tmp_path, capsys):
+    picture, page = tmp_path / "tree.svg", tmp_path / "tree.html"
+    argv = ["fit", table, "--target", "kind", *FAST]
+    told(capsys, *argv, "--plot", picture, "--report", page)
+    assert picture.read_text().rstrip().endswith("</svg>")
+    text = page.read_text()
+    assert text.count("<html") == text.count("</html>") == 1
+    for part in ("<details", "cross-validation", "row numbers", "recall", "|--- "):
+        assert part in text
+    assert "<script" not in text
+
+
+def test_json_on_standard_output_is_all_there_is(table, capsys):
+    out = told(capsys, "fit", table, "--target", "kind", *FAST, "--json", "-").out
+    found = json.loads(out)
+    assert found["tree"]["nodes"][0]["strength"]["word"] == "strong"
+    out = told(capsys, "stream", table, "--target", "kind", "--json", "-").out
+    assert json.loads(out)["figures"]["n_rows"] == 300
+
+
+# --- reading -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["bz2", "xz"])
+def test_packed_tables(table, tmp_path, rows, ending, capsys):
+    packed = tmp_path / f"pets.csv.{ending}"
+    pack = {"bz2": bz2.compress, "xz": lzma.compress}[ending]
+    packed.write_bytes(pack(text_of(rows).encode()))
+    assert "300 rows" in told(capsys, packed, "--target", "kind", *FAST).out
+
+
+def test_other_encodings_and_delimiters(tmp_path, rows, capsys):
+    path = tmp_path / "t.csv"
+    rows[0][2] = "Fell | gefärbt"
+    text = text_of([[f'"{one}"' for one in row] for row in rows], "|")
+    path.write_bytes(text.encode("latin-1"))
+    argv = ["fit", path, "--target", "kind", *FAST]
+    assert "--encoding says in which it is" in error(capsys, *argv)
+    argv += ["--encoding", "latin-1", "--delimiter", "|"]
+    assert "Fell | gefärbt" in told(capsys, *argv).out
+    assert "--encoding 'klingon'" in error(capsys, *argv, "--encoding", "klingon")
+    assert "--delimiter must be one" in error(capsys, *argv, "--delimiter", "ab")
+    path.write_text(text_of(rows, " "))
+
+
+@pytest.mark.parametrize("command", ["fit", "stream"])
+def test_standard_input(table, command):
+    argv = [SCRIPT, command, "-", "--target", "kind"]
+    if command == "fit":
+        argv += FAST
+    with table.open() as file:
+        run = subprocess.run(
+            argv, stdin=file, capture_output=True, text=True, check=False
+        )
+    assert run.returncode == 0, run.stderr
+    assert "300 rows" in run.stdout
+
+
+def test_files_of_standard_input_are_removed(monkeypatch, table, capsys):
+    with table.open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        told(capsys, "fit", "-", "--target", "kind", *FAST)
+    (path,) = _streams._spooled
+    assert Path(path).exists()
+    _streams._forget()
+    assert not Path(path).exists()
+
+
+def test_rows_without_a_label_are_counted_with_a_remedy(table, rows, capsys):
+    for place in (3, 8, 9):
+        rows[place][-1] = ""
+    table.write_text(text_of(rows))
+    argv = ["fit", table, "--target", "kind", *FAST]
+    err = error(capsys, *argv)
+    assert "misses a value in row 3 (3 rows of 300 in all); --skip-missing" in err
+    found = told(capsys, *argv, "--skip-missing")
+    assert "297 rows" in found.out
+    assert "3 rows without a value of the target 'kind' left out" in found.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty; its first line has to have the names"),
+        ("\n\n", "is empty"),
+        ("\na,kind\n1,x\n", "begins with an empty line"),
+        ("1.5,2\n2.5,1\n", "whose first line has numbers only"),
+        (
+            "a,b,Kind\n1,2,x\n",
+            "no column 'kind' in",
+        ),
+        ("a,b,Kind\n1,2,x\n", "Did you mean 'Kind'?"),
+        ("a,kind\n", "has no rows below its header"),
+    ],
+)
+def test_what_is_wrong_with_a_table_and_what_to_do(tmp_path, text, words, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert words in error(capsys, "fit", path, "--target", "kind")
+
+
+def test_what_cannot_be_read_says_what_to_do(tmp_path, capsys):
+    path = tmp_path / "t.csv.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("t.csv", "a,kind\n1,x\n")
+    assert "unpack it first: unzip" in error(capsys, path, "--target", "kind")
+    for ending, remedy in ((".csv.zst", "zstd -d"), (".xlsx", "save the sheet as CSV")):
+        path = tmp_path / f"t{ending}"
+        path.write_bytes(b"x")
+        assert remedy in error(capsys, "fit", path, "--target", "kind")
+
+
+@pytest.mark.parametrize("option", ["--nominal", "--drop"])
+def test_unknown_columns_are_told_with_what_was_meant(table, option, capsys):
+    argv = ["fit", table, "--target", "kind", option, "furr"]
+    err = error(capsys, *argv)
+    assert f"{option} 'furr' is not one of the columns" in err
+    assert "Did you mean 'fur'?" in err
+
+
+def test_dropping_all_columns_is_an_error(table, capsys):
+    argv = ["--drop", "number,size,fur,planet"]
+    assert "leaves no column" in error(capsys, table, "--target", "kind", *argv)
+
+
+# --- streams -----------------------------------------------------------------
+
+
+def test_accuracy_over_time(table, tmp_path, capsys):
+    picture, report = tmp_path / "course.svg", tmp_path / "r.json"
+    argv = ["stream", table, "--target", "kind", "--chunk-size", "50"]
+    told(capsys, *argv, "--plot", picture, "--json", report)
+    assert picture.read_text().rstrip().endswith("</svg>")
+    found = json.loads(report.read_text())
+    assert [point[0] for point in found["course"]] == [50, 100, 150, 200, 250, 300]
+    assert found["course"][-1][1] == pytest.approx(found["figures"]["accuracy"])
+
+
+def test_a_finished_model_says_so(table, tmp_path, capsys):
+    argv = ["stream", table, "--target", "kind", "--output", tmp_path / "m", "--resume"]
+    assert "is finished" not in told(capsys, *argv).out
+    assert "m is finished: it had learnt all rows of" in told(capsys, *argv).out
+
+
+# --- help --------------------------------------------------------------------
+
+
+def test_help_lists_the_names_of_bounds_and_criteria(capsys):
+    assert set(_options.BOUNDS) == set(BOUNDS)
+    assert set(_options.CRITERIA) == set(CRITERIA)
+    for argv in (["--help"], ["fit", "--help"], ["stream", "--help"]):
+        with pytest.raises(SystemExit) as stop:
+            main(argv)
+        assert stop.value.code == 0
+        out = capsys.readouterr().out
+        for name in (*BOUNDS, *CRITERIA):
+            assert name in out
+
+
+def test_help_loads_nothing_that_takes_time():
+    program = (
+        "import sys\n"
+        "from skconftree._cli import main\n"
+        "try:\n    main(['fit', '--help'])\n"
+        "except SystemExit:\n    pass\n"
+        "slow = {'numpy', 'scipy', 'sklearn', 'matplotlib', 'joblib'}\n"
+        "print(sorted(slow & set(sys.modules)), file=sys.stderr)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stderr == "[]\n"
+
+
+def test_a_package_that_loads_late_has_all_its_names():
+    program = (
+        "import skconftree\n"
+        "assert set(skconftree.__all__) <= set(dir(skconftree))\n"
+        "for name in dir(skconftree):\n    getattr(skconftree, name)\n"
+        "from skconftree import *\n"
+        "assert ConfidenceTreeClassifier is skconftree.tree.ConfidenceTreeClassifier\n"
+        "assert not hasattr(skconftree, 'nonsense')\n"
+    )
+    subprocess.run([sys.executable, "-P", "-c", program], check=True)
+
+
+def test_completion_knows_all_commands_and_options(capsys):
+    known = commands()
+    assert set(known) == {"fit", "predict", "stream", "completion"}
+    for shell in _options.SHELLS:
+        out = told(capsys, "completion", shell).out
+        for name, options in known.items():
+            assert name in out
+            for option in options:
+                assert option.removeprefix("--") in out
+
+
+def test_bash_completes():
+    script = subprocess.run(
+        [SCRIPT, "completion", "bash"], capture_output=True, text=True, check=True
+    ).stdout
+
+    def completed(*words):
+        asked = " ".join(f"'{word}'" for word in words)
+        program = (
+            f"{script}\nCOMP_WORDS=({asked}); COMP_CWORD={len(words) - 1}\n"
+            '_skconftree; echo "${COMPREPLY[@]}"'
+        )
+        run = subprocess.run(
+            ["bash", "-c", program], capture_output=True, text=True, check=True
+        )
+        return run.stdout.split()
+
+    try:
+        assert completed("skconftree", "fi") == ["fit"]
+    except FileNotFoundError:
+        pytest.skip("no bash")
+    assert completed("skconftree", "fit", "--bud") == ["--budget"]
+    assert completed("skconftree", "fit", "--bound", "cred") == ["credible"]
+    assert "zsh" in completed("skconftree", "completion", "")
+
+
+def test_the_parser_names_every_option_in_its_help():
+    parser = make_parser("0")
+    assert "skconftree DATA.csv" in " ".join(parser.format_help().split())
