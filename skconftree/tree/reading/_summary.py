@@ -41,7 +41,7 @@ def summarize(estimator):
         lines += [
             f"no split: every row is given the class {most} ({root.share:.3f} of the "
             "rows)",
-            f"The tree stops at the root{_why(root, estimator.bound_ is not None)}.",
+            f"The tree stops at the root{_why(estimator, root)}.",
         ]
         return "\n".join(lines)
     lines.append(_by_strength(splits))
@@ -140,9 +140,8 @@ def explain_text(estimator, rows, *, verbose=False):
     table = {
         row.node: row for row in read_nodes(estimator, np.array(sorted(nodes), np.intp))
     }
-    bounded = estimator.bound_ is not None
     paths = [
-        _path(table, steps, leaf, verbose, bounded)
+        _path(estimator, table, steps, leaf, verbose)
         for steps, leaf in zip(explained, leaves, strict=True)
     ]
     if len(paths) > 1:
@@ -153,7 +152,7 @@ def explain_text(estimator, rows, *, verbose=False):
     return text
 
 
-def _path(table, steps, leaf, verbose, bounded):
+def _path(estimator, table, steps, leaf, verbose):
     end = table[leaf]
     place = "an inner node" if end.branches else "a leaf"
     lines = [
@@ -172,15 +171,17 @@ def _path(table, steps, leaf, verbose, bounded):
     if end.branches:
         lines.append("It stays there, as no row of that node had its category.")
     else:
-        lines.append(f"There the tree stops{_why(end, bounded)}.")
+        lines.append(f"There the tree stops{_why(estimator, end)}.")
     return lines
 
 
-def _why(leaf, bounded):
+def _why(estimator, leaf):
     if max(leaf.counts) == leaf.weight:
         return ": all rows of the leaf are of one class"
-    if bounded:
-        return ": no further split convinced its bound, or pruning took it back"
+    if estimator.max_depth is not None and leaf.depth >= estimator.max_depth:
+        return ": max_depth is reached"
+    if estimator.bound_ is not None:
+        return ": its bound, a limit, or pruning allowed no further split"
     return ""
 
 
