@@ -10,9 +10,8 @@ the other half is reported. "Pooled" is each table under the choice of the other
 Differences are in points, with their standard error over tables; leaves and CPU time
 are geometric means of ratios. Beside them is CART, pruned by cross-validation.
 
-Nominal columns are codes, missing values are filled with the median or mode of the
-training rows, and a table has at most 3,000 rows, a seeded sample in proportion to the
-classes.
+Nominal columns are codes, holes are filled with the median or mode of the training
+rows, and a table has at most 3,000 rows, a seeded sample in proportion to the classes.
 """
 
 import time

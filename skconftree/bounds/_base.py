@@ -51,6 +51,9 @@ class BaseBound(BaseEstimator):
         their number. A tree's `lookahead` needs that.
     lookahead : int
         What a tree's ``lookahead="auto"`` means with this bound in `fit`.
+    lookahead_confidence : float or None
+        The strength of the pruning that goes with look-ahead; None is
+        `pruning_confidence`.
     nominal_splits : {"binary", "multiway"}
         What a tree's ``nominal_splits="auto"`` means with this bound.
     pruning_confidence : float or None
@@ -90,6 +93,7 @@ class BaseBound(BaseEstimator):
     shrinkage = 0.0
     judges_alone = False
     lookahead = 0
+    lookahead_confidence = None
     nominal_splits = "binary"
     _parameter_constraints: dict = {}
 

@@ -73,8 +73,8 @@ class BatchGrowth:
             settings = self._settings(
                 bound, criterion, table.features, table.total, table.relative
             )
-            lookahead = resolve_lookahead(
-                self.lookahead, bound, pruning, strength, settings, table
+            lookahead, strength = resolve_lookahead(
+                self, bound, pruning, strength, settings, table
             )
             names = getattr(self, "feature_names_in_", range(self.n_features_in_))
             left_out = leave_out(table, names, stacklevel=3)

@@ -132,7 +132,9 @@ class ConfidenceTreeClassifier(
         count of errors (``pruning="pessimistic"``, at the `pruning_confidence`).
         Needs that pruning, a bound that judges each test by itself (``"gtest"``,
         ``"chi2"``), dense `X`, all features, the best cut of each and no
-        `max_leaf_nodes`. 0 and ``"auto"``: none. `partial_fit` never looks ahead.
+        `max_leaf_nodes`. 0: none. ``"auto"`` is what the bound says (none so far) for
+        tables of a weight up to 10,000, with the pruning that goes with the bound; none
+        where look-ahead is not served. `partial_fit` never looks ahead.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Which columns are nominal: those of a frame (pandas, polars or pyarrow) with a

@@ -7,15 +7,17 @@ from .batch._grow import Lookahead
 from .pruning._registry import leaf_cost
 
 WIDTH = 3  # tests tried at a node
+LARGEST_TABLE = 10_000  # weight up to which "auto" looks ahead
 
 
-def resolve_lookahead(lookahead, bound, pruning, confidence, settings, table):
-    """Resolve how a tree looks ahead while it grows.
+def resolve_lookahead(tree, bound, pruning, confidence, settings, table):
+    """Resolve how a tree looks ahead while it grows, and how it is pruned then.
 
     Parameters
     ----------
-    lookahead : int or "auto"
-        As in `ConfidenceTreeClassifier`.
+    tree : estimator
+        Asked for `lookahead`, `pruning` and `pruning_confidence`, as in
+        `ConfidenceTreeClassifier`.
     bound : BaseBound or None
     pruning, confidence
         What `resolve_pruning` gives.
@@ -24,43 +26,49 @@ def resolve_lookahead(lookahead, bound, pruning, confidence, settings, table):
 
     Returns
     -------
-    Lookahead or None
+    lookahead : Lookahead or None
         None: not at all.
+    confidence : float or None
+        Strength of the pruning.
 
     Raises
     ------
     InvalidParameterError
-        If it is asked for with what it does not go with.
+        If look-ahead is asked for with what it does not go with.
     """
-    n_levels = lookahead
-    if lookahead == "auto":
-        n_levels = 0 if bound is None else bound.lookahead
+    n_levels = tree.lookahead
+    if n_levels == "auto":
+        n_levels = 0
+        if bound is not None and pruning == bound.pruning:
+            n_levels = bound.lookahead if table.total <= LARGEST_TABLE else 0
     if not n_levels:
-        return None
+        return None, confidence
     wanted = _what_stands_in_the_way(bound, pruning, confidence, settings, table)
     if wanted is None:
-        return Lookahead(leaf_cost(pruning, confidence), n_levels, WIDTH)
-    if lookahead == "auto":
-        return None
+        if tree.pruning == "auto" and tree.pruning_confidence is None:
+            confidence = bound.lookahead_confidence or confidence
+        found = Lookahead(leaf_cost(pruning, confidence), int(n_levels), WIDTH)
+        return found, confidence
+    if tree.lookahead == "auto":
+        return None, confidence
     raise InvalidParameterError(
-        f"The 'lookahead' parameter must be 'auto' or 0 unless {wanted}. "
-        f"Got {lookahead!r}."
+        f"The 'lookahead' parameter of {type(tree).__name__} must be 'auto' or 0 "
+        f"unless {wanted}. Got {tree.lookahead!r} instead."
     )
 
 
 def _what_stands_in_the_way(bound, pruning, confidence, settings, table):
     # What look-ahead asks for, if it is not there.
     if bound is None or not bound.judges_alone:
-        return "the bound judges each test by itself, as 'gtest' does"
+        return "the bound judges each test by itself, as 'gtest' and 'chi2' do"
     if pruning is None or leaf_cost(pruning, confidence) is None:
-        return "pruning is 'pessimistic'"
+        return "the pruning is 'pessimistic'"
     if settings.random_cuts:
-        return "splitter is 'best'"
-    values = settings.values()
-    if values["max_features"] not in (None, table.X.shape[1]):
+        return "splitter='best'"
+    if settings.max_features < table.X.shape[1]:
         return "max_features takes all features"
-    if values["max_leaves"] is not None:
-        return "max_leaf_nodes is None"
+    if settings.values()["max_leaves"] is not None:
+        return "max_leaf_nodes=None"
     if not isinstance(table.X, np.ndarray):
         return "X is dense"
     return None

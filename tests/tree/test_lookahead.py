@@ -12,12 +12,13 @@ from reference.cases import settings_of
 from reference.contingency import UndecidedError
 from reference.lookahead import LookaheadGrower
 from reference.tables import assert_same, grow_both, problems
+from scipy.sparse import csr_array
 from skconftree.tree.pruning._pessimistic_cost import PessimisticCost
 from sklearn.datasets import make_classification
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound, binomial_upper
-from skconftree.tree._lookahead import WIDTH
+from skconftree.tree import _lookahead
 
 
 def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=None):
@@ -25,7 +26,7 @@ def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=No
     problem["growth"].pop("max_leaf_nodes", None)
     bound, expected = settings_of(case, criterion, problem["K"])
     make = functools.partial(
-        LookaheadGrower, levels=levels, width=WIDTH, confidence=confidence
+        LookaheadGrower, levels=levels, width=_lookahead.WIDTH, confidence=confidence
     )
     growers = []
 
@@ -204,12 +205,12 @@ def test_what_is_not_served_raises():
         ({"bound": None, "pruning": "pessimistic"}, "judges each test by itself"),
         ({"bound": "credible", "pruning": "pessimistic"}, "judges each test by itself"),
         ({"bound": "hoeffding", "pruning": "pessimistic"}, "judges each test"),
-        ({"pruning": None}, "pruning is 'pessimistic'"),
-        ({"pruning": "c45"}, "pruning is 'pessimistic'"),
-        ({"bound": "chi2"}, "pruning is 'pessimistic'"),
-        ({"splitter": "random"}, "splitter is 'best'"),
+        ({"pruning": None}, "the pruning is 'pessimistic'"),
+        ({"pruning": "c45"}, "the pruning is 'pessimistic'"),
+        ({"bound": "chi2"}, "the pruning is 'pessimistic'"),
+        ({"splitter": "random"}, "splitter='best'"),
         ({"max_features": 2}, "max_features takes all"),
-        ({"max_leaf_nodes": 5}, "max_leaf_nodes is None"),
+        ({"max_leaf_nodes": 5}, "max_leaf_nodes=None"),
     ):
         with pytest.raises(ValueError, match=f"'lookahead'.*{wanted}.*Got 2"):
             ConfidenceTreeClassifier(lookahead=2, **parameters).fit(X, y)
@@ -247,3 +248,86 @@ def test_pickle_and_scikit_learn():
     assert pickle.dumps(other) == pickle.dumps(model)
     proba = model.to_sklearn().predict_proba(X)
     np.testing.assert_array_equal(proba, model.predict_proba(X))
+
+
+class Ahead(GTestBound):
+    """What a bound may ask for."""
+
+    lookahead = 3
+    lookahead_confidence = 0.02
+
+
+def same_tree(a, b):
+    return a.tree_.feature.tolist() == b.tree_.feature.tolist() and np.array_equal(
+        a.tree_.counts, b.tree_.counts
+    )
+
+
+def test_auto_is_what_the_bound_says():
+    X, y = several(500)
+    auto = ConfidenceTreeClassifier(Ahead()).fit(X, y)
+    asked = ConfidenceTreeClassifier(lookahead=3, pruning_confidence=0.02).fit(X, y)
+    assert auto.lookahead_ == 3
+    assert auto.pruning_confidence_ == 0.02
+    assert same_tree(auto, asked)
+    own = ConfidenceTreeClassifier(Ahead(), pruning_confidence=0.3).fit(X, y)
+    assert (own.lookahead_, own.pruning_confidence_) == (3, 0.3)
+    off = ConfidenceTreeClassifier(Ahead(), lookahead=0).fit(X, y)
+    assert (off.lookahead_, off.pruning_confidence_) == (0, 0.1)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"pruning": None},
+        {"pruning": "c45"},
+        {"splitter": "random"},
+        {"max_features": 2},
+        {"max_leaf_nodes": 5},
+    ],
+)
+def test_auto_is_none_where_look_ahead_is_not_served(parameters):
+    X, y = several(200)
+    model = ConfidenceTreeClassifier(Ahead(), random_state=0, **parameters).fit(X, y)
+    plain = ConfidenceTreeClassifier(lookahead=0, random_state=0, **parameters).fit(
+        X, y
+    )
+    assert model.lookahead_ == 0
+    assert same_tree(model, plain)
+    assert model.pruning_confidence_ == plain.pruning_confidence_
+
+
+def test_auto_is_none_for_sparse_tables():
+    X, y = several(200)
+    X = csr_array(np.nan_to_num(X))
+    assert ConfidenceTreeClassifier(Ahead()).fit(X, y).lookahead_ == 0
+    with pytest.raises(ValueError, match="X is dense"):
+        ConfidenceTreeClassifier(lookahead=1).fit(X, y)
+
+
+def test_auto_is_none_for_large_tables_by_their_weight(monkeypatch):
+    monkeypatch.setattr(_lookahead, "LARGEST_TABLE", 300)
+    X, y = several(150)
+    for weight, levels in ((2.0, 3), (2.01, 0)):
+        model = ConfidenceTreeClassifier(Ahead())
+        model.fit(X, y, sample_weight=np.full(150, weight))
+        assert model.lookahead_ == levels
+        model = ConfidenceTreeClassifier(lookahead=2)
+        assert model.fit(X, y, sample_weight=np.full(150, weight)).lookahead_ == 2
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "n_classes", "n_tables"), [(50, 5, 2, 200), (300, 10, 10, 60)]
+)
+def test_noise_splits_as_seldom_as_without(n, d, n_classes, n_tables):
+    leaves = {0: [], 8: []}
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(n, d)), rng.integers(0, n_classes, n)
+        for levels, found in leaves.items():
+            model = ConfidenceTreeClassifier(lookahead=levels, pruning_confidence=0.1)
+            found.append(model.fit(X, y).get_n_leaves())
+    greedy, ahead = (np.array(found) for found in leaves.values())
+    assert 0.02 < (greedy > 1).mean() < 0.4
+    assert (ahead > 1).mean() <= (greedy > 1).mean() + 1 / n_tables
+    assert ahead.mean() < greedy.mean() + 0.1
