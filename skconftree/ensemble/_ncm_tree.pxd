@@ -40,43 +40,85 @@ cdef class NCMTree(NodeTable):
 
 
 cdef enum:
-    STRETCH = 16        # features between two looks whether a mean can still be nearest
+    STRETCH = 32        # features between two looks whether a mean can still be nearest
+
+
+cdef inline intp_t nearest_exactly(
+    const float32_t* row, const float32_t* means, intp_t n, intp_t d
+) noexcept nogil:
+    # Place of the nearest mean, the first of equally near ones.
+    cdef float64_t least = 0.0
+    cdef float64_t total, gap
+    cdef intp_t best = -1
+    cdef intp_t j, f
+    for j in range(n):
+        total = 0.0
+        for f in range(d):
+            gap = <float64_t> row[f] - <float64_t> means[j * d + f]
+            total += gap * gap
+        if best < 0 or total < least:
+            best = j
+            least = total
+    return best
 
 
 cdef inline intp_t nearest(
     const float32_t* row, const float32_t* means, intp_t n, intp_t d
 ) noexcept nogil:
-    # Place of the nearest mean, the first of equally near ones. Sums of squares only
-    # grow, so that a mean may be left as soon as it is no nearer than the best so far.
-    cdef float64_t least = 0.0
-    cdef float64_t s0, s1, s2, s3, t0, t1, t2, t3, total
+    # The same, in float32 where that is sure: twice as many features at a time. A sum of
+    # d squares in eight lanes is wrong by a share of less than (d / 8 + 8) 2^-24, unless
+    # it leaves the range of floats. Sums only grow, so that a mean is left as soon as it
+    # is farther than the best so far.
+    cdef float32_t slack = <float32_t> (1.0 + (d / 8.0 + 16.0) * 2.4e-7)
+    cdef float32_t least = 0.0
+    cdef float32_t second = 3e38
+    cdef float32_t s0, s1, s2, s3, s4, s5, s6, s7
+    cdef float32_t t0, t1, t2, t3, t4, t5, t6, t7, total
+    cdef const float32_t* mean = means
     cdef intp_t best = -1
     cdef intp_t j, f, end
     for j in range(n):
-        s0 = s1 = s2 = s3 = 0.0
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
         total = 0.0
         f = 0
         while f < d:
             end = min(f + STRETCH, d)
-            while f + 4 <= end:
-                t0 = <float64_t> row[f] - <float64_t> means[f]
-                t1 = <float64_t> row[f + 1] - <float64_t> means[f + 1]
-                t2 = <float64_t> row[f + 2] - <float64_t> means[f + 2]
-                t3 = <float64_t> row[f + 3] - <float64_t> means[f + 3]
+            while f + 8 <= end:
+                t0 = row[f] - mean[f]
+                t1 = row[f + 1] - mean[f + 1]
+                t2 = row[f + 2] - mean[f + 2]
+                t3 = row[f + 3] - mean[f + 3]
+                t4 = row[f + 4] - mean[f + 4]
+                t5 = row[f + 5] - mean[f + 5]
+                t6 = row[f + 6] - mean[f + 6]
+                t7 = row[f + 7] - mean[f + 7]
                 s0 = s0 + t0 * t0
                 s1 = s1 + t1 * t1
                 s2 = s2 + t2 * t2
                 s3 = s3 + t3 * t3
-                f += 4
+                s4 = s4 + t4 * t4
+                s5 = s5 + t5 * t5
+                s6 = s6 + t6 * t6
+                s7 = s7 + t7 * t7
+                f += 8
             while f < end:
-                t0 = <float64_t> row[f] - <float64_t> means[f]
+                t0 = row[f] - mean[f]
                 s0 = s0 + t0 * t0
                 f += 1
-            total = (s0 + s2) + (s1 + s3)
-            if best >= 0 and total >= least:
+            total = ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+            if best >= 0 and total > least * slack:
                 break
-        if best < 0 or total < least:
+        mean += d
+        if best < 0:
             best = j
             least = total
-        means += d
-    return best
+        elif total < least:
+            second = min(second, least)
+            best = j
+            least = total
+        else:
+            second = min(second, total)
+    # NaN, of infinities, is not sure either
+    if least > 1e-28 and least < 1e37 and second > least * slack:
+        return best
+    return nearest_exactly(row, means, n, d)
