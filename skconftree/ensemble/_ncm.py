@@ -12,7 +12,7 @@ from .._compat import (
     RealNotInt,
     StrOptions,
     _fit_context,
-    validate_parameter_constraints,
+    validate_parameters,
 )
 from ..bounds._base import BaseBound
 from ..utils import canonical, class_indices, unchanged_on_error, warn_of_floats
@@ -46,11 +46,7 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
     """What NCM trees and forests share: how rows are read, and what they predict."""
 
     def _validate_params(self):
-        validate_parameter_constraints(
-            self._parameter_constraints,
-            self.get_params(deep=False),
-            type(self).__name__,
-        )
+        validate_parameters(self)
 
     def _make_plan(self):
         plan, self.bound_, self.criterion_ = resolve_plan(self)

@@ -9,7 +9,8 @@ from skconftree.tree.nodes._structure import sum_up
 
 from libc.string cimport memcpy
 
-from skconftree.tree.nodes._node_table cimport NodeTable, address_of
+from skconftree.tree.nodes._node_arrays cimport address_of
+from skconftree.tree.nodes._node_table cimport NodeTable
 from skconftree.utils._typedefs cimport label_t, uint32_t
 
 cdef class NCMTree(NodeTable):

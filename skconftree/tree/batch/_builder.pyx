@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from libc.math cimport isfinite
 from libc.string cimport memcpy
 
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
@@ -12,6 +11,7 @@ from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
+from skconftree.utils._box cimport cut_box
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
@@ -201,18 +201,14 @@ cdef class Builder:
     cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
         # Write the test into the tree.
         cdef const Children* children = &split.children
-        if children.ordinals == NULL:
-            self.tree.split(node, split.feature, split.threshold, &split.evidence)
-            self.tree.send_missing(node, children.missing_left, children.missing_seen)
-            return 0
         if self.tree.n_ordinals + children.n_codes > self.tree.ordinal_room:
             with gil:
                 self.tree.reserve_ordinals(self.tree.n_ordinals + children.n_codes)
-        self.tree.split_nominal(
-            node, split.feature, children.ordinals, children.n_codes,
-            children.n_outcomes, &split.evidence,
+        self.tree.split(
+            node, split.feature, split.threshold, children.missing_left,
+            children.missing_seen, children.ordinals, children.n_codes,
+            children.unknown, &split.evidence,
         )
-        self.tree.send_unknown(node, children.unknown)
         return 0
 
     cdef int _make(
@@ -231,10 +227,9 @@ cdef class Builder:
         if parent.record.box != NULL:
             record.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
             memcpy(record.box, parent.record.box, 2 * d * sizeof(float64_t))
-            if isfinite(parent.split.threshold):
-                record.box[2 * parent.split.feature + 1 - outcome] = (
-                    parent.split.threshold
-                )
+            cut_box(
+                record.box, parent.split.feature, parent.split.threshold, outcome
+            )
         self.made[self.n_made] = child
         self.n_made += 1
         return 0

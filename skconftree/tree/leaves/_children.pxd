@@ -12,6 +12,3 @@ cdef int part_box(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     Leaf* child,
 ) except -1 nogil
-cdef void cut_box(
-    float64_t* box, intp_t feature, float64_t threshold, intp_t side
-) noexcept nogil

@@ -1,8 +1,8 @@
 """What the children of a leaf take over from it."""
 
-from libc.math cimport isfinite
 from libc.string cimport memcpy
 
+from skconftree.utils._box cimport cut_box
 from skconftree.utils._spare_memory cimport take_array
 
 
@@ -28,15 +28,6 @@ cdef int part_box(
             policy.blocks, 2 * d + 1, sizeof(float64_t)
         )
         memcpy(child.box, parent.box, 2 * d * sizeof(float64_t))
-        if parting.ordinals == NULL and isfinite(parting.threshold):
-            cut_box(child.box, parting.feature, parting.threshold, outcome)
+        cut_box(child.box, parting.feature, parting.threshold, outcome)
         child.box[2 * d] = parting.pool[outcome]
     return 0
-
-
-cdef void cut_box(
-    float64_t* box, intp_t feature, float64_t threshold, intp_t side
-) noexcept nogil:
-    # Rows may lie outside the root's box, and so may a cut between them.
-    cdef float64_t* limits = box + 2 * feature
-    limits[1 - side] = min(max(threshold, limits[0]), limits[1])

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from libc.math cimport isfinite
 from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.leaves._children cimport cut_box
 from skconftree.tree.leaves._leaf cimport (
     forget, leaf_bytes, new_leaf, release_leaf, start_fresh,
 )
@@ -15,6 +13,7 @@ from skconftree.tree.leaves._pool_rows cimport open_lists
 from skconftree.tree.leaves._registry cimport memory_named
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.tree.nodes._routing cimport Node
+from skconftree.utils._box cimport cut_box, share_below
 from skconftree.utils._memory cimport give_all_back
 from skconftree.utils._spare_memory cimport resize_array, take_array
 
@@ -130,11 +129,10 @@ cdef class LeafStore:
                 above = tree.parent[node]
                 boxes[node] = boxes[above]
                 boxes[node, 2 * d] *= _share_of_box(tree, above, node, &boxes[above, 0])
-                if isfinite(tree.nodes[above].threshold):
-                    cut_box(
-                        &boxes[node, 0], tree.nodes[above].feature,
-                        tree.nodes[above].threshold, node - tree.nodes[above].left,
-                    )
+                cut_box(
+                    &boxes[node, 0], tree.nodes[above].feature,
+                    tree.nodes[above].threshold, node - tree.nodes[above].left,
+                )
             if tree.nodes[node].feature >= 0:
                 continue
             leaf = self.at[node]
@@ -285,18 +283,15 @@ cdef float64_t _share_of_box(
 ) noexcept nogil:
     # The part of a node's volume that a child has, by the rule of the splitters.
     cdef const Node* split = &tree.nodes[node]
-    cdef const float64_t* limits = box + 2 * split.feature
     cdef intp_t first = tree.branching[node].first
     cdef intp_t n_known = 0
     cdef intp_t n_own = 0
     cdef intp_t code
-    cdef float64_t share = 0.5
+    cdef float64_t share
     if first >= 0:
         for code in range(tree.branching[node].n_codes):
             n_known += tree.ordinals[first + code] >= 0
             n_own += tree.ordinals[first + code] == child - split.left
         return <float64_t> n_own / max(n_known, 1)
-    if isfinite(split.threshold) and limits[0] < limits[1]:
-        share = (split.threshold - limits[0]) / (limits[1] - limits[0])
-        share = min(max(share, 0.0), 1.0)
+    share = share_below(box, split.feature, split.threshold)
     return share if child == split.left else 1.0 - share

@@ -1,4 +1,4 @@
-# NodeTable: the nodes of a tree as plain arrays, whatever their tests.
+# NodeTable: the nodes of a tree whatever their tests.
 #
 # Node ids are append-only: a leaf that splits keeps its id as an internal node,
 # and its children get the next ids, the first one first. So the children of a node
@@ -7,93 +7,21 @@
 #
 # The tests that send rows from a node to a child are those of a subclass, which holds
 # arrays of its own beside these, adds their shapes, and is asked what becomes of them.
-#
-# The arrays belong to NumPy and are replaced when they are full. Those of a tree that
-# is finished are handed out as they are; of a tree that grows copies are, so that
-# nobody sees them change. Nobody can write to what is handed out, as routing believes
-# what it finds; only who holds the lock to learn writes to the arrays.
-# A look at the tree changes nothing that another one reads: what it has to build is kept
-# in a `Snapshot`, which takes the place of an older one when it is whole.
 
 from skconftree.bounds._contract cimport SplitEvidence
-from skconftree.tree.nodes._snapshot cimport Snapshot
+from skconftree.tree.nodes._node_arrays cimport NodeArrays
 from skconftree.utils._lock cimport ModelLock
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
-cdef void* address_of(array) except? NULL
-
-
-cdef class NodeTable:
-    cdef readonly intp_t n_features
-    cdef readonly intp_t n_classes
-    cdef readonly intp_t node_count
-    cdef readonly intp_t n_leaves
-    cdef readonly intp_t max_depth
-    cdef readonly object class_weight   # ndarray (n_classes,): counts -> values
-    cdef readonly bint keeps_evidence   # of splits
-    cdef readonly bint keeps_refusals   # evidence of leaves that did not split
-    cdef readonly double shrinkage      # of the values towards those of the parents
-    cdef intp_t capacity
-    cdef dict _arrays
-    cdef Snapshot _shown                # what was last looked at
-
-    # Of a tree that grows row by row.
-    cdef ModelLock lock                 # None if it is finished
-    cdef object criterion               # gives impurities; None if it is finished
-    cdef intp_t version                 # of the counts: moves on with every row
-    cdef intp_t n_edits                 # of tests that were there already
-
-    cdef int32_t* parent                # [capacity]; -1 at the root
-    cdef int32_t* depth
-    cdef int32_t* first_child           # -1 at a leaf
-    cdef int32_t* n_children            # 0 at a leaf
-    cdef intp_t* n_node_samples         # rows, whatever their weight
-    cdef float64_t* counts              # [capacity, n_classes]
-    cdef float64_t* impurity
-    cdef SplitEvidence* evidence        # [capacity // 2] one a split; NULL if not kept
-    cdef SplitEvidence* refused         # [capacity]; NULL if not kept
-
-    cdef void grows(self, object criterion, ModelLock lock) except *
-    cdef int _read(self) except -1
-    cdef void _leave(self) noexcept
-    cdef Snapshot _still(self)
-    cdef Snapshot _look(self, Snapshot old)
-    cdef int fill_value(self, intp_t node, float64_t* out) except -1
-    cdef bint _is_fresh(self, Snapshot shown) noexcept
-    cdef object _copy_to(self, Snapshot new, Snapshot old)
-    cdef object counts_of_leaves(self)
-    cdef intp_t node_bytes(self) noexcept nogil
-    cdef intp_t split_bytes(self) noexcept nogil
-    cdef intp_t bytes_of_nodes(self) noexcept nogil
-    cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil
-
-    cdef dict _shapes(self, intp_t capacity)
-    cdef tuple _names(self)
-    cdef intp_t _size(self, str name) except -1
-    cdef dict _enlarged(self, intp_t capacity)
-    cdef object _hold(self, dict arrays)
-    cdef object _take(self, dict arrays)
-    cdef object _few(self, object nodes)
-    cdef object _check(self, dict arrays)
-    cdef object _prune_tests(self, dict shown, dict arrays, object kept, object leaf)
-    cdef void reserve(self, intp_t capacity) except *
-    cdef void cut_to_size(self) except *
-    cdef void forget(self) noexcept nogil
+cdef class NodeTable(NodeArrays):
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil
     cdef void accept(self, const SplitEvidence* evidence) noexcept nogil
     cdef void refuse(self, intp_t node, const SplitEvidence* evidence) noexcept nogil
-    cdef inline intp_t next_below(self, intp_t top, intp_t node) noexcept nogil:
-        # The node after this one below `top`, parents before their children and the
-        # first child first; -1 after the last one. Trees may be too deep to recurse.
-        cdef intp_t above
-        if self.n_children[node] > 0:
-            return self.first_child[node]
-        while node != top:
-            above = self.parent[node]
-            if node + 1 < self.first_child[above] + self.n_children[above]:
-                return node + 1
-            node = above
-        return -1
+    cdef void forget(self) noexcept nogil
+    cdef void grows(self, object criterion, ModelLock lock) except *
+    cdef object _prune_tests(self, dict shown, dict arrays, object kept, object leaf)
+    cdef object _check(self, dict arrays)
+    cdef object _take(self, dict arrays)

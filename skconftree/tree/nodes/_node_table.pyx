@@ -2,39 +2,20 @@
 
 import numpy as np
 
-from skconftree.tree.nodes._derived import (
-    children_left, children_right, evidence_of_nodes, paths, proportions,
-    proportions_of_leaves, weights,
-)
 from skconftree.tree.nodes._node_state import (
-    EVIDENCE_DTYPE, NODE_ARRAYS, REFUSED, STATE_VERSION, check_nodes, check_size,
-    checked_children, checked_class_weight, checked_shrinkage, damaged, read_arrays,
+    EVIDENCE_DTYPE, STATE_VERSION, check_nodes, check_size, checked_children,
+    checked_class_weight, checked_shrinkage, damaged, read_arrays,
 )
 from skconftree.tree.nodes._pruned import prune_nodes
-from skconftree.tree.nodes._structure import structure_of, sum_up
+from skconftree.tree.nodes._structure import structure_of
 from skconftree.utils._readonly import read_only
 
-from cpython.buffer cimport (
-    PyBUF_C_CONTIGUOUS, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
-)
-
 from skconftree.bounds._contract cimport clear_evidence
-
-OF_ROWS = ("counts", "n_node_samples", "impurity")  # arrays that every row changes
-
-
-cdef void* address_of(array) except? NULL:
-    # Of its values. By the buffer, as `array.ctypes` is written in Python, where a
-    # signal handler may run and raise: a tree that grows asks in the middle of a row.
-    cdef Py_buffer buffer
-    cdef void* address
-    PyObject_GetBuffer(array, &buffer, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)
-    address = buffer.buf
-    PyBuffer_Release(&buffer)
-    return address
+from skconftree.tree.nodes._node_arrays cimport address_of
+from skconftree.utils._typedefs cimport int32_t
 
 
-cdef class NodeTable:
+cdef class NodeTable(NodeArrays):
     """The nodes of a tree without the tests that send rows from one to another.
 
     `Tree` adds tests of single features. Another kind of tree adds others, and has
@@ -52,135 +33,6 @@ cdef class NodeTable:
     shrinkage : float, default=0.0
         How strongly `value` is drawn towards that of the parent, see `shrunk_by`.
     """
-
-    def __cinit__(
-        self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        keep_refusals=False, shrinkage=0.0,
-    ):
-        check_size(n_features, n_classes)
-        self.shrinkage = checked_shrinkage(shrinkage)
-        self.n_features = n_features
-        self.n_classes = n_classes
-        self.class_weight = read_only(checked_class_weight(class_weight, n_classes))
-        self.keeps_evidence = keep_evidence
-        self.keeps_refusals = keep_refusals
-        self._arrays = {}
-        self.reserve(8)
-
-    # -- room ---------------------------------------------------------------------
-
-    cdef dict _shapes(self, intp_t capacity):
-        # A split has two children or more.
-        shapes = {
-            "parent": ((capacity,), np.int32),
-            "depth": ((capacity,), np.int32),
-            "first_child": ((capacity,), np.int32),
-            "n_children": ((capacity,), np.int32),
-            "n_node_samples": ((capacity,), np.intp),
-            "counts": ((capacity, self.n_classes), np.float64),
-            "impurity": ((capacity,), np.float64),
-            "evidence": (
-                (capacity // 2 if self.keeps_evidence else 0,), EVIDENCE_DTYPE
-            ),
-        }
-        if self.keeps_refusals:
-            shapes[REFUSED] = ((capacity,), EVIDENCE_DTYPE)
-        return shapes
-
-    cdef tuple _names(self):
-        # Of the arrays in a state.
-        return (*NODE_ARRAYS, REFUSED) if self.keeps_refusals else NODE_ARRAYS
-
-    cdef intp_t _size(self, str name) except -1:
-        # How much of an array is used.
-        if name == "evidence":
-            return self.node_count - self.n_leaves if self.keeps_evidence else 0
-        return self.node_count
-
-    cdef dict _enlarged(self, intp_t capacity):
-        cdef dict arrays = dict(self._arrays)
-        for name, (shape, dtype) in self._shapes(capacity).items():
-            if name in arrays and arrays[name].shape == shape:
-                continue
-            larger = np.zeros(shape, dtype=dtype)
-            if name in arrays:
-                used = self._size(name)
-                larger[:used] = arrays[name][:used]
-            arrays[name] = larger
-        return arrays
-
-    cdef void reserve(self, intp_t capacity) except *:
-        # Room for `capacity` nodes, at least doubling what there is.
-        if capacity <= self.capacity:
-            return
-        capacity = max(capacity, 2 * self.capacity)
-        if capacity > 2147483647:
-            raise ValueError("The tree has more nodes than its index type holds.")
-        self._hold(self._enlarged(capacity))
-
-    cdef void cut_to_size(self) except *:
-        # Give back the room that a tree which is finished will not need.
-        self._hold({
-            name: array[: self._size(name)].copy()
-            for name, array in self._arrays.items()
-        })
-        self._shown = None
-
-    cdef void forget(self) noexcept nogil:
-        # Be without nodes again, with the room there is.
-        self.node_count = 0
-        self.n_leaves = 0
-        self.max_depth = 0
-
-    cdef object _hold(self, dict arrays):
-        # Own these arrays and point into them: all of them, or none if it fails.
-        cdef void* parent = address_of(arrays["parent"])
-        cdef void* depth = address_of(arrays["depth"])
-        cdef void* first_child = address_of(arrays["first_child"])
-        cdef void* n_children = address_of(arrays["n_children"])
-        cdef void* n_node_samples = address_of(arrays["n_node_samples"])
-        cdef void* counts = address_of(arrays["counts"])
-        cdef void* impurity = address_of(arrays["impurity"])
-        cdef void* evidence = NULL
-        cdef void* refused = NULL
-        if self.keeps_evidence:
-            evidence = address_of(arrays["evidence"])
-        if self.keeps_refusals:
-            refused = address_of(arrays[REFUSED])
-        self._arrays = arrays
-        self.capacity = len(arrays["parent"])
-        self.parent = <int32_t*> parent
-        self.depth = <int32_t*> depth
-        self.first_child = <int32_t*> first_child
-        self.n_children = <int32_t*> n_children
-        self.n_node_samples = <intp_t*> n_node_samples
-        self.counts = <float64_t*> counts
-        self.impurity = <float64_t*> impurity
-        self.evidence = <SplitEvidence*> evidence
-        self.refused = <SplitEvidence*> refused
-
-    @property
-    def n_bytes(self):
-        """Bytes of the nodes, without room for further ones."""
-        return self.bytes_of_nodes()
-
-    cdef intp_t node_bytes(self) noexcept nogil:
-        # Of a node, whatever becomes of it.
-        return (
-            4 * sizeof(int32_t) + sizeof(intp_t)
-            + (self.n_classes + 1) * sizeof(float64_t)
-            + self.keeps_refusals * sizeof(SplitEvidence)
-        )
-
-    cdef intp_t split_bytes(self) noexcept nogil:
-        # That it takes in addition once it has split.
-        return self.keeps_evidence * sizeof(SplitEvidence)
-
-    cdef intp_t bytes_of_nodes(self) noexcept nogil:
-        return (
-            self.node_count * self.node_bytes()
-            + (self.node_count - self.n_leaves) * self.split_bytes()
-        )
 
     # -- growth -------------------------------------------------------------------
 
@@ -301,6 +153,12 @@ cdef class NodeTable:
         self.version += 1
         self._shown = None
 
+    cdef void forget(self) noexcept nogil:
+        # Be without nodes again, with the room there is.
+        self.node_count = 0
+        self.n_leaves = 0
+        self.max_depth = 0
+
     cdef void grows(self, object criterion, ModelLock lock) except *:
         # From now on whoever holds the lock to learn may let it grow row by row. Looks
         # at the impurity take nothing from the criterion of the growth.
@@ -358,272 +216,6 @@ cdef class NodeTable:
         """
         self.shrinkage = checked_shrinkage(shrinkage)
         self._shown = None
-
-    # -- looks --------------------------------------------------------------------
-
-    cdef int _read(self) except -1:
-        if self.lock is not None:
-            self.lock.read()
-        return 0
-
-    cdef void _leave(self) noexcept:
-        if self.lock is not None:
-            self.lock.leave()
-
-    cdef Snapshot _still(self):
-        # All arrays at one moment; nobody writes to them.
-        cdef Snapshot shown
-        self._read()
-        try:
-            shown = self._shown
-            if not self._is_fresh(shown):
-                shown = self._look(shown)
-                self._shown = shown
-            return shown
-        finally:
-            self._leave()
-
-    cdef bint _is_fresh(self, Snapshot shown) noexcept:
-        return (
-            shown is not None
-            and shown.version == self.version
-            and shown.node_count == self.node_count
-            and shown.n_edits == self.n_edits
-        )
-
-    cdef Snapshot _look(self, Snapshot old):
-        cdef Snapshot new = Snapshot()
-        new.version = self.version
-        new.node_count = self.node_count
-        new.n_edits = self.n_edits
-        new.class_weight = self.class_weight
-        new.shrinkage = self.shrinkage
-        if self.lock is None:
-            for name, array in self._arrays.items():
-                new.arrays[name] = read_only(array[: self._size(name)])
-        else:
-            self._copy_to(new, old)
-        return new
-
-    cdef object _copy_to(self, Snapshot new, Snapshot old):
-        # Learning writes to the arrays: what is shown are copies, in which the counts
-        # of internal nodes follow from those of the leaves. Few looks come after a
-        # split; the others need new counts alone.
-        if (
-            old is not None
-            and old.node_count == self.node_count
-            and old.n_edits == self.n_edits
-        ):
-            new.structural = old.structural
-            new.arrays = dict(old.arrays)
-        else:
-            for name, array in self._arrays.items():
-                if name not in OF_ROWS:
-                    new.arrays[name] = read_only(array[: self._size(name)].copy())
-        if self.keeps_refusals:
-            new.arrays[REFUSED] = read_only(
-                self._arrays[REFUSED][: self.node_count].copy()
-            )
-        counts = self._arrays["counts"][: self.node_count].copy()
-        n_rows = self._arrays["n_node_samples"][: self.node_count].copy()
-        sum_up(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
-        new.arrays["counts"] = read_only(counts)
-        new.arrays["n_node_samples"] = read_only(n_rows)
-        new.arrays["impurity"] = None   # until somebody asks
-        new.criterion = self.criterion
-
-    cdef object counts_of_leaves(self):
-        # Counts of every node as they stand, up to date at the leaves only.
-        return self._arrays["counts"][: self.node_count]
-
-    def leaf_counts(self):
-        """Weight of the rows of each class in the leaves alone.
-
-        The same as `counts` there, without the work of adding up those of the inner
-        nodes.
-
-        Returns
-        -------
-        ndarray of shape (node_count, n_classes), float64
-            0 at inner nodes.
-        """
-        self._read()
-        try:
-            counts = self.counts_of_leaves().copy()
-            counts[self._arrays["n_children"][: self.node_count] > 0] = 0.0
-        finally:
-            self._leave()
-        return counts
-
-    cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil:
-        # Add the counts of a node, which are those of the leaves below.
-        cdef intp_t node = top
-        cdef intp_t c
-        while node >= 0:
-            if self.n_children[node] == 0:
-                for c in range(self.n_classes):
-                    counts[c] += self.counts[node * self.n_classes + c]
-            node = self.next_below(top, node)
-
-    def _check_root(self):
-        if self.node_count == 0:
-            raise ValueError("The tree has no root.")
-
-    def _checked_node(self, node):
-        if not 0 <= node < self.node_count:
-            raise IndexError(f"node {node} of a tree with {self.node_count} nodes")
-        return node
-
-    def children(self, node):
-        """Children of one node, the first one first.
-
-        Parameters
-        ----------
-        node : int
-
-        Returns
-        -------
-        ndarray of shape (n_children,), intp
-        """
-        cdef intp_t place, first, n
-        self._read()
-        try:
-            place = self._checked_node(node)
-            first = self.first_child[place]
-            n = self.n_children[place]
-        finally:
-            self._leave()
-        return np.arange(first, first + n, dtype=np.intp)
-
-    @property
-    def children_left(self):
-        return self._still().of_structure(children_left)
-
-    @property
-    def children_right(self):
-        return self._still().of_structure(children_right)
-
-    @property
-    def n_children(self):
-        return self._still().array("n_children")
-
-    @property
-    def parent(self):
-        return self._still().array("parent")
-
-    @property
-    def depth(self):
-        return self._still().array("depth")
-
-    @property
-    def counts(self):
-        return self._still().array("counts")
-
-    @property
-    def impurity(self):
-        return self._still().array("impurity")
-
-    @property
-    def n_node_samples(self):
-        return self._still().array("n_node_samples")
-
-    @property
-    def weighted_n_node_samples(self):
-        return self._still().of_counts(weights)
-
-    @property
-    def evidence(self):
-        return self._still().of_structure(evidence_of_nodes)
-
-    @property
-    def refused_evidence(self):
-        return self._still().array(REFUSED) if self.keeps_refusals else None
-
-    @property
-    def value(self):
-        return self._still().values()
-
-    @property
-    def raw_value(self):
-        return self._still().of_counts(proportions)
-
-    cdef int fill_value(self, intp_t node, float64_t* out) except -1:
-        # A row of `value`, for whoever holds the lock to learn.
-        cdef const float64_t[:, ::1] value = (
-            self._look(self._shown).of_counts(proportions)
-        )
-        cdef intp_t c
-        for c in range(self.n_classes):
-            out[c] = value[node, c]
-        return 0
-
-    def value_of(self, nodes):
-        """Rows of `value`; of few leaves without a look at all nodes.
-
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_rows,), intp
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
-        found = self._few(nodes)
-        return self.value.take(nodes, axis=0) if found is None else found
-
-    def best_of(self, nodes):
-        """Most frequent class of nodes, the first one of equals; see `value_of`.
-
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_rows,), intp
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), intp
-        """
-        cdef Snapshot shown
-        found = self._few(nodes)
-        if found is not None:
-            return found.argmax(axis=1)
-        shown = self._still()
-        best = shown.counted.get("best")
-        if best is None:
-            best = shown.values().argmax(axis=1)
-            shown.counted["best"] = best
-        return best.take(nodes)
-
-    cdef object _few(self, object nodes):
-        # Class proportions of fewer leaves than a look would cost nodes; or None.
-        cdef Snapshot shown
-        if self.lock is None or len(nodes) >= self.node_count or self.shrinkage > 0.0:
-            return None
-        self._read()
-        try:
-            shown = self._shown
-            if (
-                self._is_fresh(shown)
-                or self._arrays["n_children"].take(nodes).any()
-            ):
-                return None
-            counts = self._arrays["counts"].take(nodes, axis=0)
-        finally:
-            self._leave()
-        return proportions_of_leaves(counts, self.class_weight)
-
-    def path(self, leaves):
-        """Indicator of the nodes above, and including, the given ones.
-
-        Parameters
-        ----------
-        leaves : ndarray of shape (n_rows,), intp
-
-        Returns
-        -------
-        csr_matrix of shape (n_rows, node_count)
-        """
-        cdef Snapshot shown = self._still()
-        return paths(shown.arrays["parent"], shown.arrays["depth"], leaves)
 
     # -- state --------------------------------------------------------------------
     #

@@ -19,12 +19,9 @@ cdef class Tree(NodeTable):
     cdef void forget(self) noexcept nogil
     cdef void reserve_ordinals(self, intp_t room) except *
     cdef void split(
-        self, intp_t node, intp_t feature, float64_t threshold,
+        self, intp_t node, intp_t feature, float64_t threshold, bint missing_left,
+        bint any_missing, const int16_t* ordinals, intp_t n_codes, intp_t unknown,
         const SplitEvidence* evidence,
-    ) noexcept nogil
-    cdef void split_nominal(
-        self, intp_t node, intp_t feature, const int16_t* ordinals, intp_t n_codes,
-        intp_t n_children, const SplitEvidence* evidence,
     ) noexcept nogil
     cdef void admit(self, intp_t node, intp_t code) except *
     cdef inline void lead(self, intp_t node, intp_t code) noexcept nogil:
@@ -34,6 +31,4 @@ cdef class Tree(NodeTable):
             self.branching[node].missing_left
         )
 
-    cdef void send_unknown(self, intp_t node, intp_t child) noexcept nogil
-    cdef void send_missing(self, intp_t node, bint left, bint seen) noexcept nogil
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil

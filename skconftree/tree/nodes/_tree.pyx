@@ -11,7 +11,7 @@ from skconftree.tree.nodes._tree_state import (
 
 from libc.math cimport INFINITY, NAN
 
-from skconftree.tree.nodes._node_table cimport address_of
+from skconftree.tree.nodes._node_arrays cimport address_of
 from skconftree.tree.nodes._routing cimport child_of, route, route_any
 from skconftree.utils._finite cimport FINITE, finiteness
 from skconftree.utils._typedefs cimport int32_t
@@ -144,33 +144,28 @@ cdef class Tree(NodeTable):
         return node
 
     cdef void split(
-        self, intp_t node, intp_t feature, float64_t threshold,
+        self, intp_t node, intp_t feature, float64_t threshold, bint missing_left,
+        bint any_missing, const int16_t* ordinals, intp_t n_codes, intp_t unknown,
         const SplitEvidence* evidence,
     ) noexcept nogil:
-        # The next two leaves added are the children of this node.
-        self.accept(evidence)
-        self.nodes[node].feature = <int32_t> feature
-        self.nodes[node].threshold = threshold
-        self.nodes[node].left = <int32_t> self.node_count
-
-    cdef void split_nominal(
-        self, intp_t node, intp_t feature, const int16_t* ordinals, intp_t n_codes,
-        intp_t n_children, const SplitEvidence* evidence,
-    ) noexcept nogil:
-        # The next n_children leaves added are the children of this node. The caller
-        # has reserved room for n_codes ordinals.
+        # Write the test of a leaf: the next leaves added are its children. It is
+        # numeric unless there are ordinals; the caller has reserved room for these.
         cdef Branching* branching = &self.branching[node]
         cdef intp_t code
-        self.split(node, feature, NAN, evidence)
+        self.accept(evidence)
+        self.nodes[node].feature = <int32_t> feature
+        self.nodes[node].threshold = threshold if ordinals == NULL else NAN
+        self.nodes[node].left = <int32_t> self.node_count
+        if ordinals == NULL:
+            branching.missing_left = missing_left
+            branching.missing_seen = any_missing
+            return
+        branching.missing_left = <int16_t> unknown
         branching.n_codes = <int32_t> n_codes
         branching.first = <int32_t> self.n_ordinals
         for code in range(n_codes):
             self.ordinals[self.n_ordinals + code] = ordinals[code]
         self.n_ordinals += n_codes
-
-    cdef void send_missing(self, intp_t node, bint left, bint seen) noexcept nogil:
-        self.branching[node].missing_left = left
-        self.branching[node].missing_seen = seen
 
     cdef void admit(self, intp_t node, intp_t code) except *:
         # As `lead`, of a category that may have no ordinal yet.
@@ -191,9 +186,6 @@ cdef class Tree(NodeTable):
             self.branching[node].n_codes = <int32_t> room
         self.lead(node, code)
         self.n_edits += 1
-
-    cdef void send_unknown(self, intp_t node, intp_t child) noexcept nogil:
-        self.branching[node].missing_left = <int16_t> child
 
     # -- pruning ------------------------------------------------------------------
 

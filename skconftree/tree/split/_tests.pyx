@@ -3,6 +3,8 @@
 from libc.math cimport INFINITY
 from libc.string cimport memset
 
+from skconftree.tree.split._node cimport NodeRecord
+from skconftree.utils._box cimport share_below
 from skconftree.utils._draws cimport mix, unit
 
 
@@ -329,11 +331,7 @@ cdef class NodeTests(Scan):
         return threshold
 
     cdef float64_t _left_volume(self, intp_t feature, Cut cut) noexcept nogil:
-        # Rows may lie outside the box of the root, and so may a cut between them.
-        cdef const float64_t* limits = self.node.record.box + 2 * feature
-        cdef float64_t part = self.threshold(feature, cut)
-        if not limits[0] < limits[1] or part == INFINITY:
-            # a missing value has no place in the box
-            return 0.5 * self.node.record.pool
-        part = (part - limits[0]) / (limits[1] - limits[0])
-        return self.node.record.pool * min(max(part, 0.0), 1.0)
+        cdef NodeRecord* record = self.node.record
+        return record.pool * share_below(
+            record.box, feature, self.threshold(feature, cut)
+        )

@@ -6,35 +6,23 @@
 # into chunks cannot matter. What concerns the whole tree (signals, the memory limit)
 # happens when the number of rows is a multiple of BOUNDARY.
 
-from skconftree.tree.leaves._bayes cimport Scratch
-from skconftree.tree.leaves._predictor cimport LeafPredictor
-from skconftree.tree.stream._installer cimport Installer
-from skconftree.tree.leaves._contract cimport Leaf, Policy
-from skconftree.tree.stream._leaf_source cimport LeafSource
-from skconftree.tree.leaves._leaf_store cimport LeafStore
-from skconftree.tree.stream._memory_limit cimport MemoryLimit
+from skconftree.tree.leaves._contract cimport Leaf
 from skconftree.tree.split._split cimport Split
 from skconftree.tree.split._splitter cimport Splitter
-from skconftree.tree.nodes._tree cimport Tree
-from skconftree.utils._lock cimport Lockable, ModelLock
-from skconftree.utils._memory cimport Arena
+from skconftree.tree.stream._growing_tree cimport GrowingTree
+from skconftree.tree.stream._installer cimport Installer
+from skconftree.tree.stream._memory_limit cimport MemoryLimit
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t,
 )
 
 
-cdef class Grower:
-    cdef readonly Tree tree
-    cdef ModelLock lock                 # of the tree and all that grows it
+cdef class Grower(GrowingTree):
     cdef readonly object recipe         # what it was made from
     cdef readonly intp_t n_rows_seen
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
-    cdef LeafStore leaves
-    cdef Policy* policy                 # the store's
-    cdef LeafSource source              # of the splitter
     cdef Splitter splitter
-    cdef LeafPredictor predictor
     cdef Installer installer
     cdef MemoryLimit limit
 
@@ -47,12 +35,9 @@ cdef class Grower:
     cdef float64_t min_seen_fraction
 
     cdef intp_t most_rows               # that a leaf has kept
-    cdef Arena arena
-    cdef float64_t* below               # [n_classes]
     cdef bint finite                    # no value of the rows learnt is missing
     cdef intp_t leaving                 # row of X_pool that is being learnt, or -1
     cdef object held                    # error that waits for the end of its row
-    cdef const float64_t* class_weight  # [n_classes] or NULL
 
     cdef object _reader(self)
     cdef int _check_rows(
@@ -68,20 +53,9 @@ cdef class Grower:
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
         float64_t* proba,
     ) except -1 nogil
-    cdef void _fill_proba(
-        self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
-        Scratch* scratch, float64_t* out,
-    ) noexcept nogil
     cdef int limit_memory(self) except -1
     cdef intp_t _spare_bytes(self) noexcept nogil
-    cdef intp_t _route_row(
-        self, const float32_t* x, bint finite, intp_t* stopped_at
-    ) noexcept nogil
     cdef int _admit(self, const float32_t* x) except -1
-    cdef bint _is_summed(self, const Leaf* leaf, intp_t stopped_at) noexcept nogil
-    cdef int _ask_tree(self, intp_t node, float64_t* out) except -1
-    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
-    cdef intp_t _majority_below(self, intp_t node) noexcept nogil
     cdef bint _due(self, const Leaf* leaf) noexcept nogil
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
     cdef int _grow(self, Leaf* leaf) except -1 nogil

@@ -12,21 +12,26 @@ from skconftree.tree.split._kernels import make_kernels
 from skconftree.tree.stream._recipe import check_recipe, read_recipe
 
 from libc.math cimport rint
-from libc.string cimport memset
 
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.leaves._bayes cimport Scratch, make_scratch
-from skconftree.tree.split._node cimport RootFacts
+from skconftree.tree.leaves._bayes cimport Scratch
 from skconftree.tree.leaves._counts cimport make_room
 from skconftree.tree.leaves._leaf cimport add_row
+from skconftree.tree.leaves._leaf_store cimport LeafStore
 from skconftree.tree.leaves._pool_rows cimport leave_pool, place_in_pool
+from skconftree.tree.leaves._predictor cimport LeafPredictor
+from skconftree.tree.nodes._tree cimport Tree
+from skconftree.tree.split._node cimport RootFacts
+from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.tree.stream._memory_limit cimport bytes_of
-from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
+from skconftree.utils._lock cimport (
+    Lockable, ModelLock, begin_rows, between_rows, end_rows,
+)
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._spare_memory cimport (
     SPARE_BYTES, give_way, let_go_of_much, set_aside,
 )
-from skconftree.utils._typedefs cimport uint8_t
 
 MISFIT = (
     "Rows do not fit the growing tree: the estimator's attributes have been changed."
@@ -68,7 +73,7 @@ def with_state(Grower grower, state):
     return grower
 
 
-cdef class Grower:
+cdef class Grower(GrowingTree):
     """Grows a tree row by row.
 
     Parameters
@@ -159,58 +164,6 @@ cdef class Grower:
             self.leaves.open_boxes(self.tree, self.source.root_box)
         self.limit.look(self.tree, self.leaves)
         self.limit.check(self.tree, self.leaves)
-
-    def fresh_counts(self):
-        """Weight of the rows of each class since each leaf was made.
-
-        Returns
-        -------
-        ndarray of shape (node_count, n_classes), float64
-            0 at inner nodes.
-        """
-        cdef intp_t node, c
-        counts = np.zeros((self.tree.node_count, self.policy.n_classes))
-        cdef float64_t[:, ::1] out = counts
-        for node in range(self.tree.node_count):
-            if self.leaves.at[node] != NULL:
-                for c in range(self.policy.n_classes):
-                    out[node, c] = self.leaves.at[node].fresh[c]
-        return counts
-
-    def unlabelled(self):
-        """Which rows of `X_pool` have not been learnt, as a mask; None without one."""
-        cdef const Leaf* leaf
-        cdef intp_t node, i
-        cdef uint8_t[::1] found
-        if self.source.pool is None:
-            return None
-        mask = np.zeros(self.source.pool.shape[0], dtype=np.bool_)
-        found = mask.view(np.uint8)
-        for node in range(self.tree.node_count):
-            leaf = self.leaves.at[node]
-            if leaf != NULL:
-                for i in range(leaf.n_pool):
-                    found[leaf.pool[i]] = True
-        return mask
-
-    def are_unlabelled(self, const int32_t[::1] rows not None):
-        """Which of some rows of `X_pool` have not been learnt, as a mask."""
-        cdef intp_t i, stopped_at, node
-        mask = np.zeros(rows.shape[0], dtype=np.bool_)
-        for i in range(rows.shape[0]):
-            node = self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
-            mask[i] = place_in_pool(self.leaves.at[node], rows[i]) >= 0
-        return mask
-
-    def leave_out(self, const int32_t[::1] rows not None):
-        """Take rows out of `X_pool` that have been learnt elsewhere."""
-        cdef Leaf* leaf
-        cdef intp_t i, stopped_at
-        for i in range(rows.shape[0]):
-            leaf = self.leaves.at[
-                self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
-            ]
-            leave_pool(leaf, self.policy, place_in_pool(leaf, rows[i]))
 
     def reserve_codes(self, intp_t n_codes):
         """Make room for tests of features with so many categories."""
@@ -487,118 +440,6 @@ cdef class Grower:
                 continue
             node = to
         return 0
-
-    cdef intp_t _route_row(
-        self, const float32_t* x, bint finite, intp_t* stopped_at
-    ) noexcept nogil:
-        # The leaf of a row. A category that is not known at a node goes on with the
-        # child that was the largest; the first such node is noted.
-        cdef intp_t node = 0
-        cdef intp_t to
-        stopped_at[0] = -1
-        if not finite or self.tree.n_ordinals > 0:
-            while self.tree.nodes[node].feature >= 0:
-                to = self.tree.child(node, x)
-                if to == node:
-                    if stopped_at[0] < 0:
-                        stopped_at[0] = node
-                    to = self.tree.nodes[node].left + (
-                        self.tree.branching[node].missing_left
-                    )
-                node = to
-            return node
-        while self.tree.nodes[node].feature >= 0:
-            node = self.tree.nodes[node].left + (
-                x[self.tree.nodes[node].feature] > self.tree.nodes[node].threshold
-            )
-        return node
-
-    # -- prediction ---------------------------------------------------------------
-
-    @property
-    def predicts_by_bayes(self):
-        """Whether leaves may predict by naive Bayes."""
-        return self.predictor.judging
-
-    def predict_proba(self, const float32_t[:, ::1] X, bint finite):
-        """Class probabilities of rows, for whoever holds the lock to read.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32
-        finite : bool
-            Whether no value is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes), float64
-        """
-        cdef intp_t n = X.shape[0]
-        cdef intp_t K = self.policy.n_classes
-        if X.shape[1] != self.policy.n_features:
-            raise ValueError("Rows do not fit the growing tree.")
-        proba = np.empty((n, K))
-        cdef float64_t[:, ::1] out = proba
-        cdef const Leaf* leaf
-        cdef Arena arena = Arena()
-        cdef Scratch scratch
-        cdef intp_t i, stopped_at
-        make_scratch(arena, &scratch, self.policy.n_features, K)
-        with nogil:
-            for i in range(n):
-                leaf = self.leaves.at[self._route_row(&X[i, 0], finite, &stopped_at)]
-                self._fill_proba(leaf, stopped_at, &X[i, 0], &scratch, &out[i, 0])
-        return proba
-
-    cdef void _fill_proba(
-        self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
-        Scratch* scratch, float64_t* out,
-    ) noexcept nogil:
-        # Class probabilities of a row at its leaf, or where its category is unknown.
-        if stopped_at < 0:
-            self.predictor.fill_proba(self.tree, leaf, x, scratch, out)
-        else:
-            self._fill_below(stopped_at, out)
-
-    cdef bint _is_summed(self, const Leaf* leaf, intp_t stopped_at) noexcept nogil:
-        # Whether the prediction of a row rests on a sum over several leaves.
-        cdef intp_t c
-        if stopped_at >= 0:
-            return True
-        for c in range(self.policy.n_classes):
-            if self.tree.counts[leaf.node * self.policy.n_classes + c] > 0.0:
-                return False
-        return True
-
-    cdef int _ask_tree(self, intp_t node, float64_t* out) except -1:
-        # It predicts where no leaf learns how; sums of fractions round as they do there.
-        while True:
-            try:
-                return self.tree.fill_value(node, out)
-            except MemoryError:
-                give_way()
-
-    cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil:
-        # Class proportions of an internal node.
-        cdef intp_t c
-        cdef float64_t total = 0.0
-        memset(out, 0, self.policy.n_classes * sizeof(float64_t))
-        self.tree.add_counts(node, out)
-        for c in range(self.policy.n_classes):
-            if self.class_weight != NULL:
-                out[c] *= self.class_weight[c]
-            total += out[c]
-        for c in range(self.policy.n_classes):
-            out[c] = out[c] / total if total > 0.0 else 1.0 / self.policy.n_classes
-
-    cdef intp_t _majority_below(self, intp_t node) noexcept nogil:
-        cdef intp_t best = 0
-        cdef intp_t c
-        self._fill_below(node, self.below)
-        for c in range(1, self.policy.n_classes):
-            if self.below[c] > self.below[best]:
-                best = c
-        return best
 
     # -- growth -------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from libc.math cimport rint
 from skconftree.tree.leaves._children cimport part_box, start_child
 from skconftree.tree.leaves._leaf cimport new_leaf, release_leaf
 from skconftree.tree.leaves._pool_rows cimport part_pool
+from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport give_all_back
 from skconftree.utils._spare_memory cimport give_way, resize_array
 
@@ -32,24 +33,19 @@ cdef class Installer:
     cdef int install(self, Tree tree, Leaf* leaf, const Split* split) except -1 nogil:
         cdef intp_t node = leaf.node
         cdef intp_t first = tree.node_count
-        cdef intp_t r = split.children.n_outcomes
+        cdef const Children* children = &split.children
+        cdef intp_t r = children.n_outcomes
         cdef Parting parting
         cdef intp_t z
         self._describe(split, &parting)
         self._reserve(tree, &parting)
         self._part(tree, leaf, &parting)
         # nothing fails from here on
-        if parting.ordinals == NULL:
-            tree.split(node, split.feature, split.threshold, &split.evidence)
-            tree.send_missing(
-                node, split.children.missing_left, split.children.missing_seen
-            )
-        else:
-            tree.split_nominal(
-                node, split.feature, parting.ordinals, parting.n_codes, r,
-                &split.evidence,
-            )
-            tree.send_unknown(node, parting.unknown)
+        tree.split(
+            node, split.feature, split.threshold, children.missing_left,
+            children.missing_seen, children.ordinals, children.n_codes,
+            children.unknown, &split.evidence,
+        )
         self._add_children(tree, leaf, &parting)
         for z in range(r):
             self.predictor.pass_on(leaf, self.children[z])
