@@ -60,7 +60,7 @@ def test_faults_are_found():
     assert list(faults("<p>a ``word``</p><pre>``</pre>")) == ["a ``word``"]
     assert list(faults("<pre>&lt;a.B object at 0x7f&gt;</pre>"))
     assert not list(faults("<p>a <code>`</code> b</p>"))
-    assert long_lines(f"<pre>{'x' * 101}</pre>")
+    assert long_lines(f"<pre>{'x' * (MOST + 1)}</pre>")
 
 
 @pytest.mark.skipif(HTML is None, reason="SKCONFTREE_HTML names no folder")
