@@ -77,7 +77,9 @@ def run_fit(options):
     progress("", last=True)
     base = majority(table, options.folds, options.seed)
     classes = class_figures(table.y, predicted)
-    figures = figures_text(found, base, classes, late, options, rivals, test)
+    figures = figures_text(
+        found, base, classes, late, options, rivals, test, table.nominal
+    )
     if not quiet:
         say(f"\n{figures}")
     if options.plot is not None:
@@ -224,7 +226,7 @@ def with_feature_names(tree, names):
         tree.categorical_features = places
 
 
-def figures_text(found, base, classes, late, options, rivals, test):
+def figures_text(found, base, classes, late, options, rivals, test, nominal):
     """Write what cross-validation has found, and the test table."""
     lines = [
         f"{options.folds}-fold cross-validation:",
@@ -235,7 +237,7 @@ def figures_text(found, base, classes, late, options, rivals, test):
         f"probabilities,\nmean number of leaves, mean CPU time of a fit"
         f"{' (for pruned CART the search included)' * (rivals == 'all' and not late)}.",
     ]
-    if rivals != "none" and "CART" not in late and options.nominal:
+    if "CART" in found and nominal:
         lines.append("CART sees a column for each category.")
     if late:
         lines.append(

@@ -113,7 +113,9 @@ def test_figures_are_those_of_cross_validation(table, capsys, rows, tmp_path):
 
 def test_rivals_have_a_budget(table, capsys, monkeypatch):
     argv = ["fit", table, "--target", "kind", "--folds", "3", "--rivals", "all"]
-    assert "not finished" not in told(capsys, *argv).out
+    out = told(capsys, *argv).out
+    assert "not finished" not in out
+    assert "CART sees a column for each category." in out
     out = told(capsys, *argv, "--budget", "0").out
     assert "CART and CART pruned by 5-fold CV: not finished within 0 s" in out
     assert "\nconfidence tree " in out
