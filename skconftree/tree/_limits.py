@@ -5,13 +5,14 @@ from scipy.special import betaincinv
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._compat import InvalidParameterError
+from ..bounds._sequence import confidence_sequence
 from ..tables._weights import stream_weights
 from ..utils import class_indices, exact_labels
 from ..utils._lock import reads
 from .nodes._apply import find_leaves
 from .nodes._derived import sum_of_leaves
 
-METHODS = ("conditional", "honest")
+METHODS = ("conditional", "honest", "sequence")
 
 
 class LeafLimits:
@@ -21,27 +22,34 @@ class LeafLimits:
 
     @reads
     def predict_proba_interval(self, X, *, confidence_level=0.95, method="conditional"):
-        """Credible limits of each class probability in the leaf reached.
+        """Limits of each class probability in the leaf reached.
 
-        The limits are equal-tailed, from a Dirichlet posterior with a prior of
-        1 / n_classes per class; an absent class has the lower limit 0, a class that
-        fills its leaf the upper limit 1. They are limits of the class proportions in
-        the leaf, with `class_weight`: a probability that `shrinkage` has drawn
-        towards those of other nodes may lie outside.
+        They are limits of the class proportions in the leaf, with `class_weight`: a
+        probability that `shrinkage` has drawn towards those of other nodes may lie
+        outside.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
         confidence_level : float, default=0.95
-            Posterior probability between the limits, in (0, 1).
-        method : {"conditional", "honest"}, default="conditional"
-            Which rows the limits rest on:
+            Probability, in (0, 1), that the limits of a class hold.
+        method : {"conditional", "honest", "sequence"}, default="conditional"
+            Which rows the limits rest on, and when they hold:
 
             - ``"conditional"``: those that grew the tree. The limits are conditional
               on the tree, which was chosen with the same rows, and hence optimistic,
               most of all where rows are few.
             - ``"honest"``: those that were counted by `recount_leaves`, and had no
               say in the tree.
+            - ``"sequence"``: those that `partial_fit` has learnt since the leaf was
+              made. They had no say in the tests above it either. In a stationary
+              stream the limits of a leaf hold at all times at once, however often one
+              looks, so that one may stop when they are narrow enough.
+
+            The first two are equal-tailed limits of a Dirichlet posterior with a prior
+            of 1 / n_classes per class, for one look: an absent class has the lower
+            limit 0, a class that fills its leaf the upper limit 1. The third are a
+            :func:`~skconftree.bounds.confidence_sequence`, which is wider.
 
         Returns
         -------
@@ -51,11 +59,13 @@ class LeafLimits:
         Raises
         ------
         ValueError
-            If honest limits are asked for and no rows have been counted.
+            If honest limits are asked for and no rows have been counted, or a sequence
+            of a tree that has learnt no rows by `partial_fit`.
 
         See Also
         --------
         recount_leaves : Counts the rows for honest limits.
+        leaf_counts : With ``fresh=True`` those of a sequence.
 
         Examples
         --------
@@ -78,7 +88,9 @@ class LeafLimits:
             )
         rows, finite = self._rows(X)
         all_counts = self.tree_.counts
-        if method == "honest":
+        if method == "sequence":
+            all_counts = self._counts_of_sequence()
+        elif method == "honest":
             all_counts = self._honest_counts
             if all_counts is None:
                 raise ValueError(
@@ -89,6 +101,9 @@ class LeafLimits:
         leaves = find_leaves(self.tree_, rows, finite)
         leaves, row = np.unique(leaves, return_inverse=True)
         counts = all_counts[leaves]
+        if method == "sequence":
+            weight = self.tree_.class_weight
+            return limits_of_sequence(counts, weight, 1.0 - confidence_level)[row]
         n = counts.sum(axis=1, keepdims=True)
         if method == "conditional":
             counts = self.tree_.raw_value[leaves] * n
@@ -97,6 +112,15 @@ class LeafLimits:
             weight = counts.sum(axis=1, keepdims=True)
             counts = np.divide(counts, weight, out=counts, where=weight > 0.0) * n
         return credible_limits(counts, n, confidence_level)[row]
+
+    def _counts_of_sequence(self):
+        if self._grower is None or self.n_rows_seen_ == self._rows_before > 0:
+            raise ValueError(
+                "method='sequence' needs rows that came after a leaf was made, and "
+                "this tree has learnt none: fit grows all leaves at once. Call "
+                "partial_fit with further rows, or use method='honest'."
+            )
+        return self._grower.fresh_counts()
 
     @reads
     def recount_leaves(self, X, y, sample_weight=None):
@@ -186,4 +210,38 @@ def credible_limits(counts, n, confidence_level):
     limits = np.stack([betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)], axis=2)
     limits[..., 0][counts == 0.0] = 0.0
     limits[..., 1][counts == n] = 1.0
+    return limits
+
+
+def limits_of_sequence(counts, class_weight, alpha):
+    """Limits of reweighted class probabilities that hold at all times at once.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_leaves, n_classes)
+    class_weight : ndarray of shape (n_classes,)
+        The proportion of class k is ``w_k p_k / sum(w_j p_j)``. For two classes these
+        are the limits of p_k, mapped; for more they are what is possible between them,
+        the other classes having the largest or the smallest of their weights.
+    alpha : float
+
+    Returns
+    -------
+    ndarray of shape (n_leaves, n_classes, 2)
+    """
+    n_classes = counts.shape[1]
+    if n_classes == 1:
+        return np.ones((len(counts), 1, 2))
+    limits = confidence_sequence(counts, alpha)
+    if (class_weight == class_weight[0]).all():
+        return limits
+    for k, weight in enumerate(class_weight):
+        others = np.delete(class_weight, k)
+        for side, other in enumerate((others.max(), others.min())):
+            part = weight * limits[:, k, side]
+            whole = part + other * (1.0 - limits[:, k, side])
+            # a class without weight is never predicted
+            limits[:, k, side] = np.divide(
+                part, whole, out=np.zeros(len(part)), where=whole > 0.0
+            )
     return limits

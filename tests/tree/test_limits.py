@@ -10,6 +10,7 @@ from scipy.special import betaincinv
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import confidence_sequence
 
 
 def noisy(n=600, seed=0):
@@ -218,3 +219,83 @@ def test_honest_limits_hold_where_those_of_the_training_rows_do_not():
             shares.append(((limits[:, 0] <= true) & (true <= limits[:, 1])).mean())
     assert np.mean(covered["honest"]) > 0.93
     assert np.mean(covered["conditional"]) < 0.75
+
+
+def grown(X, y, **settings):
+    settings = {"bound": None, "grace_period": 40, **settings}
+    return ConfidenceTreeClassifier(**settings).partial_fit(X, y, range(3))
+
+
+def test_a_sequence_has_the_rows_since_its_leaf_was_made():
+    X, y = noisy()
+    model = grown(X, y)
+    assert model.get_n_leaves() > 4
+    found = model.predict_proba_interval(X, confidence_level=0.9, method="sequence")
+    fresh = model.leaf_counts(fresh=True)[model.apply(X)]
+    assert 0.0 < fresh.sum() < model.tree_.counts[model.apply(X)].sum()
+    np.testing.assert_allclose(found, confidence_sequence(fresh, 0.1), rtol=1e-12)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        again.predict_proba_interval(X, confidence_level=0.9, method="sequence"), found
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_sequence_with_class_weights(n_classes):
+    X, y = noisy()
+    y = np.minimum(y, n_classes - 1)
+    weight = np.array([1.0, 4.0, 0.5])[:n_classes]
+    model = ConfidenceTreeClassifier(
+        None, grace_period=40, class_weight=dict(enumerate(weight))
+    ).partial_fit(X, y, range(n_classes))
+    found = model.predict_proba_interval(X[:50], method="sequence")
+    limits = confidence_sequence(model.leaf_counts(fresh=True)[model.apply(X[:50])])
+    for row, (low, high) in enumerate(limits.transpose(0, 2, 1)):
+        # every distribution within the limits is within those of the weighted classes
+        rng = np.random.default_rng(row)
+        p = rng.dirichlet(np.ones(n_classes), 2000)
+        p = p[((low <= p) & (p <= high)).all(axis=1)] * weight
+        p /= p.sum(axis=1, keepdims=True)
+        assert (p >= found[row, :, 0] - 1e-12).all()
+        assert (p <= found[row, :, 1] + 1e-12).all()
+    if n_classes == 2:  # and they are no wider
+        np.testing.assert_allclose(
+            found[:, 0, 0], limits[:, 0, 0] / (limits[:, 0, 0] + 4 * limits[:, 1, 1])
+        )
+
+
+def test_a_sequence_holds_at_every_look():
+    share = 0.3  # of the second class everywhere
+    missed = looked = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(600, 3)).astype(np.float32)
+        y = (rng.random(600) < share).astype(int)
+        model = ConfidenceTreeClassifier(None, grace_period=60)
+        wrong = {}
+        for start in range(0, 600, 20):
+            part = slice(start, start + 20)
+            model.partial_fit(X[part], y[part], [0, 1])
+            limits = model.predict_proba_interval(X, method="sequence")[:, 1]
+            outside = (limits[:, 0] > share) | (limits[:, 1] < share)
+            for leaf, bad in zip(model.apply(X), outside, strict=True):
+                wrong[leaf] = wrong.get(leaf, False) or bad
+        missed += sum(wrong.values())
+        looked += len(wrong)
+    assert looked > 300
+    assert missed <= 0.05 * looked
+
+
+def test_a_sequence_needs_rows_of_a_stream():
+    X, y = noisy()
+    for memory in ("auto", "rows"):
+        model = ConfidenceTreeClassifier(leaf_memory=memory).fit(X, y)
+        with pytest.raises(ValueError, match="method='sequence' needs rows that came"):
+            model.predict_proba_interval(X, method="sequence")
+        model.partial_fit(X[:1], y[:1])
+        limits = model.predict_proba_interval(X, method="sequence")
+        np.testing.assert_array_equal(
+            limits[model.apply(X) != model.apply(X[:1])][0], [[0.0, 1.0]] * 3
+        )
+    one = ConfidenceTreeClassifier(None).partial_fit(X, np.zeros(len(y)), [0])
+    assert (one.predict_proba_interval(X[:1], method="sequence") == 1.0).all()
