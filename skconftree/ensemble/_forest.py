@@ -1,7 +1,6 @@
 """The confidence forest estimator."""
 
 import warnings
-from inspect import signature
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
     Interval,
-    InvalidParameterError,
     RealNotInt,
     StrOptions,
     _fit_context,
@@ -23,10 +21,8 @@ from ..tables._reading import is_finite, read_more, read_rows, read_table
 from ..tables._sparse import take_rows
 from ..tables._weights import resolve_class_weight, rows_with_weight
 from ..tree import ConfidenceTreeClassifier
-from ..tree._resolve import resolve_statement
 from ..tree._training import TrainingTable, leave_out
 from ..tree.nodes._tree_state import MAX_CLASSES
-from ..tree.pruning._registry import resolve_pruning
 from ..utils import (
     canonical,
     check_labels,
@@ -43,16 +39,11 @@ from ._online import ForestGrowth
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
 from ._prediction import ForestPrediction
 from ._sampling import ContentOrder, Sampler, number_of_draws, rows_at
-
-# Its trees do not look ahead: many of them make up for greed.
-TREE_PARAMETERS = tuple(
-    name
-    for name in signature(ConfidenceTreeClassifier).parameters
-    if name != "lookahead"
-)
+from ._templates import TREE_PARAMETERS, ForestTemplates, make_tree
 
 
 class ConfidenceForestClassifier(
+    ForestTemplates,
     ForestPrediction,
     ForestLimits,
     ForestGrowth,
@@ -419,7 +410,7 @@ class ConfidenceForestClassifier(
                 verbose=self.verbose,
             )
             self.estimators_ = kept + [
-                _make_tree(templates[one.index % len(templates)], one.seed, tree)
+                make_tree(templates[one.index % len(templates)], one.seed, tree)
                 for one, tree in zip(orders, grown, strict=True)
             ]
             self.n_rows_seen_ = len(y)
@@ -432,79 +423,6 @@ class ConfidenceForestClassifier(
                 )
             self._score_out_of_bag(order, sampler, rows[0], y, weight, places, n_given)
         return self
-
-    def _trees_to_keep(self):
-        # Whether the parameters of the forest go together; trees that stay.
-        if not self.bootstrap and self.max_samples is not None:
-            raise InvalidParameterError(
-                f"The 'max_samples' parameter of {type(self).__name__} must be None "
-                f"with bootstrap=False, as every tree sees all rows. Got "
-                f"{self.max_samples!r} instead."
-            )
-        if not self.bootstrap and self.oob_score:
-            raise InvalidParameterError(
-                f"The 'oob_score' parameter of {type(self).__name__} must be False "
-                f"with bootstrap=False: no row is out of a sample. Got "
-                f"{self.oob_score!r} instead."
-            )
-        if not (self.warm_start and hasattr(self, "estimators_")):
-            return []
-        if self._learns_on():
-            raise ValueError(
-                "fit with warm_start=True adds trees to those of an earlier fit, and "
-                "these have learnt rows by partial_fit. Set warm_start=False."
-            )
-        kept = self.estimators_
-        if self.n_estimators < len(kept):
-            raise ValueError(
-                f"n_estimators must be at least {len(kept)}, the number of trees "
-                f"there are, with warm_start=True. Got {self.n_estimators}."
-            )
-        if self.n_estimators == len(kept):
-            warnings.warn(
-                "fit with warm_start=True grew no tree, as n_estimators is the number "
-                "of trees there are.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return kept
-
-    def _make_templates(self):
-        # For each bound a tree with our parameters, which lacks all that is learnt.
-        listed = isinstance(self.bound, list | tuple)
-        bounds = list(self.bound) if listed else [self.bound]
-        for one in bounds:
-            if not isinstance(one, str | BaseBound | None):
-                raise InvalidParameterError(
-                    f"The 'bound' parameter of {type(self).__name__} must be a name, a "
-                    f"bound object, None, or a list of these. Got {one!r} in the list."
-                )
-        if not bounds:
-            raise InvalidParameterError(
-                f"The 'bound' parameter of {type(self).__name__} must hold at least "
-                f"one bound. Got {self.bound!r} instead."
-            )
-        templates = []
-        for bound in bounds:
-            parameters = {name: getattr(self, name) for name in TREE_PARAMETERS}
-            if self.class_weight == "balanced_subsample":
-                parameters["class_weight"] = "balanced"
-            parameters |= {"bound": bound, "lookahead": 0}
-            template = ConfidenceTreeClassifier(**parameters)
-            template.bound_, template.criterion_ = resolve_statement(
-                bound, self.criterion, self.delta, type(self).__name__
-            )
-            template.pruning_, template.pruning_confidence_ = resolve_pruning(
-                self.pruning, self.pruning_confidence, template.bound_
-            )
-            template.lookahead_ = 0
-            templates.append(template)
-        found = [
-            [getattr(template, name) for template in templates]
-            for name in ("bound_", "criterion_")
-        ]
-        self.bound_, self.criterion_ = found if listed else (one[0] for one in found)
-        return templates
 
     def _read_again(self, X, y):
         # Further trees see the same columns, with the codes that the first ones know.
@@ -532,11 +450,6 @@ class ConfidenceForestClassifier(
             )
         return y.astype(np.uint16)
 
-    def _describe(self, tree):
-        # What all trees have in common.
-        self.is_categorical_ = tree.is_categorical_
-        self.max_features_ = tree.max_features_
-
     def _make_sampler(self, order, X, y, weight):
         # The sampler; the rows that it draws from, in an order that does not depend on
         # theirs, with the weights that trees see; the weight of a sample.
@@ -550,11 +463,6 @@ class ConfidenceForestClassifier(
         first = order.places[order.starts]
         sampler = Sampler(order.ends, n_draws, self._seed)
         return sampler, (rows_at(X, first), y[first], None), float(n_draws)
-
-    def _complete(self, template):
-        template.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            template.feature_names_in_ = self.feature_names_in_
 
     def _score_out_of_bag(self, order, sampler, X, y, weight, places, n_given):
         for name in ("oob_score_", "oob_decision_function_"):
@@ -626,16 +534,3 @@ class ConfidenceForestClassifier(
             getattr(one, "cautious", False) for one in bounds
         )
         return tags
-
-
-def _make_tree(template, seed, tree):
-    # A fitted estimator; what all of them have in common is shared.
-    made = ConfidenceTreeClassifier.__new__(ConfidenceTreeClassifier)
-    vars(made).update(
-        vars(template),
-        random_state=seed,
-        tree_=tree,
-        n_rows_seen_=int(tree.n_node_samples[0]),
-        _rows_before=int(tree.n_node_samples[0]),
-    )
-    return made
