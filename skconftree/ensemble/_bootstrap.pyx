@@ -2,6 +2,7 @@
 
 import numpy as np
 
+cimport cython
 from libc.string cimport memcpy
 
 from skconftree.utils._draws cimport mix, unit
@@ -23,6 +24,7 @@ cdef inline uint64_t value_key(intp_t feature, float32_t value) noexcept nogil:
     return mix((<uint64_t> feature << 32) | bits)
 
 
+@cython.overflowcheck(False)     # hashes wrap
 def hash_dense(const float32_t[:, ::1] X not None, const label_t[::1] y not None):
     """Two hashes of each row's values and label.
 
@@ -57,6 +59,7 @@ def hash_dense(const float32_t[:, ::1] X not None, const label_t[::1] y not None
     return hashes
 
 
+@cython.overflowcheck(False)     # hashes wrap
 def hash_sparse(
     const intp_t[::1] indptr not None, const intp_t[::1] indices not None,
     const float32_t[::1] data not None, const label_t[::1] y not None,
@@ -110,6 +113,7 @@ def tree_seed(uint64_t seed, uint64_t tree):
     return <intp_t> (unit(mix(mix(seed) ^ mix(tree + 1))) * 2147483647.0)
 
 
+@cython.overflowcheck(False)     # keys wrap
 def draw_counts(
     const float64_t[::1] ends not None, intp_t n_draws, uint64_t seed, uint64_t tree
 ):

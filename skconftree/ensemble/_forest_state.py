@@ -6,6 +6,7 @@ import numpy as np
 
 from ..tree import ConfidenceTreeClassifier
 from ..tree.stream._grower import Grower
+from ..utils import refuse_damage
 from ._sampling import MOST_DRAWS, Sampler
 
 
@@ -36,22 +37,18 @@ def check_forest(estimator):
             for tree in trees
         )
     )
-    for name, is_sound in (
-        ("estimators_", sound),
-        ("classes_", sound and _agree(parts, trees, "classes_")),
-        ("n_classes_", sound and _agree(parts, trees, "n_classes_")),
-        ("n_features_in_", sound and _agree(parts, trees, "n_features_in_")),
-        ("is_categorical_", sound and _agree(parts, trees, "is_categorical_")),
-        ("_seed", _is_number(parts.get("_seed"))),
-        ("_sampler", _is_sampler(parts.get("_sampler"))),
-        ("_records", sound and _has_records(parts, trees)),
-        ("n_rows_seen_", _is_number(parts.get("n_rows_seen_"))),
-    ):
-        if not is_sound:
-            raise ValueError(
-                f"The state of this {type(estimator).__name__} is damaged, or was "
-                f"written by another release: {name!r} does not fit."
-            )
+    sound_parts = {
+        "estimators_": sound,
+        "classes_": sound and _agree(parts, trees, "classes_"),
+        "n_classes_": sound and _agree(parts, trees, "n_classes_"),
+        "n_features_in_": sound and _agree(parts, trees, "n_features_in_"),
+        "is_categorical_": sound and _agree(parts, trees, "is_categorical_"),
+        "_seed": _is_number(parts.get("_seed")),
+        "_sampler": _is_sampler(parts.get("_sampler")),
+        "_records": sound and _has_records(parts, trees),
+        "n_rows_seen_": _is_number(parts.get("n_rows_seen_")),
+    }
+    refuse_damage(estimator, sound_parts)
 
 
 def _agree(parts, trees, name):

@@ -4,6 +4,7 @@ import numpy as np
 
 from skconftree.tree.split._kernels import make_kernels
 
+cimport cython
 from libc.math cimport INFINITY, log
 from libc.string cimport memset
 
@@ -415,6 +416,7 @@ cdef class NCMGrower:
             n += counts[c]
         return n
 
+    @cython.overflowcheck(False)     # keys wrap
     cdef void _set_sides(self, intp_t assignment, intp_t m) noexcept nogil:
         # Bit j - 1 of a number, or a drawn bit, says where the mean j goes.
         cdef uint64_t bits = assignment + 1

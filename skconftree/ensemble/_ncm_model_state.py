@@ -4,6 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
+from ..utils import refuse_damage
 from ._ncm_samples import Samples
 from ._ncm_tree import NCMTree
 
@@ -29,7 +30,7 @@ def check_ncm_tree(estimator):
         sound["tree_"] = fits(parts["tree_"], parts)
         samples = parts.get("_samples")
         sound["_samples"] = samples is None or are_samples(samples, parts)
-    _raise_unless(estimator, sound)
+    refuse_damage(estimator, sound)
 
 
 def check_ncm_forest(estimator):
@@ -74,7 +75,7 @@ def check_ncm_forest(estimator):
             and penalty.shape == (len(trees),)
             and bool(np.isfinite(penalty).all())
         )
-    _raise_unless(estimator, sound)
+    refuse_damage(estimator, sound)
 
 
 def _sound_parts(parts):
@@ -127,12 +128,3 @@ def are_samples(samples, parts):
         and n_seen.shape == (K,)
         and bool((n_seen >= np.bincount(y, minlength=K)).all())
     )
-
-
-def _raise_unless(estimator, sound):
-    for name, is_sound in sound.items():
-        if not is_sound:
-            raise ValueError(
-                f"The state of this {type(estimator).__name__} is damaged, or was "
-                f"written by another release: {name!r} does not fit."
-            )

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+cimport cython
 from libc.math cimport exp
 
 from skconftree.tree.leaves._bayes cimport Scratch, make_scratch
@@ -21,6 +22,7 @@ cdef enum:
     MOST_DRAWS = 1000
 
 
+@cython.overflowcheck(False)     # keys wrap
 def stream_counts(
     uint64_t seed, uint64_t tree, float64_t rate, const intp_t[::1] rows not None
 ):

@@ -4,6 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
+from ..utils import refuse_damage
 from ._particle_filter import ParticleFilter
 
 FIRST_ROWS = 100  # set the scale in partial_fit
@@ -64,9 +65,4 @@ def check_model(estimator):
             and [np.shape(part) for part in waiting]
             == [(len(waiting[0]), d), (len(waiting[0]),), (len(waiting[0]),)]
         )
-    for name, is_sound in sound.items():
-        if not is_sound:
-            raise ValueError(
-                f"The state of this {type(estimator).__name__} is damaged, or was "
-                f"written by another release: {name!r} does not fit."
-            )
+    refuse_damage(estimator, sound)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..tables._features import Features
 from ..tables._weights import LARGEST_SUM
-from ..utils import canonical
+from ..utils import canonical, refuse_damage
 from ..utils._lock import reads
 from ..utils._state import Frozen
 from .nodes._tree import Tree
@@ -58,18 +58,14 @@ def check_model(estimator):
     tree, grower = parts["tree_"], parts.get("_grower")
     sound = isinstance(tree, Tree) and tree.node_count > 0
     sound = sound and isinstance(grower, Grower | None)
-    for name, is_sound in (
-        ("tree_", sound),
-        ("classes_", sound and _has_classes(parts, tree)),
-        ("n_features_in_", sound and _has_features(parts, tree)),
-        ("_grower", sound and _has_grower(parts, tree, grower)),
-        ("_honest_counts", sound and _has_honest_counts(parts, tree)),
-    ):
-        if not is_sound:
-            raise ValueError(
-                f"The state of this {type(estimator).__name__} is damaged, or was "
-                f"written by another release: {name!r} does not fit."
-            )
+    sound_parts = {
+        "tree_": sound,
+        "classes_": sound and _has_classes(parts, tree),
+        "n_features_in_": sound and _has_features(parts, tree),
+        "_grower": sound and _has_grower(parts, tree, grower),
+        "_honest_counts": sound and _has_honest_counts(parts, tree),
+    }
+    refuse_damage(estimator, sound_parts)
 
 
 def _has_classes(parts, tree):

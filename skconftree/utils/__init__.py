@@ -1,6 +1,7 @@
 """Helpers that know nothing of the other rooms."""
 
 from ._canonical import canonical
+from ._damage import refuse_damage
 from ._labels import (
     check_classes,
     check_labels,
@@ -23,6 +24,7 @@ __all__ = [
     "exact_labels",
     "find_labels",
     "is_missing",
+    "refuse_damage",
     "split_labels",
     "unchanged_on_error",
     "unique_classes",

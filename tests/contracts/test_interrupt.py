@@ -143,8 +143,10 @@ def test_a_sparse_table_is_learnt_without_a_line_of_python(monkeypatch):
 def test_a_signal_from_outside():
     """The process gets SIGINT from elsewhere, as from a terminal."""
     code = """
-        import numpy as np, sys
+        import numpy as np, signal
         from skconftree import ConfidenceTreeClassifier
+        # a process that is started in the background inherits that it is ignored
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         X = np.random.default_rng(0).random((3_000_000, 4), dtype=np.float32)
         y = (X[:, 0] > 0.5).astype(int)
         model = ConfidenceTreeClassifier(bound="evalue", grace_period=1)
@@ -162,8 +164,11 @@ def test_a_signal_from_outside():
         text=True,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
-    rows, weight = map(float, process.communicate(timeout=60)[0].split())
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        rows, weight = map(float, process.communicate(timeout=60)[0].split())
+    finally:
+        process.kill()
     assert rows == weight
     assert process.returncode == 0

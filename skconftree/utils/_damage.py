@@ -1,0 +1,29 @@
+"""What comes out of a pickle is not believed."""
+
+
+def refuse_damage(estimator, sound_parts):
+    """Raise unless all parts of a state are sound.
+
+    Parameters
+    ----------
+    estimator : estimator
+    sound_parts : dict of str to bool
+        Whether the attribute of that name is what it should be.
+
+    Raises
+    ------
+    ValueError
+        Which names the first part that is not.
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.utils import refuse_damage
+    >>> refuse_damage(ConfidenceTreeClassifier(), {"classes_": True})
+    """
+    for name, is_sound in sound_parts.items():
+        if not is_sound:
+            raise ValueError(
+                f"The state of this {type(estimator).__name__} is damaged, or was "
+                f"written by another release: {name!r} does not fit."
+            )
