@@ -15,6 +15,7 @@ from .._compat import (
     validate_parameters,
 )
 from ..bounds._base import BaseBound
+from ..tree._grown_tree import TreeShape
 from ..utils import canonical, class_indices, unchanged_on_error, warn_of_floats
 from ..utils._lock import Lockable, learns, reads
 from ._ncm_growing import resolve_plan
@@ -43,10 +44,76 @@ GROWTH_CONSTRAINTS = {
 
 
 class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
-    """What NCM trees and forests share: how rows are read, and what they predict."""
+    """What NCM trees and forests share: how they learn and read rows.
+
+    A subclass has `_start`, which learns the first rows, and `_go_on`, one update.
+    """
 
     def _validate_params(self):
         validate_parameters(self)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @learns
+    def fit(self, X, y):
+        """Learn a table, whatever was learnt before.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows of numbers, none missing; they are converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        NCMEstimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; the estimator is then as it was
+            before the call.
+        """
+        with unchanged_on_error(self) as unchanged:
+            self._lock.undo = unchanged.restore
+            self._start(X, y)
+        return self
+
+    @learns
+    def partial_fit(self, X, y, classes=None):
+        """Learn further rows, of classes that are known or new.
+
+        Each call is one update, see `update`. The first call does what `fit`
+        does.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows of numbers, none missing.
+        y : array-like of shape (n_samples,)
+            Class labels; rows of a single class, or of new classes only, will do.
+        classes : object, default=None
+            Not used: classes may come at any time. Here for estimators that give it.
+
+        Returns
+        -------
+        NCMEstimator
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; nothing is learnt then.
+        """
+        with unchanged_on_error(self) as unchanged:
+            self._lock.undo = unchanged.restore
+            self._validate_params()
+            if self.__sklearn_is_fitted__():
+                self._go_on(X, y)
+            else:
+                self._start(X, y)
+        return self
 
     def _make_plan(self):
         plan, self.bound_, self.criterion_ = resolve_plan(self)
@@ -92,7 +159,7 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
             return np.log(self.predict_proba(X))
 
 
-class NCMTreeClassifier(NCMEstimator):
+class NCMTreeClassifier(TreeShape, NCMEstimator):
     r"""A decision tree whose tests are nearest class means.
 
     A split draws some of the classes of its node and takes their means. Each mean has
@@ -233,34 +300,6 @@ class NCMTreeClassifier(NCMEstimator):
 
     # -- learning -----------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @learns
-    def fit(self, X, y):
-        """Grow the tree from a table.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Rows of numbers, none missing; they are converted to float32.
-        y : array-like of shape (n_samples,)
-            Class labels.
-
-        Returns
-        -------
-        NCMTreeClassifier
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the input or a parameter is invalid; the estimator is then as it was
-            before the call.
-        """
-        with unchanged_on_error(self) as unchanged:
-            self._lock.undo = unchanged.restore
-            self._start(X, y)
-        return self
-
     def _start(self, X, y):
         plan = self._make_plan()
         X, y, _ = self._read_more(X, y, first=True)
@@ -277,55 +316,23 @@ class NCMTreeClassifier(NCMEstimator):
         once = np.ones(len(samples.y), dtype=np.uint32)
         return plan.grow(samples.X, samples.y, once, self.n_classes_, seed)[0]
 
-    @learns
-    def partial_fit(self, X, y, classes=None):
-        """Learn further rows, of classes that are known or new.
-
-        Each call is one update, see `update`. The first call grows the tree as `fit`
-        does.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Rows of numbers, none missing.
-        y : array-like of shape (n_samples,)
-            Class labels; rows of a single class, or of new classes only, will do.
-        classes : object, default=None
-            Not used: classes may come at any time. Here for estimators that give it.
-
-        Returns
-        -------
-        NCMTreeClassifier
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If the input or a parameter is invalid; nothing is learnt then.
-        """
-        with unchanged_on_error(self) as unchanged:
-            self._lock.undo = unchanged.restore
-            self._validate_params()
-            if not hasattr(self, "tree_"):
-                self._start(X, y)
-                return self
-            plan = self._make_plan()
-            X, y, places = self._read_more(X, y, first=False)
-            if self.update == "rrn":
-                self._grow_again(plan, X, y, places)
-            else:
-                self.tree_ = self.tree_.recounted(
-                    self.n_classes_,
-                    places,
-                    self.tree_.leaves_of(X),
-                    y,
-                    None,
-                    plan.criterion(self.n_classes_),
-                    True,
-                )
-            self.n_rows_seen_ += len(y)
-            self.n_updates_ += 1
-        return self
+    def _go_on(self, X, y):
+        plan = self._make_plan()
+        X, y, places = self._read_more(X, y, first=False)
+        if self.update == "rrn":
+            self._grow_again(plan, X, y, places)
+        else:
+            self.tree_ = self.tree_.recounted(
+                self.n_classes_,
+                places,
+                self.tree_.leaves_of(X),
+                y,
+                None,
+                plan.criterion(self.n_classes_),
+                True,
+            )
+        self.n_rows_seen_ += len(y)
+        self.n_updates_ += 1
 
     def _grow_again(self, plan, X, y, places):
         if self._samples is None:
@@ -403,28 +410,6 @@ class NCMTreeClassifier(NCMEstimator):
         """
         leaves = self.apply(X)
         return self.classes_.take(self.tree_.best_of(leaves))
-
-    @reads
-    def get_depth(self):
-        """Largest depth of a leaf; the root has 0.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.max_depth
-
-    @reads
-    def get_n_leaves(self):
-        """Get the number of leaves.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.n_leaves
 
     # -- state --------------------------------------------------------------------
 

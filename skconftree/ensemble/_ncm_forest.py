@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Interval, StrOptions, _fit_context
-from ..utils import canonical, unchanged_on_error
-from ..utils._lock import learns, reads
+from .._compat import Interval, StrOptions
+from ..utils import canonical
+from ..utils._lock import reads
 from ._bootstrap import tree_seed
 from ._ncm import GROWTH_CONSTRAINTS, NCMEstimator, NCMTreeClassifier
 from ._ncm_model_state import check_ncm_forest
@@ -211,34 +211,6 @@ class NCMForestClassifier(NCMEstimator):
 
     # -- learning -----------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @learns
-    def fit(self, X, y):
-        """Grow the trees from a table.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Rows of numbers, none missing; they are converted to float32.
-        y : array-like of shape (n_samples,)
-            Class labels.
-
-        Returns
-        -------
-        NCMForestClassifier
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the input or a parameter is invalid; the estimator is then as it was
-            before the call.
-        """
-        with unchanged_on_error(self) as unchanged:
-            self._lock.undo = unchanged.restore
-            self._start(X, y)
-        return self
-
     def _start(self, X, y):
         plan = self._make_plan()
         X, y, places = self._read_more(X, y, first=True)
@@ -254,41 +226,6 @@ class NCMForestClassifier(NCMEstimator):
         self._penalty = np.zeros(len(trees))
         self.n_rows_seen_ = len(y)
         self.n_updates_ = 0
-
-    @learns
-    def partial_fit(self, X, y, classes=None):
-        """Learn further rows, of classes that are known or new.
-
-        Each call is one update, see `update`. The first call grows the forest as `fit`
-        does.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-            Rows of numbers, none missing.
-        y : array-like of shape (n_samples,)
-            Class labels; rows of a single class, or of new classes only, will do.
-        classes : object, default=None
-            Not used: classes may come at any time. Here for estimators that give it.
-
-        Returns
-        -------
-        NCMForestClassifier
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If the input or a parameter is invalid; nothing is learnt then.
-        """
-        with unchanged_on_error(self) as unchanged:
-            self._lock.undo = unchanged.restore
-            self._validate_params()
-            if hasattr(self, "estimators_"):
-                self._go_on(X, y)
-            else:
-                self._start(X, y)
-        return self
 
     def _go_on(self, X, y):
         plan = self._make_plan()

@@ -7,8 +7,8 @@ from ..utils._lock import reads
 from .reading._to_sklearn import to_sklearn
 
 
-class GrownTree:
-    """Mixin of a tree estimator that tells what its tree is like."""
+class TreeShape:
+    """Mixin of an estimator whose `tree_` has nodes."""
 
     @reads
     def get_depth(self):
@@ -31,6 +31,10 @@ class GrownTree:
         """
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+
+class GrownTree(TreeShape):
+    """Mixin of a tree estimator that tells what its tree is like."""
 
     @reads
     def leaf_counts(self, *, fresh=False):
