@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from scipy.special import ndtri
 
-from .._compat import InvalidParameterError
+from ..tree._limits import check_limits
 from ..tree.nodes._apply import find_leaves
 from ..utils._lock import reads
 
@@ -73,14 +73,7 @@ class ForestLimits:
         array([[0.  , 0.06],
                [0.  , 0.34]])
         """
-        if not 0.0 < confidence_level < 1.0:
-            raise ValueError(
-                f"confidence_level must be in (0, 1), got {confidence_level!r}."
-            )
-        if not (isinstance(method, str) and method in METHODS):
-            raise InvalidParameterError(
-                f"method must be one of {list(METHODS)}, got {method!r}."
-            )
+        check_limits(confidence_level, method, METHODS)
         X, finite = self._rows(X)
         if self._learns_on():
             raise ValueError(

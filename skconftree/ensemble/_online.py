@@ -9,13 +9,13 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from .._compat import InvalidParameterError
-from ..tables._reading import read_first, read_more, read_with_pool
+from ..tables._reading import read_with_pool
 from ..tables._sparse import blocks
-from ..tables._weights import resolve_class_weight, stream_weights
+from ..tables._weights import resolve_class_weight
 from ..tree import ConfidenceTreeClassifier
-from ..tree._online import MIN_BYTES
-from ..tree._training import read_classes
-from ..utils import check_classes, class_indices, exact_labels, unchanged_on_error
+from ..tree._online import MIN_BYTES, StreamWeights
+from ..tree._training import read_chunk
+from ..utils import class_indices, exact_labels, unchanged_on_error
 from ..utils._lock import learns
 from ._bootstrap import tree_seed
 from ._streaming import begin_step, end_step, learn_step, stream_counts, trusts
@@ -24,7 +24,7 @@ STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
 VOTE_BYTES = 1 << 24  # of the votes that are waiting to be added up
 
 
-class ForestGrowth:
+class ForestGrowth(StreamWeights):
     """Mixin of a forest that learns rows as they arrive."""
 
     def partial_fit(self, X, y, classes=None, sample_weight=None, *, X_pool=None):
@@ -141,16 +141,9 @@ class ForestGrowth:
             given, known = X, self._features
             if type(y) is not np.ndarray:
                 y = exact_labels(y)
-            if first:
-                X, y, features, finite = read_first(
-                    self, X, y, self.categorical_features, stacklevel=3
-                )
-                names = read_classes(classes, stacklevel=3)
-            else:
-                X, y, features, finite = read_more(self, X, y, known)
-                names = self.classes_
-                if classes is not None:
-                    check_classes(names, classes)
+            X, y, features, finite, names = read_chunk(
+                self, X, y, classes, first, stacklevel=3
+            )
             labels = class_indices(names, y)
             weight = self._row_weights(sample_weight, X, labels, names)
             if X_pool is not None:
@@ -208,27 +201,12 @@ class ForestGrowth:
             return 0.0
         return float(max(tree._weight_seen() for tree in self.estimators_))
 
-    def _row_weights(self, sample_weight, X, labels, classes):
-        weight = None
-        if sample_weight is not None:
-            weight = stream_weights(
-                sample_weight,
-                X,
-                self.sample_weight_kind,
-                self._weight_seen(),
-                stacklevel=4,
-            )
+    def _class_weights(self, classes):
         if self._learns_on():
-            per_class = self.estimators_[0]._grower.recipe.class_weight
-        else:
-            per_class = resolve_class_weight(
-                self.class_weight, classes, np.arange(len(classes)), None
-            )
-        if per_class is not None and not per_class.all():
-            # a class of weight 0 is not learnt
-            weight = np.ones(len(labels)) if weight is None else weight
-            weight = np.where(per_class[labels] > 0.0, weight, 0.0)
-        return weight
+            return self.estimators_[0]._grower.recipe.class_weight
+        return resolve_class_weight(
+            self.class_weight, classes, np.arange(len(classes)), None
+        )
 
     def _start_growing(self, classes, features, X_pool, first):
         if first:

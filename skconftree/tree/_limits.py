@@ -78,14 +78,7 @@ class LeafLimits:
                 [0.   , 0.039],
                 [0.   , 0.039]]])
         """
-        if not 0.0 < confidence_level < 1.0:
-            raise ValueError(
-                f"confidence_level must be in (0, 1), got {confidence_level!r}."
-            )
-        if not (isinstance(method, str) and method in METHODS):
-            raise InvalidParameterError(
-                f"method must be one of {list(METHODS)}, got {method!r}."
-            )
+        check_limits(confidence_level, method, METHODS)
         rows, finite = self._rows(X)
         all_counts = self.tree_.counts
         if method == "sequence":
@@ -184,6 +177,26 @@ class LeafLimits:
         counts.flags.writeable = False
         self._honest_counts = counts
         return self
+
+
+def check_limits(confidence_level, method, methods):
+    """Raise unless limits can be asked for like that.
+
+    Parameters
+    ----------
+    confidence_level : float
+    method : str
+    methods : tuple of str
+        Those there are.
+    """
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(
+            f"confidence_level must be in (0, 1), got {confidence_level!r}."
+        )
+    if not (isinstance(method, str) and method in methods):
+        raise InvalidParameterError(
+            f"method must be one of {list(methods)}, got {method!r}."
+        )
 
 
 def credible_limits(counts, n, confidence_level):

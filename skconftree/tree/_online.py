@@ -7,12 +7,12 @@ import numpy as np
 from sklearn import get_config
 
 from .._compat import InvalidParameterError
-from ..tables._reading import is_finite, read_first, read_more, read_with_pool
+from ..tables._reading import is_finite, read_with_pool
 from ..tables._weights import resolve_class_weight, stream_weights
 from ..utils import check_classes, class_indices, exact_labels, unchanged_on_error
 from ..utils._lock import learns, reads
 from ._resolve import draw_seed, resolve_statement
-from ._training import read_classes
+from ._training import read_chunk
 from .stream._feeding import learn_rows
 from .stream._make_grower import make_grower, start_grower
 from .stream._recipe import make_recipe
@@ -20,7 +20,31 @@ from .stream._recipe import make_recipe
 MIN_BYTES = 65536  # smallest `max_bytes`
 
 
-class OnlineGrowth:
+class StreamWeights:
+    """Mixin of an estimator that learns rows as they arrive, and weighs them.
+
+    It has `_class_weights` and `_weight_seen`.
+    """
+
+    def _row_weights(self, sample_weight, X, labels, classes):
+        weight = None
+        if sample_weight is not None:
+            weight = stream_weights(
+                sample_weight,
+                X,
+                self.sample_weight_kind,
+                self._weight_seen(),
+                stacklevel=4,
+            )
+        per_class = self._class_weights(classes)
+        if per_class is not None and not per_class.all():
+            # a class of weight 0 is not learnt
+            weight = np.ones(len(labels)) if weight is None else weight
+            weight = np.where(per_class[labels] > 0.0, weight, 0.0)
+        return weight
+
+
+class OnlineGrowth(StreamWeights):
     """Mixin of a tree estimator that learns rows as they arrive."""
 
     def partial_fit(
@@ -156,16 +180,10 @@ class OnlineGrowth:
                 finite = is_finite(X, self)
                 if classes is not None:
                     check_classes(names, classes)
-            elif first:
-                X, y, features, finite = read_first(
-                    self, X, y, self.categorical_features, stacklevel=3
-                )
-                names = read_classes(classes, stacklevel=3)
             else:
-                X, y, features, finite = read_more(self, X, y, known)
-                names = self.classes_
-                if classes is not None:
-                    check_classes(names, classes)
+                X, y, features, finite, names = read_chunk(
+                    self, X, y, classes, first, stacklevel=3
+                )
             labels = class_indices(names, y)
             weight = None
             if sample_weight is not None or self.class_weight is not None:
@@ -269,23 +287,6 @@ class OnlineGrowth:
         return resolve_class_weight(
             self.class_weight, classes, np.arange(len(classes)), None
         )
-
-    def _row_weights(self, sample_weight, X, labels, classes):
-        weight = None
-        if sample_weight is not None:
-            weight = stream_weights(
-                sample_weight,
-                X,
-                self.sample_weight_kind,
-                self._weight_seen(),
-                stacklevel=4,
-            )
-        per_class = self._class_weights(classes)
-        if per_class is not None and not per_class.all():
-            # a class of weight 0 is not learnt
-            weight = np.ones(len(labels)) if weight is None else weight
-            weight = np.where(per_class[labels] > 0.0, weight, 0.0)
-        return weight
 
     def _weight_seen(self):
         if self._grower is not None:

@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..tables._features import Features, identifying
-from ..tables._reading import read_rows, read_table
+from ..tables._reading import read_first, read_more, read_rows, read_table
 from ..tables._sparse import take_rows
 from ..tables._training_data import TrainingData
 from ..tables._weights import resolve_class_weight, rows_with_weight
 from ..utils import (
+    check_classes,
     check_labels,
     encode_labels,
     exact_labels,
@@ -145,6 +146,36 @@ def read_training(
     return TrainingTable(
         X, y, weight, relative, X_pool, features, classes, class_weight
     )
+
+
+def read_chunk(estimator, X, y, classes, first, *, stacklevel):
+    """Read the rows of a call of `partial_fit`, and the classes of the stream.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y, classes : object
+        As they were given.
+    first : bool
+        Whether it is the first call.
+    stacklevel : int
+        Of warnings, from the caller's place.
+
+    Returns
+    -------
+    X, y, features, finite
+        As of `read_more`.
+    names : ndarray of shape (n_classes,)
+    """
+    if first:
+        rows = read_first(
+            estimator, X, y, estimator.categorical_features, stacklevel=stacklevel + 1
+        )
+        return *rows, read_classes(classes, stacklevel=stacklevel + 1)
+    rows = read_more(estimator, X, y, estimator._features)
+    if classes is not None:
+        check_classes(estimator.classes_, classes)
+    return *rows, estimator.classes_
 
 
 def read_classes(classes, stacklevel):
