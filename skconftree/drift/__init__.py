@@ -7,5 +7,17 @@ keeps a handful of numbers.
 from ._adwin import ADWIN
 from ._base import BaseDetector, DriftState
 from ._ddm import DDM
+from ._hddm import HDDMA, HDDMW
+from ._kswin import KSWIN
+from ._page_hinkley import PageHinkley
 
-__all__ = ["ADWIN", "DDM", "BaseDetector", "DriftState"]
+__all__ = [
+    "ADWIN",
+    "DDM",
+    "HDDMA",
+    "HDDMW",
+    "KSWIN",
+    "BaseDetector",
+    "DriftState",
+    "PageHinkley",
+]

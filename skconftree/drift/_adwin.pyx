@@ -1,6 +1,6 @@
 """Adaptive windowing, the detector of Bifet and Gavaldà (2007)."""
 
-from skconftree.drift._base import BaseDetector, check_share
+from skconftree.drift._base import BaseDetector, check_deltas
 
 from libc.math cimport log, sqrt
 from libc.string cimport memset
@@ -8,7 +8,6 @@ from libc.string cimport memset
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
 from skconftree.utils._typedefs cimport float64_t, int64_t
 
-STATE_VERSION = 1
 
 cdef enum:
     N_LEVELS = 48       # 2^48 rows are more than a stream has
@@ -162,7 +161,6 @@ cdef class ADWINKernel(Detector):
 
     def __reduce__(self):
         state = {
-            "version": STATE_VERSION,
             **self.totals(),
             "warning": write(&self.warning),
             "drift": write(&self.drift),
@@ -170,11 +168,6 @@ cdef class ADWINKernel(Detector):
         return ADWINKernel, (self.warning_delta, self.drift_delta), state
 
     def __setstate__(self, state):
-        if not isinstance(state, dict) or state.get("version") != STATE_VERSION:
-            raise ValueError(
-                f"The state of this drift detector is not of version {STATE_VERSION}; "
-                "it was written by another release."
-            )
         self.take_totals(state)
         read(&self.warning, state.get("warning"), self.n)
         read(&self.drift, state.get("drift"), self.n)
@@ -315,13 +308,7 @@ class ADWIN(BaseDetector):
 
     def check_parameters(self):
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
-        for name in ("warning_delta", "drift_delta"):
-            check_share(self, name)
-        if not self.drift_delta <= self.warning_delta:
-            raise ValueError(
-                f"warning_delta must be at least drift_delta. Got warning_delta="
-                f"{self.warning_delta} and drift_delta={self.drift_delta}."
-            )
+        check_deltas(self)
 
     def _make_kernel(self):
         return ADWINKernel(self.warning_delta, self.drift_delta)

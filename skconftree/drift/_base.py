@@ -170,7 +170,14 @@ def check_level(detector, name):
     )
 
 
-def check_share(detector, name):
+def check_limit(detector, name):
+    """Raise unless a parameter is finite and at least 0."""
+    check_scalar(
+        getattr(detector, name), name, Real, min_val=0, max_val=sys.float_info.max
+    )
+
+
+def check_share(detector, name, include_boundaries="neither"):
     """Raise unless a parameter is between 0 and 1."""
     check_scalar(
         getattr(detector, name),
@@ -178,8 +185,19 @@ def check_share(detector, name):
         Real,
         min_val=0,
         max_val=1,
-        include_boundaries="neither",
+        include_boundaries=include_boundaries,
     )
+
+
+def check_deltas(detector):
+    """Raise unless both deltas are shares, that of a drift not the larger one."""
+    for name in ("warning_delta", "drift_delta"):
+        check_share(detector, name)
+    if not detector.drift_delta <= detector.warning_delta:
+        raise ValueError(
+            f"warning_delta must be at least drift_delta. Got warning_delta="
+            f"{detector.warning_delta} and drift_delta={detector.drift_delta}."
+        )
 
 
 def check_errors(errors):

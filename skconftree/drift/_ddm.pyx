@@ -72,8 +72,7 @@ cdef class DDMKernel(Detector):
             self.min_samples, self.min_errors, self.warning_level, self.drift_level
         )
         state = {
-            "version": STATE_VERSION,
-            **self.totals(),
+            **self.totals(STATE_VERSION),
             "n_errors": self.n_errors,
             "p_min": self.p_min,
             "s_min": self.s_min,
@@ -81,13 +80,8 @@ cdef class DDMKernel(Detector):
         return DDMKernel, arguments, state
 
     def __setstate__(self, state):
-        if not isinstance(state, dict) or state.get("version") != STATE_VERSION:
-            raise ValueError(
-                f"The state of this drift detector is not of version {STATE_VERSION}; "
-                "it was written by another release."
-            )
+        self.take_totals(state, STATE_VERSION)
         n_errors, best = state.get("n_errors"), (state.get("p_min"), state.get("s_min"))
-        self.take_totals(state)
         if not (
             isinstance(n_errors, int)
             and 0 <= n_errors <= self.n

@@ -47,17 +47,29 @@ cdef class Detector:
                 out[i] = <int8_t> self.update(losses[i], 1.0)
         return states
 
-    def totals(self):
-        """What the state of every detector holds, as plain values."""
+    def totals(self, version=1):
+        """What the state of every detector holds, as plain values.
+
+        Parameters
+        ----------
+        version : int, default=1
+            Of the layout of a detector's state.
+        """
         return {
+            "version": version,
             "n": self.n,
             "n_seen": self.n_seen,
             "n_drifts": self.n_drifts,
             "state": self.state,
         }
 
-    def take_totals(self, dict state):
+    def take_totals(self, state, version=1):
         """Go on from `totals`; raises ``ValueError`` if they cannot be believed."""
+        if not isinstance(state, dict) or state.get("version") != version:
+            raise ValueError(
+                f"The state of this drift detector is not of version {version}; "
+                "it was written by another release."
+            )
         values = [state.get(name) for name in ("n", "n_seen", "n_drifts", "state")]
         if not (
             all(isinstance(value, int) for value in values)

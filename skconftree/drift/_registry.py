@@ -5,10 +5,17 @@ from sklearn.base import clone
 from ._adwin import ADWIN
 from ._base import BaseDetector
 from ._ddm import DDM
+from ._hddm import HDDMA, HDDMW
+from ._kswin import KSWIN
+from ._page_hinkley import PageHinkley
 
 DETECTORS: dict[str, type[BaseDetector]] = {
     "ddm": DDM,
     "adwin": ADWIN,
+    "hddm_a": HDDMA,
+    "hddm_w": HDDMW,
+    "kswin": KSWIN,
+    "page_hinkley": PageHinkley,
 }
 
 

@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.drift import BaseDetector, DriftState
@@ -39,8 +40,8 @@ def test_a_tree_takes_every_detector_by_name_and_as_an_object(name):
     X = rng.normal(size=(4000, 2)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
     y[2000:] = 1 - y[2000:]
-    by_name = ConfidenceTreeClassifier(drift=name, grace_period=20)
-    by_object = ConfidenceTreeClassifier(drift=DETECTORS[name](), grace_period=20)
+    by_name = ConfidenceTreeClassifier(drift=name, leaf_prediction="majority")
+    by_object = clone(by_name).set_params(drift=DETECTORS[name]())
     for model in (by_name, by_object):
         model.partial_fit(X, y, classes=[0, 1])
         assert model.n_drifts_ >= 1

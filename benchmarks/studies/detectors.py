@@ -1,0 +1,112 @@
+"""How soon do change detectors tell, and how often without a change? Beside river.
+
+Errors are independent, with a rate that rises after 2,000 rows, at once or over 1,000
+rows; the delay is the median number of rows until the first drift after that, of those
+runs that have one within 5,000 rows. False alarms are drifts in 1,000,000 rows whose
+rate stays. Nanoseconds a row are CPU time of one call for all rows, river's of a loop.
+
+    python benchmarks detectors
+"""
+
+import importlib.util
+import time
+
+import numpy as np
+from common import options as command
+
+from skconftree.drift import ADWIN, DDM, HDDMA, HDDMW, KSWIN, DriftState, PageHinkley
+
+DETECTORS = {
+    "DDM": DDM(),
+    "DDM, min_errors=10": DDM(min_errors=10),
+    "ADWIN": ADWIN(),
+    "HDDM-A": HDDMA(),
+    "HDDM-W": HDDMW(),
+    "KSWIN": KSWIN(),
+    "Page-Hinkley": PageHinkley(),
+}
+RISES = ((0.1, 0.2, 1), (0.1, 0.5, 1), (0.01, 0.1, 1), (0.1, 0.5, 1000))
+RATES = (0.01, 0.1, 0.4)
+BEFORE, AFTER = 2_000, 5_000
+
+
+def drifts(detector, errors):
+    """Rows at which a fresh detector reports a drift."""
+    states = detector.reset().update_many(errors)
+    return np.flatnonzero(states == DriftState.DRIFT)
+
+
+def delay(detector, low, high, width, runs):
+    """Median rows until a rise is told, and how many runs did not tell."""
+    rates = low + (high - low) * np.clip(np.arange(1, AFTER + 1) / width, 0, 1)
+    rates = np.r_[np.full(BEFORE, low), rates]
+    found, missed = [], 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        after = drifts(detector, rng.random(len(rates)) < rates) - BEFORE
+        after = after[after >= 0]
+        if len(after):
+            found.append(after[0])
+        else:
+            missed += 1
+    median = f"{np.median(found):.0f}" if found else "-"
+    return median if not missed else f"{median} ({100 * missed / runs:.0f} % missed)"
+
+
+def nanoseconds(call, n):
+    """CPU time of a row."""
+    start = time.process_time()
+    call()
+    return 1e9 * (time.process_time() - start) / n
+
+
+def river_detectors():
+    """Detector of river for the name of ours, if it is there."""
+    if importlib.util.find_spec("river") is None:
+        return {}
+    from river import drift
+
+    return {
+        "DDM": drift.binary.DDM,
+        "ADWIN": drift.ADWIN,
+        "HDDM-A": drift.binary.HDDMA,
+        "HDDM-W": drift.binary.HDDMW,
+        "KSWIN": drift.KSWIN,
+        "Page-Hinkley": drift.PageHinkley,
+    }
+
+
+def main(argv=None):
+    """Run the study and print its tables."""
+    parser = command.parser(__doc__, "quick")
+    parser.add_argument("--runs", type=int, default=200)
+    options = parser.parse_args(argv)
+    runs, n = (3, 2_000) if options.quick else (options.runs, 1_000_000)
+    rng = np.random.default_rng(0)
+    quiet = [rng.random(n) < rate for rate in RATES]
+    losses = quiet[1].astype(float)
+    few = losses[: n // 20].tolist()
+    theirs = river_detectors()
+    found, alarms = [], []
+    for name, detector in DETECTORS.items():
+        found.append([name, *(delay(detector, *rise, runs) for rise in RISES)])
+        kernel = detector.kernel()
+        row = [len(drifts(detector, errors)) for errors in quiet]
+        row.append(f"{nanoseconds(lambda: kernel.update_many(losses), n):.0f}")
+        if name in theirs:
+            peer = theirs[name]()
+            row.append(
+                f"{nanoseconds(lambda: [*map(peer.update, few)], len(few)):,.0f}"
+            )
+        else:
+            row.append("-")
+        alarms.append([name, *row])
+    tables = command.tables("detectors", options, f"{runs} runs")
+    header = ["detector"]
+    header += [
+        f"{low:.0%} to {high:.0%}" + (f" in {width:,} rows" if width > 1 else "")
+        for low, high, width in RISES
+    ]
+    tables.show("detectors-delay", header, found)
+    header = ["detector", *(f"{rate:.0%} errors" for rate in RATES)]
+    tables.show("detectors-alarms", [*header, "ns a row", "river, ns a row"], alarms)
