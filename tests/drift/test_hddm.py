@@ -31,7 +31,7 @@ def slow_means(losses, warning_delta, drift_delta):
 
 
 def weighted(losses, smoothing):
-    """Mean of losses whose weights fall with their age, and the sum of squared weights."""
+    """Mean of losses whose weights fall with age, and the sum of squared weights."""
     n = len(losses)
     weights = smoothing * (1 - smoothing) ** np.arange(n - 1, -1, -1)
     weights[0] = (1 - smoothing) ** (n - 1)
