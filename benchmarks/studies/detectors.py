@@ -3,7 +3,8 @@
 Errors are independent, with a rate that rises after 2,000 rows, at once or over 1,000
 rows; the delay is the median number of rows until the first drift after that, of those
 runs that have one within 5,000 rows. False alarms are drifts in 100 streams of
-10,000 rows whose rate stays. Nanoseconds a row are CPU time of one call for all rows, river's of a loop.
+10,000 rows whose rate stays. Nanoseconds a row are CPU time of one call for all rows,
+river's of a loop.
 
     python benchmarks detectors
 """

@@ -95,7 +95,8 @@ class ConfidenceForestClassifier(
         at least 65536 for each.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
-    drift : {"ddm", "adwin"}, detector object or None, default=None
+    drift : {"ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, detector \
+            object or None, default=None
         What watches the errors of each tree in `partial_fit`. A drift replaces a
         single tree.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None

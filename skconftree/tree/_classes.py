@@ -175,7 +175,8 @@ class ConfidenceTreeClassifier(
         the class frequencies of their latest ten rows or so, has predicted more of
         their late rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after
         `fit` and ``"nba"`` in `partial_fit`.
-    drift : {"ddm", "adwin"}, detector object or None, default=None
+    drift : {"ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, detector \
+            object or None, default=None
         What `partial_fit` does when the concept changes. None: a split is never
         removed. A detector watches the errors of the tree; from its warning on a
         second tree learns beside the first and takes its place when the detector
