@@ -152,10 +152,10 @@ class BaseDetector(BaseEstimator):
         return self._current().n
 
 
-def check_count(detector, name, low):
-    """Raise unless a parameter is a number of rows, at least `low`."""
+def check_count(detector, name, low, high=LARGEST):
+    """Raise unless a parameter is a number of rows from `low` to `high`."""
     value = getattr(detector, name)
-    check_scalar(value, name, Integral, min_val=low, max_val=LARGEST)
+    check_scalar(value, name, Integral, min_val=low, max_val=high)
 
 
 def check_level(detector, name):

@@ -7,9 +7,9 @@ from math import comb
 import numpy as np
 import pytest
 from scipy.stats import hypergeom
-from skconftree.drift._kswin import smallest_difference
 
 from skconftree.drift import KSWIN, DriftState
+from skconftree.drift._kswin import smallest_difference
 
 
 def slow_states(detector, losses, draws):
