@@ -253,8 +253,8 @@ cdef float64_t matched_limit(
     mean /= largest
     variance /= largest * largest
     match_beta(mean, variance, &p, &q)
-    if not (p > 0.0 and q > 0.0):
-        x = mean
+    if not (p > 0.0 and q > 0.0 and p + q < INFINITY):
+        x = mean    # the variance is less than its rounding
     elif p > 1e8 and q > 1e8:
         # A normal law but for its skewness, and beyond what betaincinv is fit for.
         x = -ndtri(delta) if upper else ndtri(delta)

@@ -354,8 +354,6 @@ class ConfidenceForestClassifier(
                     stacklevel=3,
                 )
             check_labels(y, given)
-            if X_pool is not None:
-                X_pool, _ = read_rows(self, X_pool, features)
             n_given = len(y)
             X, places, weight = rows_with_weight(
                 X,
@@ -377,6 +375,10 @@ class ConfidenceForestClassifier(
                     raise ValueError(
                         "class_weight leaves no row with a positive weight."
                     )
+            if features is not None:
+                features = self._settle(X, features, len(y) < n_given, weight, kept)
+            if X_pool is not None:
+                X_pool, _ = read_rows(self, X_pool, features)
             if not kept:
                 seed = check_random_state(self.random_state).randint(2**31 - 1)
                 self._seed = int(seed)
@@ -428,12 +430,19 @@ class ConfidenceForestClassifier(
     def _read_again(self, X, y):
         # Further trees see the same columns, with the codes that the first ones know.
         X, y, features, _ = read_more(self, X, y, self._features)
-        if features is not self._features:
+        return X, y, features
+
+    def _settle(self, X, features, fewer, weight, kept):
+        # Rows that have been left out are absent.
+        learnt = slice(None) if fewer else None
+        known = self._features if kept else None
+        features = features.settled(X, known, learnt, weight, in_order=bool(kept))
+        if kept and features is not known:
             raise ValueError(
                 "X has categories that were not there when the first trees were "
                 "grown. With warm_start=True all trees are grown from the same rows."
             )
-        return X, y, features
+        return features
 
     def _encode_classes(self, y, kept):
         classes, y = np.unique(y, return_inverse=True)

@@ -9,7 +9,7 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from .._compat import InvalidParameterError
-from ..tables._reading import read_with_pool
+from ..tables._reading import read_with_pool, settle
 from ..tables._sparse import blocks
 from ..tables._weights import resolve_class_weight
 from ..tree import ConfidenceTreeClassifier
@@ -148,8 +148,10 @@ class ForestGrowth(StreamWeights):
             weight = self._row_weights(sample_weight, X, labels, names)
             if X_pool is not None:
                 X, X_pool, features = read_with_pool(
-                    self, given, X_pool, X, features, known
+                    self, given, X_pool, X, features, known, weight
                 )
+            elif features is not known:
+                features = settle(X, features, known, weight)
             if starting:
                 self._start_growing(names, features, X_pool, first)
             self._features = features

@@ -109,14 +109,21 @@ def identifying(X, features, weight=None):
     -------
     ndarray of shape (n_features,), bool
     """
-    weight = np.ones(len(X)) if weight is None else weight
     out = np.array([one is not None and one.given_up for one in features.dictionaries])
     for j in np.flatnonzero(features.n_categories > FEW_CATEGORIES):
         codes = X[:, j].astype(np.intp)
-        rows, weights = np.bincount(codes), np.bincount(codes, weight)
-        alone = weights[(rows == 1) & (weights <= 1.0)].sum()  # weight 2 is two rows
-        out[j] = np.count_nonzero(rows) > FEW_CATEGORIES and 2 * alone > weight.sum()
+        out[j] = np.count_nonzero(
+            np.bincount(codes)
+        ) > FEW_CATEGORIES and _tells_rows_apart(codes, weight)
     return out
+
+
+def _tells_rows_apart(codes, weight):
+    # Whether more than half of the rows have a category of their own.
+    weight = np.ones(len(codes)) if weight is None else weight
+    rows, weights = np.bincount(codes), np.bincount(codes, weight)
+    alone = weights[(rows == 1) & (weights <= 1.0)].sum()  # weight 2 is two rows
+    return 2 * alone > weight.sum()
 
 
 # -- codes of categories ----------------------------------------------------------
@@ -129,10 +136,11 @@ class _Dictionary:
     then every value counts as missing.
     """
 
-    def __init__(self, kind=None, codes=None, given_up=False):
+    def __init__(self, kind=None, codes=None, given_up=False, name=None):
         self.kind = kind  # of its values; None before the first
         self.codes = {} if codes is None else codes
         self.given_up = given_up
+        self.name = name  # of the column, until it is settled
 
     def encode(self, found, values, name, *, learn=False, in_order=True):
         """Codes of a column given as indices into `values`, -1 = missing.
@@ -141,8 +149,10 @@ class _Dictionary:
         -------
         codes : ndarray of shape (n_rows,), float32
         dictionary : _Dictionary
-            With the categories that were new; self if none was.
+            With the categories that were new, however many; self if none was.
         """
+        if self.given_up:
+            return np.zeros(len(found), dtype=np.float32), self
         found = found + 1
         keys = [MISSING, *(MISSING if _is_missing(v) else v for v in values)]
         used = np.flatnonzero(np.bincount(found, minlength=len(keys)))
@@ -165,18 +175,64 @@ class _Dictionary:
             codes = dict(self.codes)
             for value in order:
                 codes.setdefault(value, len(codes))
-            if len(codes) > MAX_CATEGORIES:
-                rows = np.bincount(found)
-                if not in_order and 2 * np.count_nonzero(rows == 1) > len(found):
-                    missing = _Dictionary(kind, {MISSING: 0}, given_up=True)
-                    return np.zeros(len(found), dtype=np.float32), missing
-                raise ValueError(
-                    f"Column {name} has {len(codes)} categories; at most "
-                    f"{MAX_CATEGORIES} are supported.{_hint(codes, kind)}"
-                )
-            dictionary = _Dictionary(kind, codes)
+            dictionary = _Dictionary(kind, codes, name=name)
         table = [dictionary.codes.get(value, UNKNOWN) for value in keys]
         return np.array(table, dtype=np.float32)[found], dictionary
+
+    def of_rows(self, found, known, *, in_order):
+        """What some rows alone would have taught.
+
+        Parameters
+        ----------
+        found : ndarray of shape (n_rows,), intp
+            Their codes.
+        known : _Dictionary
+            Before these rows and others taught this one.
+        in_order : bool
+            As they were learnt.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_categories,), float32
+            Their codes by the former ones; unknown if none of these rows has it.
+        dictionary : _Dictionary
+        """
+        used, first = np.unique(found, return_index=True)
+        new = used >= len(known.codes)
+        used = used[new]
+        if in_order:
+            used = used[np.argsort(first[new])]
+        codes = np.arange(len(self.codes), dtype=np.float32)
+        codes[len(known.codes) :] = UNKNOWN
+        if not len(used):
+            return codes, known
+        codes[used] = len(known.codes) + np.arange(len(used))
+        values = list(self.codes)
+        taught = [values[code] for code in used]
+        kind = known.kind if taught == [MISSING] else self.kind
+        both = {value: code for code, value in enumerate([*known.codes, *taught])}
+        return codes, _Dictionary(kind, both, name=self.name)
+
+    def within_limits(self, found, weight, *, may_give_up):
+        """Itself without the name, or given up; raise if it has too many categories.
+
+        Parameters
+        ----------
+        found : ndarray of shape (n_rows,), intp
+            Codes of the rows that were learnt.
+        weight : ndarray of shape (n_rows,) or None
+            Their frequencies.
+        may_give_up : bool
+        """
+        n = len(self.codes)
+        if n > MAX_CATEGORIES:
+            if may_give_up and _tells_rows_apart(found, weight):
+                return _Dictionary(self.kind, {MISSING: 0}, given_up=True)
+            raise ValueError(
+                f"Column {self.name} has {n} categories; at most {MAX_CATEGORIES} are "
+                f"supported.{_hint(self.codes, self.kind)}"
+            )
+        return _Dictionary(self.kind, self.codes)
 
     def _kind_of(self, values, name):
         kinds = {kind_of(value) for value in values if value is not MISSING}
@@ -261,40 +317,63 @@ class Features:
         -------
         matrix : ndarray of shape (n_rows, n_features), float32
         features : Features
-            With the new categories; self if there is none.
+            With the new categories, which wait for `settled`; self if there is none.
         """
         matrix, dictionaries = self._encode(table, learn=True, in_order=in_order)
         if all(map(lambda a, b: a is b, dictionaries, self.dictionaries)):
             return matrix, self
         return matrix, Features(dictionaries)
 
-    def keep_used(self, matrix):
-        """Forget the categories that no row has, as if they had never been there.
+    def settled(self, matrix, known=None, learnt=None, weight=None, *, in_order=True):
+        """Forget what rows that are not learnt have taught, and check the limits.
+
+        Which rows are absent, as they have weight 0, is known only when a table has
+        been read.
 
         Parameters
         ----------
         matrix : ndarray of shape (n_rows, n_features), float32
-            Some of the rows that were learnt, with the codes they got.
+            Rows as `learn` gave them; gets the codes that they would have got if there
+            had been none but those that are learnt.
+        known : Features or None, default=None
+            Before `learn`.
+        learnt : ndarray of shape (n_rows,), bool, slice or None, default=None
+            Rows of the matrix that are learnt. None if these are all that were read.
+        weight : ndarray of shape (n_rows,) or None, default=None
+            Frequencies.
+        in_order : bool, default=True
+            As in `learn`.
 
         Returns
         -------
-        matrix : ndarray of shape (n_rows, n_features), float32
-            With the codes they would have got alone.
-        features : Features
-            With the categories of these rows.
+        Features
+            `known` if there is no new category.
         """
-        matrix = matrix.copy()
-        dictionaries = list(self.dictionaries)
-        for j, dictionary in enumerate(dictionaries):
-            if dictionary is None or dictionary.given_up:
+        if known is None:
+            known = Features.blank(self.is_categorical)
+        dictionaries = list(known.dictionaries)
+        for j, dictionary in enumerate(self.dictionaries):
+            if dictionary is known.dictionaries[j]:
                 continue
-            used, codes = np.unique(matrix[:, j].astype(np.intp), return_inverse=True)
-            values = list(dictionary.codes)
-            matrix[:, j] = codes
-            dictionaries[j] = _Dictionary(
-                dictionary.kind, {values[old]: new for new, old in enumerate(used)}
-            )
-        return matrix, Features(dictionaries)
+            found = matrix[:, j].astype(np.intp)
+            weights = weight
+            if learnt is not None:
+                codes, dictionary = dictionary.of_rows(
+                    found[learnt], known.dictionaries[j], in_order=in_order
+                )
+                matrix[:, j] = codes[found]
+                found = matrix[learnt, j].astype(np.intp)
+                weights = None if weight is None else weight[learnt]
+            if dictionary is not known.dictionaries[j]:
+                dictionary = dictionary.within_limits(
+                    found, weights, may_give_up=not in_order
+                )
+                if dictionary.given_up:
+                    matrix[:, j] = 0.0
+            dictionaries[j] = dictionary
+        if all(map(lambda a, b: a is b, dictionaries, known.dictionaries)):
+            return known
+        return Features(dictionaries)
 
     def _encode(self, table, **options):
         matrix = np.empty(table.shape, dtype=np.float32)

@@ -6,7 +6,7 @@ from sklearn.utils import assert_all_finite, check_X_y
 from sklearn.utils.validation import validate_data
 
 from ..utils._finite import finiteness
-from ._features import Features, nominal_columns
+from ._features import MAX_CATEGORIES, Features, nominal_columns
 from ._frames import Table, library_of
 from ._sparse import read_sparse
 from ._strays import warn_of_strays
@@ -36,7 +36,7 @@ def read_table(estimator, X, y, *, reset=True, **options):
     X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
     y : ndarray of shape (n_rows,)
     features : Features or None
-        None if no column is nominal.
+        None if no column is nominal. It waits for `Features.settled`.
     """
     nominal = nominal_columns(X, options["categorical_features"])
     if issparse(X):
@@ -59,7 +59,9 @@ def read_table(estimator, X, y, *, reset=True, **options):
     )
     is_finite(matrix, estimator)
     if isinstance(options["categorical_features"], str):
-        warn_of_strays(table, matrix, features, options["stacklevel"] + 1)
+        warn_of_strays(
+            table, matrix, features, MAX_CATEGORIES, options["stacklevel"] + 1
+        )
     matrix, y = check_X_y(
         matrix, y, dtype=np.float32, order="C", ensure_all_finite=False
     )
@@ -107,7 +109,8 @@ def read_more(estimator, X, y, features):
     X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
     y : ndarray of shape (n_rows,)
     features : Features or None
-        With new categories behind the others, in the order of the rows.
+        With new categories behind the others, in the order of the rows. Unless it is
+        the same as before, it waits for `settle`.
     finite : bool
         Whether there is no NaN.
     """
@@ -222,7 +225,29 @@ def read_rows(estimator, X, features):
     return X, is_finite(X, estimator)
 
 
-def read_with_pool(estimator, X, X_pool, rows, features, known):
+def settle(rows, features, known, weight):
+    """Forget the categories of further rows that are not learnt.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features), float32
+        Gets the codes that the other rows alone would have got.
+    features : Features
+        What reading the rows gave.
+    known : Features or None
+        What was known before.
+    weight : ndarray of shape (n_rows,), float64, or None
+        0 where a row is not learnt.
+
+    Returns
+    -------
+    Features
+    """
+    learnt = None if weight is None or weight.all() else weight > 0.0
+    return features.settled(rows, known, learnt)
+
+
+def read_with_pool(estimator, X, X_pool, rows, features, known, weight):
     """Turn rows without label into arrays, which come before the rows of a stream.
 
     Their categories get the first codes: these must not depend on how much of the
@@ -237,6 +262,8 @@ def read_with_pool(estimator, X, X_pool, rows, features, known):
         What reading `X` gave.
     known : Features or None
         What was known before.
+    weight : ndarray of shape (n_rows,), float64, or None
+        0 where a row is not learnt.
 
     Returns
     -------
@@ -253,8 +280,9 @@ def read_with_pool(estimator, X, X_pool, rows, features, known):
         known = Features.blank(features.is_categorical)
     X_pool, features = known.learn(Table.of(estimator, X_pool, reset=False))
     is_finite(X_pool, estimator)
-    rows, features = features.learn(Table.of(estimator, X, reset=False))
-    return rows, X_pool, features
+    known = features.settled(X_pool, known)
+    rows, features = known.learn(Table.of(estimator, X, reset=False))
+    return rows, X_pool, settle(rows, features, known, weight)
 
 
 def is_finite(X, estimator):

@@ -16,7 +16,7 @@ def is_number(text):
     return True
 
 
-def warn_of_strays(table, codes, features, stacklevel):
+def warn_of_strays(table, codes, features, most, stacklevel):
     """Warn of columns that a stray word has made nominal.
 
     Parameters
@@ -26,12 +26,14 @@ def warn_of_strays(table, codes, features, stacklevel):
     codes : ndarray of shape (n_rows, n_features), float32
         Categories as codes.
     features : Features
+    most : int
+        Categories of a column that is looked at: other words are said of more.
     stacklevel : int
         As of `warnings.warn`, from the caller's place.
     """
     dtypes = list(table.dtypes(table.X))
     for j, categories in enumerate(features.categories):
-        if categories is None or features.kind(j) != "text":
+        if categories is None or features.kind(j) != "text" or len(categories) > most:
             continue
         of_number = np.array([one is not None and is_number(one) for one in categories])
         if not of_number.any() or table.is_category(dtypes[j]):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn import get_config
 
 from .._compat import InvalidParameterError
-from ..tables._reading import is_finite, read_with_pool
+from ..tables._reading import is_finite, read_with_pool, settle
 from ..tables._weights import resolve_class_weight, stream_weights
 from ..utils import check_classes, class_indices, exact_labels, unchanged_on_error
 from ..utils._lock import learns, reads
@@ -190,8 +190,10 @@ class OnlineGrowth(StreamWeights):
                 weight = self._row_weights(sample_weight, X, labels, names)
             if X_pool is not None:
                 X, X_pool, features = read_with_pool(
-                    self, given, X_pool, X, features, known
+                    self, given, X_pool, X, features, known, weight
                 )
+            elif features is not known:
+                features = settle(X, features, known, weight)
             if self._honest_counts is not None:
                 warnings.warn(
                     "partial_fit lets the tree grow: the rows that recount_leaves has "

@@ -138,8 +138,9 @@ def read_training(
         weight = None if weight is None else weight[kept]
         if not len(y):
             raise ValueError("class_weight leaves no row with a positive weight.")
-    if features is not None and len(y) < n_given:
-        X, features = features.keep_used(X)  # what is left out is absent
+    if features is not None:
+        learnt = slice(None) if len(y) < n_given else None
+        features = features.settled(X, None, learnt, weight, in_order=False)
     if X_pool is not None:
         X_pool, _ = read_rows(estimator, X_pool, features)
     relative = weight is not None and sample_weight_kind == "relative"
@@ -164,7 +165,7 @@ def read_chunk(estimator, X, y, classes, first, *, stacklevel):
     Returns
     -------
     X, y, features, finite
-        As of `read_more`.
+        As of `read_more`; it waits for `settle`.
     names : ndarray of shape (n_classes,)
     """
     if first:

@@ -118,6 +118,23 @@ def test_empty_node():
     np.testing.assert_allclose(low, delta / 2 * (1 - delta / 2), rtol=1e-12)
 
 
+@pytest.mark.parametrize("criterion", ["entropy", "gini", "kearns_mansour"])
+@pytest.mark.parametrize("prior", ["uniform", "perks"])
+def test_huge_even_nodes(criterion, prior):
+    """Their variance is less than its own rounding: the limits are the mean."""
+    sizes = np.array([1e6, 1e12, 1e14, 9e15])[:, None]
+    for k in (3, 5, 40):
+        for n_present in range(1, k + 1):
+            low, high = credible_interval(
+                sizes * (np.arange(k) < n_present),
+                0.01,
+                criterion=criterion,
+                prior=prior,
+            )
+            assert np.isfinite([low, high]).all()
+            assert (low <= high).all()
+
+
 @pytest.mark.parametrize("n", [3, 100, 10**6, 10**9])
 def test_pure_node_in_closed_form(n):
     # X ~ Beta(1, n + 1): P(X > x) = (1 - x)^(n + 1), and the other tail is

@@ -116,6 +116,8 @@ def call_bound(sequence):
     if bound is None:
         return
     table = _tables(draw, leading=())
+    if not table.any():
+        table[0, 0] = 1.0  # of no rows at all it is not asked
     bound.kernel(draw.one(criteria), table.shape[-1])
     said = sequence.call(
         f"{type(bound).__name__}.evaluate",

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import EC2Bound, GTestBound
 from skconftree.bounds._registry import BOUNDS
+from skconftree.tables._features import MAX_CATEGORIES
 
 LOADERS = [load_iris, load_wine, load_breast_cancer]
 NAN = float("nan")
@@ -369,6 +370,18 @@ def test_values_beyond_every_float_are_errors():
 # -- absence -----------------------------------------------------------------------
 
 
+def categories(rng, n, present):
+    """Rows with three nominal columns, of which absent rows know other categories."""
+    X = np.empty((n, 4), dtype=object)
+    X[:, 0] = rng.choice([*"abcdefgh", None], n)
+    X[:, 1] = rng.integers(0, 5, n).astype(float)
+    X[:, 2] = rng.choice([*"xyz"], n)
+    X[~present, 2] = rng.choice([*"pqrxyz"], n - present.sum())
+    X[:, 3] = None  # text is met in absent rows alone
+    X[~present, 3] = rng.choice([None, "t"], n - present.sum())
+    return X
+
+
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), by_class=st.booleans(), pool=st.booleans())
 def test_rows_of_weight_zero_teach_fit_no_categories(seed, by_class, pool):
@@ -378,17 +391,13 @@ def test_rows_of_weight_zero_teach_fit_no_categories(seed, by_class, pool):
     """
     rng = np.random.default_rng(seed)
     n = 60
-    X = np.empty((n, 3), dtype=object)
-    X[:, 0] = rng.choice([*"abcdefgh", None], n)
-    X[:, 1] = rng.integers(0, 5, n).astype(float)
-    X[:, 2] = rng.choice([*"xyz"], n)
     y = rng.integers(0, 2, n)
     present = rng.random(n) < 0.4
     present[:2], y[:2] = True, [0, 1]
-    X[~present, 2] = rng.choice([*"pqrxyz"], n - present.sum())
+    X = categories(rng, n, present)
     weight = rng.integers(1, 3, n) * present
     X_pool = X[rng.integers(0, n, 5)] if pool else None
-    growth = {"bound": "credible", "delta": 0.4, "categorical_features": [0, 2]}
+    growth = {"bound": "credible", "delta": 0.4, "categorical_features": [0, 2, 3]}
     models = [ConfidenceTreeClassifier(**growth) for _ in range(2)]
     models[0].fit(X[present], y[present], weight[present], X_pool=X_pool)
     if by_class:
@@ -399,3 +408,88 @@ def test_rows_of_weight_zero_teach_fit_no_categories(seed, by_class, pool):
         models[1].fit(X, y, weight, X_pool=X_pool)
         assert pickle.dumps(models[1]) == pickle.dumps(models[0])
     assert models[1]._features.categories == models[0]._features.categories
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    by_class=st.booleans(),
+    pool=st.booleans(),
+    fitted=st.booleans(),
+    cut=st.integers(1, 139),
+)
+def test_rows_of_weight_zero_are_absent_from_streams(seed, by_class, pool, fitted, cut):
+    """With or without them, the model is the same to the last bit."""
+    rng = np.random.default_rng(seed)
+    n = 140
+    present = rng.random(n) < 0.4
+    present[:2] = True
+    X = categories(rng, n, present)
+    y = np.where(X[:, 2] == "x", 0, 1) ^ (rng.random(n) < 0.1)
+    weight = rng.integers(1, 3, n) * present
+    pool = {"X_pool": X[rng.integers(0, n, 5)]} if pool else {}
+    class_weight = None
+    if by_class:
+        y = np.where(present, y, 2)
+        class_weight = {0: 1.0, 1: 1.0, 2: 0.0}
+    growth = {
+        "bound": "credible",
+        "delta": 0.4,
+        "categorical_features": [0, 2, 3],
+        "grace_period": 3,
+        "class_weight": class_weight,
+        "leaf_prediction": "nba",
+    }
+    classes = [0, 1, 2] if by_class else [0, 1]
+    tree, alone = (ConfidenceTreeClassifier(**growth) for _ in range(2))
+    if fitted:
+        first = slice(0, 40)
+        labels = np.concatenate([classes, y[first][len(classes) :]])
+        tree.fit(X[first], labels, **pool)
+        alone.fit(X[first], labels, **pool)
+        pool = {}
+    for start, end in ((0, cut), (cut, n)):
+        part = slice(start, end)
+        learnt = present[part]
+        given_weight = None if by_class else weight[part]
+        names = classes if start == 0 else None
+        told = tree.partial_fit_predict(X[part], y[part], names, given_weight, **pool)
+        if learnt.any():
+            given_weight = None if by_class else weight[part][learnt]
+            expected = alone.partial_fit_predict(
+                X[part][learnt], y[part][learnt], names, given_weight, **pool
+            )
+            np.testing.assert_array_equal(told[learnt], expected)
+            assert pickle.dumps(tree) == pickle.dumps(alone)
+            pool = {}
+    assert tree._features.categories == alone._features.categories
+
+
+@pytest.mark.parametrize("size", [MAX_CATEGORIES - 100, MAX_CATEGORIES + 100])
+def test_absent_rows_do_not_exceed_the_limit_of_categories(size):
+    """Nor do rows of weight k count as other than k rows there."""
+    ids = np.array([[f"r{i}"] for i in range(size + 200)], dtype=object)
+    y = np.arange(len(ids)) % 2
+    weight = (np.arange(len(ids)) < size).astype(float)
+    trees = [ConfidenceTreeClassifier(categorical_features=[0]) for _ in range(2)]
+    with pytest.warns(UserWarning, match="No test asks for column 0"):
+        trees[0].fit(ids, y, weight)
+    with pytest.warns(UserWarning, match="No test asks for column 0"):
+        trees[1].fit(ids[:size], y[:size], weight[:size])
+    assert pickle.dumps(trees[0]) == pickle.dumps(trees[1])
+    if size > MAX_CATEGORIES:
+        assert trees[0].categories_ == [[None]]
+        trees[0].partial_fit(ids[:10], y[:10])
+        assert trees[0].categories_ == [[None]]
+        for repeated in (
+            (ids, y, 2.0 * weight),
+            (np.repeat(ids[:size], 2, axis=0), np.repeat(y[:size], 2)),
+        ):
+            with pytest.raises(ValueError, match=f"0 has {size} categories; at most"):
+                trees[1].fit(*repeated)
+    else:
+        trees[0] = ConfidenceTreeClassifier(categorical_features=[0])
+        trees[0].partial_fit(ids, y, [0, 1], weight)
+        trees[0].partial_fit(ids[size : size + 100], y[:100])
+        with pytest.raises(ValueError, match=f"has {MAX_CATEGORIES + 1} categories"):
+            trees[0].partial_fit(ids[size + 100 : size + 101], y[:1])

@@ -74,7 +74,8 @@ cdef class RankSort:
         self, const int32_t* ranks, intp_t n, int32_t least, intp_t shift, intp_t n_bits
     ) noexcept nogil:
         # By the bits from `shift` on; the sorted keys are (rank - least) << 32 | row.
-        cdef intp_t n_passes = (n_bits + DIGIT_BITS - 1) // DIGIT_BITS
+        # No bit is the same as one that is never set.
+        cdef intp_t n_passes = max((n_bits + DIGIT_BITS - 1) // DIGIT_BITS, 1)
         cdef intp_t digit_bits
         cdef intp_t radix
         cdef uint64_t mask
@@ -87,7 +88,7 @@ cdef class RankSort:
         cdef uint32_t count, total
         if n_bits > 6 and n_passes == 1:
             n_passes = 2
-        digit_bits = (n_bits + n_passes - 1) // max(n_passes, 1)
+        digit_bits = (n_bits + n_passes - 1) // n_passes
         radix = <intp_t> 1 << digit_bits
         mask = radix - 1
         memset(buckets, 0, n_passes * radix * sizeof(uint32_t))

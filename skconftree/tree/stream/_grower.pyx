@@ -186,7 +186,9 @@ cdef class Grower(GrowingTree):
         cdef intp_t i, stopped_at
         cdef float64_t w = 1.0
         cdef Leaf* leaf
-        self._check_rows(X, y, weight)
+        self._check_rows(X, y, None)
+        if weight is not None and weight.shape[0] != X.shape[0]:
+            raise ValueError(MISFIT)
         for i in range(X.shape[0]):
             leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
             self.leaves.observe(&X[i, 0], False)
@@ -231,7 +233,7 @@ cdef class Grower(GrowingTree):
         y : ndarray of shape (n_rows,), uint16
             Class indices.
         weight : ndarray of shape (n_rows,), float64, or None
-            Positive weights.
+            A row of weight 0 is not learnt; only its categories may be unknown.
         finite : bool
             Whether no value is missing.
         predicted : ndarray of shape (n_rows,), intp, or None
@@ -346,9 +348,10 @@ cdef class Grower(GrowingTree):
         self, const float32_t[:, ::1] X, const label_t[::1] y,
         const float64_t[::1] weight,
     ) except -1:
-        # Before the first of them is learnt: labels and codes index arrays.
+        # Before the first of them is learnt: labels and codes index arrays. A row that
+        # is not learnt, as it weighs nothing, asks for predictions at most.
         cdef intp_t n = X.shape[0]
-        cdef intp_t i, j
+        cdef intp_t i, j, f
         cdef bint sound = (
             X.shape[1] == self.policy.n_features and y.shape[0] == n
             and (weight is None or weight.shape[0] == n)
@@ -358,9 +361,12 @@ cdef class Grower(GrowingTree):
                 for i in range(n):
                     sound = sound and y[i] < self.policy.n_classes
                 for j in range(self.policy.n_nominal):
+                    f = self.policy.nominal[j]
                     for i in range(n):
-                        sound = sound and self.splitter.tests.sets.has_room(
-                            X[i, self.policy.nominal[j]]
+                        sound = sound and (
+                            self.splitter.tests.sets.has_room(X[i, f])
+                            or X[i, f] == -1.0 and weight is not None
+                            and weight[i] <= 0.0
                         )
         if not sound:
             raise ValueError(MISFIT)
