@@ -242,6 +242,8 @@ class ForestGrowth(StreamWeights):
             tree.tree_.shrunk_by(0.0)
         if first:
             self._describe(trees[0])
+            for tree in trees:
+                tree.is_categorical_ = self.is_categorical_
         self.estimators_ = trees
         self._records = np.zeros((len(trees), 2))
         for name in ("oob_score_", "oob_decision_function_", "_sampler"):

@@ -93,6 +93,44 @@ def test_a_pickle_goes_on(kind):
     assert pickle.dumps(forest) == pickle.dumps(loaded)
 
 
+def test_a_pickle_of_nominal_columns_has_the_same_bytes():
+    """What trees share when they have been loaded they share before."""
+    X, y = make_stream(3, 300)
+    X[:, 3] = X[:, 3] > 0
+    forest = learn(forest_of(categorical_features=[3]), X, y, [100])
+    assert pickle.dumps(pickle.loads(pickle.dumps(forest))) == pickle.dumps(forest)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_rows_of_weight_zero_are_absent(batch, seed):
+    """With or without them, trees and categories are the same to the last bit."""
+    rng = np.random.default_rng(seed)
+    X, y = make_stream(seed, 200)
+    X = X.astype(object)
+    present = rng.random(len(y)) < 0.6
+    present[:20] = True
+    X[:, 3] = np.where(present, rng.choice([*"abc"], 200), rng.choice([*"cdb"], 200))
+    weight = rng.integers(1, 3, len(y)) * present
+    growth = {"bound": "credible", "delta": 0.4, "categorical_features": [3]}
+    models = [forest_of(**growth, warm_start=batch) for _ in range(2)]
+    kept = X[present], y[present], weight[present]
+    pool = X[:9]
+    if batch:
+        models[0].fit(X, y, weight, X_pool=pool)
+        models[1].fit(*kept, X_pool=pool)
+        for model in models:
+            model.set_params(n_estimators=5)
+        models[0].fit(X, y, weight, X_pool=pool)  # categories of absent rows are none
+        models[1].fit(*kept, X_pool=pool)
+    else:
+        models[0].partial_fit(X[:20], y[:20], CLASSES, weight[:20], X_pool=pool)
+        models[0].partial_fit(X[20:], y[20:], None, weight[20:])
+        models[1].partial_fit(*kept[:2], CLASSES, kept[2], X_pool=pool)
+    assert pickle.dumps(models[0]) == pickle.dumps(models[1])
+
+
 def test_each_tree_is_one_that_learns_its_rows_by_itself():
     X, y = make_stream(2)
     weight = np.random.default_rng(0).integers(0, 3, len(y))

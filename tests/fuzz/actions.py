@@ -6,12 +6,13 @@ import pickle
 import numpy as np
 from sklearn.base import clone
 
-from skconftree.tree import export_text
+from skconftree.tree import export_graphviz, export_rules, export_text, node_table
 
-from . import functions, invariants, together, wrong
+from . import forests, functions, invariants, together, wrong
 from .damage import damaged_pickle
 from .findings import require
 from .parameters import FIT_ALONE, OTHERS
+from .tables import Rows
 
 # Rows of a call. Compiled code has limits of its own: 24, 64, 128, 256, 512, 1,024 and
 # 1,500 rows or values.
@@ -122,8 +123,9 @@ def after_learning(sequence):
 
 
 def invariants_of_counts(sequence):
-    """Whether the weights are such that sums of them are exact enough."""
-    return sequence.table.weights != "extreme"
+    """Whether the weights are counts, and sums of them exact enough."""
+    relative = sequence.parameters.get("sample_weight_kind") == "relative"
+    return sequence.table.weights != "extreme" and not relative
 
 
 def set_parameters(sequence):
@@ -149,7 +151,9 @@ def read(sequence):
     X = sequence.table.give(draw, rows.X)
     proba = sequence.call("predict_proba", model.predict_proba, X)
     invariants.probabilities(model, proba, n)
-    which = draw.one(["predict", "apply", "interval", "alone", "log", "score"])
+    which = draw.one(
+        ["predict", "apply", "interval", "alone", "log", "score", "words", "sequence"]
+    )
     if which == "predict":
         sequence.call("predict", invariants.predictions, model, X, n, proba)
     elif which == "apply":
@@ -168,6 +172,15 @@ def read(sequence):
         require(
             np.array_equal(alone[0], proba[i]), "a row alone is predicted otherwise"
         )
+    elif which == "words":
+        told = sequence.call("explain_text", model.explain_text, X)
+        require(isinstance(told, str) and told, "words about rows")
+    elif which == "sequence":
+        if sequence.parts:
+            sequence.call(
+                "predict_proba_interval",
+                *(invariants.intervals, model, X, n, 0.9, "sequence"),
+            )
     elif which == "log":
         logs = sequence.call("predict_log_proba", model.predict_log_proba, X)
         require((logs <= 1e-12).all(), "logarithms of probabilities")
@@ -191,7 +204,7 @@ def read_tree(sequence):
     if not sequence.started:
         return
     model, draw = sequence.model, sequence.draw
-    which = draw.one(["structure", "text", "node", "repr"])
+    which = draw.one(["structure", "text", "node", "repr", "words", "counts"])
     if which == "structure":
         if invariants_of_counts(sequence):
             sequence.call("tree_", invariants.structure, model)
@@ -203,6 +216,16 @@ def read_tree(sequence):
         depth = draw.one([None, 0, 2])
         text = sequence.call("export_text", export_text, model, max_depth=depth)
         require(text.startswith("|---"), "export_text")
+    elif which == "words":
+        sequence.call("summary", model.summary)
+        sequence.call("export_graphviz", export_graphviz, model)
+        if not model._predicts_by_bayes():
+            language = draw.one(["python", "sql"])
+            sequence.call("export_rules", export_rules, model, language)
+        sequence.call("node_table", node_table, model)
+    elif which == "counts":
+        for fresh in (False, True):
+            sequence.call("leaf_counts", model.leaf_counts, fresh=fresh)
     elif which == "repr":
         sequence.call("repr", repr, model)
         sequence.call("n_bytes_", lambda: model.n_bytes_ + model.n_drifts_)
@@ -213,6 +236,91 @@ def read_tree(sequence):
                 sequence.call("tree_.children, tree_.branches", ask, node)
             except IndexError:
                 require(not 0 <= node < model.tree_.node_count, "a node that is there")
+
+
+def follow_rows(sequence):
+    """An index says where the rows of a table are, however the tree has grown."""
+    if not sequence.started:
+        return
+    draw, model = sequence.draw, sequence.model
+    if sequence.index is None or draw.chance(0.2):
+        X = sequence.table.give(draw, sequence.rows(draw.one([3, 60])).X)
+        if not sequence.table.family == "array" or isinstance(X, np.ndarray):
+            sequence.index = sequence.call("index_rows", model.index_rows, X), X, model
+        return
+    index, X, owner = sequence.index
+    moved = sequence.call("index.update", index.update)
+    leaves = owner.apply(X)
+    require(np.array_equal(index.apply(), leaves), "an index of rows is not apply")
+    counts = sequence.call("index.counts", index.counts)
+    require(
+        np.array_equal(counts, np.bincount(leaves, minlength=len(counts))),
+        "counts of an index of rows",
+    )
+    require(len(np.unique(moved)) == len(moved), "rows that have moved twice")
+    node = int(leaves[0])
+    require(
+        np.array_equal(np.sort(index.members(node)), np.flatnonzero(leaves == node)),
+        "rows of a node",
+    )
+
+
+def count_again(sequence):
+    """Honest limits rest on other rows."""
+    if not sequence.started:
+        return
+    draw, model, table = sequence.draw, sequence.model, sequence.table
+    rows = sequence.rows(draw.one([1, 30]), weights=False)
+    X = table.give(draw, rows.X)
+    sequence.call("recount_leaves", model.recount_leaves, X, table.labels[rows.y])
+    sequence.call(
+        "predict_proba_interval",
+        *(invariants.intervals, model, X, len(rows), 0.9, "honest"),
+    )
+    # the next partial_fit would say that it discards them
+    vars(model).pop("_honest_counts", None)
+
+
+def learn_from_pool(sequence):
+    """Rows of the pool get labels."""
+    draw, model, table = sequence.draw, sequence.model, sequence.table
+    if sequence.pool is None or not sequence.parts or not sequence.uses_pool:
+        return
+    n = draw.whole(1, min(20, len(sequence.pool)))
+    places = draw.rng.choice(len(sequence.pool), n, replace=False)
+    y = draw.rng.integers(0, len(sequence.known), n)
+    y = sequence.known[y]
+
+    def call():
+        model.partial_fit(None, table.labels[y], from_pool=places)
+
+    if sequence.attempt("partial_fit from the pool", call):
+        sequence.parts.append(Rows(sequence.pool[places], y))
+        sequence.comparable = False
+        after_learning(sequence)
+
+
+def leave_out_absent(sequence):
+    """Rows of weight 0 might as well not be there."""
+    if not sequence.comparable or not (sequence.fitted or sequence.parts):
+        return
+    parts = [part.taken(part.weights > 0.0) for part in sequence.parts]
+    if sum(map(len, parts)) == sum(map(len, sequence.parts)) and not sequence.fitted:
+        return
+    if sequence.fitted and not (sequence.fitted[0].weights > 0.0).any():
+        return
+    kept = sequence.fitted, sequence.parts
+    if sequence.fitted:
+        rows, X_pool = sequence.fitted
+        sequence.fitted = rows.taken(rows.weights > 0.0), X_pool
+    sequence.parts = [part for part in parts if len(part)]
+    try:
+        if not sequence.parts and not sequence.fitted:
+            return
+        other = sequence.call("without absent rows", sequence.learn_again)
+    finally:
+        sequence.fitted, sequence.parts = kept
+    same_growth(sequence, other, "absent rows give another tree")
 
 
 def write(sequence):
@@ -352,26 +460,34 @@ ACTIONS = {
     "signals": together.look_from_a_signal,
     "memory": together.learn_with_little_memory,
     "deep": together.grow_deep,
+    "index": follow_rows,
+    "count again": count_again,
+    "from pool": learn_from_pool,
+    "absent": leave_out_absent,
+    "forest": forests.use_forest,
+    "means": forests.use_class_means,
 }
 OFTEN = {
     **{"fit": 1, "learn": 6, "set parameters": 0.2, "read": 5, "read as sklearn": 1},
     **{"read tree": 1.2, "write": 0.3, "copy": 1.2, "damage": 0.3, "chunks": 1},
     **{"again": 0.4, "sparse": 0.0, "wrong": 1, "functions": 0.1, "bound": 0.1},
     **{"wrong functions": 0.05, "threads": 0, "models": 0, "signals": 0, "deep": 0},
-    "memory": 0.0,
+    **{"memory": 0.0, "index": 0.7, "count again": 0.3, "from pool": 0.7},
+    **{"absent": 0.5, "forest": 0.1, "means": 0.0},
 }
 BY_THEME = {
     "batch": {"fit": 5, "learn": 2, "again": 1, "read as sklearn": 3},
     "stream": {"fit": 0.2},
     "sparse": {"fit": 5, "learn": 3, "sparse": 2},
     "drift": {"fit": 0.2, "learn": 9},
-    "threads": {"threads": 1.2, "models": 0.5},
+    "threads": {"threads": 4, "models": 2, "fit": 0.2},
     "signals": {"signals": 1},
     "memory": {"memory": 0.7},
     "damage": {"damage": 4, "fit": 0.3},
     "c45": {"fit": 6, "learn": 0.5},
     "wrong": {"wrong": 6},
     "deep": {"deep": 1},
+    "forests": {"forest": 3, "means": 2, "fit": 0.3, "learn": 2},
     "functions": {"functions": 3, "bound": 3, "wrong functions": 1},
 }
 

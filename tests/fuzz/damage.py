@@ -16,7 +16,7 @@ TARGETS = {
 }
 
 
-class _Pickler(pickle.Pickler):
+class Pickler(pickle.Pickler):
     """Damages one of the objects of a class on its way into the pickle."""
 
     def __init__(self, file, draw, target):
@@ -42,7 +42,7 @@ def damaged_pickle(draw, model):
     if target == "bytes":
         return _damaged_file(draw, pickle.dumps(model)), target
     file = io.BytesIO()
-    _Pickler(file, draw, target).dump(model)
+    Pickler(file, draw, target).dump(model)
     return file.getvalue(), target
 
 

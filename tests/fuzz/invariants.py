@@ -80,8 +80,8 @@ def paths(model, X, n):
     return leaves
 
 
-def intervals(model, X, n, level):
-    limits = model.predict_proba_interval(X, confidence_level=level)
+def intervals(model, X, n, level, method="conditional"):
+    limits = model.predict_proba_interval(X, confidence_level=level, method=method)
     require(limits.shape == (n, model.n_classes_, 2), "shape of intervals")
     require(np.isfinite(limits).all(), "intervals that are not finite")
     require(

@@ -97,6 +97,7 @@ OTHERS = {
     "max_features": [1, 2, 0.5, "sqrt", "log2", 2**70],
     "max_leaf_nodes": [2, 5, 20, 2**70],
     "min_impurity_decrease": [1e-3, 0.2, 1e300],
+    "shrinkage": [0.0, 5.0, 1e300],
     "nominal_splits": ["binary", "multiway"],
     "tie_threshold": [0.05, 1.0, 1e300],
     "max_bytes": [65536, 100_000, 2**62, 2**70],
@@ -122,6 +123,9 @@ ILLEGAL = {
     "max_features": [0, 0.0, 1.1, "all", np.nan],
     "max_leaf_nodes": [1, 0, 2.0],
     "min_impurity_decrease": [-1e-9, np.nan, "x"],
+    "shrinkage": [-1.0, np.nan, "none"],
+    "lookahead": [-1, 0.5, "never"],
+    "sample_weight_kind": ["other", None],
     "pruning": ["none", 1, ""],
     "categorical_features": ["x", 3, [99], [[0]], ["no such column"], [0.5]],
     "nominal_splits": ["ternary", None],
@@ -176,6 +180,11 @@ def draw_parameters(draw, table, theme, *, batch):
             continue
         if draw.chance(0.12 if name not in ("leaf_memory", "leaf_prediction") else 0.5):
             parameters[name] = draw.one(values)
+    if batch and draw.chance(0.1):
+        parameters["lookahead"] = draw.one([1, 2])
+        parameters["max_depth"] = 3
+    if batch and draw.chance(0.1):
+        parameters["sample_weight_kind"] = "relative"
     if batch and draw.chance(0.5):
         pruning = draw.one(list(PRUNINGS))
         parameters["pruning"] = pruning

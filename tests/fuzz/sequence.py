@@ -20,10 +20,11 @@ from .tables import Rows, draw_table
 THEMES = {
     **{"batch": 14, "stream": 16, "sparse": 15, "drift": 15, "threads": 13},
     **{"signals": 5, "damage": 12, "c45": 4, "wrong": 6, "deep": 1, "functions": 3},
-    **{"memory": 2, "competition": 6},
+    **{"memory": 2, "competition": 6, "forests": 10},
 }
 # Share of models that begin with `fit`, if it is another than usual.
 BATCHES = {"stream": 0.1, "drift": 0.15, "memory": 0.1, "signals": 0.2}
+BATCHES["threads"] = 0.1
 FEWEST, MOST = 20, 34  # calls
 
 # What a legal call may say no to, in the words that are documented for it.
@@ -33,6 +34,9 @@ REFUSALS = re.compile(
             r"pool_weight='volume' needs the limits",
             r"class_weight leaves no row",
             r"class_weight",
+            r"sample_weight_kind' parameter must be 'frequency' in partial_fit",
+            r"lookahead",
+            r"max_bytes",
             r"must be 'auto' or None in partial_fit",
             r"Sample weights must contain at least one non-zero",
             r"sample_weight must (sum to at most|be 0 or at least)",
@@ -87,11 +91,7 @@ class Sequence:
     def new_model(self, batch=None):
         draw = self.draw
         if batch is None:
-            batch = draw.chance(
-                {"stream": 0.1, "drift": 0.15, "memory": 0.1, "signals": 0.2}.get(
-                    self.theme, 0.6
-                )
-            )
+            batch = draw.chance(BATCHES.get(self.theme, 0.6))
         self.batch = batch or self.theme == "c45"
         self.parameters = draw_parameters(
             draw, self.table, self.theme, batch=self.batch
@@ -100,6 +100,7 @@ class Sequence:
         self.fitted = None
         self.parts = []
         self.pool = None
+        self.index = None
         self.known = np.arange(self.table.n_classes)
         self.comparable = True  # with a model that learns the same again
         self.note_traits()
@@ -119,6 +120,13 @@ class Sequence:
     def by_volume(self):
         bound = self.parameters["bound"]
         return isinstance(bound, CredibleBound) and bound.pool_weight == "volume"
+
+    @property
+    def uses_pool(self):
+        return (
+            self.model._grower is not None
+            and self.model._grower.recipe.X_pool is not None
+        )
 
     def rows(self, n, **options):
         """Rows whose classes the model knows."""

@@ -48,6 +48,10 @@ class Rows:
         weight = None if self.weight is None else self.weight[begin:end]
         return Rows(self.X[begin:end], self.y[begin:end], weight)
 
+    def taken(self, which):
+        weight = None if self.weight is None else self.weight[which]
+        return Rows(self.X[which], self.y[which], weight)
+
     @staticmethod
     def joined(parts):
         weight = None

@@ -96,7 +96,7 @@ def learn_and_read(sequence):
 
     works = [learn, *(lambda kind=kind: look(kind) for kind in kinds)]
     sequence.call(f"threads: learn, {', '.join(kinds)}", _run, works)
-    sequence.traits.add("threads")
+    sequence.traits.add("threads at work")
     for _ in range(1 + len(writers)):
         plain.partial_fit(X, y, sample_weight=rows.weight)
         sequence.parts.append(rows)
@@ -137,7 +137,7 @@ def learn_apart(sequence):
     if not sequence.attempt("fit, alone", learn, models[0]):
         return
     sequence.call("threads: models of their own", at_once)
-    sequence.traits.add("threads")
+    sequence.traits.add("threads at work")
     states = {invariants.growth_of(model) for model in models}
     require(len(states) == 1, "threads with models of their own disturb each other")
 

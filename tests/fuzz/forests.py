@@ -1,0 +1,200 @@
+"""Forests and trees of class means, each in a few calls of its own."""
+
+import io
+import pickle
+
+import numpy as np
+from sklearn.base import clone
+
+from skconftree import (
+    ConfidenceForestClassifier,
+    NCMForestClassifier,
+    NCMTreeClassifier,
+)
+
+from . import invariants
+from .damage import Pickler
+from .findings import require
+
+# Of a tree, not of a forest.
+TREE_ALONE = {"lookahead"}
+MOST_ROWS = 300
+
+
+def use_forest(sequence):
+    """A forest in batch or on a stream, and what must be true of it."""
+    draw, table = sequence.draw, sequence.table
+    parameters = {
+        name: value
+        for name, value in sequence.parameters.items()
+        if name not in TREE_ALONE
+    }
+    parameters |= {
+        "n_estimators": draw.whole(1, 4),
+        "n_jobs": draw.one([None, 2]),
+        "bootstrap": draw.chance(0.7),
+        "vote": draw.one(["mean", "accuracy"]),
+        "online_rate": draw.one([1.0, 6.0, 0.1]),
+    }
+    if isinstance(parameters.get("max_bytes"), int):
+        parameters["max_bytes"] = max(parameters["max_bytes"], 4 * 65536 + 200_000)
+    if parameters["bootstrap"]:
+        parameters["max_samples"] = draw.one([None, None, 0.5, 7])
+    batch = draw.chance(0.5)
+    if not batch:
+        parameters |= {"pruning": None, "pruning_confidence": None}
+        if isinstance(parameters.get("class_weight"), str):
+            del parameters["class_weight"]
+    rows = table.rows(draw, draw.one([30, 100, MOST_ROWS]))
+    if not (rows.weights > 0.0).any():
+        return
+    forest = ConfidenceForestClassifier(**parameters)
+    learn = _fit if batch else _stream
+    ends = sorted({draw.whole(1, len(rows)), len(rows)})
+    if not sequence.attempt(
+        f"forest: {learn.__name__[1:]}", learn, sequence, forest, rows, ends
+    ):
+        return
+    others = [rows]
+    if rows.weight is not None:
+        others.append(rows.taken(rows.weights > 0.0))
+    for same in others:
+        other = clone(forest).set_params(n_jobs=None)
+        ends = [len(same)] if batch else sorted({draw.whole(1, len(same)), len(same)})
+        sequence.call("forest: again", learn, sequence, other, same, ends)
+        require(
+            _growth(forest) == _growth(other),
+            "a forest of the same rows is another",
+            f"{len(same)} of {len(rows)} rows",
+        )
+    ask = table.rows(draw, draw.one([1, 20]), weights=False)
+    X = table.give(draw, ask.X)
+    proba = sequence.call("forest: predict_proba", forest.predict_proba, X)
+    invariants.probabilities(forest, proba, len(ask))
+    leaves = sequence.call("forest: apply", forest.apply, X)
+    require(leaves.shape == (len(ask), len(forest.estimators_)), "leaves of a forest")
+    index = sequence.call("forest: index_rows", forest.index_rows, X)
+    more = sequence.rows(20, weights=False)
+    if not batch:
+        sequence.call(
+            "forest: partial_fit",
+            forest.partial_fit,
+            table.give(draw, more.X),
+            table.labels[more.y],
+        )
+    index.update()
+    require(
+        np.array_equal(index.apply(), forest.apply(X)), "an index of rows is not apply"
+    )
+    again = sequence.call("forest: pickle", lambda: pickle.loads(pickle.dumps(forest)))
+    require(
+        invariants.state_of(again) == invariants.state_of(forest),
+        "a pickle of a forest is not the same",
+    )
+    _damaged(sequence, forest, ("Tree", "Grower", "ConfidenceForestClassifier"), X)
+
+
+def _fit(sequence, forest, rows, ends):
+    table = sequence.table
+    X = table.give(sequence.draw, rows.X)
+    forest.fit(X, table.labels[rows.y], rows.weight)
+
+
+def _stream(sequence, forest, rows, ends):
+    table = sequence.table
+    begin = 0
+    for end in ends:
+        part = rows.part(begin, end)
+        forest.partial_fit(
+            table.give(sequence.draw, part.X),
+            table.labels[part.y],
+            table.classes,
+            part.weight,
+        )
+        begin = end
+
+
+def _growth(forest):
+    trees = [invariants.growth_of(tree) for tree in forest.estimators_]
+    return trees, forest.n_rows_seen_
+
+
+def _damaged(sequence, model, targets, X):
+    """What is in a damaged pickle is refused, or can be used."""
+    draw = sequence.draw
+    file = io.BytesIO()
+    target = draw.one(targets)
+    Pickler(file, draw, target).dump(model)
+
+    def use():
+        try:
+            with np.errstate(all="ignore"):
+                other = pickle.loads(file.getvalue())
+                other.predict_proba(X)
+                other.apply(X)
+                pickle.dumps(other)
+        except Exception as error:
+            if isinstance(error, SystemError | AssertionError):
+                raise
+
+    sequence.call(f"forest: pickle with another {target}", use)
+
+
+def use_class_means(sequence):
+    """Trees of class means learn rows and classes as they come."""
+    draw = sequence.draw
+    n, d, k = draw.one([5, 60, MOST_ROWS]), draw.whole(1, 6), draw.whole(1, 6)
+    rng = draw.rng
+    X = rng.normal(size=(n, d)) * draw.one([1.0, 0.0, 1e-20, 1e15])
+    y = rng.integers(0, k, n)
+    X += y[:, None] * draw.one([0.0, 1.0])
+    parameters = {
+        "bound": draw.one([None, None, "gtest", "hoeffding"]),
+        "max_classes": draw.one(["sqrt", None, 2, 0.5]),
+        "n_assignments": draw.one([1, 16]),
+        "min_samples_leaf": draw.one([1, 3]),
+        "max_stored_samples": draw.one([None, 40]),
+        "random_state": draw.whole(0, 1000),
+    }
+    if draw.chance(0.5):
+        model = NCMTreeClassifier(**parameters, update=draw.one(["rlp", "rlp", "rrn"]))
+    else:
+        model = NCMForestClassifier(
+            3,
+            **parameters,
+            update=draw.one(["hi-rf", "hi-rf", "rlp", "rrn", "retrain"]),
+            boost=draw.one(["decision", "persistent", None]),
+            alpha=draw.one([0.0, 0.3]),
+            n_jobs=draw.one([None, 2]),
+        )
+    sequence.call("means: fit", model.fit, X, y)
+    same = sequence.call("means: fit again", clone(model).fit, X, y)
+    require(
+        invariants.state_of(same) == invariants.state_of(model),
+        "fit again gives other class means",
+    )
+    for _ in range(draw.whole(0, 3)):
+        more = draw.whole(1, 40)
+        X_more = rng.normal(size=(more, d))
+        # classes that were not there are learnt
+        sequence.call(
+            "means: partial_fit",
+            model.partial_fit,
+            X_more,
+            rng.integers(0, k + 2, more),
+        )
+    ask = rng.normal(size=(7, d))
+    proba = sequence.call("means: predict_proba", model.predict_proba, ask)
+    require(
+        proba.shape == (7, len(model.classes_))
+        and np.isfinite(proba).all()
+        and (abs(proba.sum(axis=1) - 1.0) < 1e-9).all(),
+        "probabilities by class means",
+    )
+    again = sequence.call("means: pickle", lambda: pickle.loads(pickle.dumps(model)))
+    require(
+        np.array_equal(again.predict_proba(ask), proba),
+        "a pickle of class means predicts otherwise",
+    )
+    targets = ("NCMTree", "NCMTreeClassifier", "NCMForestClassifier")
+    _damaged(sequence, model, targets, ask)
