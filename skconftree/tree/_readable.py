@@ -89,7 +89,7 @@ class ReadableTree:
         check_is_fitted(self)
         rows, _ = self._rows(_table_of(X))
         if hasattr(rows, "toarray"):
-            rows = rows.toarray()
+            rows = rows.toarray(order="C")
         return explain_text(self, rows, verbose=verbose)
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):

@@ -37,6 +37,7 @@ REFUSALS = re.compile(
             r"sample_weight_kind' parameter must be 'frequency' in partial_fit",
             r"lookahead",
             r"max_bytes",
+            r"max_samples",
             r"must be 'auto' or None in partial_fit",
             r"Sample weights must contain at least one non-zero",
             r"sample_weight must (sum to at most|be 0 or at least)",

@@ -23,6 +23,8 @@ def parameter(sequence):
     name, value = draw_illegal(draw, batch=batch)
     if name == "delta" and parameters["bound"] is None:
         parameters["bound"] = "gtest"
+    if name == "bound":
+        parameters.pop("delta", None)  # which overrides that of the bound
     model = make_model({**parameters, name: value})
     rows = table.rows(draw, 5, weights=False)
     X, y = table.give(draw, rows.X), table.labels[rows.y]

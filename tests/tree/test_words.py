@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.stats import chi2, chi2_contingency
 from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -278,6 +279,14 @@ def test_a_row_is_explained_in_words(tree):
 def test_a_single_row_may_be_given_as_it_is(one):
     model = ConfidenceTreeClassifier().fit(FRAME, Y)
     assert model.explain_text(one(FRAME)) == model.explain_text(FRAME[:1])
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
+def test_sparse_rows_are_told_as_dense_ones(make):
+    X = np.random.default_rng(0).integers(0, 3, (40, 3)).astype(float)
+    model = ConfidenceTreeClassifier().fit(X, X[:, 0] > 0)
+    told = model.explain_text(make(X[:9]))
+    assert told == model.explain_text(X[:9])
 
 
 def test_a_category_that_a_node_does_not_know_is_told():
