@@ -15,6 +15,7 @@ from .findings import name_of, name_of_crash
 from .sequence import THEMES, Sequence
 
 BLOCK = 100  # sequences of one child
+TOLD = 500  # sequences
 
 
 def run_one(seed, theme=None, echo=False):
@@ -149,6 +150,8 @@ def summarize(reports, out=sys.stdout):
     begin = time.monotonic()
     for report in reports:
         n += 1
+        if n % TOLD == 0:
+            print(f"{n} sequences", file=out, flush=True)
         calls.update(report["calls"])
         traits.update(report["traits"])
         if report["found"]:
