@@ -43,6 +43,7 @@ cdef class NodeRows:
     cdef Column* columns            # [n_features]; read column(f) if it may be sparse
     cdef SparseRows sparse          # None if X is dense
     cdef SparseColumn* sparse_columns   # its columns, or NULL
+    cdef uint8_t* distinct          # [n_features] sorted, and no value comes twice
     cdef uint32_t* ids              # [n_rows] the rows
     cdef label_t* node_y            # [n_rows]
     cdef int32_t* node_count        # [n_rows], or NULL
@@ -79,6 +80,7 @@ cdef class NodeRows:
     cdef int _copy_order(
         self, intp_t feature, const Column* original, uint32_t** places
     ) except -1 nogil
+    cdef int _find_distinct(self) except -1 nogil
     cdef int _rank(
         self, Column* column, intp_t n_levels, const uint32_t* places
     ) except -1 nogil

@@ -33,6 +33,10 @@ cdef void scatter_values(
 cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
+# The same where all entries are new, in less than half the time.
+cdef void partition_distinct(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil
 # The same for any number of children; at has room for two numbers a child.
 cdef void scatter_entries(
     uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,

@@ -10,16 +10,14 @@ cdef void partition_values(
     # Without branches: every element is written to both sides, the side it belongs to
     # moves on. values[left] is never ahead of values[i].
     cdef intp_t left = 0
-    cdef intp_t right = 0
     cdef intp_t i
     cdef element_t value
     for i in range(n):
         value = values[i]
         values[left] = value
-        scratch[right] = value
+        scratch[i - left] = value
         left += sides[i]
-        right += 1 - sides[i]
-    memcpy(values + left, scratch, right * sizeof(element_t))
+    memcpy(values + left, scratch, (n - left) * sizeof(element_t))
 
 
 cdef void scatter_values(
@@ -59,6 +57,20 @@ cdef intp_t partition_entries(
         new_right &= -side
     memcpy(entries + left, scratch, right * sizeof(uint32_t))
     return left
+
+
+cdef void partition_distinct(
+    uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
+) noexcept nogil:
+    cdef intp_t left = 0
+    cdef intp_t i
+    cdef uint32_t entry
+    for i in range(n):
+        entry = entries[i]
+        entries[left] = entry
+        scratch[i - left] = entry
+        left += goes_left[entry >> 1]
+    memcpy(entries + left, scratch, (n - left) * sizeof(uint32_t))
 
 
 cdef void scatter_entries(

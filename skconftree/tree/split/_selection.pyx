@@ -162,7 +162,8 @@ cdef class Selection(TestReader):
         cdef float64_t b = INFINITY
         cdef float64_t c = INFINITY
         cdef float64_t d = INFINITY
-        cdef intp_t found = -1
+        cdef float64_t least
+        cdef intp_t found
         cdef intp_t i = 0
         self.best.n_tests += size
         while i + 4 <= size:
@@ -174,17 +175,25 @@ cdef class Selection(TestReader):
         while i < size:
             a = out[i] if out[i] < a else a
             i += 1
-        if not min(a, b, c, d) < best - self.tie:
+        least = min(a, b, c, d)
+        if not least < best - self.tie:
             return
-        for i in range(size):
-            if out[i] < best - self.tie:
-                best = out[i]
-                found = i
-        if found >= 0:
-            self.best.score = best
-            self.best.cut.place = scan.place[found]
-            self.best.cut.missing_left = scan.missing_left
-            self.best.n_left = scan.n_left[found]
+        found = 0
+        while not out[found] <= least + 2.0 * self.tie:     # NaN is not
+            found += 1
+        # Nothing before it is as good by a tie, nothing behind it is better by one:
+        # comparing test by test ends here, too, unless others are within a hair
+        if best > least + 2.0 * self.tie and out[found] <= least + 0.5 * self.tie:
+            best = out[found]
+        else:
+            for i in range(size):
+                if out[i] < best - self.tie:
+                    best = out[i]
+                    found = i
+        self.best.score = best
+        self.best.cut.place = scan.place[found]
+        self.best.cut.missing_left = scan.missing_left
+        self.best.n_left = scan.n_left[found]
 
 
 cdef class BestTests(Selection):
