@@ -122,6 +122,41 @@ class ForestPrediction:
         )
 
     @reads
+    def hypotheses(self, X):
+        """Say what each tree takes rows for, as a committee that may be tested.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        outcomes : ndarray of shape (n_trees, n_samples), int16
+            Place in `classes_` of the class that each tree finds most probable.
+        weights : ndarray of shape (n_trees,)
+            Weights of the trees' votes, which sum to 1.
+        groups : None
+            Each tree stands for itself.
+
+        See Also
+        --------
+        skconftree.active.EC2Sampling : Buys the labels that tell trees apart.
+        """
+        X, finite = self._rows(X)
+        X = X if isinstance(X, np.ndarray) else X.tocsr()
+        growing, weights = self._learns_on(), self._vote_weights()
+        outcomes = np.empty((len(self.estimators_), X.shape[0]), dtype=np.int16)
+        for one, tree in zip(outcomes, self.estimators_, strict=True):
+            voter = Voters([tree], None, growing)
+            for part, block in blocks(X):
+                proba = np.zeros((block.shape[0], self.n_classes_))
+                voter.add(block, finite, proba)
+                one[part] = proba.argmax(axis=1)
+        if weights is None:
+            weights = np.ones(len(outcomes))
+        return outcomes, weights / weights.sum(), None
+
+    @reads
     def index_rows(self, X):
         """Keep track of the leaves of a table's rows while the forest grows.
 

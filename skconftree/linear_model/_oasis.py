@@ -29,15 +29,15 @@ from ..utils._lock import Lockable, learns, reads
 from ..utils._state import Frozen
 from ._model_state import FIRST_ROWS, check_model, count_problems
 from ._particle_filter import ParticleFilter
+from ._questions import Questions, decide
 from ._scaling import measure, scaled
 
 SHAPES = {"normal": (0.5, 0.2), "steep": (0.1, 0.1), "flat": (0.7, 0.3)}
 SMALLEST = 1e-9  # of alpha and gamma: their logarithms must be of some size
 LARGEST = 2**31 - 1
-SCORES = ("oasis", "gbs", "uc")
 
 
-class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
+class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
     r"""A linear classifier that learns online, with few labels, from a cloud of planes.
 
     OASIS (online, active, semi-supervised) keeps a posterior over hyperplanes
@@ -76,7 +76,8 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
     resample : bool, default=True
         Whether particles are resampled and moved when their effective sample size
         falls below half their number. Otherwise only weights change: for offline
-        learning from a cloud that stays.
+        learning from a cloud that stays. It may be changed between two calls of
+        `partial_fit`.
     fit_intercept : bool or "auto", default="auto"
         Whether planes may miss the mean of the rows. Then a feature that is always 1
         is added, and its coordinate has the same prior. ``"auto"`` does so for more
@@ -234,7 +235,8 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
         """Learn further rows.
 
         A stream gives the same model, bit for bit, however it is cut into calls. After
-        `fit` the fitted particles go on. Parameters are those of the first call.
+        `fit` the fitted particles go on. Parameters are those of the first call, all
+        but `resample`.
 
         Parameters
         ----------
@@ -311,7 +313,9 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
                 self._waiting = None
                 self.n_rows_seen_ = 0
             begin = 0
-            if not hasattr(self, "_filter"):
+            if hasattr(self, "_filter"):
+                self._filter.set_resample(bool(self.resample))
+            else:
                 begin = self._wait_or_start(X, y, weight, alpha_gamma)
         odds = (
             np.ones((len(X), count_problems(self.n_classes_), 2)) if foresee else None
@@ -455,7 +459,7 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
         return self._filter.odds(self._scaled(X))
 
     def _chosen(self, odds):
-        return self.classes_[_choice(_decision(odds))]
+        return self.classes_[_choice(decide(odds))]
 
     @reads
     def decision_function(self, X):
@@ -470,7 +474,7 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes those of the second: positive where it is predicted.
         """
-        decision = _decision(self._odds(X))
+        decision = decide(self._odds(X))
         if self.n_classes_ == 1:
             return np.zeros((len(decision), 1))
         return decision[:, 0] if self.n_classes_ == 2 else decision
@@ -505,99 +509,12 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        share = expit(_decision(self._odds(X)))
+        share = expit(decide(self._odds(X)))
         if self.n_classes_ == 1:
             return np.ones((len(share), 1))
         if self.n_classes_ == 2:
             return np.column_stack([1.0 - share[:, 0], share[:, 0]])
         return share / share.sum(axis=1, keepdims=True)
-
-    @reads
-    def query_score(self, X, score="oasis"):
-        r"""Score rows by how much their label would tell.
-
-        With the weights :math:`w_j` of the planes that have the row on their positive
-        and on their negative side:
-
-        - ``"oasis"``: the difference of the two sums, in [0, 1]; *small* is worth
-          asking;
-        - ``"gbs"``: the smaller of the two, in [0, 1/2]; *large* is worth asking. With
-          no plane through the row it is (1 - ``"oasis"``) / 2;
-        - ``"uc"``: :math:`|P(1 \mid x) - 1/2|`; *small* is worth asking.
-
-        Of more than two classes the least certain one against the rest counts.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        score : {"oasis", "gbs", "uc"}, default="oasis"
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Before anything is known, that of a row which is worth asking.
-        """
-        if not (isinstance(score, str) and score in SCORES):
-            raise InvalidParameterError(
-                f"The 'score' parameter of query_score must be one of {list(SCORES)}. "
-                f"Got {score!r} instead."
-            )
-        if score == "uc":
-            found = np.abs(expit(_decision(self._odds(X))) - 0.5)
-            return found.min(axis=1, initial=0.5)
-        check_is_fitted(self)
-        X = self._read(X, False)
-        if hasattr(self, "_filter"):
-            sides = self._filter.sides(self._scaled(X))
-        else:
-            sides = np.full((len(X), count_problems(self.n_classes_), 2), 0.5)
-        if score == "oasis":
-            return np.abs(sides[..., 0] - sides[..., 1]).min(axis=1, initial=1.0)
-        return sides.min(axis=2).max(axis=1, initial=0.0)
-
-    def _particles(self):
-        if not hasattr(self, "_filter"):
-            raise AttributeError(
-                f"This {type(self).__name__} has no particles yet: they are drawn by "
-                f"fit, or by partial_fit when {FIRST_ROWS} rows have told the scale."
-            )
-        return self._filter
-
-    @property
-    @reads
-    def particles_(self):
-        """Planes, (n_problems, n_particles, n_features), intercepts last.
-
-        There is one problem for two classes, and else one a class.
-        """
-        return self._particles().cloud()
-
-    @property
-    @reads
-    def weights_(self):
-        """Weights of the planes, (n_problems, n_particles); they sum to 1."""
-        return self._particles().shares()
-
-    @property
-    @reads
-    def ess_(self):
-        """Effective sample size of each problem: 1 / sum of squared weights."""
-        return self._particles().counts()["ess"]
-
-    @property
-    @reads
-    def n_moves_(self):
-        """How often the particles of each problem were resampled and moved."""
-        return self._particles().counts()["n_moves"]
-
-    @property
-    @reads
-    def n_restarts_(self):
-        """How often each problem lost all its weights and began again from the prior.
-
-        No row of an ordinary weight can do that.
-        """
-        return self._particles().counts()["n_restarts"]
 
     # -- state --------------------------------------------------------------------
 
@@ -613,13 +530,6 @@ class OASISClassifier(Lockable, ClassifierMixin, BaseEstimator):
         if isinstance(state.get("_filter"), Frozen):  # copy.copy shares no particles
             self._filter = state["_filter"].thaw()
         check_model(self)
-
-
-def _decision(odds):
-    # Where several classes are as sure as the likelihood lets them be, only rounding
-    # tells them apart. Steps of 2**-30 make ties of these, here and in probabilities.
-    decision = np.log(odds[..., 0]) - np.log(odds[..., 1])
-    return np.ldexp(np.rint(np.ldexp(decision, 30)), -30)
 
 
 def _choice(decision):

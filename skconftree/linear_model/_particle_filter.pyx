@@ -1,4 +1,4 @@
-"""Hyperplanes with weights: the particle filter of OASIS."""
+"""Hyperplanes with weights that learn: the particle filter of OASIS."""
 
 from numbers import Integral, Real
 
@@ -6,11 +6,12 @@ import numpy as np
 
 from skconftree.utils._canonical import canonical
 
-from libc.math cimport INFINITY, M_PI, cos, log, log1p, sin, sqrt, tan
+from libc.math cimport INFINITY, log, sqrt
 from libc.string cimport memcpy
 
-from skconftree.linear_model._exponential cimport exp_moderate, exp_negative
+from skconftree.linear_model._cloud cimport Cloud, LANES, bounded, draw_normal_pair
 from skconftree.linear_model._likelihood cimport Likelihood, of_either, of_label
+from skconftree.linear_model._margins cimport BLOCK, find_margins, find_margins_of_four
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
@@ -19,147 +20,29 @@ STATE_VERSION = 1
 FAR = 1e100             # no coordinate is further out: products of two stay finite
 
 cdef enum:
-    LANES = 8           # partial sums: a loop over them becomes vector instructions
-    BLOCK = 256         # particles whose margins stay in the first cache
     AHEAD = 4           # rows whose margins are found at once
     BOUNDARY = 64       # rows between two looks at signals, a multiple of AHEAD
     NO_LABEL = -1
 
-cdef float64_t LIMIT = FAR
 cdef float64_t SMALLEST_STEP = 1e-3
 
 
-cdef inline float64_t _bounded(float64_t x) noexcept nogil:
-    x = x if x < LIMIT else LIMIT
-    return x if x > -LIMIT else -LIMIT
-
-
-cdef void _margins(
-    const float64_t* particles, intp_t stride, const float64_t* x, intp_t d,
-    intp_t size, float64_t* margin,
-) noexcept nogil:
-    # w.x of neighbouring particles, two features a turn.
-    cdef const float64_t* w0 = particles
-    cdef const float64_t* w1
-    cdef float64_t x0, x1
-    cdef intp_t i
-    cdef intp_t j = 0
-    for i in range(size):
-        margin[i] = 0.0
-    while j + 2 <= d:
-        w1 = w0 + stride
-        x0 = x[j]
-        x1 = x[j + 1]
-        for i in range(size):
-            margin[i] = margin[i] + x0 * w0[i] + x1 * w1[i]
-        w0 = w1 + stride
-        j += 2
-    if j < d:
-        x0 = x[j]
-        for i in range(size):
-            margin[i] = margin[i] + x0 * w0[i]
-
-
-cdef void _margins_of_four(
-    const float64_t* particles, intp_t stride, const float64_t* x, intp_t d,
-    intp_t size, float64_t* margin,
-) noexcept nogil:
-    # The same for four rows, whose margins are `stride` apart: particles are read once.
-    # The compiler knows that arrays of its own do not overlap with any other.
-    cdef const float64_t* w0 = particles
-    cdef const float64_t* w1
-    cdef const float64_t* x1 = x + d
-    cdef const float64_t* x2 = x1 + d
-    cdef const float64_t* x3 = x2 + d
-    cdef float64_t m0[BLOCK]
-    cdef float64_t m1[BLOCK]
-    cdef float64_t m2[BLOCK]
-    cdef float64_t m3[BLOCK]
-    cdef float64_t a0, b0, a1, b1, a2, b2, a3, b3
-    cdef intp_t i
-    cdef intp_t j = 0
-    for i in range(size):
-        m0[i] = 0.0
-        m1[i] = 0.0
-        m2[i] = 0.0
-        m3[i] = 0.0
-    while j + 2 <= d:
-        w1 = w0 + stride
-        a0 = x[j]
-        b0 = x[j + 1]
-        a1 = x1[j]
-        b1 = x1[j + 1]
-        a2 = x2[j]
-        b2 = x2[j + 1]
-        a3 = x3[j]
-        b3 = x3[j + 1]
-        for i in range(size):
-            m0[i] = m0[i] + a0 * w0[i] + b0 * w1[i]
-            m1[i] = m1[i] + a1 * w0[i] + b1 * w1[i]
-            m2[i] = m2[i] + a2 * w0[i] + b2 * w1[i]
-            m3[i] = m3[i] + a3 * w0[i] + b3 * w1[i]
-        w0 = w1 + stride
-        j += 2
-    if j < d:
-        a0 = x[j]
-        a1 = x1[j]
-        a2 = x2[j]
-        a3 = x3[j]
-        for i in range(size):
-            m0[i] = m0[i] + a0 * w0[i]
-            m1[i] = m1[i] + a1 * w0[i]
-            m2[i] = m2[i] + a2 * w0[i]
-            m3[i] = m3[i] + a3 * w0[i]
-    memcpy(margin, m0, size * sizeof(float64_t))
-    memcpy(margin + stride, m1, size * sizeof(float64_t))
-    memcpy(margin + 2 * stride, m2, size * sizeof(float64_t))
-    memcpy(margin + 3 * stride, m3, size * sizeof(float64_t))
-
-
-cdef float64_t _sum(const float64_t* parts) noexcept nogil:
-    cdef float64_t total = 0.0
-    cdef intp_t lane
-    for lane in range(LANES):
-        total += parts[lane]
-    return total
-
-
-cdef class ParticleFilter:
-    """Particles of one hyperplane, or of one for each class against the rest.
-
-    Coordinates lie feature by feature, [problem, feature, particle], and the last
-    dimension is filled up to a multiple of `LANES` with particles of weight 0.
+cdef class ParticleFilter(Cloud):
+    """Particles that learn rows, are resampled and move.
 
     Parameters
     ----------
     settings : dict
-        ``n_problems``, ``n_particles``, ``n_features``, ``buffer_size``, ``alpha``,
-        ``gamma``, ``cauchy``, ``scale``, ``resample``, ``seed``. Not checked here: the
+        Those of `Cloud`, ``buffer_size`` and ``resample``. Not checked here: the
         estimator has.
     state : dict, default=None
         Of a pickled filter.
     """
 
-    cdef readonly dict settings
-    cdef readonly intp_t n_problems
-    cdef readonly intp_t n_particles
-    cdef readonly intp_t n_features
     cdef readonly intp_t n_rows         # learnt so far
-    cdef intp_t stride
     cdef intp_t buffer_size
     cdef intp_t n_buffered
-    cdef Likelihood shape
-    cdef bint cauchy
     cdef bint resample
-    cdef float64_t scale
-    cdef uint64_t seed
-    # Log weights are relative to the largest, which is 0. Weights are their
-    # exponentials, `total` the sum of these.
-    cdef float64_t[:, :, ::1] particles
-    cdef float64_t[:, ::1] log_weights
-    cdef float64_t[:, ::1] weights
-    cdef float64_t[::1] total
-    cdef float64_t[::1] ess
     cdef intp_t[::1] n_moves
     cdef intp_t[::1] n_restarts
     # The last rows, in a ring: row number i is at i modulo buffer_size.
@@ -175,31 +58,13 @@ cdef class ParticleFilter:
     def __init__(self, settings, state=None):
         cdef intp_t problem
         cdef intp_t p = settings["n_problems"]
-        cdef intp_t m = settings["n_particles"]
         cdef intp_t d = settings["n_features"]
-        cdef float64_t alpha = settings["alpha"]
-        cdef float64_t gamma = settings["gamma"]
-        self.settings = settings
-        self.n_problems, self.n_particles, self.n_features = p, m, d
-        self.stride = (m + LANES - 1) // LANES * LANES
+        super().__init__(settings)
         self.buffer_size = settings["buffer_size"]
-        self.cauchy = settings["cauchy"]
-        self.scale = settings["scale"]
         self.resample = settings["resample"]
-        self.seed = settings["seed"]
-        self.shape.low = log(gamma) + log(alpha)
-        self.shape.high = log1p(-gamma)
-        self.shape.middle = 0.5 * (self.shape.low + self.shape.high)
-        self.shape.slope = self.shape.middle - self.shape.low
-        self.shape.outside = log1p(gamma * alpha - gamma)
         self.drawn = np.zeros((d, self.stride))
-        self.parent = np.zeros(m, dtype=np.intp)
+        self.parent = np.zeros(self.n_particles, dtype=np.intp)
         self.ahead = np.zeros((p, AHEAD, self.stride))
-        self.particles = np.zeros((p, d, self.stride))
-        self.log_weights = np.zeros((p, self.stride))
-        self.weights = np.zeros((p, self.stride))
-        self.total = np.zeros(p)
-        self.ess = np.zeros(p)
         self.rows = np.zeros((self.buffer_size, d))
         self.labels = np.zeros(self.buffer_size, dtype=np.intp)
         self.row_weights = np.zeros(self.buffer_size)
@@ -213,6 +78,16 @@ cdef class ParticleFilter:
             self._take(state)
 
     # -- learning -----------------------------------------------------------------
+
+    def set_resample(self, bint resample):
+        """Say whether particles are resampled and moved from now on.
+
+        Parameters
+        ----------
+        resample : bool
+        """
+        self.resample = resample
+        self.settings["resample"] = bool(resample)
 
     def learn(
         self, const float64_t[:, ::1] X, const intp_t[::1] y,
@@ -269,14 +144,6 @@ cdef class ParticleFilter:
         finally:
             end_rows()
 
-    cdef int _check_rows(self, const float64_t[:, ::1] X) except -1:
-        if X.shape[1] != self.n_features:
-            raise ValueError(
-                "Rows do not fit the particles: the estimator's attributes have been "
-                "changed."
-            )
-        return 0
-
     cdef void _look_ahead(
         self, intp_t problem, const float64_t* rows, intp_t first, intp_t n_rows
     ) noexcept nogil:
@@ -288,13 +155,13 @@ cdef class ParticleFilter:
             size = min(<intp_t> BLOCK, self.stride - start)
             w = &self.particles[problem, 0, start]
             if first == 0 and n_rows == AHEAD:
-                _margins_of_four(
+                find_margins_of_four(
                     w, self.stride, rows, self.n_features, size,
                     &self.ahead[problem, 0, start],
                 )
             else:
                 for k in range(first, n_rows):
-                    _margins(
+                    find_margins(
                         w, self.stride, rows + k * self.n_features, self.n_features,
                         size, &self.ahead[problem, k, start],
                     )
@@ -323,6 +190,19 @@ cdef class ParticleFilter:
             else:
                 continue
             self._look_ahead(problem, rows, k + 1, n_ahead)
+
+    cdef void _foresee(
+        self, intp_t problem, intp_t k, float64_t* out
+    ) noexcept nogil:
+        # The same of a row whose margins are known.
+        cdef intp_t start = 0
+        cdef intp_t size
+        out[0] = 0.0
+        out[1] = 0.0
+        while start < self.stride:
+            size = min(<intp_t> BLOCK, self.stride - start)
+            self._add_odds(problem, start, size, &self.ahead[problem, k, start], out)
+            start += size
 
     cdef inline float64_t _sign(self, intp_t problem, intp_t label) noexcept nogil:
         # Of a row in a problem: 1, -1, or 0 without a label.
@@ -364,63 +244,7 @@ cdef class ParticleFilter:
         self._normalise(problem, best)
         return True
 
-    cdef void _normalise(self, intp_t problem, float64_t best) noexcept nogil:
-        # Weights, their sum and the effective sample size.
-        cdef float64_t* log_weight = &self.log_weights[problem, 0]
-        cdef float64_t* weight = &self.weights[problem, 0]
-        cdef float64_t sums[LANES]
-        cdef float64_t squares[LANES]
-        cdef intp_t i = 0
-        cdef intp_t lane
-        for lane in range(LANES):
-            sums[lane] = 0.0
-            squares[lane] = 0.0
-        for i in range(self.stride):
-            log_weight[i] -= best
-            weight[i] = exp_negative(log_weight[i])
-        i = 0
-        while i < self.stride:
-            for lane in range(LANES):
-                sums[lane] += weight[i + lane]
-                squares[lane] += weight[i + lane] * weight[i + lane]
-            i += LANES
-        self.total[problem] = _sum(sums)
-        self.ess[problem] = self.total[problem] * self.total[problem] / _sum(squares)
-
     # -- resampling and moving ----------------------------------------------------
-
-    cdef inline uint64_t _key(
-        self, intp_t problem, intp_t row, intp_t particle
-    ) noexcept nogil:
-        # Of the draws for one particle at one row. Numbers from `n_particles` on are
-        # those of a whole cloud.
-        cdef uint64_t key = mix(self.seed) ^ <uint64_t> problem
-        return mix(mix(mix(key) ^ <uint64_t> row) ^ <uint64_t> particle)
-
-    cdef void _draw_prior(self, intp_t problem, intp_t row) noexcept nogil:
-        # A fresh cloud of equal weights.
-        cdef intp_t m = self.n_particles
-        cdef intp_t d = self.n_features
-        cdef float64_t pair[2]
-        cdef uint64_t key
-        cdef intp_t i, j
-        for i in range(m):
-            key = self._key(problem, row, m + 1 + i)
-            for j in range(d):
-                if self.cauchy:     # the ratio of two normal draws
-                    pair[0] = tan(M_PI * (unit(mix(key + <uint64_t> j)) - 0.5))
-                    self.particles[problem, j, i] = _bounded(self.scale * pair[0])
-                else:
-                    if j % 2 == 0:
-                        _draw_normal_pair(key, j, pair)
-                    self.particles[problem, j, i] = self.scale * pair[j % 2]
-        self._equal_weights(problem)
-
-    cdef void _equal_weights(self, intp_t problem) noexcept nogil:
-        cdef intp_t i
-        for i in range(self.stride):
-            self.log_weights[problem, i] = 0.0 if i < self.n_particles else -INFINITY
-        self._normalise(problem, 0.0)
 
     cdef void _resample_and_move(self, intp_t problem) noexcept nogil:
         cdef intp_t start = 0
@@ -457,22 +281,12 @@ cdef class ParticleFilter:
         return max(SMALLEST_STEP, 2.4 / sqrt(<float64_t> d) * mean_of_all)
 
     cdef void _resample(self, intp_t problem) noexcept nogil:
-        # Systematic: one draw, then equal steps through the cumulative weights.
-        cdef const float64_t* weight = &self.weights[problem, 0]
         cdef intp_t m = self.n_particles
-        cdef intp_t last = m - 1    # with a weight: rounding must not go beyond it
-        cdef intp_t found = 0
         cdef intp_t i, j
-        cdef float64_t first = unit(self._key(problem, self.n_rows, m))
-        cdef float64_t reached = weight[0]
         cdef float64_t* w
-        while weight[last] == 0.0:
-            last -= 1
-        for i in range(m):
-            while found < last and reached < (first + i) / m * self.total[problem]:
-                found += 1
-                reached += weight[found]
-            self.parent[i] = found
+        self._draw_parents(
+            problem, unit(self._key(problem, self.n_rows, m)), &self.parent[0]
+        )
         for j in range(self.n_features):
             w = &self.particles[problem, j, 0]
             for i in range(m):
@@ -504,8 +318,8 @@ cdef class ParticleFilter:
         for row in range(self.n_buffered):
             sign = self._sign(problem, self.labels[row])
             weight = self.row_weights[row]
-            _margins(w, self.stride, &self.rows[row, 0], d, size, before)
-            _margins(proposed, self.stride, &self.rows[row, 0], d, size, behind)
+            find_margins(w, self.stride, &self.rows[row, 0], d, size, before)
+            find_margins(proposed, self.stride, &self.rows[row, 0], d, size, behind)
             if sign == 0.0:
                 for i in range(size):
                     ratio[i] += weight * (
@@ -529,8 +343,8 @@ cdef class ParticleFilter:
         cdef intp_t j
         for j in range(self.n_features):
             if j % 2 == 0:
-                _draw_normal_pair(key, j, pair)
-            proposed[j * self.stride] = _bounded(
+                draw_normal_pair(key, j, pair)
+            proposed[j * self.stride] = bounded(
                 w[j * self.stride] + step * pair[j % 2]
             )
 
@@ -549,159 +363,6 @@ cdef class ParticleFilter:
             else:
                 total += 0.5 * (old * old - new * new)
         return total
-
-    # -- reading ------------------------------------------------------------------
-
-    def odds(self, const float64_t[:, ::1] X):
-        """Weighted sums of the likelihoods of both labels.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float64
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_problems, 2)
-            Of the label 1, and of the label -1.
-        """
-        cdef intp_t i, problem
-        self._check_rows(X)
-        found = np.empty((X.shape[0], self.n_problems, 2))
-        cdef float64_t[:, :, ::1] out = found
-        with nogil:
-            for i in range(X.shape[0]):
-                for problem in range(self.n_problems):
-                    self._odds(problem, &X[i, 0], &out[i, problem, 0])
-        return found
-
-    cdef void _odds(
-        self, intp_t problem, const float64_t* x, float64_t* out
-    ) noexcept nogil:
-        cdef float64_t margin[BLOCK]
-        cdef intp_t start = 0
-        cdef intp_t size
-        out[0] = 0.0
-        out[1] = 0.0
-        while start < self.stride:
-            size = min(<intp_t> BLOCK, self.stride - start)
-            _margins(
-                &self.particles[problem, 0, start], self.stride, x, self.n_features,
-                size, margin,
-            )
-            self._add_odds(problem, start, size, margin, out)
-            start += size
-
-    cdef void _foresee(
-        self, intp_t problem, intp_t k, float64_t* out
-    ) noexcept nogil:
-        # The same of a row whose margins are known.
-        cdef intp_t start = 0
-        cdef intp_t size
-        out[0] = 0.0
-        out[1] = 0.0
-        while start < self.stride:
-            size = min(<intp_t> BLOCK, self.stride - start)
-            self._add_odds(problem, start, size, &self.ahead[problem, k, start], out)
-            start += size
-
-    cdef void _add_odds(
-        self, intp_t problem, intp_t start, intp_t size, const float64_t* margin,
-        float64_t* out,
-    ) noexcept nogil:
-        cdef float64_t one[BLOCK]
-        cdef float64_t other[BLOCK]
-        cdef float64_t sums[LANES]
-        cdef float64_t others[LANES]
-        cdef const float64_t* weight = &self.weights[problem, start]
-        cdef Likelihood shape = self.shape
-        cdef intp_t i, lane
-        for lane in range(LANES):
-            sums[lane] = 0.0
-            others[lane] = 0.0
-        for i in range(size):
-            one[i] = weight[i] * exp_moderate(of_label(&shape, margin[i]))
-            other[i] = weight[i] * exp_moderate(of_label(&shape, -margin[i]))
-        i = 0
-        while i < size:
-            for lane in range(LANES):
-                sums[lane] += one[i + lane]
-                others[lane] += other[i + lane]
-            i += LANES
-        out[0] += _sum(sums)
-        out[1] += _sum(others)
-
-    def sides(self, const float64_t[:, ::1] X):
-        """Weight of the hyperplanes on either side of which a row lies.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float64
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_problems, 2)
-            Shares of the particles with a positive, and with a negative margin.
-        """
-        cdef float64_t margin[BLOCK]
-        cdef float64_t above, below, weight
-        cdef intp_t k, i, problem, start, size
-        self._check_rows(X)
-        found = np.empty((X.shape[0], self.n_problems, 2))
-        cdef float64_t[:, :, ::1] out = found
-        with nogil:
-            for k in range(X.shape[0]):
-                for problem in range(self.n_problems):
-                    above = 0.0
-                    below = 0.0
-                    start = 0
-                    while start < self.stride:
-                        size = min(<intp_t> BLOCK, self.stride - start)
-                        _margins(
-                            &self.particles[problem, 0, start], self.stride, &X[k, 0],
-                            self.n_features, size, margin,
-                        )
-                        for i in range(size):
-                            weight = self.weights[problem, start + i]
-                            above += weight if margin[i] > 0.0 else 0.0
-                            below += weight if margin[i] < 0.0 else 0.0
-                        start += size
-                    out[k, problem, 0] = above / self.total[problem]
-                    out[k, problem, 1] = below / self.total[problem]
-        return found
-
-    def cloud(self):
-        """Coordinates of the particles.
-
-        Returns
-        -------
-        ndarray of shape (n_problems, n_particles, n_features)
-        """
-        inside = np.asarray(self.particles)[:, :, :self.n_particles]
-        return np.ascontiguousarray(inside.transpose(0, 2, 1))
-
-    def shares(self):
-        """Weights of the particles, which sum to 1 for each problem.
-
-        Returns
-        -------
-        ndarray of shape (n_problems, n_particles)
-        """
-        inside = np.asarray(self.weights)[:, :self.n_particles]
-        return inside / np.asarray(self.total)[:, np.newaxis]
-
-    def counts(self):
-        """What has happened to each problem.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (n_problems,)
-            ``ess``: effective sample size; ``n_moves``; ``n_restarts``.
-        """
-        return {
-            "ess": np.array(self.ess),
-            "n_moves": np.array(self.n_moves),
-            "n_restarts": np.array(self.n_restarts),
-        }
 
     # -- state --------------------------------------------------------------------
 
@@ -749,6 +410,20 @@ cdef class ParticleFilter:
             self._normalise(problem, 0.0)
         return 0
 
+    def counts(self):
+        """What has happened to each problem.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_problems,)
+            ``ess``: effective sample size; ``n_moves``; ``n_restarts``.
+        """
+        return {
+            "ess": np.array(self.ess),
+            "n_moves": np.array(self.n_moves),
+            "n_restarts": np.array(self.n_restarts),
+        }
+
     def _is_sound(self, n):
         own = self._arrays(n)
         inside = own["log_weights"][:, :self.n_particles]
@@ -762,14 +437,6 @@ cdef class ParticleFilter:
             and bool(((weight > 0.0) & (weight < np.inf)).all())
             and bool((own["labels"] >= NO_LABEL).all())
         )
-
-
-cdef void _draw_normal_pair(uint64_t key, intp_t j, float64_t* pair) noexcept nogil:
-    # Box and Muller, from draws j and j + 1 of a particle.
-    cdef float64_t radius = sqrt(-2.0 * log(1.0 - unit(mix(key + <uint64_t> j))))
-    cdef float64_t angle = 2.0 * M_PI * unit(mix(key + <uint64_t> j + 1))
-    pair[0] = radius * cos(angle)
-    pair[1] = radius * sin(angle)
 
 
 def _restored(settings, state):

@@ -378,3 +378,22 @@ def test_it_is_about_as_good_as_a_random_forest():
     ours = forest_of(50).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:])
     theirs = RandomForestClassifier(50, random_state=0).fit(X[:1000], y[:1000])
     assert ours > theirs.score(X[1000:], y[1000:]) - 0.03
+
+
+def test_trees_as_hypotheses():
+    """What each tree predicts by itself, in classes of the forest; sparse rows too."""
+    X, y = make_table(0)
+    labels = np.array(["c", "a", "b"])[y]
+    forest = ConfidenceForestClassifier(5, random_state=0).fit(X, labels)
+    outcomes, weights, groups = forest.hypotheses(X)
+    assert groups is None
+    assert (weights == 0.2).all()
+    for tree, one in zip(forest.estimators_, outcomes, strict=True):
+        assert (
+            tree.classes_[tree.predict_proba(X).argmax(axis=1)] == tree.predict(X)
+        ).all()
+        assert (forest.classes_[one] == tree.predict(X)).all()
+    full = np.nan_to_num(X)
+    assert (
+        forest.hypotheses(sparse.csr_array(full))[0] == forest.hypotheses(full)[0]
+    ).all()

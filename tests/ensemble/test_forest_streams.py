@@ -276,3 +276,13 @@ def test_a_damaged_state_raises():
     ):
         with pytest.raises(ValueError, match="_records"):
             forest_of().__setstate__({**state, "_records": damage})
+
+
+def test_votes_by_accuracy_are_weights_of_hypotheses():
+    X, y = make_stream(0)
+    forest = learn(forest_of(vote="accuracy"), X, y, [1000])
+    outcomes, weights, _ = forest.hypotheses(X[:200])
+    assert weights.sum() == pytest.approx(1.0)
+    assert len(set(weights)) > 1
+    for tree, one in zip(forest.estimators_, outcomes, strict=True):
+        assert (forest.classes_[one] == tree.predict(X[:200])).all()
