@@ -29,6 +29,8 @@ CRITERIA = (
     "error",
     "gain_ratio",
     "ec2",
+    "balance",
+    "imbalance",
 )
 # Rivals, and the largest table for which they are tried without being asked for.
 RIVALS = {"all": 50_000, "cart": 500_000, "none": float("inf")}

@@ -87,7 +87,7 @@ class Chi2Bound(BaseBound):
     Parameters
     ----------
     delta : float, default=0.05
-        Largest p-value that splits, in (0, 1).
+        Largest p-value that splits, in (0, 1]; 1 splits always.
     correction : {"attributes", "tests"} or None, default=None
         What the p-value is multiplied by (Bonferroni): the number of attributes
         that have tests at the node, that number times the tests of the attribute,
@@ -95,7 +95,8 @@ class Chi2Bound(BaseBound):
     fisher : {"freeman_halton", "point"}, default="freeman_halton"
         P-value of small tables: all tables with the same margins that are as
         unlikely as the observed one or more so, or the probability of the
-        observed table alone, as [1]_ prints it.
+        observed table alone, as [1]_ prints it. ``pruning="chi2"`` of the tree takes
+        it over, with its own limit of the p-value.
 
     Attributes
     ----------
@@ -137,7 +138,7 @@ class Chi2Bound(BaseBound):
     judges_alone = True
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {
-        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "delta": [Interval(Real, 0, 1, closed="right")],
         "correction": [StrOptions({"attributes", "tests"}), None],
         "fisher": [StrOptions({"freeman_halton", "point"})],
     }

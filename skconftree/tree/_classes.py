@@ -56,10 +56,13 @@ class ConfidenceTreeClassifier(
         :mod:`skconftree.bounds`, or None to split wherever impurity can fall
         (plain CART).
     criterion : {"gini", "entropy", "log_loss", "kearns_mansour", "error", \
-            "gain_ratio", "ec2"} or None, default=None
+            "gain_ratio", "ec2", "balance", "imbalance"} or None, default=None
         Impurity of a node. None takes the first criterion the bound is defined
         for (``"gini"`` without a bound). An interval bound measures the
-        heterogeneity of this name.
+        heterogeneity of this name. ``"balance"`` takes the test whose smallest outcome
+        has most rows, whatever their classes, ``"imbalance"`` the one whose smallest
+        outcome has fewest: both without a bound, and the impurity of a node is the
+        Gini index then, as with ``"ec2"``.
     delta : float or None, default=None
         Overrides the bound's own confidence parameter. What it means, and its range,
         differ from bound to bound: :func:`skconftree.bounds.param_grid` makes grids

@@ -44,7 +44,12 @@ PHI = {
     "error": phi_error,
     "gain_ratio": phi_entropy,
     "ec2": phi_gini,
+    "balance": phi_gini,
+    "imbalance": phi_gini,
 }
+
+# A finer test may have a higher total, and the best set of categories be no prefix.
+NOT_CONCAVE = ("ec2", "balance", "imbalance")
 
 # `tree_.impurity` and min_impurity_decrease are in scikit-learn's units.
 SCIKIT_LEARN_UNITS = {"entropy": 2.0, "gain_ratio": 2.0}
@@ -87,11 +92,21 @@ def total(criterion, children):
     """Sum what a scan minimises over the node's rows.
 
     EC2: what remains of the edges, 2 n (|E| - S) / n^2, so that no split has
-    n * gini and the largest S / N^2 the smallest total.
+    n * gini and the largest S / N^2 the smallest total. Balance: n * gini less the rows
+    of the smallest outcome; imbalance: less the rows that are not in it.
     """
     if criterion == "ec2":
         n = sum(sum(c) for c in children)
         return sum(2.0 * sum(c) * edges(c) for c in children) / n**2
+    if criterion in ("balance", "imbalance"):
+        node = [sum(column) for column in zip(*children, strict=True)]
+        n = sum(node)
+        smallest = min(sum(c) for c in children)
+        if len(children) == 1 or smallest <= 0:
+            worth = 0.0
+        else:
+            worth = smallest if criterion == "balance" else n - smallest
+        return n * phi(criterion, node) - worth
     return sum(sum(c) * phi(criterion, c) for c in children)
 
 

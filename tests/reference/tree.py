@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .bounds import NoBound
-from .criteria import TIE, best_by_criterion, first_lowest, impurity, total
+from .criteria import (
+    NOT_CONCAVE,
+    TIE,
+    best_by_criterion,
+    first_lowest,
+    impurity,
+    total,
+)
 from .nominal import ENUMERABLE, subsets, tests_of
 
 EPSILON = float(np.finfo(float).eps)
@@ -270,7 +277,7 @@ class Grower:
         }
         if len(counts) < 2:
             return [], None
-        concave = self.bound.kind == "race" and self.criterion != "ec2"
+        concave = self.bound.kind == "race" and self.criterion not in NOT_CONCAVE
         divisions, number, near = tests_of(
             counts, n_classes=self.K, concave=concave, multiway=self.multiway
         )

@@ -133,6 +133,8 @@ def test_same_tree(case, data):
         "entropy",
         "gain_ratio",
         "ec2",
+        "balance",
+        "imbalance",
     ]
     criterion = data.draw(st.sampled_from(criteria), label="criterion")
     fixed = family(case, FIXED_CUTS)

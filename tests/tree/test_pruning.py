@@ -18,7 +18,13 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import ccp_pruning_path
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds import BayesFactorBound, EC2Bound, binomial_upper
+from skconftree.bounds import (
+    BayesFactorBound,
+    Chi2Bound,
+    EC2Bound,
+    binomial_upper,
+    chi2_pvalue,
+)
 from skconftree.tree import export_text
 from skconftree.tree.pruning._base import Pruning
 from skconftree.tree.pruning._registry import resolve_pruning
@@ -392,6 +398,35 @@ def test_p_value_at_the_limit_keeps_the_split():
     assert (
         tree.set_params(pruning_confidence=0.0499).fit(y[:, None], y).get_depth() == 0
     )
+
+
+def test_chi2_takes_the_exact_p_value_of_the_bound():
+    """The thesis prints the probability of one table, which is less than its tail."""
+    X, y = with_wrong_labels(load_breast_cancer)
+    common = {"criterion": "entropy", "pruning": "chi2"}
+    plain = ConfidenceTreeClassifier(None, **common).fit(X, y).tree_
+    tail = ConfidenceTreeClassifier(Chi2Bound(1.0), **common).fit(X, y).tree_
+    for name in ("feature", "threshold", "counts"):  # a delta of 1 stops nothing
+        assert_array_equal(getattr(tail, name), getattr(plain, name))
+    point = ConfidenceTreeClassifier(Chi2Bound(1.0, fisher="point"), **common)
+    tree = point.fit(X, y).tree_
+    assert tree.n_leaves > plain.n_leaves
+    grown = point.set_params(pruning=None).fit(X, y).tree_
+    p = chi2_pvalue(
+        [grown.counts[grown.children(i)] for i in _above_leaves(grown)], fisher="point"
+    )
+    kept = {tuple(counts) for counts in tree.counts[tree.n_children > 0]}
+    for node, value in zip(_above_leaves(grown), p, strict=True):
+        assert (tuple(grown.counts[node]) in kept) == (value <= 0.05)
+
+
+def _above_leaves(tree):
+    """Nodes all of whose children are leaves."""
+    return [
+        node
+        for node in np.flatnonzero(tree.n_children > 0)
+        if not tree.n_children[tree.children(node)].any()
+    ]
 
 
 def test_ec2_uses_the_noise_of_the_bound():

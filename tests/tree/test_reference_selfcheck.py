@@ -69,6 +69,17 @@ def test_ec2_counts_pairs_of_rows():
     assert no_split - left_over == pytest.approx(2 * 7 * cut / 49)
 
 
+def test_balance_by_hand():
+    """The rows that the smallest outcome has, whatever their classes."""
+    even, uneven, three = [[2, 2], [4, 0]], [[6, 0], [0, 2]], [[1, 1], [3, 0], [2, 1]]
+    no_split = 8 * 2 * 6 * 2 / 8**2
+    for children, smallest in ((even, 4), (uneven, 2), (three, 2)):
+        assert criteria.total("balance", children) == no_split - smallest
+        assert criteria.total("imbalance", children) == no_split - (8 - smallest)
+    for criterion in ("balance", "imbalance"):
+        assert criteria.total(criterion, [[6, 2]]) == no_split
+
+
 def test_gain_ratio_by_hand():
     """Attribute 0 isolates one row: best ratio, but less than average gain."""
     tests = {

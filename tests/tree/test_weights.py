@@ -264,7 +264,10 @@ def test_extreme_class_weights_are_exact_or_an_error(low, high):
                     call(tree)
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "ec2"])
+@pytest.mark.parametrize(
+    "criterion",
+    ["gini", "entropy", "gain_ratio", "ec2", "balance", "imbalance"],
+)
 def test_rows_that_weigh_nothing_make_no_test(criterion):
     """What is lost in the rounding of the node parts nothing."""
     rng = np.random.default_rng(0)

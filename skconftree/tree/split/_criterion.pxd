@@ -32,4 +32,10 @@ cdef class Entropy(Criterion):
     cdef float64_t xlogx(self, float64_t count) noexcept nogil
 
 
+cdef class Balance(Gini):
+    cdef float64_t whole        # score of no split
+
+    cdef float64_t worth(self, float64_t smallest) noexcept nogil
+
+
 cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogil

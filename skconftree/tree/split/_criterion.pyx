@@ -314,6 +314,53 @@ cdef class EC2(Gini):
         return score / (self.n * self.n)
 
 
+cdef class Balance(Gini):
+    """The more rows the smallest outcome of a test has, the better, whatever they are.
+
+    The score is the Gini index of the node, less the share of the rows that the
+    smallest outcome has, so that no split has the Gini index.
+    """
+
+    def __init__(self, intp_t n_classes):
+        super().__init__(n_classes)
+        self.concave = False
+
+    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
+        Criterion.begin(self, facts)
+        self.whole = self.node(facts.counts, facts.n)
+
+    cdef float64_t worth(self, float64_t smallest) noexcept nogil:
+        # With class weights an outcome may weigh nothing; that is no split.
+        return smallest if smallest > 0.0 else 0.0
+
+    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+        cdef intp_t i
+        for i in range(tests.size):
+            out[i] = self.whole - self.worth(
+                min(tests.n_left[i], self.n - tests.n_left[i])
+            )
+
+    cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
+        cdef float64_t smallest = INFINITY
+        cdef float64_t n
+        cdef intp_t z, c
+        if r == 1:
+            return self.whole
+        for z in range(r):
+            n = 0.0
+            for c in range(self.n_classes):
+                n += counts[z * self.n_classes + c]
+            smallest = min(smallest, n)
+        return self.whole - self.worth(smallest)
+
+
+cdef class Imbalance(Balance):
+    """The opposite: the fewer rows the smallest outcome has, the better."""
+
+    cdef float64_t worth(self, float64_t smallest) noexcept nogil:
+        return self.n - smallest if smallest > 0.0 else 0.0
+
+
 cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogil:
     # Half the entropy, in bits, of which outcome a row has.
     cdef float64_t n = 0.0
@@ -335,4 +382,6 @@ CRITERIA.update({
     "error": Error,
     "gain_ratio": GainRatio,
     "ec2": EC2,
+    "balance": Balance,
+    "imbalance": Imbalance,
 })
