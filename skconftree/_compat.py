@@ -22,6 +22,9 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints as _validate_constraints,
 )
 from sklearn.utils.validation import (
+    _check_feature_names_in as check_feature_names_in,
+)
+from sklearn.utils.validation import (
     _check_sample_weight as _check_weights,
 )
 
@@ -35,6 +38,7 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_safe_indexing",
+    "check_feature_names_in",
     "check_row_weights",
     "make_sklearn_tree",
     "validate_parameter_constraints",

@@ -1,3 +1,5 @@
 """From what a user gives to an encoded table; knows no tree."""
 
-__all__ = []
+from ._binary_tests import BinaryTests
+
+__all__ = ["BinaryTests"]

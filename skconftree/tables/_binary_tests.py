@@ -1,0 +1,266 @@
+"""Columns of tests with two outcomes, made of numeric and nominal columns."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import Interval, StrOptions, check_feature_names_in, validate_parameters
+from ..utils import unchanged_on_error
+from ._features import MISSING, Features, nominal_columns
+from ._frames import Table
+from ._reading import _numeric, is_finite
+
+
+class BinaryTests(TransformerMixin, BaseEstimator):
+    """Turn columns into tests that a row passes (1) or fails (0).
+
+    A nominal column becomes one test for each category, whether the value equals it; a
+    numeric one a test for each threshold, whether the value is larger. Trees that may
+    ask nothing but such questions are those of feature selection: each test costs
+    something to make, and few should lead to a class [1]_.
+
+    A missing value (NaN, None) passes a test of its own, which exists if the column
+    missed values in `fit`, and fails every other test of its column. A category that
+    `fit` did not see fails all of them.
+
+    Parameters
+    ----------
+    max_tests : int or None, default=32
+        Most tests of a column, at least 1, the one for missing values not counted. A
+        column of more categories gets tests of the most frequent ones; a column of
+        more different numbers gets thresholds that divide its rows into groups of
+        about the same size. None for all.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, \
+            default="from_dtype"
+        Which columns are nominal, as in `ConfidenceTreeClassifier`.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, if `X` had string column names.
+    n_tests_ : ndarray of shape (`n_features_in_`,), intp
+        Number of tests of each column, 0 for a column with a single value.
+    thresholds_ : list of ndarray or None
+        Thresholds of each numeric column, ascending; None for a nominal one.
+    categories_ : list of list or None
+        Categories of each nominal column that have a test; None for a numeric one.
+    missing_ : ndarray of shape (`n_features_in_`,), bool
+        Which columns have a test for missing values.
+
+    See Also
+    --------
+    skconftree.ConfidenceTreeClassifier : Finds thresholds and sets of categories on
+        its own, node by node; ``criterion="balance"`` and ``"ec2"`` are made for tests.
+
+    Notes
+    -----
+    Thresholds are midpoints of neighbouring values in float32, as those of trees, so
+    that with ``max_tests=None`` a tree can ask of the tests what it can ask of numeric
+    columns. The tests are 8 bit integers, and there are no more than a column has
+    values.
+
+    References
+    ----------
+    .. [1] B. Rupprechter (2012), "Noisy active learning from a Bayesian perspective",
+       Master thesis, ETH Zurich, chapter 5.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tables import BinaryTests
+    >>> from skconftree.tree import export_text
+    >>> X = pd.DataFrame({
+    ...     "age": [20.0, 40.0, 60.0] * 20,
+    ...     "colour": pd.Categorical(["red", "red", "blue"] * 10 + ["green"] * 30),
+    ... })
+    >>> y = X["age"] > 30
+    >>> tests = BinaryTests().set_output(transform="pandas").fit(X)
+    >>> print(*tests.get_feature_names_out())
+    [age > 30] [age > 50] [colour = blue] [colour = green] [colour = red]
+    >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(tests.transform(X), y)
+    >>> print(export_text(tree, evidence=False))
+    |--- [age > 30] <= 0.5
+    |   |--- class: False (1.000 of 20)
+    |--- [age > 30] > 0.5
+    |   |--- class: True (1.000 of 40)
+    """
+
+    _parameter_constraints: dict = {
+        "max_tests": [Interval(Integral, 1, None, closed="left"), None],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    }
+
+    def __init__(self, max_tests=32, *, categorical_features="from_dtype"):
+        self.max_tests = max_tests
+        self.categorical_features = categorical_features
+
+    def fit(self, X, y=None):
+        """Choose the tests.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : BinaryTests
+            The fitted transformer.
+        """
+        validate_parameters(self)
+        with unchanged_on_error(self):
+            self._choose(X)
+        return self
+
+    def _choose(self, X):
+        nominal = nominal_columns(X, self.categorical_features)
+        if nominal is None:
+            rows, self._features = _numeric(self, X, reset=True), None
+            nominal = [False] * rows.shape[1]
+            known = [None] * rows.shape[1]
+        else:
+            table = Table.of(self, X, reset=True)
+            rows, self._features = Features.blank(nominal).learn(table, in_order=False)
+            known = self._features.categories
+        is_finite(rows, self)
+        self._asked, missing = [], []
+        self.thresholds_, self.categories_ = [], []
+        for j, categories in enumerate(known):
+            if categories is None:
+                asked, some_miss = self._cuts(rows[:, j])
+            else:
+                asked, some_miss = self._codes(rows[:, j], categories)
+            self._asked.append(asked)
+            missing.append(some_miss)
+            self.thresholds_.append(asked if categories is None else None)
+            self.categories_.append(
+                None if categories is None else [categories[code] for code in asked]
+            )
+        self.missing_ = np.array(missing)
+        self.n_tests_ = np.array(list(map(len, self._asked)), np.intp) + self.missing_
+
+    def _cuts(self, column):
+        # Thresholds of numbers, and whether some are missing while others are not.
+        missing = np.isnan(column)
+        values, rows = np.unique(column[~missing], return_counts=True)
+        cuts = _midpoints(values)
+        if self.max_tests is not None and len(cuts) > self.max_tests:
+            # the cut nearest to each of as many quantiles of the rows, once
+            below = np.cumsum(rows[:-1])
+            wanted = np.arange(1, self.max_tests + 1) / (self.max_tests + 1)
+            cuts = cuts[np.unique(_nearest(below, wanted * rows.sum()))]
+        return cuts, bool(missing.any() and not missing.all())
+
+    def _codes(self, column, known):
+        # Codes of the categories to be tested, and whether one is a missing value.
+        codes, rows = np.unique(column.astype(np.intp), return_counts=True)
+        is_missing = np.array([known[code] is MISSING for code in codes], dtype=bool)
+        several = len(codes) > 1
+        codes, rows = codes[~is_missing], rows[~is_missing]
+        if self.max_tests is not None and len(codes) > self.max_tests:
+            codes = np.sort(codes[np.argsort(-rows, kind="stable")[: self.max_tests]])
+        return codes[: len(codes) if several else 0], bool(several and is_missing.any())
+
+    def transform(self, X):
+        """Make the tests.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        outcomes : ndarray or frame of shape (n_samples, n_tests), uint8
+            1 where a row passes the test.
+        """
+        check_is_fitted(self)
+        if self._features is None:
+            rows = _numeric(self, X, reset=False)
+        else:
+            rows = self._features.encode(Table.of(self, X, reset=False))
+        is_finite(rows, self)
+        out = np.empty((len(rows), self.n_tests_.sum()), dtype=np.uint8)
+        place = 0
+        for j, asked in enumerate(self._asked):
+            column = rows[:, j, np.newaxis]
+            block = out[:, place : place + self.n_tests_[j]]
+            if self.thresholds_[j] is not None:
+                np.greater(column, asked, out=block[:, : len(asked)].view(np.bool_))
+            else:
+                np.equal(column, asked, out=block[:, : len(asked)].view(np.bool_))
+            if self.missing_[j]:
+                block[:, -1] = self._is_missing(column[:, 0], j)
+            place += self.n_tests_[j]
+        return out
+
+    def _is_missing(self, column, j):
+        if self.thresholds_[j] is not None:
+            return np.isnan(column)
+        return column == self._features.categories[j].index(MISSING)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the tests, in brackets that stand for 1 if true and 0 if not.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names of the columns; those of `fit`, or x0, x1, ..., if None.
+
+        Returns
+        -------
+        names : ndarray of str objects
+            Such as ``"[age > 30.5]"``, ``"[colour = red]"`` or ``"[age is missing]"``.
+        """
+        check_is_fitted(self, "n_features_in_")
+        columns = check_feature_names_in(self, input_features)
+        names = []
+        for name, cuts, categories, missing in zip(
+            columns, self.thresholds_, self.categories_, self.missing_, strict=True
+        ):
+            if cuts is not None:
+                names += [f"[{name} > {one}]" for one in _digits(cuts)]
+            else:
+                names += [f"[{name} = {one}]" for one in categories]
+            if missing:
+                names.append(f"[{name} is missing]")
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _midpoints(values):
+    # Between neighbours in float32, as utils._midpoint: the lower one if a half is
+    # rounded up, or overflows.
+    low, high = values[:-1].astype(np.float64), values[1:].astype(np.float64)
+    return low / 2.0 + high / 2.0
+
+
+def _nearest(ascending, wanted):
+    # Index of the element nearest to each number that is wanted.
+    right = np.clip(np.searchsorted(ascending, wanted), 1, len(ascending) - 1)
+    left = right - 1
+    nearer_left = wanted - ascending[left] <= ascending[right] - wanted
+    return np.where(nearer_left, left, right)
+
+
+def _digits(cuts):
+    # As few digits as tell the thresholds of a column apart, four at least.
+    for digits in range(4, 17):
+        names = [f"{one:.{digits}g}" for one in cuts]
+        if len(set(names)) == len(names):
+            return names
+    return list(map(repr, cuts.tolist()))

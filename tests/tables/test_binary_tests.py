@@ -1,0 +1,186 @@
+"""Columns as tests: what they ask, what they are called, what a tree makes of them."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.tables import BinaryTests
+from skconftree.tree import export_text
+
+nan = np.nan
+
+
+def mixed(library=pd):
+    """A table of every kind of column."""
+    columns = {
+        "age": [1.5, 2.0, nan, 3.0, 2.0],
+        "colour": ["red", None, "blue", "red", "green"],
+        "site": ["north"] * 5,
+        "old": [True, False, True, True, False],
+    }
+    if library is pd:
+        return pd.DataFrame(columns).astype({"colour": "category", "site": "category"})
+    columns["age"][2] = None
+    if library.__name__ == "pyarrow":
+        return library.table(columns)
+    return library.DataFrame(columns)
+
+
+OUTCOMES = {
+    "[age > 1.75]": [0, 1, 0, 1, 1],
+    "[age > 2.5]": [0, 0, 0, 1, 0],
+    "[age is missing]": [0, 0, 1, 0, 0],
+    "[colour = blue]": [0, 0, 1, 0, 0],
+    "[colour = green]": [0, 0, 0, 0, 1],
+    "[colour = red]": [1, 0, 0, 1, 0],
+    "[colour is missing]": [0, 1, 0, 0, 0],
+    "[old > 0.5]": [1, 0, 1, 1, 0],
+}
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow"])
+def test_tests_of_a_frame(name):
+    X = mixed(pytest.importorskip(name))
+    tests = BinaryTests().fit(X)
+    assert tests.get_feature_names_out().tolist() == list(OUTCOMES)
+    found = tests.transform(X)
+    assert found.dtype == np.uint8
+    assert_array_equal(found, np.column_stack(list(OUTCOMES.values())))
+    assert tests.n_tests_.tolist() == [3, 4, 0, 1]
+    assert tests.missing_.tolist() == [True, True, False, False]
+    assert tests.categories_ == [None, ["blue", "green", "red"], [], None]
+    assert_array_equal(pickle.loads(pickle.dumps(tests)).transform(X), found)
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars"])
+def test_set_output(name):
+    library = pytest.importorskip(name)
+    X = mixed()
+    found = BinaryTests().set_output(transform=name).fit_transform(X)
+    assert isinstance(found, library.DataFrame)
+    assert list(found.columns) == list(OUTCOMES)
+
+
+def test_rows_unlike_those_of_fit():
+    """New categories and values missing for the first time fail every test."""
+    X = mixed().iloc[[0, 3]]
+    tests = BinaryTests().fit(X)
+    assert tests.get_feature_names_out().tolist() == ["[age > 2.25]"]
+    more = pd.DataFrame(
+        {
+            "age": [nan, 9.0],
+            "colour": pd.Categorical(["violet", None]),
+            "site": pd.Categorical(["south", "north"]),
+            "old": [True, False],
+        }
+    )
+    assert_array_equal(tests.transform(more), [[0], [1]])
+    full = BinaryTests().fit(mixed()).transform(more)
+    names = list(OUTCOMES)
+    assert [names[j] for j in np.flatnonzero(full[0])] == [
+        "[age is missing]",
+        "[old > 0.5]",
+    ]
+    assert [names[j] for j in np.flatnonzero(full[1])] == [
+        "[age > 1.75]",
+        "[age > 2.5]",
+        "[colour is missing]",
+    ]
+
+
+def test_thresholds_halve_the_rows_not_the_range():
+    X = np.array([0.0] * 50 + [1, 2, 3] + [1000.0] * 50)[:, np.newaxis]
+    assert BinaryTests(1).fit(X).thresholds_[0].tolist() == [1.5]
+    assert BinaryTests(3).fit(X).thresholds_[0].tolist() == [0.5, 1.5, 501.5]
+    assert len(BinaryTests(4).fit(X).thresholds_[0]) == 4
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(size=(1000, 1))
+    (cuts,) = BinaryTests(9).fit(X).thresholds_
+    groups = np.bincount(np.searchsorted(cuts, X[:, 0].astype(np.float32)))
+    assert len(groups) == 10
+    assert np.all(np.abs(groups - 100) <= 1)
+    assert len(BinaryTests(None).fit(X).thresholds_[0]) == 999
+
+
+def test_most_frequent_categories():
+    X = np.array(list("aabbbccccd"), dtype=object)[:, np.newaxis]
+    tests = BinaryTests(2, categorical_features=[0]).fit(X)
+    assert tests.categories_ == [["b", "c"]]
+    assert tests.get_feature_names_out(["letter"]).tolist() == [
+        "[letter = b]",
+        "[letter = c]",
+    ]
+
+
+def test_names_tell_close_thresholds_apart():
+    X = np.array([1.0, 1.0001, 1.0002, 1.0003])[:, np.newaxis]
+    names = BinaryTests().fit(X).get_feature_names_out().tolist()
+    assert names == ["[x0 > 1.0001]", "[x0 > 1.0002]", "[x0 > 1.0003]"]
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_a_tree_of_all_tests_is_the_tree(load):
+    """Its cuts are those of the numeric columns, in the same order."""
+    X, y = load(return_X_y=True, as_frame=True)
+    plain = ConfidenceTreeClassifier(bound=None, criterion="entropy").fit(X, y)
+    tests = BinaryTests(None).set_output(transform="pandas")
+    tree = ConfidenceTreeClassifier(bound=None, criterion="entropy")
+    pipe = make_pipeline(tests, tree).fit(X, y)
+    assert_array_equal(tree.tree_.counts, plain.tree_.counts)
+    inner = plain.tree_.feature >= 0
+    names = [
+        f"[{X.columns[feature]} > {threshold:.4g}]"
+        for feature, threshold in zip(
+            plain.tree_.feature[inner], plain.tree_.threshold[inner], strict=True
+        )
+    ]
+    asked = tree.feature_names_in_[tree.tree_.feature[inner]].tolist()
+    assert [one.split(" > ")[0] for one in asked] == [
+        one.split(" > ")[0] for one in names
+    ]
+    assert_array_equal(pipe.predict(X), plain.predict(X))
+    assert f"|--- {asked[0]} <= 0.5" in export_text(tree)
+
+
+def test_failed_fit_changes_nothing():
+    tests = BinaryTests().fit(mixed())
+    before = dict(vars(tests))
+    with pytest.raises(ValueError, match="infinity"):
+        tests.fit(np.array([[1.0], [np.inf]]))
+    assert vars(tests) == before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"max_tests": 0}, "max_tests"),
+        ({"max_tests": 2.5}, "max_tests"),
+        ({"categorical_features": "all"}, "categorical_features"),
+        ({"categorical_features": [7]}, "indices in"),
+        ({"categorical_features": ["size"]}, "'size', which X does not have"),
+    ],
+)
+def test_bad_parameters(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        BinaryTests(**parameters).fit(mixed())
+
+
+def test_bad_tables():
+    with pytest.raises(NotFittedError):
+        BinaryTests().transform(mixed())
+    tests = BinaryTests().fit(mixed())
+    with pytest.raises(ValueError, match="feature names"):
+        tests.transform(mixed().rename(columns={"age": "size"}))
+    with pytest.raises(ValueError, match="'age' is not numeric"):
+        tests.transform(mixed().assign(age="old"))
+    with pytest.raises(ValueError, match="infinity"):
+        tests.transform(mixed().assign(age=np.inf))
+    with pytest.raises(ValueError, match="input_features"):
+        tests.get_feature_names_out(["age"])
