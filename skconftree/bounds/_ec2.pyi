@@ -10,6 +10,7 @@ class EC2Bound(BaseBound):
     noise: float
     error_outcomes: Literal["uniform", "non_uniform"]
     margin: float
+    against: Literal["mistakes", "chance"]
     def __init__(
         self,
         confidence: float = 0.5,
@@ -17,6 +18,7 @@ class EC2Bound(BaseBound):
         noise: float = 0.1,
         error_outcomes: Literal["uniform", "non_uniform"] = "uniform",
         margin: float = 0.0,
+        against: Literal["mistakes", "chance"] = "mistakes",
     ) -> None: ...
 
 def ec2_confidence(
@@ -26,6 +28,7 @@ def ec2_confidence(
     *,
     error_outcomes: Literal["uniform", "non_uniform"] = "uniform",
     margin: float = 0.0,
+    against: Literal["mistakes", "chance"] = "mistakes",
 ) -> np.float64 | NDArray[np.float64]: ...
 def ec2_score(
     tables: ArrayLike, *, normalize: bool = True

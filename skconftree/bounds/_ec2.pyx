@@ -1,6 +1,6 @@
 """EC2 score and the stopping rule of EC2 feature-selection trees."""
 
-from libc.math cimport expm1, log1p
+from libc.math cimport expm1, fmax, log1p
 
 from numbers import Real
 
@@ -12,6 +12,13 @@ from skconftree.bounds._checks import check_range, check_tables
 
 from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
+
+
+cdef struct Rule:
+    float64_t noise
+    float64_t margin
+    bint uniform            # a wrong outcome is any of the others alike
+    bint against_chance     # what a test has to beat: chance, or earlier mistakes
 
 
 cdef float64_t edges(const float64_t* counts, intp_t k) noexcept nogil:
@@ -118,16 +125,67 @@ cdef float64_t prior_beta(
     )
 
 
+cdef float64_t cut_beyond_chance(
+    const float64_t* table, const float64_t* node, intp_t r, intp_t k
+) noexcept nogil:
+    # S less the edges that outcomes of these sizes cut if they part the rows at random:
+    # of all pairs, those within an outcome are then n_z (n_z - 1) / (n (n - 1)).
+    cdef intp_t c
+    cdef intp_t z
+    cdef float64_t n = 0.0
+    cdef float64_t rows
+    cdef float64_t within
+    cdef float64_t all_edges = edges(node, k)
+    cdef float64_t surplus = 0.0
+    for c in range(k):
+        n += node[c]
+    if n <= 1.0:
+        return 0.0
+    for z in range(r):
+        rows = 0.0
+        for c in range(k):
+            rows += table[z * k + c]
+        within = rows / n * (fmax(rows - 1.0, 0.0) / (n - 1.0))
+        surplus += rows / n * (all_edges * within - edges(table + z * k, k))
+    return surplus
+
+
+cdef float64_t edges_of_noise(
+    const float64_t* node, intp_t k, float64_t alpha
+) noexcept nogil:
+    # Expected where all rows are of one class and a label is wrong with probability
+    # alpha, any other class then: two labels differ unless both are right, or wrong
+    # alike.
+    cdef intp_t c
+    cdef float64_t n = 0.0
+    for c in range(k):
+        n += node[c]
+    return 0.5 * n * (n - 1.0) * alpha * (2.0 - alpha * k / (k - 1.0))
+
+
 cdef float64_t stopping_confidence(
-    float64_t cut, float64_t all_edges, float64_t beta, float64_t depth,
-    float64_t margin,
+    const float64_t* table, const float64_t* node, intp_t r, intp_t k,
+    float64_t depth, Rule rule,
 ) noexcept nogil:
     # delta of the stopping rule: how sure it is that the test cuts more edges than
-    # noise has cut by mistake on the way down.
+    # noise has cut by mistake on the way down, or than chance cuts.
+    cdef float64_t all_edges = edges(node, k)
     cdef float64_t surplus
+    cdef float64_t beta
     if all_edges <= 0.0:
         return 0.0
-    surplus = cut + all_edges * expm1(depth * log1p(-beta)) - margin
+    if rule.against_chance:
+        if all_edges <= edges_of_noise(node, k, rule.noise):
+            return 0.0
+        surplus = cut_beyond_chance(table, node, r, k)
+    else:
+        beta = (
+            uniform_beta(rule.noise, r) if rule.uniform
+            else prior_beta(rule.noise, table, r, k)
+        )
+        surplus = edges_cut(table, node, r, k)
+        surplus += all_edges * expm1(depth * log1p(-beta))
+    surplus -= rule.margin
     if surplus < 0.0:
         return 0.0
     return -expm1(-2.0 * surplus * (surplus / all_edges))
@@ -137,29 +195,24 @@ cdef class EC2Kernel(Bound):
     """Splits unless the stopping rule says that noise explains the edges cut."""
 
     cdef float64_t least
-    cdef float64_t noise
-    cdef float64_t margin
-    cdef bint uniform
+    cdef Rule rule
 
     def __cinit__(
-        self, float64_t least, float64_t noise, bint uniform, float64_t margin
+        self, float64_t least, float64_t noise, bint uniform, float64_t margin,
+        bint against_chance,
     ):
         self.least = least
-        self.noise = noise
-        self.uniform = uniform
-        self.margin = margin
+        self.rule.noise = noise
+        self.rule.margin = margin
+        self.rule.uniform = uniform
+        self.rule.against_chance = against_chance
 
     cdef bint decide(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
         evidence.confidence = stopping_confidence(
-            edges_cut(child_counts, facts.counts, r, facts.n_classes),
-            edges(facts.counts, facts.n_classes),
-            uniform_beta(self.noise, r) if self.uniform
-            else prior_beta(self.noise, child_counts, r, facts.n_classes),
-            facts.depth,
-            self.margin,
+            child_counts, facts.counts, r, facts.n_classes, facts.depth, self.rule
         )
         return evidence.confidence >= self.least
 
@@ -175,19 +228,26 @@ class EC2Bound(BaseBound):
     Treat the confidence as a score. Edges share rows, so the inequality behind it
     does not hold for them, and a test that merely halves a node cuts many edges
     too: the rule acts as a limit on depth, about 6 for a noise of 0.1, 3 for 0.2
-    and 2 for 0.3.
+    and 2 for 0.3. ``against="chance"`` subtracts what any test that divides the node
+    like this one cuts, and has no such limit.
 
     Parameters
     ----------
     confidence : float, default=0.5
         Least confidence that splits, in [0, 1]; 0 splits always.
     noise : float, default=0.1
-        Probability alpha, in [0, 1), that the outcome of a test is wrong.
+        Probability alpha, in [0, 1), that the outcome of a test is wrong, or that a
+        label is (``against="chance"``);
+        :func:`skconftree.evaluation.estimate_label_noise` estimates the latter.
     error_outcomes : {"uniform", "non_uniform"}, default="uniform"
         Whether a wrong outcome is any of the others alike, or one by the share of
-        rows that have it at the node. The same for tests with two outcomes.
+        rows that have it at the node. The same for tests with two outcomes, and of no
+        effect with ``against="chance"``.
     margin : float, default=0.0
-        Edges that the test must cut beyond those cut by mistake, at least 0.
+        Edges that the test must cut beyond those that it has to beat, at least 0.
+    against : {"mistakes", "chance"}, default="mistakes"
+        What the test has to beat: the edges cut by mistake on the way down, as
+        published, or those that chance cuts.
 
     Attributes
     ----------
@@ -206,6 +266,16 @@ class EC2Bound(BaseBound):
     is ``1 - exp(-2 (S - E[X] - margin)^2 / |E|)``, or 0 if the bracket is negative.
     It is the ``confidence`` of the stored evidence.
 
+    With ``against="chance"`` the mistakes are left out of it: edges that should not be
+    there are cut by chance like all others. What chance cuts is
+    ``S_0 = |E| (1 - sum_z n_z^2 (n_z - 1) / (n^2 (n - 1)))``, the mean of S over all ways
+    to give the rows to outcomes of these sizes, and the bracket is ``S - S_0 - margin``.
+    The confidence is 0 where label noise alone explains the edges: where ``|E|`` is at
+    most ``n (n - 1) / 2`` times ``alpha (2 - alpha K / (K - 1))``, the probability that two
+    rows of one class have different labels of K. For a test that halves a node of two
+    equal classes ``2 (S - S_0)^2 / |E|`` is nearly ``(chi2 - 1)^2 / 32``, with Pearson's
+    chi-squared: confidences of 0.1, 0.5 and 0.99 ask for 2.8, 5.7 and 13.1.
+
     References
     ----------
     .. [1] B. Rupprechter (2012), "Noisy active learning from a Bayesian
@@ -221,6 +291,13 @@ class EC2Bound(BaseBound):
     True
     >>> EC2Bound(noise=0.2).evaluate(even, depth=4).split
     False
+    >>> EC2Bound(noise=0.2, against="chance").evaluate(even, depth=2).split
+    False
+    >>> better = [[40, 10], [10, 40]]
+    >>> EC2Bound(noise=0.2).evaluate(better, depth=4).split
+    False
+    >>> EC2Bound(noise=0.2, against="chance").evaluate(better, depth=4).split
+    True
     """
 
     criteria = ("ec2",)
@@ -231,19 +308,23 @@ class EC2Bound(BaseBound):
         "noise": [Interval(Real, 0, 1, closed="left")],
         "error_outcomes": [StrOptions({"uniform", "non_uniform"})],
         "margin": [Interval(Real, 0, None, closed="left")],
+        "against": [StrOptions({"mistakes", "chance"})],
     }
 
     def __init__(
-        self, confidence=0.5, *, noise=0.1, error_outcomes="uniform", margin=0.0
+        self, confidence=0.5, *, noise=0.1, error_outcomes="uniform", margin=0.0,
+        against="mistakes",
     ):
         self.confidence = confidence
         self.noise = noise
         self.error_outcomes = error_outcomes
         self.margin = margin
+        self.against = against
 
     def _make_kernel(self, criterion, n_classes):
         return EC2Kernel(
-            self.confidence, self.noise, self.error_outcomes == "uniform", self.margin
+            self.confidence, self.noise, self.error_outcomes == "uniform", self.margin,
+            self.against == "chance",
         )
 
 
@@ -307,7 +388,9 @@ def ec2_score(tables, *, normalize=True):
     return out[()]
 
 
-def ec2_confidence(tables, depth, noise, *, error_outcomes="uniform", margin=0.0):
+def ec2_confidence(
+    tables, depth, noise, *, error_outcomes="uniform", margin=0.0, against="mistakes"
+):
     """Confidence of the EC2 stopping rule that a test is worth making.
 
     Parameters
@@ -317,11 +400,15 @@ def ec2_confidence(tables, depth, noise, *, error_outcomes="uniform", margin=0.0
     depth : array-like of int
         Tests made on the way to the node; 0 at the root.
     noise : array-like of float
-        Probability, in [0, 1), that the outcome of a test is wrong.
+        Probability, in [0, 1), that the outcome of a test is wrong; with
+        ``against="chance"`` that a label is.
     error_outcomes : {"uniform", "non_uniform"}, default="uniform"
         Whether wrong outcomes are alike, or by the share of rows that have them.
     margin : float, default=0.0
-        Edges to cut beyond those cut by mistake, at least 0.
+        Edges to cut beyond those that the test has to beat, at least 0.
+    against : {"mistakes", "chance"}, default="mistakes"
+        What the test has to beat: edges cut by mistake on the way, or those that
+        chance cuts; then the depth does not matter.
 
     Returns
     -------
@@ -337,7 +424,8 @@ def ec2_confidence(tables, depth, noise, *, error_outcomes="uniform", margin=0.0
     -----
     ``1 - exp(-2 (S - E[X] - margin)^2 / |E|)``, 0 if the bracket is negative, with
     S the edges cut (`ec2_score`, not normalized), ``|E|`` those at the node and
-    ``E[X] = |E| (1 - (1 - beta)^depth)``.
+    ``E[X] = |E| (1 - (1 - beta)^depth)``. `EC2Bound` has what ``against="chance"`` puts
+    in the place of ``E[X]``.
 
     References
     ----------
@@ -349,14 +437,23 @@ def ec2_confidence(tables, depth, noise, *, error_outcomes="uniform", margin=0.0
     >>> from skconftree.bounds import ec2_confidence
     >>> ec2_confidence([[25, 25], [25, 25]], [0, 2, 3, 4], 0.2).round(3)
     array([1., 1., 1., 0.])
+    >>> tables = [[[25, 25], [25, 25]], [[33, 17], [17, 33]]]
+    >>> ec2_confidence(tables, 0, 0.2, against="chance").round(3)
+    array([0.  , 0.93])
     """
     if error_outcomes not in ("uniform", "non_uniform"):
         raise ValueError(
             "error_outcomes must be 'uniform' or 'non_uniform'. Got "
             f"{error_outcomes!r} instead."
         )
-    cdef bint uniform = error_outcomes == "uniform"
-    cdef float64_t spare = float(check_range("margin", margin, 0, np.inf, closed="left"))
+    if against not in ("mistakes", "chance"):
+        raise ValueError(
+            f"against must be 'mistakes' or 'chance'. Got {against!r} instead."
+        )
+    cdef Rule rule
+    rule.uniform = error_outcomes == "uniform"
+    rule.against_chance = against == "chance"
+    rule.margin = float(check_range("margin", margin, 0, np.inf, closed="left"))
     tables = check_tables(tables)
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t k = tables.shape[tables.ndim - 1]
@@ -383,13 +480,9 @@ def ec2_confidence(tables, depth, noise, *, error_outcomes="uniform", margin=0.0
     cdef intp_t i
     with nogil:
         for i in range(counts.shape[0]):
+            rule.noise = alpha[i]
             confidence[i] = stopping_confidence(
-                edges_cut(&counts[i, 0], &node[i, 0], r, k),
-                edges(&node[i, 0], k),
-                uniform_beta(alpha[i], r) if uniform
-                else prior_beta(alpha[i], &counts[i, 0], r, k),
-                made[i],
-                spare,
+                &counts[i, 0], &node[i, 0], r, k, made[i], rule
             )
     return out.reshape(shape)[()]
 

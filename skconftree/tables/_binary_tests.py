@@ -111,7 +111,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        self : BinaryTests
+        BinaryTests
             The fitted transformer.
         """
         validate_parameters(self)
@@ -178,7 +178,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        outcomes : ndarray or frame of shape (n_samples, n_tests), uint8
+        ndarray or frame of shape (n_samples, n_tests), uint8
             1 where a row passes the test.
         """
         check_is_fitted(self)
@@ -216,7 +216,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        names : ndarray of str objects
+        ndarray of str objects
             Such as ``"[age > 30.5]"``, ``"[colour = red]"`` or ``"[age is missing]"``.
         """
         check_is_fitted(self, "n_features_in_")

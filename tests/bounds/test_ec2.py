@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.bounds import ec2_confidence_over_chance
 from sklearn.utils._param_validation import InvalidParameterError
 
 from skconftree.bounds import EC2Bound, ec2_confidence, ec2_score, noise_beta
@@ -196,6 +197,88 @@ def test_an_even_split_cuts_three_quarters_and_so_limits_depth():
         np.testing.assert_array_equal(confidence > 0.5, np.arange(9) <= deepest)
 
 
+def test_against_chance_by_hand():
+    """A node of 2 and 2: |E| = 4, S = 4 for a test that parts the classes."""
+    perfect = [[2, 0], [0, 2]]
+    # of three ways to pair the rows one has S = 4 and two have S = 3
+    surplus = 4 - (4 + 2 * 3) / 3
+    expected = 1 - math.exp(-2 * surplus**2 / 4)
+    found = ec2_confidence(perfect, [0, 9], 0.1, against="chance")
+    np.testing.assert_allclose(found, expected)
+    with_margin = ec2_confidence(perfect, 0, 0.1, against="chance", margin=0.5)
+    assert with_margin == pytest.approx(1 - math.exp(-2 * (surplus - 0.5) ** 2 / 4))
+    assert ec2_confidence([[1, 1], [1, 1]], 0, 0.1, against="chance") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "node"), [((4, 3), (5, 2)), ((2, 2, 3), (3, 2, 2)), ((6, 1), (3, 4))]
+)
+def test_chance_is_the_mean_over_all_ways_to_divide_the_rows(sizes, node):
+    labels = np.repeat(np.arange(len(node)), node)
+    outcome = np.repeat(np.arange(len(sizes)), sizes)
+    cuts = []
+    for order in set(itertools.permutations(labels.tolist())):
+        table = np.zeros((len(sizes), len(node)))
+        np.add.at(table, (outcome, np.array(order)), 1)
+        cuts.append((ec2_score(table, normalize=False), table))
+    chance = np.mean([cut for cut, _ in cuts])
+    n = sum(node)
+    all_edges = (n**2 - np.sum(np.square(node))) / 2
+    for cut, table in cuts:
+        surplus = max(cut - chance, 0.0)
+        assert ec2_confidence(table, 3, 0.0, against="chance") == pytest.approx(
+            1 - math.exp(-2 * surplus**2 / all_edges), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_edges_of_label_noise_are_no_reason_to_split(n_classes):
+    """A node of one class whose labels are wrong with probability alpha."""
+    n, alpha = 600, 0.25
+    wrong = n * alpha / (n_classes - 1)
+    node = np.array([n * (1 - alpha), *[wrong] * (n_classes - 1)])
+    half = np.zeros((2, n_classes))
+    half[0, 0], half[1] = 300, node - [300, *[0] * (n_classes - 1)]
+    assert ec2_confidence(half, 0, alpha + 0.01, against="chance") == 0.0
+    assert ec2_confidence(half, 0, alpha - 0.01, against="chance") > 0.99
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    table=st.integers(2, 4).flatmap(
+        lambda k: st.lists(
+            st.lists(st.integers(0, 30), min_size=k, max_size=k), min_size=2, max_size=4
+        )
+    ),
+    noise=st.floats(0, 0.6),
+    margin=st.floats(0, 5),
+)
+def test_against_chance_by_its_formula(table, noise, margin):
+    expected = ec2_confidence_over_chance(table, noise, margin) if np.any(table) else 0
+    parameters = {"margin": margin, "against": "chance"}
+    found = ec2_confidence(table, 2, noise, **parameters)
+    assert found == pytest.approx(expected, abs=1e-9)
+    if np.any(table):
+        bound = EC2Bound(0.5, noise=noise, error_outcomes="non_uniform", **parameters)
+        assert bound.evaluate(table, depth=9).confidence == pytest.approx(float(found))
+
+
+def test_against_chance_is_a_test_of_independence_where_all_is_even():
+    for n in (400, 4000):
+        moved = np.arange(0.0, n // 16)
+        even = n / 4 * np.ones((len(moved), 2, 2))
+        tables = even + moved[:, None, None] * np.array([[1, -1], [-1, 1]])
+        chi2 = 16 * moved**2 / n
+        found = ec2_confidence(tables, 0, 0.0, against="chance")
+        near = -np.expm1(-(np.maximum(chi2 - 1, 0) ** 2) / 32)
+        np.testing.assert_allclose(found, near, atol=8 / n)
+
+
+def test_nothing_is_sure_of_less_than_two_rows():
+    assert ec2_confidence([[0.4, 0.0], [0.0, 0.4]], 0, 0.1, against="chance") == 0.0
+    assert ec2_confidence(np.zeros((2, 2)), 0, 0.1, against="chance") == 0.0
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     table=st.lists(
@@ -263,6 +346,7 @@ def test_always_splits_at_confidence_zero():
         (EC2Bound(noise=1.0), "noise.*EC2Bound.*1.0"),
         (EC2Bound(error_outcomes="both"), "error_outcomes.*EC2Bound.*both"),
         (EC2Bound(margin=-1), "margin.*EC2Bound.*-1"),
+        (EC2Bound(against="no_split"), "against.*EC2Bound.*no_split"),
     ],
 )
 def test_bad_parameters_are_named(bound, message):
@@ -285,6 +369,10 @@ def test_no_other_criterion():
         (
             lambda: ec2_confidence([[1, 2], [3, 4]], 0, 0.1, error_outcomes="x"),
             "error_outcomes.*'x'",
+        ),
+        (
+            lambda: ec2_confidence([[1, 2], [3, 4]], 0, 0.1, against="noise"),
+            "against.*'noise'",
         ),
         (lambda: noise_beta(0.1, 1), "n_outcomes.*Got 1"),
         (lambda: noise_beta(0.1, prior=[0.0, 0.0]), "positive sum"),

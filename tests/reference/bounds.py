@@ -422,6 +422,23 @@ def ec2_confidence(parent, children, depth, beta, eps=0.0):
     return -math.expm1(-2.0 * excess**2 / everything)
 
 
+def ec2_confidence_over_chance(children, noise, eps=0.0):
+    """Evaluate delta with the edges that random outcomes of these sizes cut."""
+    parent = [sum(column) for column in zip(*children, strict=True)]
+    n, everything, K = sum(parent), edges(parent), len(parent)
+    differ = 1.0 - (1.0 - noise) ** 2 - (K - 1) * (noise / (K - 1)) ** 2
+    if n <= 1 or everything <= n * (n - 1) / 2 * differ:
+        return 0.0
+    cut = by_chance = 0.0
+    for child in children:
+        rows = sum(child)
+        together = rows * max(rows - 1, 0) / (n * (n - 1))
+        cut += rows / n * (everything - edges(child))
+        by_chance += rows / n * everything * (1 - together)
+    excess = cut - by_chance - eps
+    return -math.expm1(-2.0 * excess**2 / everything) if excess > 0 else 0.0
+
+
 class EC2:
     kind = "race"
 
@@ -433,12 +450,16 @@ class EC2:
         confidence,
         error_outcomes="uniform",
         margin=0.0,
+        against="mistakes",
     ):
         self.noise, self.minimum, self.margin = noise, confidence, margin
-        self.error_outcomes = error_outcomes
+        self.error_outcomes, self.against = error_outcomes, against
 
     def decide(self, facts, children, evidence):
         n = facts["n"]
+        if self.against == "chance":
+            confidence = ec2_confidence_over_chance(children, self.noise, self.margin)
+            return confidence >= self.minimum, {**evidence, "confidence": confidence}
         if self.error_outcomes == "uniform":
             beta = ec2_beta(self.noise, len(children))
         else:

@@ -77,6 +77,11 @@ CASES = {
         },
         bounds.EC2,
     ),
+    "ec2-chance": (
+        "ec2",
+        {"noise": 0.1, "confidence": 0.2, "margin": 0.5, "against": "chance"},
+        bounds.EC2,
+    ),
     "evalue": ("evalue", {"delta": 0.3}, bounds.EValue),
     "evalue-node": (
         "evalue",

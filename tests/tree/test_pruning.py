@@ -24,6 +24,7 @@ from skconftree.bounds import (
     EC2Bound,
     binomial_upper,
     chi2_pvalue,
+    ec2_confidence,
 )
 from skconftree.tree import export_text
 from skconftree.tree.pruning._base import Pruning
@@ -440,6 +441,17 @@ def test_ec2_uses_the_noise_of_the_bound():
         for noise in (0.02, 0.3)
     ]
     assert sizes[0] > sizes[1]
+
+
+def test_ec2_beats_what_the_bound_has_to_beat():
+    """So stopping and pruning differ only where a node lies above a better one."""
+    X, y = with_wrong_labels(load_breast_cancer)
+    bound = EC2Bound(confidence=0.0, noise=0.15, against="chance")
+    tree = ConfidenceTreeClassifier(bound, pruning="ec2", pruning_confidence=0.9)
+    tree = tree.fit(X, y).tree_
+    assert tree.n_leaves > 2
+    tables = [tree.counts[tree.children(node)] for node in _above_leaves(tree)]
+    assert ec2_confidence(tables, 0, 0.15, against="chance").min() >= 0.9
 
 
 @pytest.mark.parametrize("pruning", PRUNINGS)

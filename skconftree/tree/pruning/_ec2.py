@@ -8,7 +8,7 @@ from ._unsupported import UnsupportedTests
 class EC2Pruning(UnsupportedTests):
     """A test stays if EC2's confidence reaches the one asked for (paper D).
 
-    The label noise is that of the tree's bound, if it is EC2's.
+    The noise, and what is to be beaten, are those of the tree's bound, if it is EC2's.
     """
 
     strength = Strength(0.5, 0.0, 1.0, "[]")
@@ -21,5 +21,6 @@ class EC2Pruning(UnsupportedTests):
             noise.noise,
             error_outcomes=noise.error_outcomes,
             margin=noise.margin,
+            against=noise.against,
         )
         return sure < self.confidence
