@@ -17,6 +17,7 @@ from .._compat import (
 )
 from ..bounds._base import BaseBound
 from ..bounds._registry import BOUNDS
+from ..tables._content_order import ContentOrder
 from ..tables._reading import is_finite, read_more, read_rows, read_table
 from ..tables._sparse import take_rows
 from ..tables._weights import resolve_class_weight, rows_with_weight
@@ -38,7 +39,7 @@ from ._limits import ForestLimits
 from ._online import ForestGrowth
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
 from ._prediction import ForestPrediction
-from ._sampling import ContentOrder, Sampler, number_of_draws, rows_at
+from ._sampling import Sampler, number_of_draws, rows_at
 from ._templates import TREE_PARAMETERS, ForestTemplates, make_tree
 
 

@@ -5,77 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from ._bootstrap import draw_counts, hash_dense, hash_sparse
+from ._bootstrap import draw_counts
 
 MOST_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
-
-
-class ContentOrder:
-    """The rows of a table in an order that depends on what they hold.
-
-    Equal rows with equal labels are one group, groups follow each other by their
-    hashes. Along that order the weights add up, and a draw falls into the sum. So
-    neither the order of the rows matters nor whether a row has weight k or comes k
-    times.
-
-    Parameters
-    ----------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-        Categories as codes.
-    y : ndarray of shape (n_rows,), uint16
-        Class indices.
-    weight : ndarray of shape (n_rows,), float64, or None
-        Positive.
-
-    Attributes
-    ----------
-    places : ndarray of shape (n_rows,), intp
-        The rows in this order.
-    starts : ndarray of shape (n_groups,), intp
-        Where each group begins in it.
-    ends : ndarray of shape (n_groups,), float64
-        Sums of weights up to and with each group.
-    """
-
-    def __init__(self, X, y, weight):
-        if issparse(X):
-            X = X.tocsr()
-            first, second = hash_sparse(
-                X.indptr.astype(np.intp), X.indices.astype(np.intp), X.data, y
-            )
-        else:
-            first, second = hash_dense(X, y)
-        # equal rows by weight, so that their sum has one order as well
-        keys = (second, first) if weight is None else (weight, second, first)
-        self.places = np.lexsort(keys)
-        new = np.zeros(len(y), dtype=bool)
-        new[:1] = True
-        for key in (first[self.places], second[self.places]):
-            new[1:] |= key[1:] != key[:-1]
-        self.starts = np.flatnonzero(new)
-        if weight is None:
-            sizes = np.diff(self.starts, append=len(y)).astype(np.float64)
-        else:
-            sizes = np.add.reduceat(weight[self.places], self.starts)
-        self.ends = np.cumsum(sizes)
-
-    @property
-    def total(self):
-        """Weight of all rows."""
-        return float(self.ends[-1])
-
-    def group_of_rows(self):
-        """Find the group of each row.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), intp
-        """
-        new = np.zeros(len(self.places), dtype=np.intp)
-        new[self.starts[1:]] = 1
-        groups = np.empty(len(new), dtype=np.intp)
-        groups[self.places] = np.cumsum(new)
-        return groups
 
 
 def rows_at(X, places):

@@ -9,11 +9,11 @@ from ..tree import ConfidenceTreeClassifier
 from ..tree._resolve import resolve_statement
 from ..tree.pruning._registry import resolve_pruning
 
-# Its trees do not look ahead: many of them make up for greed.
+# What its trees do not do. They do not look ahead, as many of them make up for greed;
+# no row is kept back from all of them, as limits of a forest are its own.
+OFF = {"lookahead": 0, "honest_share": 0.0}
 TREE_PARAMETERS = tuple(
-    name
-    for name in signature(ConfidenceTreeClassifier).parameters
-    if name != "lookahead"
+    name for name in signature(ConfidenceTreeClassifier).parameters if name not in OFF
 )
 
 
@@ -76,7 +76,7 @@ class ForestTemplates:
             parameters = {name: getattr(self, name) for name in TREE_PARAMETERS}
             if self.class_weight == "balanced_subsample":
                 parameters["class_weight"] = "balanced"
-            parameters |= {"bound": bound, "lookahead": 0}
+            parameters |= {"bound": bound} | OFF
             template = ConfidenceTreeClassifier(**parameters)
             template.bound_, template.criterion_ = resolve_statement(
                 bound, self.criterion, self.delta, type(self).__name__

@@ -5,12 +5,14 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from .._compat import _fit_context
+from ..tables._reading import is_finite
 from ..tables._weights import warn_of_no_split
 from ..utils import unchanged_on_error
 from ..utils._lock import learns
+from ._limits import count_rows
 from ._lookahead import resolve_lookahead
 from ._resolve import resolve_shrinkage, resolve_statement
-from ._training import leave_out, read_training
+from ._training import divide, leave_out, read_training
 from .batch._grow import grow
 from .pruning._base import TrainingRows
 from .pruning._registry import prune, resolve_pruning
@@ -70,6 +72,9 @@ class BatchGrowth:
                 sample_weight_kind=self.sample_weight_kind,
                 stacklevel=3,
             )
+            kept = None
+            if self.honest_share > 0.0:
+                table, kept = divide(table, float(self.honest_share))
             settings = self._settings(
                 bound, criterion, table.features, table.total, table.relative
             )
@@ -101,6 +106,9 @@ class BatchGrowth:
             self.tree_, self.n_rows_seen_ = tree, len(table.y)
             self._rows_before = len(table.y)
             vars(self).pop("_honest_counts", None)
+            if kept is not None:
+                finite = is_finite(kept.X, self)
+                self._honest_counts = count_rows(tree, *kept, finite)
             self._grower = self._keep_rows(tree, table)
             if (
                 table.relative

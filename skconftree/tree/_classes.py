@@ -138,6 +138,15 @@ class ConfidenceTreeClassifier(
         `max_leaf_nodes`. 0: none. ``"auto"`` is what the bound says (none so far) for
         tables of a weight up to 10,000, with the pruning that goes with the bound; none
         where look-ahead is not served. `partial_fit` never looks ahead.
+    honest_share : float, default=0.0
+        Share of the rows that `fit` keeps back, in [0, 1). They have no say in the
+        tree, which is that of the other rows, and are counted in its leaves for
+        ``predict_proba_interval(method="honest")``. Each row is kept back with this
+        probability, by a hash of its values and label: neither the order of the rows
+        matters nor, unless weights are relative, whether a row has weight k or comes
+        k times. `classes_` and
+        balanced class weights are those of all rows. `partial_fit` keeps none back and
+        discards, with a warning, those of `fit`.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Which columns are nominal: those of a frame (pandas, polars or pyarrow) with a
@@ -235,7 +244,7 @@ class ConfidenceTreeClassifier(
     tree_ : Tree
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
-        Number of rows learnt.
+        Number of rows learnt; those kept back are not.
     n_drifts_ : int
         Drifts found by `drift`, each of which replaced the tree.
     n_bytes_ : int
@@ -320,6 +329,7 @@ class ConfidenceTreeClassifier(
             StrOptions({"auto"}),
         ],
         "lookahead": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "honest_share": [Interval(Real, 0.0, 1.0, closed="left")],
         "categorical_features": [
             "array-like",
             StrOptions({"from_dtype"}),
@@ -355,6 +365,7 @@ class ConfidenceTreeClassifier(
         pruning_confidence=None,
         shrinkage="auto",
         lookahead="auto",
+        honest_share=0.0,
         categorical_features="from_dtype",
         nominal_splits="auto",
         grace_period=100,
@@ -382,6 +393,7 @@ class ConfidenceTreeClassifier(
         self.pruning_confidence = pruning_confidence
         self.shrinkage = shrinkage
         self.lookahead = lookahead
+        self.honest_share = honest_share
         self.categorical_features = categorical_features
         self.nominal_splits = nominal_splits
         self.grace_period = grace_period

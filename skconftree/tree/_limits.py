@@ -39,8 +39,8 @@ class LeafLimits:
             - ``"conditional"``: those that grew the tree. The limits are conditional
               on the tree, which was chosen with the same rows, and hence optimistic,
               most of all where rows are few.
-            - ``"honest"``: those that were counted by `recount_leaves`, and had no
-              say in the tree.
+            - ``"honest"``: those that had no say in the tree, which `fit` has kept
+              back by `honest_share`, or `recount_leaves` has counted.
             - ``"sequence"``: those that `partial_fit` has learnt since the leaf was
               made. They had no say in the tests above it either. In a stationary
               stream the limits of a leaf hold at all times at once, however often one
@@ -89,7 +89,7 @@ class LeafLimits:
                 raise ValueError(
                     "Honest limits need rows that had no say in the tree, and there "
                     "are none: call recount_leaves with such rows, after fit or "
-                    "partial_fit."
+                    "partial_fit, or set honest_share before fit."
                 )
         leaves = find_leaves(self.tree_, rows, finite)
         leaves, row = np.unique(leaves, return_inverse=True)
@@ -123,7 +123,8 @@ class LeafLimits:
         the tree was chosen for that. These rows are counted in an array of their own:
         tests, ``tree_.counts`` and predictions stay as they are, and
         ``predict_proba_interval(method="honest")`` rests on them. Each call starts
-        anew; `fit` and `partial_fit` discard what has been counted.
+        anew; `fit` and `partial_fit` discard what has been counted, and so does each
+        call what `fit` has kept back by `honest_share`.
 
         Parameters
         ----------
@@ -169,14 +170,33 @@ class LeafLimits:
         tree = self.tree_
         # a class of weight 0 was not learnt
         weight = np.where(tree.class_weight[labels] > 0.0, weight, 0.0)
-        leaves = find_leaves(tree, rows, finite)
-        place = leaves * tree.n_classes + labels
-        size = tree.node_count * tree.n_classes
-        counts = np.bincount(place, weights=weight, minlength=size)
-        counts = sum_of_leaves(counts.reshape(-1, tree.n_classes), tree)
-        counts.flags.writeable = False
-        self._honest_counts = counts
+        self._honest_counts = count_rows(tree, rows, labels, weight, finite)
         return self
+
+
+def count_rows(tree, X, y, weight, finite):
+    """Count rows in the nodes of a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : ndarray or sparse of shape (n_rows, n_features), float32
+    y : ndarray of shape (n_rows,)
+        Class indices.
+    weight : ndarray of shape (n_rows,), float64, or None
+    finite : bool
+        Whether there is no NaN.
+
+    Returns
+    -------
+    ndarray of shape (node_count, n_classes), float64, read-only
+    """
+    place = find_leaves(tree, X, finite) * tree.n_classes + y
+    size = tree.node_count * tree.n_classes
+    counts = np.bincount(place, weights=weight, minlength=size).astype(np.float64)
+    counts = sum_of_leaves(counts.reshape(-1, tree.n_classes), tree)
+    counts.flags.writeable = False
+    return counts
 
 
 def check_limits(confidence_level, method, methods):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..tables._features import Features, identifying
+from ..tables._keeping_back import keep_back
 from ..tables._reading import read_first, read_more, read_rows, read_table
 from ..tables._sparse import take_rows
 from ..tables._training_data import TrainingData
@@ -80,6 +81,63 @@ class TrainingTable(NamedTuple):
             X_pool=self.X_pool if settings.uses_pool else None,
             n_categories=None if self.features is None else self.features.n_categories,
         )
+
+
+class KeptRows(NamedTuple):
+    """Rows that have no say in a tree.
+
+    Attributes
+    ----------
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+        With the codes of the table that they were kept back from.
+    y : ndarray of shape (n_rows,)
+        Class indices.
+    weight : ndarray of shape (n_rows,), float64, or None
+    """
+
+    X: object
+    y: np.ndarray
+    weight: np.ndarray | None
+
+
+def divide(table, honest_share):
+    """Keep rows of a table back.
+
+    Parameters
+    ----------
+    table : TrainingTable
+    honest_share : float
+        In (0, 1).
+
+    Returns
+    -------
+    table : TrainingTable
+        The other rows; what the former alone would have told is absent.
+    kept : KeptRows
+        Categories that the table has not got are unknown.
+    """
+    weight = np.ones(len(table.y)) if table.weight is None else table.weight
+    kept_weight = keep_back(table.X, table.y, table.weight, honest_share)
+
+    def part(weight):
+        places = weight > 0.0
+        return (
+            take_rows(table.X, places),
+            table.y[places],
+            None if table.weight is None else weight[places],
+        )
+
+    X, y, rest = part(weight - kept_weight)
+    if not len(y):
+        raise ValueError(
+            f"honest_share={honest_share!r} keeps all rows back (n_samples="
+            f"{len(table.y)}), so that none is left to grow a tree from."
+        )
+    kept, features = KeptRows(*part(kept_weight)), table.features
+    if features is not None:
+        X, features = features.keep_used(X)
+        kept = kept._replace(X=table.features.recode(kept.X, features))
+    return table._replace(X=X, y=y, weight=rest, features=features), kept
 
 
 def read_training(

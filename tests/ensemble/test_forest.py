@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from skconftree.ensemble._bootstrap import draw_counts, hash_dense, tree_seed
+from skconftree.ensemble._bootstrap import draw_counts, tree_seed
+from skconftree.tables._row_hashes import hash_dense
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from skconftree import ConfidenceForestClassifier
-from skconftree.ensemble._sampling import ContentOrder, Sampler
+from skconftree.ensemble._sampling import Sampler
+from skconftree.tables._content_order import ContentOrder
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no out-of-bag prediction")
 

@@ -1,0 +1,92 @@
+"""Hashes of rows: keys by what they hold, rather than by their places."""
+
+import numpy as np
+
+cimport cython
+from libc.string cimport memcpy
+
+from skconftree.utils._draws cimport mix
+from skconftree.utils._typedefs cimport float32_t, intp_t, label_t, uint32_t, uint64_t
+
+cdef uint64_t CHECK = <uint64_t> 0xD1B54A32D192ED03     # key of the second hash
+
+
+cdef inline uint64_t value_key(intp_t feature, float32_t value) noexcept nogil:
+    # Of a value other than zero; no two have the same. All NaN are one.
+    cdef uint32_t bits
+    if value != value:
+        bits = 0x7FC00000
+    else:
+        memcpy(&bits, &value, sizeof(bits))
+    return mix((<uint64_t> feature << 32) | bits)
+
+
+@cython.overflowcheck(False)     # hashes wrap
+def hash_dense(const float32_t[:, ::1] X not None, const label_t[::1] y not None):
+    """Two hashes of each row's values and label.
+
+    Zeros leave no trace, so that a sparse table has the hashes of the dense one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32
+    y : ndarray of shape (n_rows,), uint16
+
+    Returns
+    -------
+    ndarray of shape (2, n_rows), uint64
+    """
+    cdef intp_t n = X.shape[0]
+    cdef intp_t d = X.shape[1]
+    hashes = np.empty((2, n), dtype=np.uint64)
+    cdef uint64_t[:, ::1] out = hashes
+    cdef uint64_t key, first, second
+    cdef intp_t i, f
+    with nogil:
+        for i in range(n):
+            first = mix(y[i])
+            second = first
+            for f in range(d):
+                if X[i, f] != 0.0:
+                    key = value_key(f, X[i, f])
+                    first += key
+                    second ^= key * CHECK
+            out[0, i] = mix(first)
+            out[1, i] = mix(second)
+    return hashes
+
+
+@cython.overflowcheck(False)     # hashes wrap
+def hash_sparse(
+    const intp_t[::1] indptr not None, const intp_t[::1] indices not None,
+    const float32_t[::1] data not None, const label_t[::1] y not None,
+):
+    """The same of the rows of a sparse table.
+
+    Parameters
+    ----------
+    indptr, indices, data : ndarray
+        Of a CSR table in which each place is stored once.
+    y : ndarray of shape (n_rows,), uint16
+
+    Returns
+    -------
+    ndarray of shape (2, n_rows), uint64
+    """
+    cdef intp_t n = y.shape[0]
+    hashes = np.empty((2, n), dtype=np.uint64)
+    cdef uint64_t[:, ::1] out = hashes
+    cdef uint64_t key, first, second
+    cdef intp_t i, k
+    with nogil:
+        for i in range(n):
+            first = mix(y[i])
+            second = first
+            for k in range(indptr[i], indptr[i + 1]):
+                if data[k] != 0.0:
+                    key = value_key(indices[k], data[k])
+                    first += key
+                    second ^= key * CHECK
+            out[0, i] = mix(first)
+            out[1, i] = mix(second)
+    return hashes
