@@ -111,6 +111,10 @@ class ConfidenceForestClassifier(
     max_samples : int, float or None, default=None
         Number of rows drawn by `fit` for each tree; a float is a share of the total
         weight. None means as many as the weights sum up to. Needs `bootstrap`.
+    count_repeats : bool, default=True
+        Whether, in `fit`, a bound counts a row drawn twice as two. A repeat is no new
+        evidence: if False, the bound is told the weight of the distinct rows of a node,
+        in the proportions of the sample. Without `bootstrap` no row is drawn twice.
     online_rate : float, default=1.0
         How often a tree learns a row in `partial_fit`, on average, at most 100. Larger
         numbers make trees learn faster and differ less. Needs `bootstrap`.
@@ -135,7 +139,7 @@ class ConfidenceForestClassifier(
     ----------
     estimators_ : list of ConfidenceTreeClassifier
         The trees. Each is what `fit` gives with its parameters on the rows of its
-        sample.
+        sample, if repeats count.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_classes_ : int
@@ -219,6 +223,7 @@ class ConfidenceForestClassifier(
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
             None,
         ],
+        "count_repeats": ["boolean"],
         "online_rate": [Interval(Real, 0.0, 100.0, closed="right")],
         "vote": [StrOptions({"mean", "accuracy"})],
         "oob_score": ["boolean", callable],
@@ -257,6 +262,7 @@ class ConfidenceForestClassifier(
         sample_weight_kind="frequency",
         bootstrap=True,
         max_samples=None,
+        count_repeats=True,
         online_rate=1.0,
         vote="mean",
         oob_score=False,
@@ -292,6 +298,7 @@ class ConfidenceForestClassifier(
         self.sample_weight_kind = sample_weight_kind
         self.bootstrap = bootstrap
         self.max_samples = max_samples
+        self.count_repeats = count_repeats
         self.online_rate = online_rate
         self.vote = vote
         self.oob_score = oob_score
@@ -397,7 +404,11 @@ class ConfidenceForestClassifier(
                 self._complete(template)
             table = table._replace(X=rows[0], y=rows[1], weight=rows[2])
             plans = make_plans(
-                templates, table, (total, relative and sampler is None), left_out
+                templates,
+                table,
+                (total, relative and sampler is None),
+                left_out,
+                self.count_repeats,
             )
             self._describe(templates[0])
             orders = [

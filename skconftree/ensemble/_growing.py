@@ -105,6 +105,8 @@ class Plan(NamedTuple):
     pruning : str or None
     pruning_confidence : float or None
     shrinkage : float
+    count_repeats : bool
+        Whether the bound counts a row drawn twice as two.
     """
 
     table: Table
@@ -113,6 +115,7 @@ class Plan(NamedTuple):
     pruning: str | None
     pruning_confidence: float | None
     shrinkage: float
+    count_repeats: bool
 
 
 class TreeOrder(NamedTuple):
@@ -131,7 +134,7 @@ class TreeOrder(NamedTuple):
     plan: Plan
 
 
-def make_plans(templates, table, total, left_out):
+def make_plans(templates, table, total, left_out, count_repeats):
     """Make a plan for each of the trees that take turns.
 
     Parameters
@@ -142,6 +145,7 @@ def make_plans(templates, table, total, left_out):
     total : tuple of (float, bool)
         Weight of a sample, and whether it is one of relative weights.
     left_out : ndarray of shape (n_features,), bool, or None
+    count_repeats : bool
 
     Returns
     -------
@@ -159,7 +163,7 @@ def make_plans(templates, table, total, left_out):
             one.pruning_confidence_,
             resolve_shrinkage(one.shrinkage, one.bound_),
         )
-        plans.append(Plan(tables[with_pool], settings, left_out, *after))
+        plans.append(Plan(tables[with_pool], settings, left_out, *after, count_repeats))
     return plans
 
 
@@ -222,6 +226,9 @@ def grow_tree(sampler, order, by_sample=False, random=None):
     plan = order.plan
     table, data = plan.table, plan.table.data
     counts = None if sampler is None else sampler.counts(order.index, table.n_pool)
+    distinct = None
+    if not (sampler is None or plan.count_repeats or plan.settings.bound is None):
+        distinct = sampler.distinct_weights(counts)
     if by_sample:
         data = copy.copy(data)
         data.class_weight = _balanced(data.sample(counts).class_counts)
@@ -232,6 +239,7 @@ def grow_tree(sampler, order, by_sample=False, random=None):
         # as ConfidenceTreeClassifier does with its random_state
         random.randint(2**31 - 1),
         left_out=plan.left_out,
+        distinct=distinct,
     )
     rows = SampleOf(table.rows, sampler, order.index)
     rows.criterion, rows.bound = plan.settings.criterion, plan.settings.bound

@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 
 from ._bootstrap import draw_counts
 
+GRAIN = 2.0**-20  # of distinct weights: sums of its multiples are exact
 MOST_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
 
 
@@ -97,3 +98,28 @@ class Sampler(NamedTuple):
         if n_pool:
             counts = np.append(counts, np.ones(n_pool, dtype=np.uint32))
         return counts
+
+    def distinct_weights(self, counts):
+        """What the rows of a sample weigh if a repeat is no new evidence.
+
+        Of k equal rows that have been drawn c times in all, k (1 - (1 - 1 / k)^c) have
+        been drawn, on average. A weight below 1 is that of one row.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_groups + n_pool,), uint32
+            Of one tree, as `counts` gives them.
+
+        Returns
+        -------
+        ndarray of shape (n_groups + n_pool,), float64
+            0 for rows without label.
+        """
+        equal = np.maximum(self.weights, 1.0)
+        drawn = counts[: len(equal)].astype(np.float64)
+        distinct = np.minimum(drawn, 1.0)
+        some = (equal > 1.0) & (drawn > 1.0)
+        equal, drawn = equal[some], drawn[some]
+        mean = -equal * np.expm1(drawn * np.log1p(-1.0 / equal))
+        distinct[some] = np.rint(mean / GRAIN) * GRAIN
+        return np.append(distinct, np.zeros(len(counts) - len(distinct)))

@@ -56,6 +56,7 @@ KINDS = {
     "mixed": {"bound": ["chi2", "credible", None]},
     "raising": {"pruning": "c45"},
     "best first": {"max_leaf_nodes": 6},
+    "repeats": {"bound": ["gtest", "credible", "evalue"], "count_repeats": False},
 }
 
 

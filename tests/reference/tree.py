@@ -117,6 +117,7 @@ class Grower:
         rules,
         nominal,
         multiway,
+        distinct=None,
     ):
         self.X = np.asarray(X, dtype=np.float32)
         self.y = np.asarray(y)
@@ -129,6 +130,8 @@ class Grower:
             else np.asarray(sample_weight, dtype=float)
         )
         keep = self.w > 0
+        self.distinct = self.w if distinct is None else np.asarray(distinct)
+        self.distinct = self.distinct[keep]
         self.X, self.y, self.w = self.X[keep], self.y[keep], self.w[keep]
         shape = (0, self.X.shape[1])
         self.X_pool = np.asarray(
@@ -171,16 +174,21 @@ class Grower:
             impurity=impurity(self.criterion, counts),
         )
 
+    def share_of(self, node):
+        """Return the share of its weight that is evidence."""
+        return self.distinct[node.rows].sum() / node.weight
+
     def facts_of(self, node, n_tests):
+        share = self.share_of(node)
         return {
             "n_classes": self.K,
-            "counts": as_bound_sees(node.counts, node.weight),
-            "n": node.weight,
-            "pool": node.pool,
-            "n_fresh": node.weight,
+            "counts": as_bound_sees(node.counts, node.weight * share),
+            "n": node.weight * share,
+            "pool": node.pool * share,
+            "n_fresh": node.weight * share,
             "n_tests": n_tests,
             "n_varying": 1,
-            "time": self.total_weight,
+            "time": float(self.distinct.sum()),
             "n_attributes": self.X.shape[1],
             "attempt": 1,
             "depth": node.depth,
@@ -317,12 +325,13 @@ class Grower:
         )
 
     def _count(self, node, test):
+        node_share = self.share_of(node)
         for z, share in enumerate(test.shares):
             raw = self.counts_of(node.rows[test.outcome == z])
             weight = float(raw.sum())
             counts = raw * self.class_weight
             test.counts.append([float(c) for c in counts])
-            test.bound_counts.append(as_bound_sees(counts, weight))
+            test.bound_counts.append(as_bound_sees(counts, weight * node_share))
             test.weights.append(weight)
             if self.pool_weight == "volume":
                 test.pool.append(node.pool * share)
@@ -414,9 +423,12 @@ class Grower:
 
     def _ask_interval(self, node, tests, facts, compared):
         limit = self.bound.limit(facts)
+        share = self.share_of(node)
         costs = [
             sum(
-                self.bound.cost(facts, counts, weight, pool, r=len(t.counts))
+                self.bound.cost(
+                    facts, counts, weight * share, pool * share, r=len(t.counts)
+                )
                 for counts, weight, pool in zip(
                     t.bound_counts, t.weights, t.pool, strict=True
                 )
@@ -521,6 +533,7 @@ def grow(
     min_impurity_decrease=0.0,
     nominal=(),
     multiway=False,
+    distinct=None,
     make=Grower,
 ):
     """Grow a tree and return its root.
@@ -537,6 +550,8 @@ def grow(
         Features that hold codes of categories.
     multiway : bool
         Whether their tests have a branch for every category.
+    distinct : array of shape (n_rows,) or None
+        What each row weighs as evidence; None: `sample_weight`.
     make : callable
         `Grower` or what extends it.
     """
@@ -565,6 +580,7 @@ def grow(
         },
         nominal=nominal,
         multiway=multiway,
+        distinct=distinct,
     )
     grower.left_out = {f for f in nominal if grower.identifies(f)}
     root = grower.make_node(

@@ -195,6 +195,14 @@ cdef class DrawnSource(RowSource):
             <float64_t> REPEATS * (self.node.record.end - self.node.record.start),
         )
 
+    cdef float64_t weight_without_repeats(self) noexcept nogil:
+        cdef const float64_t* distinct = &self.node.root.distinct[0]
+        cdef float64_t weight = 0.0
+        cdef intp_t i
+        for i in range(self.node.record.start, self.node.record.end):
+            weight += distinct[self.ids[i]]
+        return weight
+
     cdef inline void _look_up(self, intp_t feature) noexcept nogil:
         cdef intp_t start = self.node.record.start
         if self.looked_up == feature:

@@ -34,6 +34,7 @@ def grow(
     seed=0,
     *,
     left_out=None,
+    distinct=None,
     spends=False,
     keep_evidence=True,
     keep_refusals=False,
@@ -58,6 +59,9 @@ def grow(
         Of drawn features and cuts.
     left_out : ndarray of shape (n_features,), bool, or None
         Features that are not searched.
+    distinct : ndarray of shape (n_rows,), float64, or None
+        What the rows weigh for the bound, as in `RootFacts`; not with a lookahead.
+        None: as much as in the sample.
     spends : bool
         Take over the arrays of the table, which saves their copy; `data` cannot be
         used any more.
@@ -89,12 +93,13 @@ def grow(
         data.n_classes,
         class_weight=class_weight,
         n_categories=data.n_categories,
+        distinct=distinct,
         seed=seed,
         has_pool=has_pool,
         integral=data.is_whole,
         weighted=sample.weight is not None,
         largest_count=int(sample.n_rows_repeated),
-        weight=root_weight,
+        weight=root_weight if distinct is None else float(distinct.sum()),
         total_weight=total_weight,
         min_weight=_weight(settings.min_samples_leaf, root_weight),
         min_seen_weight=settings.min_weight_fraction_leaf * total_weight,

@@ -80,6 +80,20 @@ cdef class TableSource(RowSource):
                 if self.rows.node_y[i] == self.node.n_classes:
                     self.unlabelled += weight_of(count, weight, i)
 
+    cdef float64_t weight_without_repeats(self) noexcept nogil:
+        # The rows as a feature has them that the node may split on: where all are
+        # sorted, ids stay as they were.
+        cdef const float64_t* distinct = &self.node.root.distinct[0]
+        cdef intp_t feature = self.node.record.features[0]
+        cdef const uint32_t* order = NULL
+        cdef float64_t weight = 0.0
+        cdef intp_t i
+        if not self.rows.is_sparse(feature):
+            order = self.rows.columns[feature].order
+        for i in range(self.node.record.start, self.node.record.end):
+            weight += distinct[order[i] >> 1 if order != NULL else self.rows.ids[i]]
+        return weight
+
     cdef inline Column* _column(self, intp_t feature) noexcept nogil:
         if self.rows.sparse_columns == NULL:
             return &self.rows.columns[feature]

@@ -62,7 +62,8 @@ cdef class Challengers(Selection):
             for c in range(K):
                 n += children.scaled[z * K + c]
             cost += self.interval.cost(
-                children.scaled + z * K, n, children.pool[z], children.n_outcomes
+                children.scaled + z * K, n, children.pool[z] * self.node.share,
+                children.n_outcomes,
             )
             if cost > self.incumbent + self.tie:
                 return
@@ -98,7 +99,8 @@ cdef class Challengers(Selection):
                 self.node.children_to_bound(children)
                 self._offer(
                     feature, self.best_of[feature].cut, children.scaled,
-                    children.pool[0], children.pool[1],
+                    children.pool[0] * self.node.share,
+                    children.pool[1] * self.node.share,
                 )
             self.examine(feature, tests)    # forgets its floor
         split.feature = self.incumbent_feature
@@ -113,13 +115,13 @@ cdef class Challengers(Selection):
         for i in range(scan.tests.size):
             if self.out[i] <= self.incumbent + self.tie:
                 cut.place = scan.place[i]
-                pool_left = scan.tests.pool_left[i]
+                pool_left = scan.tests.pool_left[i] * self.node.share
                 self.node.pair_to_bound(
                     scan.left + i * self.node.n_classes, self.pair
                 )
                 self._offer(
                     self.feature, cut, self.pair, pool_left,
-                    self.node.record.pool - pool_left,
+                    self.node.facts.pool - pool_left,
                 )
 
     cdef void _offer(

@@ -1,6 +1,7 @@
 # ExaminedNode: the node whose tests are compared, and its class counts on three scales
-# (equal unless class_weight is given): as they are (`counts`), reweighted (`seen`: the
-# criterion's) and reweighted but scaled back to the node's own total (`facts`: the
+# (equal unless class_weight is given, or repeated rows are no evidence): as they are
+# (`counts`), reweighted (`seen`: the criterion's) and reweighted but scaled back to the
+# node's own total, or to what its rows weigh if repeats do not count (`facts`: the
 # bound's).
 #
 # The source of its rows, the sets of its categories and the selection share one.
@@ -31,12 +32,14 @@ cdef class RootFacts:
     cdef readonly intp_t n_classes
     cdef const float64_t[::1] class_weight      # [n_classes], or None
     cdef const int32_t[::1] n_categories        # [n_features], 0 = numeric; or None
+    cdef const float64_t[::1] distinct  # by row of a table: its weight for a bound, which
+                                        # is told no repeats; or None
     cdef uint64_t seed
     cdef bint has_pool          # there are rows without label that count towards W
     cdef bint integral          # every weight is a whole number
     cdef bint weighted          # weights are no counts
     cdef intp_t largest_count   # no count is larger, if weights are counts
-    cdef float64_t weight       # of the labelled rows
+    cdef float64_t weight       # of the labelled rows, as a bound is told
     cdef float64_t total_weight     # the same, reweighted by class
     cdef float64_t min_weight       # of a child
     cdef float64_t min_seen_weight  # of a child, reweighted by class
@@ -57,6 +60,8 @@ cdef class ExaminedNode:
     cdef float64_t time         # weight of the rows given to fit
     cdef uint64_t seed
     cdef const float64_t* class_weight      # [n_classes], or NULL
+    cdef bint rescales          # the bound sees other counts than the criterion
+    cdef bint without_repeats   # a bound is told weights without repeats
     cdef Arena arena
 
     cdef NodeRecord* record
@@ -65,11 +70,14 @@ cdef class ExaminedNode:
     cdef float64_t n_repeated   # rows, with repeats where they have whole weights
     cdef NodeFacts seen
     cdef NodeFacts facts
+    cdef float64_t share        # of its weight, the bound is told: 1 unless
+                                # without_repeats
     cdef float64_t* scales      # [2, n_classes] its counts on the other scales
     cdef uint64_t key           # of random sets of categories
     cdef uint64_t draw_key      # of random cuts; a source may make it differ
 
     cdef void begin(self, NodeRecord* record, const float64_t* counts) noexcept nogil
+    cdef void leave_out_repeats(self, float64_t weight) noexcept nogil
     cdef float64_t to_seen(
         self, const float64_t* counts, float64_t* seen
     ) noexcept nogil

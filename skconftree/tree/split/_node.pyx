@@ -16,6 +16,9 @@ cdef class RootFacts:
     class_weight : ndarray of shape (n_classes,), float64, or None
     n_categories : ndarray of shape (n_features,), int32, or None
         0 for a numeric feature. None: all are numeric.
+    distinct : ndarray of shape (n_rows,), float64, or None
+        Of a table: what each row weighs for a bound that is told no repeats, a whole
+        multiple of 2**-20, so that sums do not depend on their order; 0 without label.
     seed : int
     has_pool : bool
         Whether there are rows without label that count.
@@ -33,7 +36,7 @@ cdef class RootFacts:
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, *, class_weight=None,
-        n_categories=None, uint64_t seed=0, bint has_pool=False, bint integral=True,
+        n_categories=None, distinct=None, uint64_t seed=0, bint has_pool=False, bint integral=True,
         bint weighted=True, intp_t largest_count=0, float64_t weight=0.0,
         float64_t total_weight=1.0, float64_t min_weight=1.0,
         float64_t min_seen_weight=0.0,
@@ -42,6 +45,7 @@ cdef class RootFacts:
         self.n_classes = n_classes
         self.class_weight = class_weight
         self.n_categories = n_categories
+        self.distinct = distinct
         self.seed = seed
         self.has_pool = has_pool
         self.integral = integral
@@ -77,6 +81,9 @@ cdef class ExaminedNode:
         self.cuts_only = root.n_categories is None
         if root.class_weight is not None:
             self.class_weight = &root.class_weight[0]
+        self.without_repeats = root.distinct is not None
+        self.rescales = self.class_weight != NULL or self.without_repeats
+        self.share = 1.0
         self.filters = (
             root.weighted and not self.integral    # whole weights are 1 at least
             or self.min_weight > 1.0 or self.min_seen_weight > 0.0
@@ -122,6 +129,17 @@ cdef class ExaminedNode:
             self.facts.counts = self.scales + K
             self.facts.integral = False
 
+    cdef void leave_out_repeats(self, float64_t weight) noexcept nogil:
+        # Tell the bound this weight of the node, with the proportions that it has.
+        cdef float64_t* counts = self.scales + self.n_classes
+        self.share = weight / self.n
+        self.to_bound(self.counts, counts)
+        self.facts.counts = counts
+        self.facts.integral = False
+        self.facts.n = self.n * self.share
+        self.facts.n_fresh = self.facts.n
+        self.facts.pool = self.record.pool * self.share
+
     # -- scales of class counts ---------------------------------------------------
 
     cdef float64_t to_seen(
@@ -140,16 +158,16 @@ cdef class ExaminedNode:
     cdef void to_bound(
         self, const float64_t* counts, float64_t* scaled
     ) noexcept nogil:
-        # What the bound sees: the same proportions, the weight as it is.
+        # What the bound sees: the same proportions, the weight as it is or its share.
         cdef float64_t n = 0.0
         cdef float64_t seen
         cdef intp_t c
         for c in range(self.n_classes):
             n += counts[c]
         seen = self.to_seen(counts, scaled)
-        if self.class_weight != NULL and seen > 0.0:
+        if self.rescales and seen > 0.0:
             for c in range(self.n_classes):
-                scaled[c] *= n / seen
+                scaled[c] *= self.share * (n / seen)
 
     cdef void pair_to_bound(
         self, const float64_t* left, float64_t* pair

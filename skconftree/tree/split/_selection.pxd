@@ -10,7 +10,7 @@
 # order of a sum, decide nothing. Where the bound ranks the attributes, equal ranks leave
 # it to the scores.
 
-from skconftree.bounds._contract cimport Bound, Score
+from skconftree.bounds._contract cimport Bound, Score, TestBlock
 from skconftree.tree.split._criterion cimport Criterion
 from skconftree.tree.split._cut cimport Cut
 from skconftree.tree.split._node cimport ExaminedNode
@@ -70,6 +70,8 @@ cdef class Selection(TestReader):
     cdef bint adds                  # and sums of phi will do
     cdef float64_t* out             # [BLOCK] scores
     cdef float64_t* pair            # [2, n_classes] children on the bound's scale
+    cdef float64_t* shrunk          # [BLOCK, n_classes + 2] the counts of a block on that
+                                    # scale, and the weights of their left outcomes
     cdef float64_t tie
     cdef float64_t whole            # score of no split
 
@@ -92,6 +94,7 @@ cdef class Selection(TestReader):
 
     cdef const float64_t* _additive_phi(self, Score score)
     cdef void _score(self, Scan scan) noexcept nogil
+    cdef void _score_without_repeats(self, const TestBlock* tests) noexcept nogil
     cdef void _keep_best(self, Scan scan) noexcept nogil
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, NAN, log
 
-from skconftree.bounds._contract cimport EvidenceBound, IntervalBound
+from skconftree.bounds._contract cimport EvidenceBound, IntervalBound, TestBlock
 from skconftree.tree.split._criterion cimport outcome_entropy
 from skconftree.tree.split._scan cimport BLOCK
 
@@ -67,6 +67,10 @@ cdef class Selection(TestReader):
         self.best = self.best_of
         self.out = <float64_t*> self.arena.take(BLOCK, sizeof(float64_t))
         self.pair = <float64_t*> self.arena.take(2 * K, sizeof(float64_t))
+        if self.own_scale and node.without_repeats:
+            self.shrunk = <float64_t*> self.arena.take(
+                BLOCK * (K + 2), sizeof(float64_t)
+            )
         self._tables = []
         self.phi_size = min(largest_count + 1, PHI_LIMIT)
         if (
@@ -74,7 +78,8 @@ cdef class Selection(TestReader):
             and not node.has_pool
         ):
             self.criterion_phi = self._additive_phi(criterion)
-            self.bound_phi = self._additive_phi(self.bound_score)
+            if not node.rescales:
+                self.bound_phi = self._additive_phi(self.bound_score)
             self.criterion_squares = _is_square(self.criterion_phi, self.phi_size)
             self.bound_squares = _is_square(self.bound_phi, self.phi_size)
 
@@ -143,14 +148,34 @@ cdef class Selection(TestReader):
                         scan.left + i * K, scan.left + i * K
                     )
             self.criterion.block(&scan.tests, self.out)
-        elif self.node.class_weight == NULL:
+        elif not self.node.rescales:
             self.bound_score.block(&scan.tests, self.out)
+        elif self.node.class_weight == NULL:
+            self._score_without_repeats(&scan.tests)
         else:
             # each child is scaled to its own weight, so the right one is not the rest
             # and no block formula holds
             for i in range(scan.tests.size):
                 self.node.pair_to_bound(scan.left + i * K, self.pair)
                 self.out[i] = self.bound_score.outcomes(self.pair, 2)
+
+    cdef void _score_without_repeats(self, const TestBlock* tests) noexcept nogil:
+        # All counts of the node shrink alike, so that block formulas hold.
+        cdef intp_t K = self.node.n_classes
+        cdef float64_t share = self.node.share
+        cdef float64_t* n_left = self.shrunk + BLOCK * K
+        cdef float64_t* pool_left = n_left + BLOCK
+        cdef TestBlock shrunk = tests[0]
+        cdef intp_t i
+        for i in range(tests.size * K):
+            self.shrunk[i] = tests.left[i] * share
+        for i in range(tests.size):
+            n_left[i] = tests.n_left[i] * share
+            pool_left[i] = tests.pool_left[i] * share
+        shrunk.left = self.shrunk
+        shrunk.n_left = n_left
+        shrunk.pool_left = pool_left
+        self.bound_score.block(&shrunk, self.out)
 
     cdef void _keep_best(self, Scan scan) noexcept nogil:
         # Most blocks hold nothing better: the minimum of four interleaved rows finds
@@ -367,7 +392,7 @@ cdef class BestTests(Selection):
         self._tell_tests(one)
         if self._knows_by_gain(one, tests):
             one.rank = self.bound.rank_of_gain(
-                &self.node.facts, self.whole - one.score
+                &self.node.facts, self.node.share * (self.whole - one.score)
             )
             return
         tests.count_children(one.feature, one.cut)

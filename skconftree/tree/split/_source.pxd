@@ -39,6 +39,8 @@ cdef class Source:
 
     # A node has been entered: self.node is about it, and may be told more.
     cdef void begin(self) noexcept nogil
+    # Weight of the node's labelled rows by RootFacts.distinct. Of tables only.
+    cdef float64_t weight_without_repeats(self) noexcept nogil
 
     # -- a numeric attribute ------------------------------------------------------
     # Whether rows miss a value. If not, `values` may stay as it is.

@@ -39,6 +39,9 @@ cdef class Source:
     cdef void begin(self) noexcept nogil:
         pass
 
+    cdef float64_t weight_without_repeats(self) noexcept nogil:
+        return self.node.n
+
     cdef bint count_values(
         self, intp_t feature, ValueCounts* values
     ) noexcept nogil:

@@ -136,6 +136,8 @@ cdef class Splitter:
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
         self.node.begin(record, counts)
         self.source.begin()
+        if self.node.without_repeats and record.n_features > 0:
+            self.node.leave_out_repeats(self.source.weight_without_repeats())
 
     cdef void _visit_features(self) noexcept nogil:
         # Scan the features, or a random sample of max_features that are not
