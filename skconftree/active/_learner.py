@@ -21,7 +21,7 @@ from ..utils import canonical, unchanged_on_error
 from ._answers import Batch, Pool
 from ._asking import Asking
 from ._labels import LabelCodes
-from ._pool import n_rows_of, readable, take
+from ._pool import n_rows_of, readable, take, weighs_pool
 from ._registry import STRATEGIES, resolve_strategy
 from ._reporting import Reporting
 from ._strategy import TIES, refuse_unserved
@@ -248,6 +248,7 @@ class ActiveLearner(
         self._n_taught = 0  # rows, skipped ones included
         self._n_parked = 0
         self._index = None, None
+        self._weighs_pool = False
         self.__dict__.pop("estimator_", None)
         if self.prefit:
             self.estimator_ = copy.deepcopy(self.estimator)
@@ -324,9 +325,17 @@ class ActiveLearner(
                 return
             given["classes"] = self._coder.classes
             self.estimator_ = self._new_estimator()
+            self._weighs_pool = weighs_pool(self.estimator_)
+            if self._weighs_pool:
+                given["X_pool"] = self._pool.X
         elif isinstance(self.estimator_, DummyClassifier):
             return  # more of the one class: all is learnt again with the second one
-        self.estimator_.partial_fit(take(self._pool.X, rows), batch.labels, **given)
+        X = None
+        if self._weighs_pool:
+            given["from_pool"] = rows  # a row with a label is no longer one without
+        else:
+            X = take(self._pool.X, rows)
+        self.estimator_.partial_fit(X, batch.labels, **given)
 
     def teach(self, rows, labels, sample_weight=None):
         """Learn labels.

@@ -1,11 +1,14 @@
 """Rows of a pool, and where they lie: what strategies measure distances in."""
 
+from inspect import signature
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import gen_batches
 
 from .._compat import _safe_indexing
+from ..bounds._registry import resolve_bound
 
 CHUNK = 65536  # rows that are predicted, or compared, at once
 REFERENCE = 20000  # rows among which neighbours are searched exactly
@@ -38,6 +41,20 @@ def readable(X):
 def n_rows_of(X):
     """Rows of a table."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def weighs_pool(estimator):
+    """Whether a tree that grows weighs its tests by the rows without a label.
+
+    It takes them as `X_pool` then, and learns rows of it by their places.
+    """
+    learn = getattr(estimator, "partial_fit", None)
+    if learn is None or "from_pool" not in signature(learn).parameters:
+        return False
+    bound = resolve_bound(estimator.bound)
+    if bound is None or not bound.uses_pool:
+        return False
+    return getattr(bound, "pool_weight", "pool") != "labelled"
 
 
 def in_chunks(X, rows, call):

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 from sklearn import get_config
 
-from .._compat import InvalidParameterError
+from .._compat import InvalidParameterError, _safe_indexing
 from ..tables._reading import is_finite, read_with_pool, settle
 from ..tables._weights import resolve_class_weight, stream_weights
 from ..utils import check_classes, class_indices, exact_labels, unchanged_on_error
@@ -18,6 +18,10 @@ from .stream._make_grower import make_grower, start_grower
 from .stream._recipe import make_recipe
 
 MIN_BYTES = 65536  # smallest `max_bytes`
+NO_POOL = (
+    "from_pool needs an X_pool, given to the first call of partial_fit, and a bound "
+    "that weighs its rows."
+)
 
 
 class StreamWeights:
@@ -82,7 +86,7 @@ class OnlineGrowth(StreamWeights):
             Rows without label, on the first call only. A bound with a `pool_weight`
             (``"credible"``) weighs a child by all rows that fall into it.
         from_pool : array-like of shape (n_samples,), default=None
-            Learn these rows of the `X_pool` of the first call, given by their places,
+            Learn these rows of `X_pool`, that of the first call, given by their places,
             with X=None. A row that has got its label is no longer one without.
 
         Returns
@@ -170,10 +174,15 @@ class OnlineGrowth(StreamWeights):
             self._validate_params()
         self._check_call(first, classes, X_pool)
         with unchanged_on_error(self):
-            given, known = X, self._features
             if type(y) is not np.ndarray:
                 y = exact_labels(y)
-            if from_pool is not None:
+            begins = self._grower is None and X_pool is not None
+            if from_pool is not None and begins:
+                pool = X_pool if hasattr(X_pool, "shape") else np.asarray(X_pool)
+                from_pool = self._places(X, np.asarray(y), from_pool, pool.shape[0])
+                X = _safe_indexing(pool, from_pool)
+            given, known = X, self._features
+            if from_pool is not None and not begins:
                 y = np.asarray(y)
                 X, from_pool = self._rows_of_pool(X, y, from_pool)
                 features, names = known, self.classes_
@@ -204,6 +213,8 @@ class OnlineGrowth(StreamWeights):
                 )
             if self._grower is None:
                 self._start_growing(names, features, X_pool, first)
+                if from_pool is not None and self._grower.recipe.X_pool is None:
+                    raise ValueError(NO_POOL)
             if features is not None:
                 self._grower.reserve_codes(int(features.n_categories.max()))
             self._grower.set_memory_aside()
@@ -228,10 +239,18 @@ class OnlineGrowth(StreamWeights):
         # them.
         pool = None if self._grower is None else self._grower.recipe.X_pool
         if pool is None:
+            raise ValueError(NO_POOL)
+        places = self._places(X, y, places, len(pool))
+        again = ~self._grower.are_unlabelled(places)
+        if again.any():
             raise ValueError(
-                "from_pool needs an X_pool, given to the first call of partial_fit, "
-                "and a bound that weighs its rows."
+                f"Row {places[again][0]} of X_pool has been learnt already."
             )
+        return pool[places], places
+
+    @staticmethod
+    def _places(X, y, places, n_pool):
+        # Checked, but for whether a row has been learnt.
         if X is not None:
             raise ValueError("X must be None with from_pool, which says which rows.")
         places = np.asarray(places)
@@ -239,10 +258,10 @@ class OnlineGrowth(StreamWeights):
             raise ValueError(
                 f"from_pool must be places in X_pool, integers. Got {places!r} instead."
             )
-        outside = (places < 0) | (places >= len(pool))
+        outside = (places < 0) | (places >= n_pool)
         if outside.any():
             raise ValueError(
-                f"from_pool must be places in X_pool, from 0 to {len(pool) - 1}. Got "
+                f"from_pool must be places in X_pool, from 0 to {n_pool - 1}. Got "
                 f"{places[outside][0]} instead."
             )
         if y.shape != places.shape:
@@ -252,13 +271,7 @@ class OnlineGrowth(StreamWeights):
             )
         if len(np.unique(places)) < len(places):
             raise ValueError(f"from_pool names a row twice: {places}.")
-        places = places.astype(np.int32)
-        again = ~self._grower.are_unlabelled(places)
-        if again.any():
-            raise ValueError(
-                f"Row {places[again][0]} of X_pool has been learnt already."
-            )
-        return pool[places], places
+        return places.astype(np.int32)
 
     def _check_call(self, first, classes, X_pool):
         # Raise if partial_fit cannot do what it is asked for.

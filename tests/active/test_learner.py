@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skconftree import ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, ArrayOracle, NoisyOracle
 from skconftree.active._registry import STRATEGIES
+from skconftree.bounds import CredibleBound
 
 X, Y = load_iris(return_X_y=True)
 WORDS = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -240,8 +241,9 @@ def test_one_class_is_predicted_and_more_is_asked():
     assert len(one.query(3)) == 3
 
 
-def test_growing_equals_partial_fit_by_hand():
-    tree = ConfidenceTreeClassifier(bound="credible", grace_period=1)
+@pytest.mark.parametrize("bound", ["gtest", CredibleBound(pool_weight="labelled")])
+def test_growing_equals_partial_fit_by_hand(bound):
+    tree = ConfidenceTreeClassifier(bound, grace_period=1)
     one = bought(learner(tree, refit=False, classes=[0, 1, 2]).fit(X, some(Y)), 25)
     hand = clone(tree).set_params(random_state=one.estimator_.random_state)
     known = [i for i, label in enumerate(some(Y)) if label is not None]
@@ -249,6 +251,28 @@ def test_growing_equals_partial_fit_by_hand():
     for answer in one.history_:
         hand.partial_fit(X[[answer.row]], [answer.label])
     np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
+
+
+def test_a_growing_tree_weighs_its_tests_by_the_pool():
+    """Every row counts once, whether it has its label already or not."""
+    bound = CredibleBound(delta=0.4)
+    tree = ConfidenceTreeClassifier(bound, grace_period=1, leaf_memory="rows")
+    one = bought(learner(tree, refit=False, classes=[0, 1, 2]).fit(X, some(Y)), 40)
+    hand = clone(tree).set_params(random_state=one.estimator_.random_state)
+    known = [i for i, label in enumerate(some(Y)) if label is not None]
+    hand.partial_fit(None, Y[known], [0, 1, 2], X_pool=X, from_pool=known)
+    for answer in one.history_:
+        hand.partial_fit(None, [answer.label], from_pool=[answer.row])
+    assert hand.get_n_leaves() > 1
+    np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
+    before = pickle.dumps(one)
+    again = pickle.loads(before)
+    assert pickle.dumps(bought(again, 5).undo(5)) == before
+    # a tree that brings a pool of its own keeps it
+    given = ConfidenceTreeClassifier("credible", grace_period=1)
+    given.partial_fit(X[:60:7], Y[:60:7], [0, 1, 2], X_pool=X[:100])
+    other = learner(given, refit=False, prefit=True, classes=[0, 1, 2]).fit(X, some(Y))
+    assert bought(other, 2).n_labeled_ == 8
 
 
 def test_refitting_equals_fit_by_hand():

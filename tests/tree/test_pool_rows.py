@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
@@ -95,6 +96,42 @@ def test_weights_and_rows_of_weight_zero():
     with pytest.raises(ValueError, match="Row 3 of X_pool"):
         tree.partial_fit(None, y[3:4], from_pool=[3])
     tree.partial_fit(None, y[:1], from_pool=[0])  # it was not learnt
+
+
+def test_the_first_call_learns_rows_of_its_pool():
+    """None of them counts twice, as it would if they were given as rows beside it."""
+    P, y = table(5, 90)
+    rows = np.arange(40)
+    options = {"grace_period": 40, "max_leaf_nodes": 2}
+    ours = grower(**options)
+    ours.partial_fit(None, y[rows], [0, 1], X_pool=P, from_pool=rows)
+    plain = grower(**options).partial_fit(P[rows], y[rows], [0, 1], X_pool=P[40:])
+    assert ours.tree_.node_count == 3
+    same_tree(ours, plain)
+    with pytest.raises(ValueError, match="Row 7 of X_pool has been learnt"):
+        ours.partial_fit(None, y[7:8], from_pool=[7])
+    for pool in (P.tolist(), sparse.csr_array(P)):
+        again = grower(**options)
+        again.partial_fit(None, y[rows].tolist(), [0, 1], X_pool=pool, from_pool=rows)
+        same_tree(again, plain)
+
+
+def test_the_first_call_says_what_is_wrong_and_begins_nothing():
+    P, y = table(6, 20)
+    for bound in ("gtest", None):
+        tree = ConfidenceTreeClassifier(bound)
+        with pytest.raises(ValueError, match="from_pool needs an X_pool"):
+            tree.partial_fit(None, y[:2], [0, 1], X_pool=P, from_pool=[0, 1])
+        assert not hasattr(tree, "tree_")
+    for arguments, rows, message in [
+        ((P[:1], y[:1]), [0], "X must be None"),
+        ((None, y[:1]), [20], "from 0 to 19. Got 20"),
+        ((None, y[:2]), [3, 3], "twice"),
+    ]:
+        tree = grower()
+        with pytest.raises(ValueError, match=message):
+            tree.partial_fit(*arguments, [0, 1], X_pool=P, from_pool=rows)
+        assert not hasattr(tree, "tree_")
 
 
 def test_bad_input_leaves_the_tree_as_it_was():
