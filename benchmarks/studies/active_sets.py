@@ -1,0 +1,219 @@
+"""What active learning saves on small tables: strategies, trees that grow, forests.
+
+    python benchmarks active_sets --data FOLDER [--part trees] [--json FILE]
+
+Halves of each table are pool and test rows, anew in each of the paired runs. All
+learners begin with the same ten labels at random and buy five at a time, up to 80 or,
+with forests, 150. The area is the mean accuracy over all numbers of labels.
+
+- ``--part trees``: a default tree that is fitted anew at each label, and trees that
+  grow (an examination at each label, rows kept in the leaves), on eight tables and on a
+  4 x 4 checkerboard of which a tenth is labelled wrongly (300 labels, ten at a time).
+- ``--part forests``: a forest of 50 trees, fitted anew, on sixteen tables: labels
+  that a strategy needs for the accuracy that random labels reach at the end.
+
+At most 2,000 rows a table, drawn in proportion to the classes; nominal columns are
+codes, holes are filled. The tables were chosen before anything was run. Half an hour of
+CPU time altogether.
+"""
+
+import time
+
+import numpy as np
+from common import options as command
+from common.data import data_folder, encoded, impute
+from common.timing import print_environment, write_json
+from scipy.stats import wilcoxon
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.active import LeafRiskSampling, simulate
+from skconftree.bounds import CredibleBound, EValueBound, GTestBound, PossibilisticBound
+
+MAX_ROWS = 2000
+SMALL = (
+    "banknote",
+    "diabetes",
+    "ionosphere",
+    "page-blocks",
+    "segment",
+    "wdbc",
+    "wine",
+    "yeast",
+)
+OTHERS = (
+    "australian",
+    "balance-scale",
+    "car",
+    "kr-vs-kp",
+    "mushroom",
+    "pendigits",
+    "phishing",
+    "vowel",
+)
+CHECKERBOARD = "checkerboard"
+LONGER = {CHECKERBOARD: (300, 10)}  # labels, and labels at a time
+GROWING = {"grace_period": 1, "leaf_memory": "rows", "leaf_prediction": "majority"}
+LEAF_STRATEGIES = (
+    ("leaf risk", LeafRiskSampling()),
+    ("leaf gap", LeafRiskSampling(gap=True)),
+    ("leaf entropy", "leaf_entropy"),
+    ("expected error", "expected_error"),
+    ("auto", "auto"),
+)
+
+
+def table(name, folder):
+    """Rows and labels."""
+    if name == CHECKERBOARD:
+        rng = np.random.default_rng(0)
+        X = rng.random((MAX_ROWS, 2)).astype(np.float32)
+        y = np.floor(4 * X).sum(axis=1) % 2
+        return X, ((y > 0) ^ (rng.random(MAX_ROWS) < 0.1)).astype(int)
+    X, y, is_nominal = encoded(name, folder, MAX_ROWS)
+    return impute(X, X, is_nominal)[0].astype(np.float32), y
+
+
+def trees():
+    """Title -> tree, whether it is fitted anew, strategies but random and margin."""
+    grown = {
+        "credible": CredibleBound(),
+        "credible, delta .3": CredibleBound(delta=0.3),
+        "evalue": EValueBound(),
+        "gtest": GTestBound(),
+        "possibilistic": PossibilisticBound(),
+    }
+    out = {"default, fitted anew": (ConfidenceTreeClassifier(), True, LEAF_STRATEGIES)}
+    for name, bound in grown.items():
+        tree = ConfidenceTreeClassifier(bound, **GROWING)
+        out[f"{name}, grows"] = tree, False, LEAF_STRATEGIES[:1]
+    return out
+
+
+def forests():
+    """Forests, as `trees`."""
+    forest = ConfidenceForestClassifier(50)
+    return {"forest, fitted anew": (forest, True, (("auto", "auto"),))}
+
+
+def told(gaps):
+    """Mean gap in points with its standard error; a star where p < .05."""
+    gaps = 100 * np.asarray(gaps)
+    error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.nan
+    sure = len(gaps) > 5 and gaps.any() and wilcoxon(gaps).pvalue < 0.05
+    return f"{gaps.mean():+.1f} ± {error:.1f}{'*' if sure else ''}"
+
+
+def measure(names, folder, models, runs, budget, quick):
+    """Results of `simulate`: dict of (model, table)."""
+    found = {}
+    for name in names:
+        X, y = table(name, folder)
+        begin = time.process_time()
+        labels, batch = (budget, 5) if quick else LONGER.get(name, (budget, 5))
+        for model, (estimator, refit, strategies) in models.items():
+            found[model, name] = simulate(
+                estimator,
+                X,
+                y,
+                list(strategies),
+                cv=runs,
+                budget=labels,
+                batch_size=batch,
+                n_initial=10,
+                refit=refit,
+                random_state=0,
+            )
+        print(f"{name}: {time.process_time() - begin:.0f} CPU s", flush=True)
+    return found
+
+
+def strategy_rows(found, names, models):
+    """Area of random labels, and what each strategy gains on it."""
+    for model in models:
+        results = [found[model, name] for name in names]
+        base = results[0].strategies.index("random")
+        areas = [result.scores.mean(axis=2) for result in results]
+        told_areas = [f"{100 * area[base].mean():.1f}" for area in areas]
+        yield [model, "random", *told_areas]
+        for i, strategy in enumerate(results[0].strategies):
+            if i != base:
+                yield [model, strategy, *(told(area[i] - area[base]) for area in areas)]
+
+
+def grown_rows(found, names, models):
+    """What trees that grow gain on the one that is fitted anew, run by run."""
+    first, *others = models
+    for strategy in ("random", "margin"):
+        for model in others:
+            gaps = []
+            for name in names:
+                ours, base = found[model, name], found[first, name]
+                place = ours.strategies.index(strategy)
+                other = base.strategies.index(strategy)
+                gaps.append(
+                    ours.scores[place].mean(axis=1) - base.scores[other].mean(axis=1)
+                )
+            yield [model, strategy, *map(told, gaps)]
+
+
+def label_rows(found, names, model):
+    """Labels for the final accuracy of random labels, as a share of them."""
+    for name in names:
+        result = found[model, name]
+        curves = result.scores.mean(axis=1)
+        base = result.strategies.index("random")
+        goal, total = curves[base, -1], result.n_labels[-1]
+        cells = []
+        for i in range(len(curves)):
+            enough = np.flatnonzero(curves[i] >= goal)
+            share = result.n_labels[enough[0]] / total if len(enough) else np.inf
+            cells.append(share)
+        areas = result.scores.mean(axis=2)
+        for i, strategy in enumerate(result.strategies):
+            if i != base:
+                yield name, strategy, goal, cells[i], areas[i] - areas[base]
+
+
+def main(argv=None):
+    """Print the tables."""
+    parser = command.parser(__doc__, "data", "quick", "json")
+    parser.add_argument("--part", choices=["trees", "forests"], default="trees")
+    parser.add_argument("--runs", type=int, default=30, help="paired runs")
+    options = parser.parse_args(argv)
+    folder = data_folder(options.data)
+    trees_alone = options.part == "trees"
+    names = (*SMALL, CHECKERBOARD) if trees_alone else tuple(sorted(SMALL + OTHERS))
+    models = trees() if trees_alone else forests()
+    budget = 80 if trees_alone else 150
+    if options.quick:
+        names, options.runs, budget = names[-2:], 2, 30
+    tables = command.tables("active_sets", options, f"{options.runs} paired runs")
+    print_environment(tables.facts)
+    found = measure(names, folder, models, options.runs, budget, options.quick)
+    if trees_alone:
+        header = ["tree", "strategy", *names]
+        rows = list(strategy_rows(found, names, models))
+        tables.show("active-sets", header, rows)
+        tables.show("active-sets-grown", header, list(grown_rows(found, names, models)))
+    else:
+        (model,) = models
+        rows = list(label_rows(found, names, model))
+        cells = [
+            [name, strategy, f"{goal:.3f}", f"{share:.2f}", told(gaps)]
+            for name, strategy, goal, share, gaps in rows
+        ]
+        for strategy in dict.fromkeys(row[1] for row in rows):
+            shares = [row[3] for row in rows if row[1] == strategy]
+            told_shares = f"{np.median(shares):.2f} (worst {max(shares):.2f})"
+            cells.append(["median", strategy, "-", told_shares, "-"])
+        header = ["table", "strategy", "random's final accuracy"]
+        header += ["share of its labels", "area, points over random"]
+        tables.show("active-sets-forests", header, cells)
+    curves = {
+        f"{model}: {name}": {
+            strategy: result.scores[i].mean(axis=0).tolist()
+            for i, strategy in enumerate(result.strategies)
+        }
+        for (model, name), result in found.items()
+    }
+    write_json(options.json, {"environment": tables.facts, "curves": curves})
