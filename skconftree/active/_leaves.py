@@ -7,6 +7,7 @@ is worth and draw inside it.
 import numpy as np
 
 from ..bounds import excess_risk_upper, risk_upper
+from ..bounds._risk import PRIORS, risk_of_leaves
 from ._strategy import FOR_LEAVES, FOR_ROWS, SamplingStrategy
 from ._uncertainty import entropy
 
@@ -90,13 +91,15 @@ class LeafSampling(SamplingStrategy):
         rank = None  # among leaves of equal worth
         asked, scores = [], []
         while True:
-            open_leaves = np.where(left > 0, worth, -np.inf)
+            open_leaves = np.where(left > 0, worth, -np.inf) if asked else worth
             best = np.flatnonzero(open_leaves == open_leaves.max())
             if len(best) > 1:
                 if rank is None:
                     rank = context.rng(FOR_ROWS).random(len(leaves))
                 best = best[[rank[best].argmin()]]
             j = int(best[0])
+            if k == 1:
+                return self._members(int(leaves[j]), 1, context), worth[best]
             asked.append(j)
             scores.append(worth[j])
             if len(asked) == k:
@@ -216,11 +219,15 @@ class LeafRiskSampling(LeafSampling):
 
     def worth(self, counts, sizes, total):
         rows = sizes + counts.sum(axis=1)
-        options = {"weight": rows, "prior": self.prior}
-        risk = risk_upper(_two(counts), self.delta, **options)
+        counts = _two(counts)
+        delta = self.delta
+        if type(delta) is float and 0.0 < delta < 1.0 and self.prior in PRIORS:
+            risk = risk_of_leaves(counts, delta, rows, self.prior)
+        else:
+            risk = risk_upper(counts, delta, weight=rows, prior=self.prior)
         if not self.gap:
             return risk
-        gap = excess_risk_upper(_two(counts), self.delta, **options)
+        gap = excess_risk_upper(counts, self.delta, weight=rows, prior=self.prior)
         # leaves without any gap come after all others, by their risk
         return np.where(gap > 0.0, gap + rows.sum(), risk)
 

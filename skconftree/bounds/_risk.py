@@ -69,6 +69,30 @@ def risk_upper(counts, delta=0.1, *, weight=1.0, predicted=None, prior="uniform"
     return (weight * betainccinv(_rest(posterior, chosen), a, delta))[()]
 
 
+def risk_of_leaves(counts, delta, weight, prior):
+    """`risk_upper` of leaves that predict their most frequent class, without checks.
+
+    For whoever asks about few leaves very often.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_leaves, n_classes), float64
+    delta : float
+    weight : ndarray of shape (n_leaves,)
+    prior : {"uniform", "perks"}
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+    """
+    posterior = counts + (1.0 if prior == "uniform" else 1.0 / counts.shape[1])
+    lines = np.arange(len(counts))
+    predicted = counts.argmax(axis=1)
+    a = posterior[lines, predicted]
+    posterior[lines, predicted] = 0.0
+    return weight * betainccinv(posterior.sum(axis=1), a, delta)
+
+
 def excess_risk_upper(
     counts, delta=0.1, *, weight=1.0, predicted=None, prior="uniform"
 ):

@@ -8,6 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import beta
 
 from skconftree.bounds import consistency_radius, excess_risk_upper, risk_upper
+from skconftree.bounds._risk import risk_of_leaves
 
 BINARY = st.tuples(st.integers(0, 60), st.integers(0, 60))
 DELTA = st.floats(0.01, 0.6)
@@ -22,6 +23,17 @@ def test_risk_of_two_classes_is_the_published_formula(counts, delta, weight):
         expected = weight * beta.ppf(1.0 - delta, n1 + 1, n0 + 1)
     found = risk_upper(counts, delta, weight=weight)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("prior", ["uniform", "perks"])
+def test_the_risk_without_checks_is_the_same(prior):
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 3, 9, 40):
+        counts = rng.integers(0, 30, (50, n_classes)) * rng.integers(0, 2, (50, 1))
+        counts, weight = counts.astype(float), 100 * rng.random(50)
+        ours = risk_of_leaves(counts.copy(), 0.1, weight, prior)
+        found = risk_upper(counts, 0.1, weight=weight, prior=prior)
+        assert ours.tobytes() == found.tobytes()
 
 
 def test_worked_values_of_the_risk():
