@@ -112,6 +112,9 @@ class Asking:
             context.index = self._row_index(estimator)
             if context.index is not None:
                 context.kept = self._kept
+        if self.refit is False and hasattr(estimator, "estimators_"):
+            if hasattr(estimator, "index_rows"):
+                context._pool_proba = self._forest_proba
         context.tie_break = self.tie_break
         if self.tie_break == "auto":
             context.tie_break = tie_break_for(estimator)
@@ -130,6 +133,15 @@ class Asking:
         self._index = estimator, index
         self._kept = {}
         return index
+
+    def _forest_proba(self):
+        # Probabilities of all rows by a forest that grows: only those of rows in leaves
+        # that have changed are made again.
+        known, index = self._forest
+        if known is not self.estimator_:
+            index = self.estimator_.index_rows(self._pool.X)
+            self._forest = self.estimator_, index
+        return index.predict_proba()
 
     def _read_costs(self, costs):
         if costs is None:

@@ -74,6 +74,7 @@ class QueryContext:
         self.classes = classes
         self.costs = None
         self.index = None
+        self._pool_proba = None  # gives those of all rows, where they are kept
         self.kept = {}
         self.tie_break = "random"
         self._key = key
@@ -133,6 +134,8 @@ class QueryContext:
     @cached_property
     def proba(self):
         """Class probabilities of the candidates, (n_candidates, n_classes)."""
+        if self._pool_proba is not None:
+            return self._pool_proba().take(self.candidates, axis=0)
         return in_chunks(self.X, self.candidates, self.estimator.predict_proba)
 
     @cached_property

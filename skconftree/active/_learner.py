@@ -26,7 +26,7 @@ from ._registry import STRATEGIES, resolve_strategy
 from ._reporting import Reporting
 from ._strategy import TIES, refuse_unserved
 
-REMADE = ("_index", "_kept")  # attributes that are no part of the state
+REMADE = ("_index", "_kept", "_forest")  # attributes that are no part of the state
 
 
 class ActiveLearner(
@@ -144,6 +144,7 @@ class ActiveLearner(
     }
 
     _index = None, None  # a tree, and the index of the pool's rows in it
+    _forest = None, None  # a forest, and its index
     _kept = None  # what strategies found out about that tree
 
     def __init__(
@@ -247,7 +248,7 @@ class ActiveLearner(
         self._weights = None
         self._n_taught = 0  # rows, skipped ones included
         self._n_parked = 0
-        self._index = None, None
+        self._index = self._forest = None, None
         self._weighs_pool = False
         self.__dict__.pop("estimator_", None)
         if self.prefit:

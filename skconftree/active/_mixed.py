@@ -115,8 +115,11 @@ class AutoSampling(SamplingStrategy):
         chance = context.rng(FOR_ROWS)
         lucky = int((chance.random(k) < AT_RANDOM).sum())
         chosen = largest(scores, k - lucky, context)
-        rest = np.setdiff1d(np.arange(len(scores)), chosen)
-        chosen = np.concatenate([chosen, chance.choice(rest, lucky, replace=False)])
+        if lucky:
+            left = np.ones(len(scores), dtype=bool)
+            left[chosen] = False
+            rest = np.flatnonzero(left)
+            chosen = np.concatenate([chosen, chance.choice(rest, lucky, replace=False)])
         return chosen, scores[chosen]
 
 

@@ -1,10 +1,14 @@
 """Class probabilities of a forest: those of its trees, added up in their order."""
 
+import numpy as np
+
 from libc.stdlib cimport free, malloc
 
 from skconftree.tree.nodes._routing cimport Branching, Node, route, route_any
 from skconftree.tree.nodes._tree cimport Tree
-from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t, uint8_t
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, uint8_t,
+)
 
 # Rows that go through one tree before the next one's turn: while they do, the tree stays
 # in the cache, and so do the rows if these are no more bytes than that.
@@ -112,3 +116,68 @@ def add_votes(
         for t in range(n_held):
             tree = trees[t]
             tree._leave()
+
+
+cdef struct Changed:
+    const int32_t* nodes        # of the rows
+    const int64_t* change       # [n_nodes, n_classes]
+    const uint8_t* differs      # [n_nodes], whether any of it is not 0
+
+
+def add_changes(list nodes not None, list changes not None, sums not None):
+    """Add to the sum of each row what has changed in its node of each of some trees.
+
+    Parameters
+    ----------
+    nodes : list of ndarray of shape (n_rows,), int32
+        Of each tree, the node of each row; the caller knows that the tree has it.
+    changes : list of ndarray of shape (n_nodes, n_classes), int64
+        Of each tree.
+    sums : ndarray of shape (n_rows, n_classes), int64
+        What is added to. Whole numbers: their order does not matter.
+    """
+    cdef int64_t[:, ::1] out = sums
+    cdef intp_t n = out.shape[0]
+    cdef intp_t K = out.shape[1]
+    cdef intp_t n_trees = len(nodes)
+    cdef const int32_t[::1] places
+    cdef const int64_t[:, ::1] change
+    cdef const uint8_t[::1] differs
+    cdef const int64_t* step
+    cdef const int32_t* at
+    cdef Changed* trees
+    cdef intp_t t, i, c, start, width
+    if n == 0 or n_trees == 0:
+        return
+    held = [(one != 0).any(axis=1).view(np.uint8) for one in changes]
+    trees = <Changed*> malloc(n_trees * sizeof(Changed))
+    if trees == NULL:
+        raise MemoryError()
+    try:
+        for t in range(n_trees):
+            places, change, differs = nodes[t], changes[t], held[t]
+            if places.shape[0] != n or change.shape[1] != K or change.shape[0] == 0:
+                raise ValueError("There must be a node for each row, and its change.")
+            trees[t].nodes = &places[0]
+            trees[t].change = &change[0, 0]
+            trees[t].differs = &differs[0]
+        with nogil:
+            start = 0
+            while start < n:    # while all trees add to some rows, these stay in cache
+                width = min(<intp_t> LEAST_ROWS, n - start)
+                for t in range(n_trees):
+                    at = trees[t].nodes + start
+                    if K == 2:
+                        for i in range(width):
+                            step = trees[t].change + 2 * <intp_t> at[i]
+                            out[start + i, 0] += step[0]
+                            out[start + i, 1] += step[1]
+                    else:
+                        for i in range(width):
+                            if trees[t].differs[at[i]]:
+                                step = trees[t].change + K * <intp_t> at[i]
+                                for c in range(K):
+                                    out[start + i, c] += step[c]
+                start += width
+    finally:
+        free(trees)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, LeafRiskSampling, LeafSampling
 from skconftree.datasets import make_agrawal
 
@@ -154,3 +154,29 @@ def test_an_error_in_between_loses_nothing():
     np.testing.assert_array_equal(rows, learner.query())
     learner.teach(rows, Y[rows])
     assert learner._index[1].counts().sum() == 400 - 4 - 11
+
+
+def test_a_forest_that_grows_is_asked_through_its_index():
+    """The rows are those that a learner made from the same answers asks for."""
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3)).astype(np.float32)
+    y = ((X[:, 0] > 0.4) ^ (X[:, 1] > 0.7)).astype(int)
+    known = np.full(400, None)
+    known[:60] = y[:60]
+    forest = ConfidenceForestClassifier(
+        7, grace_period=10, leaf_prediction="majority", random_state=0
+    )
+    for strategy in ("auto", "entropy", "margin"):
+        learner = ActiveLearner(forest, strategy=strategy, refit=False, random_state=0)
+        learner.fit(X, known)
+        for _ in range(15):
+            rows, scores = learner.query(3, return_scores=True)
+            again = pickle.loads(pickle.dumps(learner))
+            fresh, fresh_scores = again.query(3, return_scores=True)
+            assert fresh.tolist() == rows.tolist()
+            assert fresh_scores.tobytes() == scores.tobytes()
+            learner.teach(rows, y[rows])
+    free = np.array([label is None for label in learner.y_])
+    gaps = np.abs(learner.predict_proba(X) @ [1, -1])
+    rows = learner.query(5)
+    assert gaps[free].min() <= gaps[rows].max() <= np.sort(gaps[free])[4] + 1e-9

@@ -267,6 +267,52 @@ def test_an_index_takes_five_bytes_a_row():
 
 @pytest.mark.parametrize("kind", ["plain", "missing", "nominal"])
 @pytest.mark.parametrize("drift", [None, "ddm"])
+@pytest.mark.parametrize("prediction", ["majority", "auto"])
+def test_sums_of_a_forest_have_the_bits_of_those_made_now(kind, drift, prediction):
+    rng = np.random.default_rng(2)
+    pool = rows_of(rng, 80, kind)
+    X = rows_of(rng, 40, kind)
+    forest = ConfidenceForestClassifier(
+        n_estimators=5,
+        grace_period=5,
+        leaf_prediction=prediction,
+        random_state=0,
+        drift=drift,
+    ).partial_fit(X, labels_of(X), classes=[0, 1])
+    index = forest.index_rows(pool)
+    grown = set()
+    for step in range(14):
+        found = index.predict_proba()
+        fresh = forest.index_rows(pool).predict_proba()
+        assert found.tobytes() == fresh.tobytes()
+        np.testing.assert_allclose(found, forest.predict_proba(pool), atol=1e-12)
+        grown.add(sum(tree.get_n_leaves() for tree in forest.estimators_))
+        if step == 9:
+            forest.set_params(n_estimators=7).fit(X, labels_of(X))
+        else:
+            X = rows_of(rng, 3 if step < 4 else 40, kind)
+            y = labels_of(X)
+            forest.partial_fit(X, y if step < 6 else 1 - y)
+    assert len(grown) > 5
+    assert index.n_bytes < 80 * (5 * 7 + 20)
+
+
+def test_sums_of_a_forest_are_not_added_up_again():
+    """Only rows of leaves that have changed add something."""
+    rng = np.random.default_rng(3)
+    X = rng.random((500, 2)).astype(np.float32)
+    forest = ConfidenceForestClassifier(
+        n_estimators=3, grace_period=20, leaf_prediction="majority", random_state=0
+    ).partial_fit(X, X[:, 0] > 0.5, classes=[False, True])
+    index = forest.index_rows(X)
+    before = index.predict_proba()
+    index._sums += 1 << 45
+    forest.partial_fit(X[:1], X[:1, 0] > 0.5)
+    assert (index.predict_proba() > before + 1).all()
+
+
+@pytest.mark.parametrize("kind", ["plain", "missing", "nominal"])
+@pytest.mark.parametrize("drift", [None, "ddm"])
 def test_forest_index_equals_apply(kind, drift):
     rng = np.random.default_rng(1)
     pool = rows_of(rng, 80, kind)
