@@ -1,6 +1,7 @@
 """Labels as users give them, without merging any."""
 
 import warnings
+from itertools import repeat
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
@@ -173,6 +174,14 @@ def find_labels(classes, y):
     if y.dtype is not classes.dtype and classes.dtype.kind in "iu":
         if y.dtype.kind in "iuf":
             y, changed = _converted(y, classes.dtype)
+    if y.dtype.kind == "O":
+        # comparing Python's objects takes several times as long as their hashes
+        places = {label: place for place, label in enumerate(classes.tolist())}
+        found = map(places.get, y.tolist(), repeat(-1))
+        index = np.fromiter(found, np.intp, len(y))
+        unknown = index < 0
+        index[unknown] = 0
+        return index, unknown
     index = classes.searchsorted(y)
     index[index == len(classes)] = 0
     unknown = classes[index] != y
@@ -205,9 +214,14 @@ def class_indices(classes, y):
             f"cannot be compared with them: {error}."
         ) from error
     if np.count_nonzero(unknown):
+        others = y[unknown]
+        if others.dtype.kind == "O":  # which may not be comparable
+            others = np.fromiter(dict.fromkeys(others.tolist()), object)
+        else:
+            others = np.unique(others)
         raise ValueError(
             f"y contains labels that were not among the classes of the first call: "
-            f"{np.unique(y[unknown])!r}. The classes are {classes!r}."
+            f"{others!r}. The classes are {classes!r}."
         )
     return index.astype(np.uint16)
 

@@ -4,6 +4,8 @@ Identifiers of 64 bits are labels as any others; two of them that become one cla
 model that is wrong in silence.
 """
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,7 @@ import pytest
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.evaluation import prequential_score
+from skconftree.utils import class_indices
 
 FIRST, SECOND = 2**53, 2**53 + 1
 LARGE = 2**63
@@ -111,3 +114,21 @@ def test_floats_that_may_be_several_labels_are_warned_of():
     assert caught[0].filename == __file__
     with pytest.raises(ValueError, match="classes holds numbers that are equal"):
         ConfidenceTreeClassifier().partial_fit(X, y, classes=[1.0, FIRST, SECOND])
+
+
+@pytest.mark.parametrize("n", [1, 500])
+def test_labels_that_are_objects_are_found_by_what_they_are(n):
+    classes = np.array(["no", "yes"])
+    y = np.array(["yes", "no"], dtype=object).repeat(n)
+    np.testing.assert_array_equal(class_indices(classes, y), (y == "yes").astype(int))
+    numbers = np.array([1, 2.0, True], dtype=object).repeat(n)
+    found = class_indices(np.array([0, 1, 2]), numbers)
+    np.testing.assert_array_equal(found, np.repeat([1, 2, 1], n))
+    for stranger in (None, np.nan, 1, "maybe"):
+        y[-1] = stranger
+        shown = re.escape(f"array([{stranger!r}], dtype=object)")
+        with pytest.raises(ValueError, match=rf"not among .*: {shown}"):
+            class_indices(classes, y)
+    y[-1] = {"no"}
+    with pytest.raises(ValueError, match="y must contain nothing but labels out of"):
+        class_indices(classes, y)
