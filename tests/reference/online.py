@@ -123,7 +123,7 @@ class OnlineTree(Grower):
         self.grace_period = grace_period
         self.tie_threshold = tie_threshold
         self.max_leaf_nodes = max_leaf_nodes or math.inf
-        self.total_weight = self.total_reweighted = 0.0
+        self.total_weight = self.total_evidence = self.total_reweighted = 0.0
         if self.pool_weight == "volume":
             self.root_box = np.column_stack(
                 [np.nanmin(self.X_pool, axis=0), np.nanmax(self.X_pool, axis=0)]
@@ -170,6 +170,7 @@ class OnlineTree(Grower):
         if self.fixes_cuts and leaf.cuts is None and len(leaf.rows) == FIRST_CUTS:
             self.fix_cuts(leaf)
         self.total_weight += self.w[row]
+        self.total_evidence = self.total_weight
         self.total_reweighted += self.w[row] * self.class_weight[self.y[row]]
         self.min_weight_leaf = (
             self.rules["min_weight_fraction_leaf"] * self.total_reweighted
@@ -180,6 +181,10 @@ class OnlineTree(Grower):
         waited = self.weight_at(self.fresh(leaf)) - leaf.n_examined
         if waited >= self.grace_period and self.may_split(leaf):
             self.update(leaf)
+
+    def share_of(self, node):
+        """Return one: all of a row's weight is evidence."""
+        return 1.0
 
     def may_split(self, leaf):
         """Whether it may split at all: not if it is pure, small or deep."""

@@ -150,6 +150,7 @@ class Grower:
         self.nominal = set(nominal)
         self.multiway = multiway
         self.total_weight = float(self.w.sum())
+        self.total_evidence = float(self.distinct.sum())
         self.total_reweighted = float((self.w * self.class_weight[self.y]).sum())
         self.rules = rules
         self.left_out = set()
@@ -188,7 +189,7 @@ class Grower:
             "n_fresh": node.weight * share,
             "n_tests": n_tests,
             "n_varying": 1,
-            "time": float(self.distinct.sum()),
+            "time": self.total_evidence,
             "n_attributes": self.X.shape[1],
             "attempt": 1,
             "depth": node.depth,
