@@ -56,6 +56,7 @@ def fit(sequence):
 
 def after_fit(sequence, rows):
     model = sequence.model
+    invariants.size(model, sequence.parameters)
     if invariants_of_counts(sequence):
         expected, weight = sequence.expected_counts()
         invariants.counts_of_leaves(model, expected)
@@ -111,6 +112,7 @@ def learn(sequence):
 
 def after_learning(sequence):
     model = sequence.model
+    invariants.size(model, sequence.parameters)
     if invariants_of_counts(sequence):
         expected, weight = sequence.expected_counts()
         require(

@@ -157,6 +157,15 @@ def structure(model):
     require(model.n_bytes_ > 0, "n_bytes_")
 
 
+def size(model, parameters):
+    """A tree has no more leaves, and is no deeper, than it may be."""
+    most = parameters.get("max_leaf_nodes")
+    leaves = model.get_n_leaves()
+    require(most is None or leaves <= most, "more leaves than max_leaf_nodes")
+    most = parameters.get("max_depth")
+    require(most is None or model.get_depth() <= most, "deeper than max_depth")
+
+
 def counts_of_leaves(model, expected, *, rtol=1e-9):
     """Counts of the leaves sum to the weights of the rows, class by class."""
     tree = model.tree_

@@ -115,8 +115,9 @@ def run(seeds, theme=None, timeout=120.0, seconds=None, crash=None):
     """
     end = None if seconds is None else time.monotonic() + seconds
     seeds = list(seeds)
+    block = BLOCK if end is None else BLOCK // 10
     while seeds and (end is None or time.monotonic() < end):
-        child = _Child(seeds[:BLOCK], theme, crash)
+        child = _Child(seeds[:block], theme, crash)
         current, silent = None, False
         for line in child.lines(timeout):
             if line is None:
@@ -141,8 +142,14 @@ def run(seeds, theme=None, timeout=120.0, seconds=None, crash=None):
             }
 
 
-def summarize(reports, out=sys.stdout):
-    """Print what was run and what was found; return the number of findings."""
+def summarize(reports, stop=False, out=sys.stdout):
+    """Print what was run and found, up to the first finding if that is enough.
+
+    Returns
+    -------
+    int
+        Number of findings.
+    """
     n = 0
     calls, traits = Counter(), Counter()
     found = defaultdict(list)
@@ -160,6 +167,8 @@ def summarize(reports, out=sys.stdout):
                 print(f"seed {report['seed']}: {name}", file=out, flush=True)
             found[name].append(report["seed"])
             said.setdefault(name, text)
+            if stop:
+                break
     seconds = time.monotonic() - begin
     print(f"\n{n} sequences, {calls.total()} calls, {seconds:.0f} s", file=out)
     for name, times in calls.most_common():
@@ -185,6 +194,7 @@ def main(arguments=None):
     parser.add_argument("--theme", choices=sorted(THEMES), help="of all sequences")
     parser.add_argument("--seconds", type=float, help="begin no sequence after these")
     parser.add_argument("--timeout", type=float, default=120.0, help="of a sequence")
+    parser.add_argument("--stop", action="store_true", help="at the first finding")
     parser.add_argument("--crash", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.seed is not None:
@@ -193,4 +203,4 @@ def main(arguments=None):
         return 0
     seeds = range(options.first, options.first + options.n)
     reports = run(seeds, options.theme, options.timeout, options.seconds, options.crash)
-    return min(summarize(reports), 1)
+    return min(summarize(reports, options.stop), 1)

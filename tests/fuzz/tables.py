@@ -164,6 +164,10 @@ class Table:
 
     def labelled(self, draw, y):
         y = self.labels[y]
+        if draw.chance(0.1) and y.dtype.kind in "iu":
+            # pandas' own integers, which know missing values
+            name = y.dtype.name  # "uint8" becomes "UInt8"
+            return pandas.Series(y, dtype=name.replace("int", "Int").replace("u", "U"))
         return y.tolist() if draw.chance(0.1) and y.dtype.kind in "iU" else y
 
     def _as_float32(self, X):
