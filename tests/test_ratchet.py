@@ -54,6 +54,17 @@ def test_other_processors_and_new_works_are_not_compared(ratchet, tmp_path, caps
     assert "nothing to compare with" in capsys.readouterr().out
 
 
+def test_the_last_run_of_none(ratchet, tmp_path, capsys):
+    """A ratchet that has nothing to compare must not pass for one that holds."""
+    command, module = ratchet
+    keep(module, tmp_path, [("grow", 4.0, "larger")], "1")
+    assert command.main(["fit", "--last", "--ratios", str(tmp_path)]) == 0
+    assert command.main(["--last", "--ratios", str(tmp_path)]) == 2
+    told = capsys.readouterr().out
+    assert "stream: no run is kept in" in told
+    assert "ratchet tables --keep" in told
+
+
 def test_a_slow_run_is_not_kept(ratchet, tmp_path, monkeypatch):
     command, module = ratchet
     keep(module, tmp_path, [("grow", 4.0, "larger")], "1")

@@ -7,7 +7,7 @@ Runs the scripts `fit`, `stream` and `tables`, or those named, with the options 
 same processor in `benchmarks/results/ratios`. Ends with 1 if one is more than 15 %
 worse. With ``--keep`` a run that is not is added to the results; so is any
 run with ``--keep=always``, which accepts a loss. To compare the last run kept with
-those before it, without a new one: ``--last``.
+those before it, without a new one: ``--last``, which ends with 2 if there is none.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def fresh_rows(name, options, folder):
 def tell(name, fresh, old, options):
     """Print the comparison of one script; return whether something is too slow."""
     if not fresh:
-        print(f"{name}: no run")
+        print(f"{name}: no ratios from this run")
         return False
     answer = compare(fresh, old, options.runs, options.slack)
     print(f"\n{name}, {fresh[0]['commit']} of {fresh[0]['date']}:")
@@ -43,7 +43,10 @@ def tell(name, fresh, old, options):
         mark = "TOO SLOW" if fails else ""
         print(f"  {worse:+7.1%}  {new:8.3g}  was {before:8.3g}  {work}  {mark}")
     if not answer:
-        print("  nothing to compare with")
+        print(
+            "  nothing to compare with: no earlier run of these works is kept for this "
+            "processor"
+        )
     return any(fails for *_, fails in answer)
 
 
@@ -62,12 +65,19 @@ def main(argv=None):
     unknown = set(options.names) - set(SCRIPTS)
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}; choose from {', '.join(SCRIPTS)}")
-    failed = False
+    failed = absent = False
     for name in options.names or SCRIPTS:
         path = options.ratios / f"{name}.csv"
         old = runs(path)
         if options.last:
-            failed |= tell(name, old[-1] if old else [], old[:-1], options)
+            absent |= not old
+            if old:
+                failed |= tell(name, old[-1], old[:-1], options)
+            else:
+                print(
+                    f"{name}: no run is kept in {path}; make one on an idle machine "
+                    f"by `python benchmarks ratchet {name} --keep`"
+                )
             continue
         with tempfile.TemporaryDirectory() as folder:
             fresh = fresh_rows(name, argv[given + 1 :], folder)
@@ -78,4 +88,4 @@ def main(argv=None):
                 with path.open("a") as file:
                     file.writelines(lines[1:] if old else lines)
         failed |= slow
-    return int(failed)
+    return 1 if failed else 2 * absent

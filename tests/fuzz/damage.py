@@ -14,6 +14,11 @@ TARGETS = {
     **{"Tree": 4, "Grower": 5, "ConfidenceTreeClassifier": 1.5},
     **{"Features": 1, "DDMKernel": 1},
 }
+# What happens to bytes, which hold arrays: of half words most of all.
+BYTES = {
+    **{"short": 4, "trade": 3, "flip": 1, "integer": 1, "number": 1, "float": 1},
+    **{"cut": 1, "add": 1, "zeros": 1},
+}
 
 
 class Pickler(pickle.Pickler):
@@ -113,9 +118,7 @@ def _damaged_bytes(draw, data):
     place = draw.whole(0, len(data) - 1)
     aligned = max(min(place - place % 8, len(data) - 8), 0)
     half = max(min(place - place % 4, len(data) - 4), 0)
-    kind = draw.one(
-        ["flip", "integer", "short", "number", "float", "cut", "add", "zeros"]
-    )
+    kind = draw.weighted(BYTES)
     if kind == "flip":
         data[place] ^= 1 << draw.whole(0, 7)
     elif kind == "integer":
@@ -124,6 +127,11 @@ def _damaged_bytes(draw, data):
     elif kind == "short":
         value = struct.pack("<i", draw.one([-(2**31), -2, -1, 0, 1, 2, 3, 2**31 - 1]))
         data[half : half + 4] = value[: len(data)]
+    elif kind == "trade":
+        # what is plausible elsewhere, such as the number of another node
+        other = draw.whole(0, max(len(data) // 4 - 1, 0)) * 4
+        words = data[half : half + 4], data[other : other + 4]
+        data[other : other + 4], data[half : half + 4] = words
     elif kind == "number":
         data[aligned : aligned + 8] = struct.pack("<d", draw.one(NUMBERS))[: len(data)]
     elif kind == "float":
