@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import skconftree
 from skconftree import OASISClassifier
 from skconftree.datasets import make_diced
 
@@ -148,6 +149,46 @@ def test_a_quick_run_writes_where_it_is_told(tmp_path):
     subprocess.run([*command, "--results", str(tmp_path)], check=True)
     assert (tmp_path / "categories-sets.csv").exists()
     assert (tmp_path / "measured.csv").exists()
+
+
+class Timed:
+    """A build whose calls take what they are told to."""
+
+    def __init__(self, seconds):
+        self.seconds = iter(seconds)
+
+    def ask(self, request):
+        return next(self.seconds) if request == "seconds" else 7
+
+
+def test_builds_take_turns(monkeypatch):
+    with benchmarks_on_path(monkeypatch):
+        from common.builds import compare
+    ours, other, again = Timed([1, 2, 1]), Timed([1, 1, 1]), Timed([3, 2, 1])
+    found = compare([ours, other, again], {}, 3)
+    assert found == {
+        "ratio": 2.0,  # of (1 + 3) / 2, (2 + 2) / 2 and (1 + 1) / 2
+        "twice": 1.0,  # of 3 / 1, 2 / 2 and 1 / 1
+        "seconds": (2.0, 1),
+        "leaves": (7, 7),
+    }
+
+
+def test_a_build_times_its_calls_in_a_process(monkeypatch, tmp_path):
+    pytest.importorskip("threadpoolctl")
+    with benchmarks_on_path(monkeypatch):
+        from common.builds import Build
+        from common.timing import save_table
+    X, y = make_diced(1200, random_state=0)
+    paths = save_table(tmp_path, X.astype(np.float32), y)
+    build = Build(sys.executable)
+    assert build.name.startswith(skconftree.__version__)
+    model = "ConfidenceTreeClassifier(bounds.GTestBound(), max_leaf_nodes=2)"
+    for call in ("fit", "predict_proba", "chunks", "learn one row", "predict one row"):
+        assert build.ask({"table": paths, "model": model, "call": call}) in (1, 2)
+        assert build.ask("seconds") > 0.0
+    build.close()
+    assert build.process.returncode == 0
 
 
 @pytest.mark.parametrize("likelihood", ["normal", "steep", "flat"])

@@ -110,15 +110,9 @@ def peak_memory(setup, X, y):
     if not os.access("/proc/self/clear_refs", os.W_OK):
         return None
     with tempfile.TemporaryDirectory() as folder:
-        paths = [str(Path(folder) / name) for name in ("X.npy", "y.npy")]
-        if scipy.sparse.issparse(X):
-            paths[0] = str(Path(folder) / "X.npz")
-            scipy.sparse.save_npz(paths[0], X, compressed=False)
-        else:
-            np.save(paths[0], X)
-        np.save(paths[1], y)
+        x_path, y_path = save_table(folder, X, y)
         script = _MEMORY.format(
-            folder=str(Path(__file__).parents[1]), setup=setup, x=paths[0], y=paths[1]
+            folder=str(Path(__file__).parents[1]), setup=setup, x=x_path, y=y_path
         )
         answer = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -126,8 +120,20 @@ def peak_memory(setup, X, y):
     return float(answer.stdout)
 
 
+def save_table(folder, X, y):
+    """Write a table for another process; return the two paths."""
+    paths = [str(Path(folder) / name) for name in ("X.npy", "y.npy")]
+    if scipy.sparse.issparse(X):
+        paths[0] = str(Path(folder) / "X.npz")
+        scipy.sparse.save_npz(paths[0], X, compressed=False)
+    else:
+        np.save(paths[0], X)
+    np.save(paths[1], y)
+    return paths
+
+
 def load_table(path):
-    """Load what `peak_memory` saved."""
+    """Load the rows that `save_table` wrote."""
     return scipy.sparse.load_npz(path) if path.endswith(".npz") else np.load(path)
 
 
@@ -160,12 +166,12 @@ def environment():
     }
 
 
-def commit():
-    """Return the commit of this folder, with a plus if something was changed."""
+def commit(folder=Path(__file__).parent):
+    """Return the commit of a folder, with a plus if something was changed."""
     try:
         return subprocess.run(
             ["git", "describe", "--always", "--exclude=*", "--dirty=+"],
-            cwd=Path(__file__).parent,
+            cwd=folder,
             capture_output=True,
             text=True,
             check=True,
