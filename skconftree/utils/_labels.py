@@ -167,6 +167,7 @@ def find_labels(classes, y):
     Returns
     -------
     index : ndarray of shape (n_rows,), intp
+        Of a label that is unknown, it may be `n_classes`.
     unknown : ndarray of shape (n_rows,), bool
     """
     changed = None
@@ -183,8 +184,7 @@ def find_labels(classes, y):
         index[unknown] = 0
         return index, unknown
     index = classes.searchsorted(y)
-    index[index == len(classes)] = 0
-    unknown = classes[index] != y
+    unknown = classes.take(index, mode="clip") != y
     return index, unknown if changed is None else unknown | changed
 
 
