@@ -195,9 +195,9 @@ cdef int read(Window* window, state, int64_t most) except -1:
     if not (
         isinstance(levels, list)
         and len(levels) <= N_LEVELS
-        and all(isinstance(one, list) and len(one) <= MOST for one in levels)
+        and all([isinstance(one, list) and len(one) <= MOST for one in levels])
         and (not levels or len(levels[len(levels) - 1]) > 0)
-        and all(is_sum(value, most) for value in (total, squares))
+        and all([is_sum(value, most) for value in (total, squares)])
     ):
         raise damaged
     for level in range(len(levels)):

@@ -85,7 +85,7 @@ cdef class DDMKernel(Detector):
         if not (
             isinstance(n_errors, int)
             and 0 <= n_errors <= self.n
-            and all(isinstance(value, float) and value >= 0.0 for value in best)
+            and all([isinstance(value, float) and value >= 0.0 for value in best])
         ):
             raise ValueError(f"The state of this drift detector is damaged: {state}.")
         self.n_errors = n_errors

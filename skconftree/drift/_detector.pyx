@@ -72,7 +72,7 @@ cdef class Detector:
             )
         values = [state.get(name) for name in ("n", "n_seen", "n_drifts", "state")]
         if not (
-            all(isinstance(value, int) for value in values)
+            all([isinstance(value, int) for value in values])
             and 0 <= values[0] <= values[1] < 2**62
             and 0 <= values[2] <= values[1]
             and values[3] in (STABLE, WARNING, DRIFT)

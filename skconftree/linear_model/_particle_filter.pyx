@@ -451,10 +451,10 @@ def _restored(settings, state):
     if not (
         isinstance(settings, dict) and isinstance(state, dict)
         and settings.keys() == kinds.keys()
-        and all(
+        and all([
             isinstance(settings[name], kind) and low <= settings[name] <= high
             for name, (kind, low, high) in kinds.items()
-        )
+        ])
     ):
         raise ValueError("The state of these particles is damaged: its settings.")
     return ParticleFilter(settings, state)

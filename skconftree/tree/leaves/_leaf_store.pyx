@@ -270,11 +270,11 @@ cdef class LeafStore:
             return n_codes is None
         return (
             isinstance(n_codes, tuple) and len(n_codes) == self.policy.n_features
-            and all(
+            and all([
                 isinstance(n, int) and n < MOST_CODES
                 and (n >= 0 if self.policy.n_codes[f] >= 0 else n == -1)
                 for f, n in enumerate(n_codes)
-            )
+            ])
         )
 
 

@@ -234,7 +234,7 @@ cdef class NodeTable(NodeArrays):
 
     def __getstate__(self):
         cdef dict shown = self._still().all_arrays()
-        return (STATE_VERSION, *(shown[name].tobytes() for name in self._names()))
+        return (STATE_VERSION, *[shown[name].tobytes() for name in self._names()])
 
     def __setstate__(self, state):
         if self.node_count > 0:

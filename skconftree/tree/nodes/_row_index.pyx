@@ -380,4 +380,4 @@ cdef class NodeRanges:
     @property
     def n_bytes(self):
         """Bytes of the index, without the table."""
-        return sum(array.nbytes for array in self._arrays.values())
+        return sum([array.nbytes for array in self._arrays.values()])
