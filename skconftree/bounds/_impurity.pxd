@@ -1,5 +1,8 @@
 # Impurities of one class distribution on the scale of De Rosa and Cesa-Bianchi:
 # concave, symmetric, at least the Bayes risk, 1/2 at two balanced classes.
+#
+# Of shares, not of totals over rows as the criteria of a split, which know no other room:
+# the same quantity, but four in five entropies differ in their last bits.
 
 from libc.math cimport log2, sqrt
 

@@ -6,7 +6,6 @@ from _thread import allocate_lock
 from functools import wraps
 from inspect import signature
 
-cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free, realloc
 
@@ -192,7 +191,6 @@ cdef class ModelLock:
         self._admit()
 
 
-@cython.auto_pickle(False)      # the estimator knows how
 cdef class Lockable:
     """Mixin of an estimator that has a lock, outside its attributes."""
 
