@@ -77,7 +77,8 @@ class ConfidenceForestClassifier(
         As there.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         Number of features examined at a node, drawn among those that vary in it.
-        A float is a fraction; None means all.
+        A float is a fraction; None means all. On a stream a leaf draws as many for its
+        life, whether they vary or not, and remembers these alone.
     max_leaf_nodes, min_impurity_decrease : object
         Further limits of each tree, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.

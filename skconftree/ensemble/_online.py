@@ -233,6 +233,7 @@ class ForestGrowth(StreamWeights):
             if self.max_bytes is not None:
                 tree.max_bytes = self.max_bytes // len(trees)
             if tree._grower is None:
+                tree._draws_for_life = True
                 tree._start_growing(classes, features, X_pool, first)
                 tree.n_rows_seen_ = tree._rows_before
             elif X_pool is not None:

@@ -51,6 +51,8 @@ class StreamWeights:
 class OnlineGrowth(StreamWeights):
     """Mixin of a tree estimator that learns rows as they arrive."""
 
+    _draws_for_life = False  # as in `Recipe`: trees of a forest do
+
     def partial_fit(
         self,
         X,
@@ -341,6 +343,7 @@ class OnlineGrowth(StreamWeights):
             None if features is None else features.is_categorical,
             X_pool,
             X,
+            draws_for_life=self._draws_for_life,
         )
 
     def _predicts_by_bayes(self):

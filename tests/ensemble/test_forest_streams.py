@@ -138,7 +138,9 @@ def test_each_tree_is_one_that_learns_its_rows_by_itself():
     before = np.cumsum(weight > 0) - (weight > 0)
     for i, tree in enumerate(forest.estimators_):
         counts = stream_counts(forest._seed, i, 1.0, before)
-        alone = clone(tree).partial_fit(X, y, CLASSES, counts * weight)
+        alone = clone(tree)
+        alone._draws_for_life = True  # as a tree of a forest does
+        alone.partial_fit(X, y, CLASSES, counts * weight)
         assert pickle.dumps(alone) == pickle.dumps(tree)
     assert abs(counts.mean() - 1.0) < 0.1
     assert abs(stream_counts(0, 0, 50.0, before).mean() - 50.0) < 1.0

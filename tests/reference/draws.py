@@ -161,3 +161,34 @@ class DrawingOnlineTree(Draws, OnlineTree):
         elif not some_miss or not len(labelled):
             return []
         return [self.numeric_test(node, feature, x, pool_x, cut, missing_left)]
+
+
+class LastingTree(Draws, OnlineTree):
+    """A tree of a forest that learns a stream: a leaf draws once, and starts alone.
+
+    Of the rows that its parent has handed over it knows the classes, and no value of
+    the features that it has drawn.
+    """
+
+    def __init__(self, *args, seed, max_features, **kwargs):
+        self.n_drawn = max_features
+        everything = {"max_features": math.inf, "random_cuts": False}
+        super().__init__(*args, seed=seed, **everything, **kwargs)
+
+    def drawn(self, number):
+        """Features of a leaf, for its life."""
+        key, features = mix(self.seed ^ mix(number)), list(range(self.X.shape[1]))
+        for i in range(self.n_drawn):
+            key = mix(key)
+            k = i + key % (len(features) - i)
+            features[i], features[k] = features[k], features[i]
+        return sorted(features[: self.n_drawn])
+
+    def place_of(self, node):
+        return self.leaf.number, self.leaf.attempt, self.drawn(self.leaf.number)
+
+    def leave(self, node, features):
+        pass
+
+    def evidence(self, leaf):
+        return self.fresh(leaf)

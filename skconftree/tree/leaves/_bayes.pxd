@@ -12,7 +12,10 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t
 
 
 cdef struct Scratch:            # of one caller, all of it behind `precision`
-    int32_t* places             # [n_features] bins of the row
+    float32_t* row              # [n_features] the row as its leaf sees it
+    int32_t* places             # [n_features] its bins
+    float32_t* past_row         # [n_features] the same for Leaf.past
+    int32_t* past_places
     float64_t* scores           # [n_classes]
     float64_t* products         # [n_classes]
     float64_t* inverse          # [n_classes]
@@ -33,10 +36,10 @@ cdef class NaiveBayes:
         self, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch
     ) noexcept nogil
     cdef void _score_bins(
-        self, const Bins* bins, const float64_t* histogram, const float64_t* n,
-        Scratch* scratch,
+        self, const Bins* bins, intp_t d, const float64_t* histogram,
+        const float64_t* n, Scratch* scratch,
     ) noexcept nogil
     cdef void _score_moments(
-        self, const Moments* moments, const float64_t* weights, bint alone,
-        const float32_t* x, Scratch* scratch,
+        self, const Moments* moments, intp_t d, const int32_t* n_codes,
+        const float64_t* weights, bint alone, const float32_t* x, Scratch* scratch,
     ) noexcept nogil

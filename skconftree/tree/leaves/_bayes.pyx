@@ -26,12 +26,16 @@ cdef int make_scratch(
     # In one piece, so that it is near.
     cdef intp_t n = n_features + 3 * n_classes
     scratch.precision = <float64_t*> arena.take(
-        n * sizeof(float64_t) + n_features * sizeof(int32_t), 1
+        n * sizeof(float64_t)
+        + 2 * n_features * (sizeof(int32_t) + sizeof(float32_t)), 1
     )
     scratch.scores = scratch.precision + n_features
     scratch.products = scratch.scores + n_classes
     scratch.inverse = scratch.products + n_classes
     scratch.places = <int32_t*> (scratch.precision + n)
+    scratch.past_places = scratch.places + n_features
+    scratch.row = <float32_t*> (scratch.past_places + n_features)
+    scratch.past_row = scratch.row + n_features
     return 0
 
 
@@ -58,11 +62,17 @@ cdef class NaiveBayes:
         self, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch
     ) noexcept nogil:
         # Scores of all classes from all a leaf holds or from its own rows alone,
-        # -infinity for classes it has not seen. False if there is no such model.
+        # -infinity for classes it has not seen. False if there is no such model. The
+        # row is one that the leaf sees.
+        cdef intp_t d = self.n_features
+        cdef const int32_t* n_codes = self.n_codes
         cdef const float64_t* n = leaf.fresh if own else leaf.held
         cdef const float64_t* histogram = leaf.fresh_histogram if own else leaf.histogram
         cdef const Moments* moments = &leaf.moments
         cdef intp_t c
+        if leaf.drawn != NULL:
+            d = leaf.drawn.policy.n_features
+            n_codes = leaf.drawn.policy.n_codes
         if own:
             moments = &leaf.fresh_moments
         if not (leaf.n_fresh if own else leaf.n_held) > 0.0:
@@ -72,14 +82,16 @@ cdef class NaiveBayes:
         for c in range(self.n_classes):
             scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
         if histogram != NULL:
-            self._score_bins(&leaf.bins, histogram, n, scratch)
+            self._score_bins(&leaf.bins, d, histogram, n, scratch)
         if moments.blocks != NULL:
-            self._score_moments(moments, n, histogram == NULL, x, scratch)
+            self._score_moments(
+                moments, d, n_codes, n, histogram == NULL, x, scratch
+            )
         return True
 
     cdef void _score_bins(
-        self, const Bins* bins, const float64_t* histogram, const float64_t* n,
-        Scratch* scratch,
+        self, const Bins* bins, intp_t d, const float64_t* histogram,
+        const float64_t* n, Scratch* scratch,
     ) noexcept nogil:
         cdef intp_t K = self.n_classes
         cdef const int32_t* places = scratch.places
@@ -93,7 +105,7 @@ cdef class NaiveBayes:
         for c in range(K):
             products[c] = n[c]      # the share of the class
             inverse[c] = 1.0 / (n[c] + 1.0)
-        for f in range(self.n_features):
+        for f in range(d):
             n_bins = bins.first[f + 1] - bins.first[f]
             if n_bins == 1 or places[f] < 0:
                 continue
@@ -111,12 +123,11 @@ cdef class NaiveBayes:
             scores[c] += log(products[c])
 
     cdef void _score_moments(
-        self, const Moments* moments, const float64_t* weights, bint alone,
-        const float32_t* x, Scratch* scratch,
+        self, const Moments* moments, intp_t d, const int32_t* n_codes,
+        const float64_t* weights, bint alone, const float32_t* x, Scratch* scratch,
     ) noexcept nogil:
         # Variances are taken relative to those over all classes, which cancel. A
         # precision below 0 is that of a feature of two values: minus its range.
-        cdef intp_t d = self.n_features
         cdef float64_t* precision = scratch.precision
         cdef const float64_t* mean
         cdef const float64_t* squares
@@ -135,7 +146,7 @@ cdef class NaiveBayes:
             precision[f] = 0.0
             if moments.known != NULL:
                 n = weight_known(moments, self.n_classes, f)
-            if self.n_codes != NULL and self.n_codes[f] >= 0:
+            if n_codes != NULL and n_codes[f] >= 0:
                 continue
             if squares[f] > 0.0 and x[f] == x[f]:
                 precision[f] = n / squares[f]

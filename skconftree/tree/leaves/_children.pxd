@@ -8,6 +8,10 @@ cdef int start_child(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil
+cdef int start_drawn(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
+) except -1 nogil
 cdef int part_box(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     Leaf* child,

@@ -2,6 +2,8 @@
 
 from libc.string cimport memcpy
 
+from skconftree.tree.leaves._drawn cimport draw_features, place_of, policy_of
+from skconftree.tree.leaves._leaf cimport drop_past, new_leaf
 from skconftree.utils._box cimport cut_box
 from skconftree.utils._spare_memory cimport take_array
 
@@ -14,6 +16,25 @@ cdef int start_child(
     # of class c: exact unless it rests on moments.
     child.memory = parent.memory
     parent.memory.part(parent, policy, parting, outcome, share, child)
+    return 0
+
+
+cdef int start_drawn(
+    const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
+    float64_t* share, Leaf* child,
+) except -1 nogil:
+    # The same for a child that draws its own features, of which its parent may know
+    # nothing: what it is handed over is no more than a model of its past.
+    cdef Parting test = parting[0]
+    test.feature = place_of(parent, parting.feature)
+    draw_features(child, policy)
+    child.memory = policy.first
+    child.memory.open(child, policy_of(child, policy))
+    child.past = new_leaf(policy, parent.node)
+    draw_features(child.past, policy)       # its parent's
+    start_child(parent, policy_of(parent, policy), &test, outcome, share, child.past)
+    if not policy.bayes:
+        drop_past(child, policy)
     return 0
 
 

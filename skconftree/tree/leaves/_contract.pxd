@@ -12,6 +12,10 @@
 # bins where there are any, and both are carried on by functions that memories share. A
 # memory that needs more puts it behind `own`.
 #
+# A leaf may draw a few features for its life and remember these alone: what a memory
+# is given are then rows and a policy of these features, by their places among them. It
+# takes over no memory, but predicts by that of its parent while its own is young.
+#
 # All arrays are taken from `remembered` by `utils._spare_memory`: they go with
 # the leaf, or when it forgets, they are counted in the bytes of the tree, and memory
 # that cannot be had is an error here for nobody but the caller of `partial_fit`.
@@ -22,10 +26,11 @@ from skconftree.tree.leaves._parting cimport Parting
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, label_t,
+    float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, label_t, uint64_t,
 )
 
 cdef struct LeafMemory
+cdef struct Leaf
 
 
 cdef struct PoolLists:      # see _pool_rows.pxd
@@ -55,10 +60,20 @@ cdef struct Policy:
     int32_t* n_codes        # [n_features] categories seen, -1 if numeric; or NULL
     PoolLists pool
     const int32_t* pool_line    # [n_features] line of each, 0 if nominal
+    intp_t n_drawn          # features that a leaf draws for its life; 0: it has all
+    uint64_t seed           # of what it draws
+
+
+cdef struct Drawn:          # see _drawn.pxd
+    Policy policy
+    int32_t* features       # [policy.n_features] ascending
 
 
 cdef struct Leaf:
     intp_t node
+    Drawn* drawn                # or NULL: it remembers all features
+    Leaf* past                  # what the parent of one that draws knew of its rows, in
+                                # the parent's features; NULL once it is outgrown
     const LeafMemory* memory
     Blocks remembered           # owns all that is forgotten when room is needed
     intp_t attempt              # how often it has been examined

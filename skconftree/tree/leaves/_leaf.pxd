@@ -11,6 +11,7 @@ cdef enum:
 
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil
 cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil
+cdef void drop_past(Leaf* leaf, const Policy* policy) noexcept nogil
 cdef void forget(Leaf* leaf) noexcept nogil
 cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil
 cdef int add_row(

@@ -3,6 +3,7 @@
 from libc.string cimport memset
 
 from skconftree.tree.leaves._bins cimport Bins
+from skconftree.tree.leaves._drawn cimport bytes_of_drawn, policy_of
 from skconftree.tree.leaves._moments cimport (
     Moments, allocate_moments, release_moments,
 )
@@ -29,6 +30,8 @@ cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf != NULL:
         give_all_back(&leaf.remembered)
         give_back(policy.blocks, leaf.box)
+        give_back(policy.blocks, leaf.drawn)
+        release_leaf(leaf.past, policy)
         give_back(policy.blocks, leaf)
 
 
@@ -54,22 +57,40 @@ cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
     size += LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     if leaf.box != NULL:
         size += (2 * policy.n_features + 1) * sizeof(float64_t)
-    return size + bytes_taken(&leaf.remembered)
+    if leaf.past != NULL:
+        size += leaf_bytes(leaf.past, policy)
+    return size + bytes_of_drawn(leaf, policy) + bytes_taken(&leaf.remembered)
 
 
 cdef int add_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
 ) except -1 nogil:
-    # Learn a row for which there is room; bins are the places of its values.
-    leaf.memory.observe(leaf, policy, x, y, weight, bins)
+    # Learn a row, as the leaf sees it, for which there is room; bins are the places of
+    # its values.
+    leaf.memory.observe(leaf, policy_of(leaf, policy), x, y, weight, bins)
     leaf.fresh[y] += weight
     leaf.held[y] += weight
     leaf.n_fresh += weight
     leaf.n_held += weight
     if leaf.n_fresh >= OUTGROWN * policy.inherited and not leaf.memory.keeps_rows:
         _drop_inheritance(leaf, policy)
+    if leaf.past != NULL and (
+        leaf.n_fresh >= OUTGROWN * min(policy.inherited, leaf.past.n_held)
+    ):
+        drop_past(leaf, policy)
+        _trust_what_remains(leaf)
     return 0
+
+
+cdef void drop_past(Leaf* leaf, const Policy* policy) noexcept nogil:
+    release_leaf(leaf.past, policy)
+    leaf.past = NULL
+
+
+cdef void _trust_what_remains(Leaf* leaf) noexcept nogil:
+    leaf.hits[1] = max(leaf.hits[1], leaf.hits[2])      # of the model that remains
+    leaf.hits[2] = 0.0
 
 
 cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
@@ -89,16 +110,15 @@ cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
     for c in range(policy.n_classes):
         leaf.held[c] = leaf.fresh[c]
     leaf.n_held = leaf.n_fresh
-    leaf.hits[1] = max(leaf.hits[1], leaf.hits[2])      # of the model that remains
-    leaf.hits[2] = 0.0
+    _trust_what_remains(leaf)
 
 
 cdef int start_fresh(Leaf* leaf, const Policy* policy) except -1 nogil:
     # From now on rows count as evidence apart from what the leaf holds already.
+    cdef intp_t d = policy_of(leaf, policy).n_features
     if leaf.histogram != NULL and leaf.fresh_histogram == NULL:
         leaf.fresh_histogram = <float64_t*> take_zeros(
-            &leaf.remembered, leaf.bins.first[policy.n_features] * policy.n_classes,
-            sizeof(float64_t),
+            &leaf.remembered, leaf.bins.first[d] * policy.n_classes, sizeof(float64_t)
         )
     if leaf.moments.blocks != NULL and leaf.fresh_moments.blocks == NULL:
         allocate_moments(&leaf.remembered, &leaf.fresh_moments, policy.n_classes)

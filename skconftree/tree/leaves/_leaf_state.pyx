@@ -1,14 +1,16 @@
 """Leaves as bytes.
 
 A leaf is a header of whole numbers, numbers, its counts, what its memory writes, and its
-rows without label and its box.
+rows without label and its box. Where leaves draw their features, the node follows whose
+features its past has, -1 without one, and its past.
 """
 
 from skconftree.tree.leaves._contract cimport LeafHeader
+from skconftree.tree.leaves._drawn cimport draw_features, policy_of
 from skconftree.tree.leaves._leaf cimport LEAF_COUNTS, new_leaf, release_leaf
 from skconftree.tree.leaves._registry cimport memory_of_code
 from skconftree.tree.leaves._state cimport require, require_finite
-from skconftree.utils._typedefs cimport float64_t, int32_t
+from skconftree.utils._typedefs cimport float64_t, int32_t, int64_t
 
 cdef enum:
     N_NUMBERS = 7
@@ -16,8 +18,20 @@ cdef enum:
 
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
+    cdef int64_t node = -1
+    _write_memory(writer, leaf, policy)
+    if policy.n_drawn > 0:
+        if leaf.past != NULL:
+            node = leaf.past.node
+        writer.put(&node, sizeof(node))
+        if leaf.past != NULL:
+            _write_memory(writer, leaf.past, policy)
+
+
+cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     cdef intp_t d = policy.n_features
-    cdef LeafHeader header = _header(leaf, d)
+    cdef const Policy* own = policy_of(leaf, policy)
+    cdef LeafHeader header = _header(leaf, own.n_features)
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
         leaf.hits[2], leaf.hits[3],
@@ -25,7 +39,7 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     writer.put(&header, sizeof(header))
     writer.put(&numbers[0], sizeof(numbers))
     writer.put(leaf.fresh, LEAF_COUNTS * policy.n_classes * sizeof(float64_t))
-    leaf.memory.write(writer, leaf, policy)
+    leaf.memory.write(writer, leaf, own)
     writer.put(leaf.pool, leaf.n_pool * sizeof(int32_t))
     if leaf.box != NULL:
         writer.put(leaf.box, (2 * d + 1) * sizeof(float64_t))
@@ -53,8 +67,15 @@ cdef Leaf* read_leaf(
 ) except NULL:
     # Its rows without label, `n_pool` at most, go to `pool`.
     cdef Leaf* leaf = new_leaf(policy, node)
+    cdef int64_t above
     try:
         _fill_leaf(reader, policy, pool, n_pool, leaf)
+        if policy.n_drawn > 0:
+            reader.take(&above, sizeof(above))
+            require(-1 <= above < node)
+            if above >= 0:
+                leaf.past = new_leaf(policy, <intp_t> above)
+                _fill_leaf(reader, policy, NULL, 0, leaf.past)
     except BaseException:
         release_leaf(leaf, policy)
         raise
@@ -65,14 +86,17 @@ cdef _fill_leaf(
     StateReader reader, const Policy* policy, int32_t* pool, intp_t n_pool, Leaf* leaf
 ):
     cdef intp_t d = policy.n_features
+    cdef const Policy* own
     cdef intp_t i
     cdef LeafHeader header
+    draw_features(leaf, policy)
+    own = policy_of(leaf, policy)
     reader.take(&header, sizeof(header))
     _read_counts(reader, &header, policy.n_classes, leaf)
     leaf.memory = memory_of_code(header.code)
     require(0 <= header.n_inherited <= header.n_rows)
-    leaf.memory.read(reader, &header, policy, leaf)
-    _check_header(&header, leaf, d)
+    leaf.memory.read(reader, &header, own, leaf)
+    _check_header(&header, leaf, own.n_features)
     require(0 <= header.n_pool <= n_pool)
     if header.n_pool > 0:
         reader.take(pool, header.n_pool * sizeof(int32_t))

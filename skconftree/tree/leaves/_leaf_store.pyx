@@ -5,8 +5,9 @@ import numpy as np
 from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.leaves._drawn cimport draw_features, policy_of
 from skconftree.tree.leaves._leaf cimport (
-    forget, leaf_bytes, new_leaf, release_leaf, start_fresh,
+    drop_past, forget, leaf_bytes, new_leaf, release_leaf, start_fresh,
 )
 from skconftree.tree.leaves._leaf_state cimport read_leaf, write_leaf
 from skconftree.tree.leaves._pool_rows cimport open_lists
@@ -16,6 +17,7 @@ from skconftree.tree.nodes._routing cimport Node
 from skconftree.utils._box cimport cut_box, share_below
 from skconftree.utils._memory cimport give_all_back
 from skconftree.utils._spare_memory cimport resize_array, take_array
+from skconftree.utils._typedefs cimport uint64_t
 
 cdef enum:
     MOST_CODES = 32768      # of a feature, in a state
@@ -34,11 +36,15 @@ cdef class LeafStore:
         Whether leaves may predict by naive Bayes.
     n_pool : int
         Rows without label.
+    n_drawn : int, default=0
+        Features that a leaf draws for its life; 0: it has all.
+    seed : int, default=0
+        Of what leaves draw.
     """
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, GrowthSettings settings,
-        tuple nominal, bint bayes, intp_t n_pool,
+        tuple nominal, bint bayes, intp_t n_pool, intp_t n_drawn=0, uint64_t seed=0,
     ):
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
@@ -51,6 +57,8 @@ cdef class LeafStore:
         self.policy.fixed_cuts = settings.fixed_cuts
         self.policy.bayes = bayes
         self.policy.inherited = settings.inherited
+        self.policy.n_drawn = n_drawn
+        self.policy.seed = seed
         if nominal:
             self._nominal = np.array(nominal, dtype=np.int32)
             self._n_codes = np.full(n_features, -1, dtype=np.int32)
@@ -92,8 +100,9 @@ cdef class LeafStore:
                 leaf = new_leaf(&self.policy, node)
                 self.at[node] = leaf
                 self.n_leaves += 1
+                draw_features(leaf, &self.policy)
                 leaf.memory = self.policy.first
-                leaf.memory.open(leaf, &self.policy)
+                leaf.memory.open(leaf, policy_of(leaf, &self.policy))
 
     def open_pool(self, const intp_t[::1] home):
         """Hand out the rows without label.
@@ -179,6 +188,7 @@ cdef class LeafStore:
         # Let a leaf forget; returns how many bytes that makes free.
         cdef intp_t before = leaf_bytes(self.at[node], &self.policy)
         forget(self.at[node])
+        drop_past(self.at[node], &self.policy)
         return before - leaf_bytes(self.at[node], &self.policy)
 
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil:
@@ -218,6 +228,7 @@ cdef class LeafStore:
         self.room, other.room = other.room, self.room
         self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves
         self.policy.pool, other.policy.pool = other.policy.pool, self.policy.pool
+        self.policy.seed, other.policy.seed = other.policy.seed, self.policy.seed
 
     # -- state --------------------------------------------------------------------
 

@@ -40,11 +40,11 @@ cdef class LeafPredictor:
     cdef Scratch scratch                # of the rows that are learnt
     cdef intp_t guess[4]                # of each model for the last row; -1 = none
 
-    cdef void locate(
+    cdef const float32_t* locate(
         self, const Leaf* leaf, const float32_t* x, Scratch* scratch
     ) noexcept nogil
     cdef intp_t predict_before(
-        self, Tree tree, const Leaf* leaf, const float32_t* x
+        self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row
     ) noexcept nogil
     cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil
     cdef void pass_on(self, const Leaf* parent, Leaf* child) noexcept nogil
@@ -59,6 +59,11 @@ cdef class LeafPredictor:
         self, Tree tree, intp_t node, Scratch* scratch
     ) noexcept nogil
     cdef bint _score(
-        self, const Leaf* leaf, Model model, const float32_t* x, Scratch* scratch
+        self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
+        Scratch* scratch,
+    ) noexcept nogil
+    cdef bint _score_model(
+        self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
+        Scratch* scratch,
     ) noexcept nogil
     cdef intp_t _best_score(self, const Scratch* scratch) noexcept nogil

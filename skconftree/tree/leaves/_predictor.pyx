@@ -5,6 +5,7 @@ from libc.string cimport memset
 
 from skconftree.tree.leaves._bayes cimport make_scratch
 from skconftree.tree.leaves._bins cimport find_bins
+from skconftree.tree.leaves._drawn cimport policy_of, seen_by
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
 cdef float64_t FORGETTING = 0.9     # of the class frequencies of the latest rows
@@ -46,20 +47,25 @@ cdef class LeafPredictor:
                     log(class_weight[c]) if class_weight[c] > 0.0 else -INFINITY
                 )
 
-    cdef void locate(
+    cdef const float32_t* locate(
         self, const Leaf* leaf, const float32_t* x, Scratch* scratch
     ) noexcept nogil:
-        # Find the bins of a row; the first thing to do with it.
-        cdef intp_t i, f
-        if leaf.histogram != NULL:
-            find_bins(&leaf.bins, x, self.policy.n_features, scratch.places)
-            for i in range(self.policy.n_nominal):
-                f = self.policy.nominal[i]
-                if x[f] >= self.policy.n_codes[f]:
-                    scratch.places[f] = -1  # there may be room, but it was never seen
+        # The row as the leaf sees it, and its bins; the first thing to do with it.
+        cdef const Policy* policy = policy_of(leaf, self.policy)
+        cdef const float32_t* row = seen_by(leaf, x, scratch.row)
+        cdef intp_t i, f, feature
+        if leaf.histogram == NULL:
+            return row
+        find_bins(&leaf.bins, row, policy.n_features, scratch.places)
+        for i in range(policy.n_nominal):
+            f = policy.nominal[i]
+            feature = f if leaf.drawn == NULL else leaf.drawn.features[f]
+            if row[f] >= self.policy.n_codes[feature]:
+                scratch.places[f] = -1  # there may be room, but it was never seen
+        return row
 
     cdef intp_t predict_before(
-        self, Tree tree, const Leaf* leaf, const float32_t* x
+        self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row
     ) noexcept nogil:
         # The class predicted for a row to be learnt, which has been located.
         cdef intp_t trusted
@@ -68,9 +74,9 @@ cdef class LeafPredictor:
         self.guess[<intp_t> OWN] = -1
         if not self.judging:
             return self.guess[<intp_t> MAJORITY]
-        if self._score(leaf, HELD, x, &self.scratch):
+        if self._score(leaf, HELD, x, row, &self.scratch):
             self.guess[<intp_t> HELD] = self._best_score(&self.scratch)
-        if self._score(leaf, OWN, x, &self.scratch):
+        if self._score(leaf, OWN, x, row, &self.scratch):
             self.guess[<intp_t> OWN] = self._best_score(&self.scratch)
         self.guess[<intp_t> RECENT] = self._most_recent(leaf)
         trusted = self._trusted(leaf)
@@ -160,12 +166,13 @@ cdef class LeafPredictor:
         return scratch.products
 
     cdef bint _score(
-        self, const Leaf* leaf, Model model, const float32_t* x, Scratch* scratch
+        self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
+        Scratch* scratch,
     ) noexcept nogil:
         cdef float64_t* scores = scratch.scores
         cdef float64_t peak
         cdef intp_t c
-        if not self.bayes.score(leaf, model == OWN, x, scratch):
+        if not self._score_model(leaf, model, x, row, scratch):
             return False
         if self.class_weight != NULL:
             for c in range(self.policy.n_classes):
@@ -176,6 +183,23 @@ cdef class LeafPredictor:
             if scores[c] > peak - SAME:
                 scores[c] = peak
         return True
+
+    cdef bint _score_model(
+        self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
+        Scratch* scratch,
+    ) noexcept nogil:
+        # `row` is what the leaf sees of x.
+        cdef Scratch past
+        if leaf.past == NULL:
+            return self.bayes.score(leaf, model == OWN, row, scratch)
+        if model == OWN:
+            return self.bayes.score(leaf, False, row, scratch)
+        past = scratch[0]
+        past.row = scratch.past_row
+        past.places = scratch.past_places
+        return self.bayes.score(
+            leaf.past, False, self.locate(leaf.past, x, &past), &past
+        )
 
     cdef intp_t _best_score(self, const Scratch* scratch) noexcept nogil:
         cdef intp_t best = 0
@@ -195,11 +219,11 @@ cdef class LeafPredictor:
         cdef intp_t node = leaf.node
         cdef const float64_t* counts
         cdef float64_t total = 0.0
+        cdef const float32_t* row = self.locate(leaf, x, scratch)
         cdef float64_t peak
         cdef intp_t c
-        self.locate(leaf, x, scratch)
         if (trusted == HELD or trusted == OWN) and self._score(
-            leaf, trusted, x, scratch
+            leaf, trusted, x, row, scratch
         ):
             peak = scratch.scores[self._best_score(scratch)]
             for c in range(K):

@@ -17,6 +17,7 @@ from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._bayes cimport Scratch
 from skconftree.tree.leaves._counts cimport make_room
+from skconftree.tree.leaves._drawn cimport policy_of, tell
 from skconftree.tree.leaves._leaf cimport add_row
 from skconftree.tree.leaves._leaf_store cimport LeafStore
 from skconftree.tree.leaves._pool_rows cimport leave_pool, place_in_pool
@@ -95,6 +96,9 @@ cdef class Grower(GrowingTree):
         cdef GrowthSettings settings = recipe.settings
         cdef const float64_t[::1] class_weight = recipe.class_weight
         cdef const float32_t[:, ::1] pool = recipe.X_pool
+        cdef intp_t n_drawn = 0
+        if recipe.draws_for_life and settings.max_features < d:
+            n_drawn = settings.max_features
         criterion, bound = make_kernels(settings, K, TABLES)
         self.tree = tree
         self.lock = ModelLock()
@@ -113,7 +117,7 @@ cdef class Grower(GrowingTree):
         self.predictor = LeafPredictor(d, K, settings.leaf_prediction, class_weight)
         self.leaves = LeafStore(
             d, K, settings, recipe.nominal, self.predictor.judging,
-            0 if pool is None else pool.shape[0],
+            0 if pool is None else pool.shape[0], n_drawn, recipe.seed,
         )
         self.policy = &self.leaves.policy
         self.source.policy = self.policy
@@ -185,6 +189,7 @@ cdef class Grower(GrowingTree):
         """
         cdef intp_t i, stopped_at
         cdef float64_t w = 1.0
+        cdef const float32_t* row
         cdef Leaf* leaf
         self._check_rows(X, y, None)
         if weight is not None and weight.shape[0] != X.shape[0]:
@@ -192,16 +197,16 @@ cdef class Grower(GrowingTree):
         for i in range(X.shape[0]):
             leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
             self.leaves.observe(&X[i, 0], False)
-            make_room(leaf, self.policy, &X[i, 0])
+            tell(leaf, self.policy)
+            row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
+            make_room(leaf, policy_of(leaf, self.policy), row)
             if weight is not None:
                 w = weight[i]
             if w != rint(w):
                 self.source.whole = False
-            self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
-            add_row(
-                leaf, self.policy, &X[i, 0], y[i], w, self.predictor.scratch.places
-            )
-            leaf.memory.convert(leaf, self.policy)
+            row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
+            add_row(leaf, self.policy, row, y[i], w, self.predictor.scratch.places)
+            leaf.memory.convert(leaf, policy_of(leaf, self.policy))
             self.most_rows = max(self.most_rows, leaf.n_rows)
 
     def settle(self):
@@ -383,6 +388,7 @@ cdef class Grower(GrowingTree):
         cdef Leaf* leaf = self.leaves.at[node]
         cdef Scratch* scratch = &self.predictor.scratch
         cdef bint judging = self.predictor.judging
+        cdef const float32_t* row
         cdef float64_t* counts
         cdef intp_t* n_rows
         cdef intp_t guess
@@ -392,9 +398,9 @@ cdef class Grower(GrowingTree):
                     self._ask_tree(stopped_at if stopped_at >= 0 else node, proba)
             else:
                 self._fill_proba(leaf, stopped_at, x, scratch, proba)
-        self.predictor.locate(leaf, x, scratch)
+        row = self.predictor.locate(leaf, x, scratch)
         if judging or predicted != NULL:
-            guess = self.predictor.predict_before(self.tree, leaf, x)
+            guess = self.predictor.predict_before(self.tree, leaf, x, row)
             if predicted != NULL:
                 predicted[0] = guess
                 if stopped_at >= 0:
@@ -405,10 +411,11 @@ cdef class Grower(GrowingTree):
         if stopped_at >= 0:
             with gil:
                 self._admit(x)
+        tell(leaf, self.policy)
         if self.policy.n_nominal > 0:
-            make_room(leaf, self.policy, x)
-            self.predictor.locate(leaf, x, scratch)
-        add_row(leaf, self.policy, x, y, weight, scratch.places)
+            make_room(leaf, policy_of(leaf, self.policy), row)
+            row = self.predictor.locate(leaf, x, scratch)
+        add_row(leaf, self.policy, row, y, weight, scratch.places)
         if leaf.n_rows > self.most_rows:
             self.most_rows = leaf.n_rows
         if self.leaving >= 0:
@@ -427,7 +434,7 @@ cdef class Grower(GrowingTree):
             weight *= self.class_weight[y]
         self.total_weight += weight
         self.n_rows_seen += 1
-        leaf.memory.convert(leaf, self.policy)
+        leaf.memory.convert(leaf, policy_of(leaf, self.policy))
         if self._due(leaf):
             self._grow(leaf)
         return 0

@@ -2,7 +2,7 @@
 
 from libc.math cimport rint
 
-from skconftree.tree.leaves._children cimport part_box, start_child
+from skconftree.tree.leaves._children cimport part_box, start_child, start_drawn
 from skconftree.tree.leaves._leaf cimport new_leaf, release_leaf
 from skconftree.tree.leaves._pool_rows cimport part_pool
 from skconftree.tree.split._split cimport Children
@@ -92,16 +92,18 @@ cdef class Installer:
         cdef const Policy* policy = &self.leaves.policy
         cdef intp_t r = parting.n_outcomes
         cdef bint done = False
+        cdef float64_t* share
         cdef intp_t z
         for z in range(r):
             self.children[z] = NULL
         try:
             for z in range(r):
                 self.children[z] = new_leaf(policy, tree.node_count + z)
-                start_child(
-                    leaf, policy, parting, z, self.share + z * tree.n_classes,
-                    self.children[z],
-                )
+                share = self.share + z * tree.n_classes
+                if leaf.drawn == NULL:
+                    start_child(leaf, policy, parting, z, share, self.children[z])
+                else:
+                    start_drawn(leaf, policy, parting, z, share, self.children[z])
                 part_box(leaf, policy, parting, z, self.children[z])
             part_pool(leaf, policy, parting, self.source.pool, self.children)
             done = True
@@ -125,6 +127,8 @@ cdef class Installer:
         cdef intp_t n_rows = tree.n_node_samples[leaf.node]
         cdef intp_t rows_left = n_rows
         cdef intp_t rows, z, c
+        # the children keep what was handed over
+        cdef bint exact = leaf.memory.keeps_rows and leaf.drawn == NULL
         for c in range(K):
             total += counts[c]
             rest[c] = counts[c]
@@ -132,7 +136,7 @@ cdef class Installer:
             child = self.share + z * K
             if z < r - 1:
                 for c in range(K):
-                    if leaf.memory.keeps_rows and counts[c] == leaf.held[c]:
+                    if exact and counts[c] == leaf.held[c]:
                         child[c] = self.children[z].held[c]
                     else:
                         child[c] = min(child[c] * counts[c], rest[c])
@@ -143,7 +147,7 @@ cdef class Installer:
             rows = rows_left
             if z < r - 1:
                 rows = <intp_t> rint(n_rows * (n / total)) if total > 0.0 else 0
-                if leaf.memory.keeps_rows and leaf.n_rows == n_rows:
+                if exact and leaf.n_rows == n_rows:
                     rows = self.children[z].n_rows
                 rows = min(rows, rows_left)
             rows_left -= rows

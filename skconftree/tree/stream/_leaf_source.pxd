@@ -22,6 +22,7 @@ from skconftree.utils._typedefs cimport (
 cdef class LeafSource(Source):
     cdef bint whole                     # every weight so far is a whole number
     cdef Policy* policy
+    cdef const Policy* own              # of the features that the leaf remembers
     cdef Leaf* leaf
     cdef NodeRecord record              # what a splitter wants to know of the leaf,
     cdef const float64_t* counts        # [n_classes] and its counts

@@ -5,6 +5,7 @@ from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._contract cimport BinTable
+from skconftree.tree.leaves._drawn cimport place_of, policy_of
 from skconftree.tree.leaves._pool_rows cimport (
     first_above, first_beyond, line_of, n_with_value, sort_pool,
 )
@@ -61,6 +62,7 @@ cdef class LeafSource(Source):
         cdef bint separate = self.policy.separate
         cdef intp_t f
         self.leaf = leaf
+        self.own = policy_of(leaf, self.policy)
         self.ready = -1
         self.tabulated = not leaf.memory.keeps_rows or self.policy.fixed_cuts
         # every one has its share of the evidence
@@ -83,12 +85,14 @@ cdef class LeafSource(Source):
             record.pool = leaf.box[2 * self.node.n_features]
         elif self.node.has_pool:
             record.pool += leaf.n_pool
-        for f in range(self.node.n_features):
+        for f in range(self.own.n_features):
             self.features[f] = <int32_t> f
+            if leaf.drawn != NULL:
+                self.features[f] = leaf.drawn.features[f]
         record.features = self.features
-        record.n_features = self.node.n_features
+        record.n_features = self.own.n_features
         self.counts = leaf.fresh if separate else leaf.held
-        self.node.integral = self.whole and leaf.memory.is_exact(leaf, self.policy)
+        self.node.integral = self.whole and leaf.memory.is_exact(leaf, self.own)
         self.node.filters = True
         return 0
 
@@ -115,7 +119,7 @@ cdef class LeafSource(Source):
         cdef Leaf* leaf = self.leaf
         cdef intp_t first = leaf.n_inherited if self.policy.separate else 0
         self.n_rows = leaf.n_rows - first
-        self.x = leaf.x + first * self.node.n_features
+        self.x = leaf.x + first * self.own.n_features
         self.y = leaf.y + first
         self.row_weight = NULL if leaf.weight == NULL else leaf.weight + first
 
@@ -143,11 +147,13 @@ cdef class LeafSource(Source):
             self._count_pool(feature)
 
     cdef void _sort(self, intp_t feature) noexcept nogil:
+        cdef intp_t stride = self.own.n_features
+        cdef intp_t place = place_of(self.leaf, feature)
         cdef float64_t w
         cdef intp_t i
         self.n_labelled_seen = self.n_rows
         for i in range(self.n_rows):
-            self.column[i] = self.x[i * self.node.n_features + feature]
+            self.column[i] = self.x[i * stride + place]
             if self.column[i] != self.column[i]:
                 self.n_labelled_seen -= 1
                 w = 1.0 if self.row_weight == NULL else self.row_weight[i]
@@ -166,7 +172,9 @@ cdef class LeafSource(Source):
         table.counts = self.table
         table.missing = self.missing_counts
         table.n_missing = 0.0
-        self.leaf.memory.tabulate(self.leaf, self.policy, feature, &table)
+        self.leaf.memory.tabulate(
+            self.leaf, self.own, place_of(self.leaf, feature), &table
+        )
         self.n_bins = table.n_bins
         self.n_missing = table.n_missing
 
@@ -393,7 +401,7 @@ cdef class LeafSource(Source):
         cdef intp_t i, code
         memset(counts, 0, (n_codes + 1) * (K + 1) * sizeof(float64_t))
         leaf.memory.count_categories(
-            leaf, self.policy, feature, n_codes, counts, K + 1
+            leaf, self.own, place_of(leaf, feature), n_codes, counts, K + 1
         )
         if self.pool is not None:
             for i in range(leaf.n_pool):

@@ -33,6 +33,10 @@ class Recipe(NamedTuple):
         Rows without label.
     box : ndarray of shape (n_features, 2), float64, or None
         Limits of the features, if the weight of a leaf is its volume.
+    draws_for_life : bool
+        A leaf draws `max_features` features once, and remembers these alone; else it
+        remembers all and draws at each attempt. A tree that takes another's place
+        after a drift then has a seed of its own.
     """
 
     settings: GrowthSettings
@@ -41,13 +45,23 @@ class Recipe(NamedTuple):
     nominal: tuple = ()
     X_pool: np.ndarray | None = None
     box: np.ndarray | None = None
+    draws_for_life: bool = False
 
     def values(self):
         """Return the recipe as a dict of plain values, for pickles."""
         return canonical(self._asdict() | {"settings": self.settings.values()})
 
 
-def make_recipe(settings, seed, class_weight, is_categorical, X_pool, X=None):
+def make_recipe(
+    settings,
+    seed,
+    class_weight,
+    is_categorical,
+    X_pool,
+    X=None,
+    *,
+    draws_for_life=False,
+):
     """Make the recipe of a tree that grows row by row.
 
     Parameters
@@ -61,6 +75,7 @@ def make_recipe(settings, seed, class_weight, is_categorical, X_pool, X=None):
         Rows without label.
     X : ndarray or sparse of shape (n_rows, n_features), float32, or None
         Rows that the tree has been fitted to.
+    draws_for_life : bool, default=False
 
     Returns
     -------
@@ -79,6 +94,7 @@ def make_recipe(settings, seed, class_weight, is_categorical, X_pool, X=None):
         tuple(nominal),
         X_pool if settings.uses_pool else None,
         _box([X, X_pool]) if settings.by_volume else None,
+        draws_for_life,
     )
 
 
@@ -137,6 +153,7 @@ def check_recipe(recipe, tree):
     if not (
         type(recipe.seed) is int
         and 0 <= recipe.seed <= LARGEST
+        and type(recipe.draws_for_life) is bool
         and type(recipe.nominal) is tuple
         and _fits_tree(recipe, tree)
         and _are_codes(recipe.X_pool, recipe.nominal)

@@ -11,11 +11,20 @@ from skconftree.tree.stream._recipe import read_recipe
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING
 from skconftree.tree._settings cimport NO_LIMIT
 from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._draws cimport mix
 from skconftree.utils._spare_memory cimport give_way
-from skconftree.utils._typedefs cimport intp_t
+from skconftree.utils._typedefs cimport intp_t, uint64_t
 
 cdef enum:
     ATTEMPTS = 100      # a handler that interrupts each of them has come to stay
+
+
+cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
+
+
+cdef uint64_t _next_seed(uint64_t seed) noexcept:
+    # Of the tree that takes the place of the one with this seed.
+    return mix(seed ^ GOLDEN) >> 2
 
 
 def read_watched_grower(tree, values, state=None):
@@ -133,14 +142,20 @@ cdef class WatchedGrower(Grower):
     def _second(self, Tree tree, state):
         # What grows a tree in the background, and watches nothing.
         settings = self.recipe.settings.replace(drift=None)
+        seed = self.recipe.seed
+        if self.recipe.draws_for_life:
+            seed = _next_seed(seed)
+        self.successor = self.recipe._replace(seed=seed)
         if self.limit.max_bytes != NO_LIMIT:
             settings = settings.replace(max_bytes=self.limit.max_bytes)
         return with_state(
-            Grower(tree, self.recipe._replace(settings=settings)), state
+            Grower(tree, self.successor._replace(settings=settings)), state
         )
 
     cdef int _become(self, Grower other) except -1:
         # Trade trees; the other one, which is given up, gets ours.
+        self.recipe = self.successor
+        self.source.node.seed = other.source.node.seed
         self.tree, other.tree = other.tree, self.tree
         self.tree.lock = self.lock
         self.leaves.trade(other.leaves)
