@@ -9,6 +9,8 @@ from ._answers import Answer
 from ._committee import VoteEntropySampling
 from ._context import QueryContext
 from ._coverage import DensitySampling, DiversitySampling, KCenterSampling
+from ._ec2 import EC2Sampling, GBSSampling
+from ._ec2_done import EC2Done
 from ._learner import ActiveLearner
 from ._leaves import (
     ExpectedErrorSampling,
@@ -56,9 +58,12 @@ __all__ = [
     "ConsoleOracle",
     "DensitySampling",
     "DiversitySampling",
+    "EC2Done",
+    "EC2Sampling",
     "EntropySampling",
     "ExpectedErrorSampling",
     "FixedUncertainty",
+    "GBSSampling",
     "KCenterSampling",
     "LTSSampling",
     "LeafEntropySampling",

@@ -1,5 +1,6 @@
 """Questions of an active learner."""
 
+import copy
 import warnings
 from numbers import Integral, Real
 
@@ -10,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._context import QueryContext
 from ._leaves import LeafSampling
 from ._mixed import tie_break_for
-from ._pool import take
+from ._pool import check_costs, take
 from ._registry import STRATEGIES
 from ._stopping import RiskBelow
 from ._strategy import FOR_AUDIT
@@ -107,6 +108,10 @@ class Asking:
             (self._seed, self._n_taught),
         )
         context.n_candidates = n
+        if self._memory is None:  # it is no part of a pickle
+            self._memory = {}
+        context.memory, context.answers = self._memory, self._answers
+        context._model_after = self._model_after
         context.costs = None if price is None else price[context.candidates]
         if not parked and "leaves" in strategy.needs:
             context.index = self._row_index(estimator)
@@ -119,6 +124,15 @@ class Asking:
         if self.tie_break == "auto":
             context.tie_break = tie_break_for(estimator)
         return context
+
+    def _model_after(self, n_answers):
+        # The classifier as it was after the first answers.
+        past = object.__new__(type(self))
+        vars(past).update(vars(self))
+        past._coder = copy.copy(self._coder)
+        past._answers = self._answers[:n_answers]
+        past._replay()
+        return past._model()
 
     def _row_index(self, estimator):
         # Which leaf the rows lie in that may be asked for, if the tree keeps track of
@@ -144,17 +158,7 @@ class Asking:
         return index.predict_proba()
 
     def _read_costs(self, costs):
-        if costs is None:
-            return None
-        price = np.asarray(costs, dtype=np.float64)
-        if price.shape != (self._pool.n_rows,):
-            raise ValueError(
-                f"costs must have one number for each of the {self._pool.n_rows} rows "
-                f"of the pool. Got shape {price.shape}."
-            )
-        if not (np.isfinite(price) & (price > 0.0)).all():
-            raise ValueError("costs must be finite and above 0.")
-        return price
+        return None if costs is None else check_costs(costs, self._pool.n_rows)
 
     def _check_choice(self, chosen, wanted, n):
         chosen = np.asarray(chosen)

@@ -53,6 +53,11 @@ class QueryContext:
     kept : dict
         What a strategy wants to find again at the next query of the same tree. Queries
         must not depend on whether it is there.
+    memory : dict
+        The same for as long as answers are only added to.
+    answers : list
+        What has been taught since `fit`, in order: batches with ``rows``, ``known``
+        (whether a row was not skipped) and ``labels`` of those.
 
     Examples
     --------
@@ -76,6 +81,9 @@ class QueryContext:
         self.index = None
         self._pool_proba = None  # gives those of all rows, where they are kept
         self.kept = {}
+        self.memory = {}
+        self.answers = []
+        self._model_after = None
         self.tie_break = "random"
         self._key = key
 
@@ -130,6 +138,24 @@ class QueryContext:
         numpy.random.Generator
         """
         return np.random.default_rng([*self._key, use])
+
+    def model_after(self, n_answers):
+        """Say what the classifier was after the first answers.
+
+        Parameters
+        ----------
+        n_answers : int
+            At most the length of `answers`; the classifier is fitted again if it is
+            less.
+
+        Returns
+        -------
+        classifier or None
+            None if there were no two classes.
+        """
+        if n_answers == len(self.answers):
+            return self.estimator
+        return self._model_after(n_answers)
 
     @cached_property
     def proba(self):

@@ -26,7 +26,8 @@ from ._registry import STRATEGIES, resolve_strategy
 from ._reporting import Reporting
 from ._strategy import TIES, refuse_unserved
 
-REMADE = ("_index", "_kept", "_forest")  # attributes that are no part of the state
+# attributes that are no part of the state
+REMADE = ("_index", "_kept", "_forest", "_memory")
 
 
 class ActiveLearner(
@@ -53,8 +54,8 @@ class ActiveLearner(
         What to ask for: one of ``"auto"``, ``"random"``, ``"least_confident"``,
         ``"margin"``, ``"entropy"``, ``"density"``, ``"diversity"``, ``"k_center"``,
         ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``, ``"leaf_entropy"``,
-        ``"lts"``, an object, or a function of the fitted classifier and rows that gives
-        scores.
+        ``"lts"``, ``"ec2"``, ``"gbs"``, an object, or a function of the fitted
+        classifier and rows that gives scores.
         Until there are labels of two classes, the pool is covered whatever the
         strategy, unless it is ``"random"``.
     batch_size : int, default=1
@@ -146,6 +147,7 @@ class ActiveLearner(
     _index = None, None  # a tree, and the index of the pool's rows in it
     _forest = None, None  # a forest, and its index
     _kept = None  # what strategies found out about that tree
+    _memory = None  # and what they remember of earlier queries
 
     def __init__(
         self,
@@ -250,6 +252,7 @@ class ActiveLearner(
         self._n_parked = 0
         self._index = self._forest = None, None
         self._weighs_pool = False
+        self._memory = {}
         self.__dict__.pop("estimator_", None)
         if self.prefit:
             self.estimator_ = copy.deepcopy(self.estimator)
@@ -372,7 +375,9 @@ class ActiveLearner(
         self._answers.append(batch)
         try:
             if not known_classes:
+                memory = self._memory
                 self._replay()
+                self._memory = memory  # of labels, not of their codes
             else:
                 self._note(batch)
                 if self.refit is False:

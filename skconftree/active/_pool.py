@@ -38,6 +38,29 @@ def readable(X):
     return X
 
 
+def check_costs(costs, n_rows):
+    """Prices of a pool's labels, or an error that says what is wrong with them.
+
+    Parameters
+    ----------
+    costs : array-like
+    n_rows : int
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), float64
+    """
+    price = np.asarray(costs, dtype=np.float64)
+    if price.shape != (n_rows,):
+        raise ValueError(
+            f"costs must have one number for each of the {n_rows} rows of the pool. "
+            f"Got shape {price.shape}."
+        )
+    if not (np.isfinite(price) & (price > 0.0)).all():
+        raise ValueError("costs must be finite and above 0.")
+    return price
+
+
 def n_rows_of(X):
     """Rows of a table."""
     return X.shape[0] if hasattr(X, "shape") else len(X)

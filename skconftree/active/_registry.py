@@ -2,6 +2,7 @@
 
 from ._committee import VoteEntropySampling
 from ._coverage import DensitySampling, DiversitySampling, KCenterSampling
+from ._ec2 import EC2Sampling, GBSSampling
 from ._leaves import ExpectedErrorSampling, LeafEntropySampling, LeafRiskSampling
 from ._lts_strategy import LTSSampling
 from ._mixed import AutoSampling
@@ -27,6 +28,8 @@ STRATEGIES = {
     "leaf_risk": LeafRiskSampling,
     "leaf_entropy": LeafEntropySampling,
     "lts": LTSSampling,
+    "ec2": EC2Sampling,
+    "gbs": GBSSampling,
 }
 
 

@@ -132,14 +132,25 @@ def largest(scores, k, context):
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         found = np.flatnonzero(scores > least)
         tied = np.flatnonzero(scores == least)
-        order = np.lexsort(_tie_keys(tied, context))
+        order = np.lexsort(tie_keys(tied, context))
         found = np.concatenate([found, tied[order[: k - len(found)]]])
-    order = np.lexsort((*_tie_keys(found, context), -scores[found]))
+    order = np.lexsort((*tie_keys(found, context), -scores[found]))
     return found[order]
 
 
-def _tie_keys(places, context):
-    # Of np.lexsort: the last key counts most.
+def tie_keys(places, context):
+    """Keys of `np.lexsort`, the last of which counts most, for rows of equal score.
+
+    Parameters
+    ----------
+    places : ndarray of int
+        Among the candidates.
+    context : QueryContext
+
+    Returns
+    -------
+    tuple of ndarray
+    """
     chance = context.rng(FOR_TIES).random(len(context.candidates))[places]
     if context.costs is not None:
         return chance, context.costs[places]
@@ -167,6 +178,8 @@ def _lacks(needs, estimator):
             found = hasattr(final, "apply") and not _is_committee(final)
         elif need == "committee":
             found = _is_committee(final)
+        elif need == "hypotheses":
+            found = hasattr(final, need)
         else:
             found = hasattr(estimator, need)
         if not found:
@@ -182,6 +195,7 @@ WORDS = {
     "predict_proba": "predict_proba",
     "leaves": "the leaves of a single tree (apply)",
     "committee": "members that vote (estimators_)",
+    "hypotheses": "hypotheses that foresee labels (hypotheses)",
     "query_score": "scores of its own (query_score)",
 }
 

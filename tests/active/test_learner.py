@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, ArrayOracle, NoisyOracle
 from skconftree.active._registry import STRATEGIES
 from skconftree.bounds import CredibleBound
@@ -85,6 +85,7 @@ def test_missing_integers_of_pandas():
 
 
 ESTIMATORS = {
+    "our forest": ConfidenceForestClassifier(5),
     "naive Bayes": GaussianNB(),
     "tree": ConfidenceTreeClassifier(),
     "plain tree": DecisionTreeClassifier(),
@@ -137,11 +138,11 @@ def test_rows_are_not_chosen_by_their_place(strategy):
     alike[0], alike[1] = -1.0, 1.0
     y = np.full(400, None)
     y[[0, 1]] = [0, 1]
-    estimator = (
-        RandomForestClassifier(3)
-        if "vote" in strategy
-        else (ConfidenceTreeClassifier(bound=None))
-    )
+    estimator = {
+        "vote_entropy": RandomForestClassifier(3),
+        "ec2": ConfidenceForestClassifier(3, bound=None),
+        "gbs": ConfidenceForestClassifier(3, bound=None),
+    }.get(strategy, ConfidenceTreeClassifier(bound=None))
     rows = learner(estimator, strategy=strategy, random_state=3).fit(alike, y).query(20)
     assert 100 < rows.mean() < 300
     assert (np.diff(np.sort(rows)) > 1).any()

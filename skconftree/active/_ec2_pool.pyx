@@ -1,0 +1,336 @@
+"""Edges between hypotheses, and how many of them tests cut: sums, no tables.
+
+An edge joins two hypotheses of different groups; its weight is the product of theirs.
+The outcome of a test removes the hypotheses that did not foresee it, with their edges.
+"""
+
+import numpy as np
+
+from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t, uint8_t
+
+cdef enum:
+    BLOCK = 256         # tests that are looked at side by side
+
+# What rounding may take from a score, in parts of it and of all edges.
+cdef float64_t PART = 1e-9
+cdef float64_t PART_OF_ALL = 1e-12
+
+
+cdef class Edges:
+    """Edges between the hypotheses that are alive.
+
+    Parameters
+    ----------
+    outcomes : ndarray of shape (n_hypotheses, n_tests), int16
+        What each hypothesis foresees, from 0 to ``n_outcomes - 1``.
+    weights : ndarray of shape (n_hypotheses,), float64
+        Not negative.
+    groups : ndarray of shape (n_hypotheses,), intp
+        Not negative.
+    alive : ndarray of shape (n_hypotheses,), bool
+    n_outcomes : int
+    unit : float
+        What scores are divided by.
+
+    Attributes
+    ----------
+    total : float
+        Weight of the hypotheses.
+    all : float
+        Weight of the edges.
+
+    Notes
+    -----
+    If weights are whole numbers and their sum is below 2**17, all sums are exact.
+    """
+
+    cdef readonly float64_t total
+    cdef readonly float64_t all
+    cdef const int16_t[:, ::1] outcomes
+    cdef intp_t n_outcomes
+    cdef float64_t unit
+    # Hypotheses alive, group by group, and where groups begin.
+    cdef const intp_t[::1] order
+    cdef const intp_t[::1] starts
+    cdef const float64_t[::1] weight
+    cdef const float64_t[::1] crowd     # weight of each one's group
+    cdef bint exact
+
+    def __init__(
+        self, const int16_t[:, ::1] outcomes, weights, groups, alive, intp_t n_outcomes,
+        float64_t unit,
+    ):
+        cdef float64_t before = 0.0
+        cdef intp_t g
+        h = outcomes.shape[0]
+        if not len(weights) == len(groups) == len(alive) == h:
+            raise ValueError("Weights or groups do not fit the hypotheses.")
+        order = np.flatnonzero(alive)
+        order = order[np.argsort(groups[order], kind="stable")]
+        kept = np.ascontiguousarray(weights[order], dtype=np.float64)
+        grouped = groups[order]
+        first = np.flatnonzero(np.diff(grouped, prepend=-1))
+        sizes = np.diff(np.r_[first, len(order)])
+        sums = np.add.reduceat(kept, first) if len(order) else np.empty(0)
+        self.outcomes = outcomes
+        self.n_outcomes = n_outcomes
+        self.unit = unit
+        self.order = order
+        self.starts = np.r_[first, len(order)].astype(np.intp)
+        self.weight = kept
+        self.crowd = np.repeat(sums, sizes)
+        self.all = 0.0
+        for g in range(len(sums)):
+            self.all += sums[g] * before
+            before += sums[g]
+        self.total = before
+        self.exact = before < 2**17 and bool((kept == np.rint(kept)).all())
+
+    cdef int _check(self, const intp_t[::1] tests) except -1:
+        cdef intp_t i
+        for i in range(tests.shape[0]):
+            if not 0 <= tests[i] < self.outcomes.shape[1]:
+                raise ValueError("No such test.")
+        return 0
+
+    def scores(self, const intp_t[::1] tests not None):
+        """Weight of the edges that tests are expected to cut.
+
+        Parameters
+        ----------
+        tests : ndarray of shape (n,), intp
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The same for a test whatever others are asked about. 0 if none is alive.
+        """
+        cdef intp_t n = tests.shape[0]
+        cdef intp_t start = 0
+        cdef intp_t size
+        self._check(tests)
+        found = np.zeros(n)
+        cdef float64_t[::1] out = found
+        cdef float64_t[::1] scratch = self._scratch(n)
+        if self.all > 0.0:
+            with nogil:
+                while start < n:
+                    size = min(<intp_t> BLOCK, n - start)
+                    self._score(&tests[start], size, &scratch[0], &out[start])
+                    start += size
+        return found
+
+    def limits(self, const intp_t[::1] tests not None):
+        """Limits that scores are not above, from the weights of outcomes alone.
+
+        A limit is the score where the hypotheses of each group that are alive foresee
+        the same, as they do if each has a group of its own.
+
+        Parameters
+        ----------
+        tests : ndarray of shape (n,), intp
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        cdef intp_t n = tests.shape[0]
+        cdef intp_t start = 0
+        cdef intp_t size
+        self._check(tests)
+        found = np.zeros(n)
+        cdef float64_t[::1] out = found
+        cdef float64_t[::1] scratch = self._scratch(n)
+        if self.all > 0.0:
+            with nogil:
+                while start < n:
+                    size = min(<intp_t> BLOCK, n - start)
+                    self._limit(&tests[start], size, &scratch[0], &out[start])
+                    start += size
+        return found if self.exact else self.above(found)
+
+    def above(self, scores):
+        """Scores and what rounding may have taken from them.
+
+        Parameters
+        ----------
+        scores : ndarray of float
+
+        Returns
+        -------
+        ndarray of float
+        """
+        if self.exact:
+            return scores
+        return scores * (1.0 + PART) + PART_OF_ALL * self.all / self.unit
+
+    def _scratch(self, n):
+        return np.empty(2 * min(max(n, 1), <intp_t> BLOCK) * self.n_outcomes)
+
+    cdef void _score(
+        self, const intp_t* tests, intp_t n, float64_t* scratch, float64_t* out
+    ) noexcept nogil:
+        # An outcome's hypotheses come group by group: those of a group make edges with
+        # all that came before it. Nothing is subtracted that would cancel out.
+        cdef intp_t K = self.n_outcomes
+        cdef float64_t* reached = scratch           # weight of groups before
+        cdef float64_t* left = scratch + n * K      # edges left by an outcome
+        cdef const int16_t* foreseen
+        cdef float64_t w
+        cdef intp_t g, i, j, p, z
+        for p in range(2 * n * K):
+            scratch[p] = 0.0
+        for g in range(self.starts.shape[0] - 1):
+            for i in range(self.starts[g], self.starts[g + 1]):
+                foreseen = &self.outcomes[self.order[i], 0]
+                w = self.weight[i]
+                for j in range(n):
+                    p = j * K + foreseen[tests[j]]
+                    left[p] += w * reached[p]
+            for i in range(self.starts[g], self.starts[g + 1]):
+                foreseen = &self.outcomes[self.order[i], 0]
+                w = self.weight[i]
+                for j in range(n):
+                    reached[j * K + foreseen[tests[j]]] += w
+        for j in range(n):
+            out[j] = 0.0
+            for z in range(K):
+                out[j] += reached[j * K + z] * (self.all - left[j * K + z])
+            out[j] = out[j] / self.total / self.unit
+
+    cdef void _limit(
+        self, const intp_t* tests, intp_t n, float64_t* scratch, float64_t* out
+    ) noexcept nogil:
+        # Of the hypotheses with an outcome, A^2 - sum_g a_g^2 is twice the weight of the
+        # edges left, and sum_g a_g^2 <= sum_g a_g b_g, with a_g out of a group of b_g.
+        cdef intp_t K = self.n_outcomes
+        cdef const int16_t* foreseen
+        cdef float64_t w, wb, left
+        cdef intp_t i, j, p, z
+        for p in range(2 * n * K):
+            scratch[p] = 0.0
+        for i in range(self.order.shape[0]):
+            foreseen = &self.outcomes[self.order[i], 0]
+            w = self.weight[i]
+            wb = w * self.crowd[i]
+            for j in range(n):
+                p = 2 * (j * K + foreseen[tests[j]])
+                scratch[p] += w
+                scratch[p + 1] += wb
+        for j in range(n):
+            out[j] = 0.0
+            for z in range(K):
+                p = 2 * (j * K + z)
+                left = 0.5 * (scratch[p] * scratch[p] - scratch[p + 1])
+                out[j] += scratch[p] * (self.all - (left if left > 0.0 else 0.0))
+            out[j] = out[j] / self.total / self.unit
+
+    def best(
+        self, const intp_t[::1] tests not None, const float64_t[::1] limits not None,
+        const float64_t[::1] prices, const float64_t[::1] ties not None,
+        float64_t[::1] scores not None, uint8_t[::1] known not None, intp_t k,
+        intp_t most,
+    ):
+        """Find the best tests, scoring as few as it takes.
+
+        Always the one with the highest limit is looked at: if its score is known, no
+        other test can be better. The order is that of all scores, lower `ties` first
+        among equal ones.
+
+        Parameters
+        ----------
+        tests : ndarray of shape (n,), intp
+        limits : ndarray of shape (n,), float64
+            What scores are not above.
+        prices : ndarray of shape (n,), float64, or None
+            Scores and limits are divided by these.
+        ties : ndarray of shape (n,), float64
+        scores : ndarray of shape (n,), float64
+            Those that are known; others are filled in when they are found.
+        known : ndarray of shape (n,), uint8
+            Which ones are.
+        k : int
+            How many tests are wanted.
+        most : int
+            How many tests to score at most.
+
+        Returns
+        -------
+        ndarray of shape (n_found,), intp
+            Places among `tests`, best first; fewer than `k` if more tests would have to
+            be scored.
+        """
+        cdef intp_t n = tests.shape[0]
+        cdef intp_t n_left = n
+        cdef intp_t n_found = 0
+        cdef intp_t n_scored = 0
+        cdef intp_t i, one
+        self._check(tests)
+        if not (
+            0 <= k <= n and limits.shape[0] == ties.shape[0] == n
+            and scores.shape[0] == known.shape[0] == n
+            and (prices is None or prices.shape[0] == n)
+        ):
+            raise ValueError("Limits do not fit the tests.")
+        chosen = np.empty(k, dtype=np.intp)
+        cdef intp_t[::1] out = chosen
+        cdef float64_t[::1] key = np.empty(max(n, 1))
+        cdef intp_t[::1] heap = np.arange(max(n, 1))
+        cdef float64_t[::1] scratch = self._scratch(1)
+        with nogil:
+            for i in range(n):
+                key[i] = scores[i] if known[i] else limits[i]
+                if prices is not None:
+                    key[i] /= prices[i]
+            for i in range(n // 2 - 1, -1, -1):
+                _sift(&heap[0], n, i, &key[0], &ties[0])
+            while n_found < k:
+                one = heap[0]
+                if known[one]:
+                    out[n_found] = one
+                    n_found += 1
+                    n_left -= 1
+                    heap[0] = heap[n_left]
+                else:
+                    n_scored += 1
+                    if n_scored > most:
+                        break
+                    scores[one] = 0.0
+                    if self.all > 0.0:
+                        self._score(&tests[one], 1, &scratch[0], &scores[one])
+                    known[one] = True
+                    key[one] = scores[one]
+                    if prices is not None:
+                        key[one] /= prices[one]
+                _sift(&heap[0], n_left, 0, &key[0], &ties[0])
+        return chosen[:n_found]
+
+
+cdef inline bint _before(
+    intp_t one, intp_t other, const float64_t* key, const float64_t* ties
+) noexcept nogil:
+    return key[one] > key[other] or (
+        key[one] == key[other] and ties[one] < ties[other]
+    )
+
+
+cdef void _sift(
+    intp_t* heap, intp_t n, intp_t place, const float64_t* key, const float64_t* ties
+) noexcept nogil:
+    # Let an entry sink to where nothing below it comes before it.
+    cdef intp_t below
+    cdef intp_t one
+    if place >= n:
+        return
+    one = heap[place]
+    while True:
+        below = 2 * place + 1
+        if below >= n:
+            break
+        if below + 1 < n and _before(heap[below + 1], heap[below], key, ties):
+            below += 1
+        if not _before(heap[below], one, key, ties):
+            break
+        heap[place] = heap[below]
+        place = below
+    heap[place] = one
