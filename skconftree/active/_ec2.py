@@ -80,7 +80,7 @@ class EC2Sampling(SamplingStrategy):
     Any classifier with a method ``hypotheses(X)`` will do, which gives ``outcomes``,
     places in `classes_` of shape (n_hypotheses, n_rows), ``weights``, and ``groups`` or
     None; the same hypotheses for any rows. ``hypothesis_points()`` may give coordinates
-    to cluster by.
+    to cluster by. With `pure` two bytes are kept for each of them and each row.
 
     References
     ----------

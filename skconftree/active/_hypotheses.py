@@ -10,6 +10,7 @@ from ._pool import n_rows_of, take
 
 CELLS = 1 << 25  # hypotheses times rows that are asked about at once
 COMPARED = 1000  # rows of a pool that tell hypotheses apart which have no coordinates
+MOST_CLASSES = 1 << 15  # places in classes_ have two bytes
 WHOLE = 1 << 17  # sums of weights up to which whole numbers stay exact
 ONE_BY_ONE = 64  # a part of the tests that are scored alone before all are
 
@@ -113,6 +114,11 @@ class Hypotheses:
                 f"{n}), for at least one hypothesis. Got shape {outcomes.shape}."
             )
         n_classes = len(self.classes)
+        if n_classes > MOST_CLASSES:
+            raise ValueError(
+                f"Hypotheses can tell at most {MOST_CLASSES} classes apart. "
+                f"{self.name} has {n_classes}."
+            )
         if (
             outcomes.dtype.kind not in "iu"
             or outcomes.min() < 0

@@ -43,7 +43,8 @@ class ActiveLearner(
     Everything is a function of the pool, the parameters and the answers in their order.
     So `query` gives the same rows until something is taught, `undo` takes back the last
     answers as if they had not been given, and teaching the same answers again gives
-    the same model.
+    the same model. (One strategy makes guesses by its earlier queries, if it is told
+    to: :class:`EC2Sampling` with `lazy` and without `pure`.)
 
     Parameters
     ----------

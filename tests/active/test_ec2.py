@@ -27,7 +27,6 @@ from skconftree.active import (
     GBSSampling,
     MarginSampling,
     WeightedSampling,
-    simulate,
 )
 from skconftree.bounds import ec2_confidence
 
@@ -129,6 +128,32 @@ def test_lazy_and_pure_is_exact(case, clustered, on_exhausted):
     found, found_scores = asked(make(lazy), y, **more)
     assert_array_equal(found, rows)
     assert_array_equal(found_scores, scores)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_of_any_size(grouped, seed):
+    """Sums are rounded: limits leave room, and ties are those of all scores."""
+    rng = np.random.default_rng(seed)
+    planes = rng.normal(size=(80, 4))
+    planes[40:60] = planes[:20]
+    weights = rng.gamma(0.3, size=80)
+    groups = rng.integers(0, 9, 80) if grouped else None
+    rows = np.repeat(X, 3, axis=0)  # of which three each are alike
+
+    def told(X):
+        return (planes @ X.T > 0).astype(int), weights, groups
+
+    found = []
+    for lazy in (False, True):
+        one = ActiveLearner(
+            Committee(told),
+            strategy=EC2Sampling(pure=True, lazy=lazy),
+            random_state=0,
+        ).fit(rows, [0, 1] + [None] * 358)
+        found.append(asked(one, np.repeat(Y, 3), 8, k=2))
+    assert_array_equal(found[0][0], found[1][0])
+    assert_array_equal(found[0][1], found[1][1])
 
 
 @pytest.mark.parametrize("copies", [False, True])
@@ -382,16 +407,6 @@ def test_pipelines_and_parts():
         [("edges", EC2Sampling(), 1.0), ("margin", MarginSampling(), 1.0)]
     )
     assert len(ActiveLearner(pipeline, strategy=mixed).fit(IRIS, known).query(4)) == 4
-    found = simulate(
-        ConfidenceForestClassifier(3, random_state=0),
-        IRIS[::3],
-        KIND[::3],
-        strategies=["ec2", "gbs"],
-        cv=2,
-        budget=9,
-        random_state=0,
-    )
-    assert {"ec2", "gbs", "random"} <= {line.strategy for line in found.summary()}
 
 
 # -- algorithm 4.4 ----------------------------------------------------------------
@@ -576,6 +591,16 @@ def test_hypotheses_that_are_none(told, message, pure):
     with pytest.raises(ValueError, match=message):
         one.query()
     assert pickle.dumps(one.y_) == before
+
+
+def test_too_many_classes():
+    def told(X):
+        return rows_of(X), np.ones(3), None
+
+    one = committee_learner(told, EC2Sampling())
+    one.estimator_.classes_ = np.arange(2**15 + 1)
+    with pytest.raises(ValueError, match="at most 32768"):
+        one.query()
 
 
 def test_classifiers_without_hypotheses():
