@@ -294,9 +294,9 @@ class EC2Bound(BaseBound):
     >>> EC2Bound(noise=0.2, against="chance").evaluate(even, depth=2).split
     False
     >>> better = [[40, 10], [10, 40]]
-    >>> EC2Bound(noise=0.2).evaluate(better, depth=4).split
+    >>> EC2Bound(noise=0.2).evaluate(better, depth=5).split
     False
-    >>> EC2Bound(noise=0.2, against="chance").evaluate(better, depth=4).split
+    >>> EC2Bound(noise=0.2, against="chance").evaluate(better, depth=5).split
     True
     """
 

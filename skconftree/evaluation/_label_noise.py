@@ -1,0 +1,111 @@
+"""How many labels of a table are wrong."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.model_selection import cross_val_predict
+from sklearn.utils import check_consistent_length, check_scalar
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from ..utils import exact_labels
+
+
+def estimate_label_noise(estimator, X, y, cv=5, *, share=0.5, n_jobs=None):
+    """Estimate the probability that a label is wrong.
+
+    Cross-validated predictions are compared with the labels where the classifier is
+    most confident. There it makes next to no mistakes of its own, if the classes can
+    be told apart somewhere, so that a label which it contradicts is most likely a wrong
+    one. A row has no say in the prediction it is compared with: a wrong label does not
+    make its own row look more, or less, certain.
+
+    What is found includes labels that were wrong before anybody added noise, and rows
+    of the confident share that no classifier gets right: on classes that overlap
+    everywhere it is an upper limit.
+
+    Parameters
+    ----------
+    estimator : classifier with `predict_proba`
+        What predicts; it is cloned. A forest is more often right than a tree.
+    X : array-like or frame of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Labels, some of them wrong: any other class then, whatever the row.
+    cv : int, cross-validation generator or iterable, default=5
+        Folds, as in :func:`sklearn.model_selection.cross_val_predict`; each row must
+        be in one test set.
+    share : float, default=0.5
+        Share of the rows, in (0, 1], that counts as confident: those with the largest
+        probability of their predicted class. Smaller means fewer mistakes of the
+        classifier and fewer rows to count; 1 gives the cross-validated error.
+    n_jobs : int or None, default=None
+        Folds that are fitted at the same time.
+
+    Returns
+    -------
+    float
+        Share of the confident rows whose label is not the predicted one. It is the
+        `noise` of :class:`~skconftree.bounds.EC2Bound`.
+
+    See Also
+    --------
+    skconftree.bounds.EC2Bound : Needs the noise and cannot see it, as it knows the
+        counts of a node alone.
+
+    Notes
+    -----
+    With the classifier's own error e among those rows and K classes, the expected value
+    is ``alpha + e (1 - alpha K / (K - 1))`` for a noise of alpha. Its standard error is
+    that of a share of ``share * n_samples`` rows.
+
+    References
+    ----------
+    Northcutt, Jiang and Chuang, "Confident learning: Estimating uncertainty in dataset
+    labels", 2021, which estimates the noise of each pair of classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from skconftree import ConfidenceForestClassifier
+    >>> from skconftree.evaluation import estimate_label_noise
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> wrong = np.random.default_rng(0).choice(len(y), len(y) // 5, replace=False)
+    >>> y[wrong] = 1 - y[wrong]
+    >>> forest = ConfidenceForestClassifier(20, random_state=0)
+    >>> round(estimate_label_noise(forest, X, y), 2)
+    0.2
+    """
+    share = check_scalar(
+        share, "share", Real, min_val=0, max_val=1, include_boundaries="right"
+    )
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            "estimator must have predict_proba, as confident predictions are looked "
+            f"for. Got {estimator!r}."
+        )
+    y = exact_labels(y)
+    check_consistent_length(X, y)
+    check_classification_targets(y)
+    if type_of_target(y) not in ("binary", "multiclass"):
+        raise ValueError(f"y must be one-dimensional. Got shape {np.shape(y)}.")
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y must hold at least two classes. Got {classes.tolist()!r} only."
+        )
+    proba = cross_val_predict(
+        estimator, X, y, cv=cv, n_jobs=n_jobs, method="predict_proba"
+    )
+    return _disagreement(proba, labels, share)
+
+
+def _disagreement(proba, labels, share):
+    # Rows that are as confident as the last one of the share count in part.
+    confidence = proba.max(axis=1)
+    wrong = proba.argmax(axis=1) != labels
+    size = share * len(labels)
+    last = np.sort(confidence)[::-1][int(np.ceil(size)) - 1]
+    above, tied = confidence > last, confidence == last
+    weight = above + tied * ((size - above.sum()) / tied.sum())
+    return float(weight @ wrong / size)

@@ -1,0 +1,89 @@
+"""The share of wrong labels is found where the classifier is sure, and nowhere else."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_blobs
+from sklearn.model_selection import KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.evaluation import estimate_label_noise
+
+
+class Knows(ClassifierMixin, BaseEstimator):
+    """Class 1 with the probability that stands in the first column."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def test_disagreement_by_hand():
+    """Confidences .9, .9, .8, .7, .7, .6; the labels contradict two of them."""
+    X = np.array([0.9, 0.1, 0.8, 0.7, 0.3, 0.6])[:, np.newaxis]
+    y = np.array(["b", "a", "a", "a", "a", "b"])
+    for share, wrong in ((1, 2 / 6), (1 / 2, 1 / 3), (1 / 3, 0), (4 / 6, 1.5 / 4)):
+        assert estimate_label_noise(Knows(), X, y, 2, share=share) == pytest.approx(
+            wrong
+        )
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("noise", [0.0, 0.15, 0.3])
+def test_planted_noise_is_found(n_classes, noise):
+    rng = np.random.default_rng(n_classes)
+    X, y = make_blobs(3000, centers=n_classes, cluster_std=2.5, random_state=3)
+    wrong = rng.random(len(y)) < noise
+    y = np.where(wrong, (y + rng.integers(1, n_classes, len(y))) % n_classes, y)
+    found = estimate_label_noise(GaussianNB(), X, y)
+    standard_error = np.sqrt(max(noise, 0.01) / (len(y) / 2))
+    assert abs(found - noise) < 3 * standard_error
+    assert estimate_label_noise(GaussianNB(), X, y, share=1.0) > found
+
+
+def test_frames_and_folds_of_ones_own():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=400)})
+    y = pd.Series(np.where(X["a"] > 0, "up", "down"))
+    found = estimate_label_noise(
+        ConfidenceTreeClassifier(), X, y, KFold(4, shuffle=True, random_state=0)
+    )
+    assert 0.0 <= found < 0.01
+
+
+def test_the_estimator_stays_as_it_is():
+    model = GaussianNB()
+    X, y = make_blobs(60, centers=2, random_state=0)
+    estimate_label_noise(model, X, y)
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("share", [0.0, 1.1, -1.0])
+def test_share_out_of_range(share):
+    with pytest.raises(ValueError, match=f"share == {share}"):
+        estimate_label_noise(
+            GaussianNB(), np.ones((9, 1)), np.arange(9) % 2, share=share
+        )
+
+
+def test_bad_input():
+    X, y = np.ones((10, 1)), np.arange(10) % 2
+    with pytest.raises(TypeError, match="predict_proba.*LinearSVC"):
+        estimate_label_noise(LinearSVC(), X, y)
+    with pytest.raises(ValueError, match=r"at least two classes. Got \[1\]"):
+        estimate_label_noise(GaussianNB(), X, np.ones(10, dtype=int))
+    with pytest.raises(ValueError, match="inconsistent"):
+        estimate_label_noise(GaussianNB(), X, y[:9])
+    with pytest.raises(ValueError, match="continuous"):
+        estimate_label_noise(GaussianNB(), X, y + 0.5)
+    with pytest.raises(ValueError, match="one-dimensional"):
+        estimate_label_noise(GaussianNB(), X, np.column_stack([y, y]))
