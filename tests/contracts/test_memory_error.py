@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="only Linux limits address space"
@@ -29,8 +29,18 @@ SETTINGS = {
 }
 
 
+FORESTS = {
+    "forest": {"leaf_memory": "rows"},
+    "forest-threads": {"leaf_memory": "rows", "n_jobs": 2},
+}
+
+
 def make_model(name):
-    options = {"bound": None, "grace_period": 5, **SETTINGS[name]}
+    options = {"bound": None, "grace_period": 5}
+    if name in FORESTS:
+        options |= {"max_features": None, "random_state": 0, **FORESTS[name]}
+        return ConfidenceForestClassifier(3, **options)
+    options |= SETTINGS[name]
     return ConfidenceTreeClassifier(**options)
 
 
@@ -40,6 +50,10 @@ def make_rows():
     X[:, 7] = rng.integers(0, 300, ROWS)
     y = (X[:, 0] * X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
     return X, y
+
+
+def trees_of(model):
+    return getattr(model, "estimators_", [model])
 
 
 def learn_without_memory(name, megabytes):
@@ -62,7 +76,10 @@ def learn_without_memory(name, megabytes):
 
 
 @pytest.mark.parametrize(
-    ("name", "megabytes"), [(name, 9) for name in SETTINGS] + [("histogram", 20)]
+    ("name", "megabytes"),
+    [(name, 9) for name in SETTINGS]
+    + [("histogram", 20)]
+    + [(name, 30) for name in FORESTS],
 )
 def test_state_after_a_memory_error(name, megabytes):
     ran = subprocess.run(
@@ -82,7 +99,8 @@ def test_state_after_a_memory_error(name, megabytes):
         assert pickle.dumps(expected) == state
     for one in (model, expected):
         one.partial_fit(X[n : n + 5000], y[n : n + 5000])
-    assert model.tree_.__getstate__() == expected.tree_.__getstate__()
+    for tree, other in zip(trees_of(model), trees_of(expected), strict=True):
+        assert tree.tree_.__getstate__() == other.tree_.__getstate__()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from skconftree.ensemble._streaming import stream_counts
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier
+from skconftree.ensemble import _streaming
 
 CLASSES = [0, 1, 2]
 KINDS = {
@@ -288,3 +289,48 @@ def test_votes_by_accuracy_are_weights_of_hypotheses():
     assert len(set(weights)) > 1
     for tree, one in zip(forest.estimators_, outcomes, strict=True):
         assert (forest.classes_[one] == tree.predict(X[:200])).all()
+
+
+class NoMemory:
+    """NumPy, whose `empty` fails at one call."""
+
+    def __init__(self, call):
+        self.call, self.n_calls = call, 0
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def empty(self, *args, **kwargs):
+        self.n_calls += 1
+        if self.n_calls == self.call:
+            raise MemoryError("Nothing is left.")
+        return np.empty(*args, **kwargs)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_trees_without_memory_are_named(monkeypatch, n_jobs):
+    """The others learn all rows of the step, and the next call goes on."""
+    X, y = make_stream(9)
+    alone = [forest_of().partial_fit(X[:n], y[:n], CLASSES) for n in (1024, 2048)]
+    alone = [pickle.dumps([t.tree_ for t in one.estimators_]) for one in alone]
+    before, after = map(pickle.loads, alone)
+    forest = forest_of(n_jobs=n_jobs, bootstrap=True)
+    # each tree asks twice a step: to draw its weights, and for a vector of its own
+    numpy = NoMemory(0)
+    monkeypatch.setattr(_streaming, "np", numpy)
+    forest.partial_fit(X[:1024], y[:1024], CLASSES)
+    a_step = numpy.n_calls
+    assert a_step == 2 * 4
+    numpy.n_calls, numpy.call = 0, a_step  # the last tree that begins the next step
+    with pytest.raises(MemoryError, match=r"Nothing is left. Trees \[\d\]") as raised:
+        forest.partial_fit(X[1024:], y[1024:])
+    assert "which ended after 2048 rows" in str(raised.value)
+    assert forest.n_rows_seen_ == 2048
+    (failed,) = [t for t in range(4) if f"[{t}]" in str(raised.value)]
+    for t, tree in enumerate(forest.estimators_):
+        expected = before[t] if t == failed else after[t]
+        assert tree.tree_.__getstate__() == expected.__getstate__()
+    monkeypatch.undo()
+    forest.partial_fit(X[2048:], y[2048:])
+    assert forest.n_rows_seen_ == len(y)
+    pickle.loads(pickle.dumps(forest)).predict(X)
