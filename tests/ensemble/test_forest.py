@@ -280,6 +280,7 @@ def test_a_failed_fit_changes_nothing():
     ("parameters", "words"),
     [
         ({"n_estimators": 0}, "n_estimators"),
+        ({"count_repeats": None}, "count_repeats"),
         ({"bound": []}, "at least one bound"),
         ({"bound": ["gtest", 3]}, "Got 3 in the list"),
         ({"bootstrap": False, "max_samples": 0.5}, "max_samples"),
@@ -314,6 +315,23 @@ def test_what_warm_start_cannot_do():
     frame = pd.DataFrame({"color": pd.Categorical(["a", "c"] * 20)})
     with pytest.raises(ValueError, match="categories"):
         forest.set_params(n_estimators=3).fit(frame, label)
+
+
+def test_columns_with_other_names_are_refused():
+    X, y = make_table(13)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    renamed = frame.rename(columns={"b": "e"})
+    forest = forest_of(2, warm_start=True).fit(frame, y)
+    before = pickle.dumps(forest.set_params(n_estimators=3))
+    for call in (
+        lambda rows: forest.fit(rows, y),
+        lambda rows: forest.partial_fit(rows, y),
+        forest.predict,
+    ):
+        for rows in (renamed, frame[list("badc")]):
+            with pytest.raises(ValueError, match="feature names"):
+                call(rows)
+            assert pickle.dumps(forest) == before
 
 
 def test_too_many_rows_to_draw():
