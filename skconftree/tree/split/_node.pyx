@@ -160,14 +160,15 @@ cdef class ExaminedNode:
     ) noexcept nogil:
         # What the bound sees: the same proportions, the weight as it is or its share.
         cdef float64_t n = 0.0
-        cdef float64_t seen
+        cdef float64_t seen, factor
         cdef intp_t c
         for c in range(self.n_classes):
             n += counts[c]
         seen = self.to_seen(counts, scaled)
         if self.rescales and seen > 0.0:
+            factor = self.share * (n / seen)
             for c in range(self.n_classes):
-                scaled[c] *= self.share * (n / seen)
+                scaled[c] *= factor
 
     cdef void pair_to_bound(
         self, const float64_t* left, float64_t* pair
