@@ -86,40 +86,54 @@ cdef void part_pool(
 
 
 cdef intp_t place_in_pool(const Leaf* leaf, intp_t row) noexcept nogil:
-    cdef intp_t low = 0
-    cdef intp_t high = leaf.n_pool
-    cdef intp_t middle
-    while low < high:
-        middle = low + ((high - low) >> 1)
-        if leaf.pool[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    if low < leaf.n_pool and leaf.pool[low] == row:
-        return low
+    cdef intp_t place = _place_of(leaf.pool, 0, leaf.n_pool, row)
+    if place < leaf.n_pool and leaf.pool[place] == row:
+        return place
     return -1
 
 
+cdef intp_t _place_of(
+    const int32_t* line, intp_t low, intp_t high, intp_t row
+) noexcept nogil:
+    # The first place of a row as large, in a part of a line in ascending order.
+    cdef intp_t middle
+    while low < high:
+        middle = low + ((high - low) >> 1)
+        if line[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 cdef void leave_pool(
-    Leaf* leaf, const Policy* policy, intp_t place
+    Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool, intp_t place
 ) noexcept nogil:
     # The range keeps its place; what is behind the row in it moves up. A negative place
     # is none.
-    cdef intp_t n_lines = policy.pool.n_lines if leaf.pool_sorted else 1
-    cdef int32_t* line = leaf.pool
-    cdef int32_t row
-    cdef intp_t j
+    cdef intp_t n = leaf.n_pool
+    cdef intp_t f, low, high, row
+    cdef int32_t* line
+    cdef float32_t value
     if place < 0:
         return
-    row = line[place]
-    for j in range(n_lines):
-        if j > 0:
-            place = 0
-            while line[place] != row:
-                place += 1
-        memmove(
-            line + place, line + place + 1,
-            (leaf.n_pool - place - 1) * sizeof(int32_t),
-        )
-        line += policy.pool.n_rows
+    row = leaf.pool[place]
+    _close_up(leaf.pool, place, n)
+    if leaf.pool_sorted:
+        for f in range(policy.n_features):
+            if policy.pool_line[f] == 0:
+                continue
+            line = <int32_t*> line_of(leaf, policy, f)
+            value = pool[row, f]
+            if value == value:
+                low = first_above(pool, line, 0, n, f, value, True)
+                high = first_above(pool, line, low, n, f, value, False)
+            else:
+                low = n_with_value(pool, line, n, f)
+                high = n
+            _close_up(line, _place_of(line, low, high, row), n)
     leaf.n_pool -= 1
+
+
+cdef void _close_up(int32_t* line, intp_t place, intp_t n) noexcept nogil:
+    memmove(line + place, line + place + 1, (n - place - 1) * sizeof(int32_t))

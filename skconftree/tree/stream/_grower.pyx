@@ -419,7 +419,9 @@ cdef class Grower(GrowingTree):
         if leaf.n_rows > self.most_rows:
             self.most_rows = leaf.n_rows
         if self.leaving >= 0:
-            leave_pool(leaf, self.policy, place_in_pool(leaf, self.leaving))
+            leave_pool(
+                leaf, self.policy, self.source.pool, place_in_pool(leaf, self.leaving)
+            )
         if judging:
             self.predictor.judge(leaf, y, weight)
         if weight != rint(weight):

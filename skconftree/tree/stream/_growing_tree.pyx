@@ -179,4 +179,6 @@ cdef class GrowingTree:
             leaf = self.leaves.at[
                 self._route_row(&self.source.pool[rows[i], 0], False, &stopped_at)
             ]
-            leave_pool(leaf, self.policy, place_in_pool(leaf, rows[i]))
+            leave_pool(
+                leaf, self.policy, self.source.pool, place_in_pool(leaf, rows[i])
+            )

@@ -7,7 +7,7 @@ from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._contract cimport BinTable
 from skconftree.tree.leaves._drawn cimport place_of, policy_of
 from skconftree.tree.leaves._pool_rows cimport (
-    first_above, first_beyond, line_of, n_with_value, sort_pool,
+    first_above, first_beyond, line_of, n_with_value, next_beyond, sort_pool,
 )
 from skconftree.tree.split._node cimport ExaminedNode, RootFacts
 from skconftree.tree.split._source cimport ValueCounts, drawn_between
@@ -260,18 +260,22 @@ cdef class LeafSource(Source):
         cdef float64_t n_left = 0.0
         cdef intp_t below = 0       # rows without label below the last labelled value
         cdef intp_t last = -1
-        cdef intp_t p, row, until
+        cdef intp_t until = 0
+        cdef intp_t step = max(self.n_pool_seen // max(self.n_labelled_seen, 1), 1)
+        cdef intp_t p, row
         memset(running, 0, K * sizeof(float64_t))
         for p in range(self.n_labelled_seen):
             row = self.order[p] >> 1
             if last >= 0 and self.column[row] != self.column[last]:
                 cut = midpoint(self.column[last], self.column[row])
-                below = first_above(
-                    self.pool, self.line, below, self.n_pool_seen, feature,
-                    self.column[last], True,
-                )
-                until = first_beyond(
-                    self.pool, self.line, below, self.n_pool_seen, feature, cut
+                if self.row_weight != NULL:     # whole numbers add up in any order
+                    below = first_above(
+                        self.pool, self.line, until, self.n_pool_seen, feature,
+                        self.column[last], True,
+                    )
+                    until = below
+                until = next_beyond(
+                    self.pool, self.line, until, self.n_pool_seen, feature, cut, step
                 )
                 memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
                 scan.pool_left[scan.size] = (
