@@ -29,6 +29,11 @@ def readable(X):
         X = X if X.format in ("csr", "csc") else X.tocsr()
     elif not hasattr(X, "shape"):
         X = np.asarray(X)
+    if len(X.shape) == 1 and getattr(X.dtype, "kind", "O") in "biuf":  # not of texts
+        raise ValueError(
+            "Expected 2D array, got 1D array instead. A pool of one feature is "
+            "X.reshape(-1, 1), of one row X.reshape(1, -1)."
+        )
     for size, what in zip(X.shape, ("sample", "feature"), strict=False):
         if size == 0:
             raise ValueError(

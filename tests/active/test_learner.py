@@ -394,6 +394,33 @@ def test_bad_parameters(parameters, message):
         learner(**parameters).fit(X)
 
 
+@pytest.mark.parametrize("refit", ["auto", False])
+def test_rows_of_another_shape_change_nothing(refit):
+    one = bought(learner(ConfidenceTreeClassifier(), refit=refit).fit(X, some(Y)), 2)
+    before = pickle.dumps(one)
+    for method in (one.predict, one.predict_proba):
+        with pytest.raises(ValueError, match="2 features, .* expecting 4"):
+            method(X[:, :2])
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
+        one.fit(X[0], Y[:4])
+    with pytest.raises(ValueError, match="as many rows each. Got 150 and 3"):
+        one.fit(X, Y[:3])
+    assert pickle.dumps(one) == before
+    single = learner().fit(X).teach([1], [0])
+    with pytest.raises(ValueError, match="2 features, .* expecting 4"):
+        single.predict(X[:, :2])
+
+
+def test_an_exhausted_pool_ends_cleanly():
+    one = learner().fit(X, Y)
+    before = pickle.dumps(one)
+    rows, scores = one.query(3, return_scores=True)
+    assert len(rows) == len(scores) == 0
+    assert one.run(ArrayOracle(Y)) is one
+    assert pickle.dumps(one.teach([], [])) != before  # an answer like any other
+    assert one.n_labeled_ == 150
+
+
 def test_growing_needs_partial_fit():
     with pytest.raises(ValueError, match="has no partial_fit"):
         learner(DecisionTreeClassifier(), refit=False).fit(X)
