@@ -12,12 +12,14 @@ are no test rows.
 - BOCT: splits by credible intervals, labels from anywhere.
 - BOCT-AL: the same tree, the leaf with the largest risk.
 
-The tree is made here; what is asked comes from `ActiveLearner` and `LeafRiskSampling`,
-which see it through the leaf protocol alone (`index_rows`, `tree_.counts`). Parameters
-are those with the least mean risk over all budgets in runs of their own (as the paper,
-which does not tell its grid); the runs of the table come after. A leaf without a label
-predicts as its nearest ancestor with one; in a fixed partition as the whole. Some six
-CPU minutes with the default numbers of runs.
+All runs of a method are made at once here, in NumPy. The last line of the table is
+BOCT-AL by `ActiveLearner` and `LeafRiskSampling`, which see the predefined tree through
+the leaf protocol alone (`index_rows`, `tree_.counts`).
+
+Parameters are those with the least mean risk over all budgets in runs of their own (as
+the paper, which does not tell its grid); the runs of the table come after. A leaf
+without a label predicts as its nearest ancestor with one; in a fixed partition as the
+whole. About a CPU minute.
 """
 
 import itertools
@@ -29,7 +31,7 @@ from common.timing import print_environment, write_json
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from skconftree.active import ActiveLearner, LeafRiskSampling
-from skconftree.bounds import credible_interval
+from skconftree.bounds import credible_interval, excess_risk_upper, risk_upper
 
 DEPTH = 6
 CELLS = 2**DEPTH
@@ -180,40 +182,150 @@ class GridIndex:
 POOL = np.repeat(np.arange(CELLS), STOCK).astype(float).reshape(-1, 1)
 
 
-def run(method, deltas, seed, n_labels=LABELS):
-    """Risk after each label of one run."""
-    rng = np.random.default_rng([seed, METHODS.index(method)])
+def run_learner(deltas, seed, n_labels=LABELS):
+    """Risk after each label of one run of BOCT-AL, by the learner."""
+    rng = np.random.default_rng([seed, 99])
     chance = rng.random(n_labels)
 
     def label(row, i):
         return int(chance[i] < SHARES[row // STOCK])
 
     first = int(rng.integers(len(POOL)))
-    risks = np.empty(n_labels)
-    if method == "BOCT":
-        tree = GridTree(deltas[0])
-        for i in range(n_labels):
-            row = first if i == 0 else int(rng.integers(len(POOL)))
-            tree.partial_fit(POOL[row : row + 1], [label(row, i)])
-            risks[i] = tree.true_risk()
-        return risks
-    if method == "BOCT-AL":
-        tree, strategy = GridTree(deltas[0]), LeafRiskSampling(deltas[1])
-    else:
-        tree = GridTree(depth={"8": 3, "64": DEPTH}[method.split("_")[1]])
-        strategy = LeafRiskSampling(deltas[0], gap=True)
     learner = ActiveLearner(
-        tree, strategy=strategy, refit=False, classes=[0, 1], random_state=seed
+        GridTree(deltas[0]),
+        strategy=LeafRiskSampling(deltas[1]),
+        refit=False,
+        classes=[0, 1],
+        random_state=seed,
     )
     known = np.full(len(POOL), None)
     known[first] = label(first, 0)
     learner.fit(POOL, known)
-    risks[0] = learner.estimator_.true_risk()
+    risks = [learner.estimator_.true_risk()]
     for i in range(1, n_labels):
         row = learner.query()
         learner.teach(row, [label(int(row[0]), i)])
-        risks[i] = learner.estimator_.true_risk()
-    return risks
+        risks.append(learner.estimator_.true_risk())
+    return np.array(risks)
+
+
+class Lookup:
+    """A function of two counts, whose values are found when they are first needed."""
+
+    def __init__(self, function):
+        self.function = function
+        self.known = np.full((LABELS + 1, LABELS + 1), np.nan)
+
+    def __call__(self, counts):
+        """Values, for counts of shape (..., 2)."""
+        out = self.known[counts[..., 0], counts[..., 1]]
+        new = np.isnan(out)
+        if new.any():
+            pairs = np.unique(counts[new], axis=0)
+            self.known[pairs[:, 0], pairs[:, 1]] = self.function(pairs)
+            out = self.known[counts[..., 0], counts[..., 1]]
+        return out
+
+
+PATH = np.array(  # from a cell up to the root
+    [[((cell + CELLS) >> up) - 1 for up in range(DEPTH + 1)] for cell in range(CELLS)]
+)
+
+
+class Runs:
+    """Many runs of one method, side by side.
+
+    Parameters
+    ----------
+    method : str
+    deltas : tuple of float
+        Of the splits, of the questions.
+    seed : int
+    n_runs : int
+    """
+
+    def __init__(self, method, deltas, seed, n_runs):
+        self.rng = np.random.default_rng([seed, METHODS.index(method)])
+        self.lines = np.arange(n_runs)
+        self.counts = np.zeros((n_runs, 2 * CELLS - 1, 2), dtype=int)
+        self.leaf_of = np.zeros((n_runs, CELLS), dtype=int)
+        self.grows, self.asks = method.startswith("BOCT"), method != "BOCT"
+        delta = deltas[0]
+        if self.grows:
+            self.upper = Lookup(lambda pairs: credible_interval(pairs, delta)[1])
+            self.lower = Lookup(lambda pairs: credible_interval(pairs, delta)[0])
+        else:
+            depth = {"mbinomial_8": 3, "mbinomial_64": DEPTH}[method]
+            self.leaf_of += PATH[:, DEPTH - depth]
+        if self.asks:
+            tail = deltas[-1]
+            self.risk = Lookup(lambda pairs: risk_upper(pairs, tail))
+            self.gap = Lookup(lambda pairs: excess_risk_upper(pairs, tail))
+
+    def step(self):
+        """Buy one label in each run."""
+        first, size = 0, CELLS
+        if self.asks:
+            leaf = self.asked()
+            first, size = FIRST[leaf], SIZE[leaf]
+        cell = first + (self.rng.random(len(self.lines)) * size).astype(int)
+        label = (self.rng.random(len(self.lines)) < SHARES[cell]).astype(int)
+        self.counts[self.lines[:, None], PATH[cell], label[:, None]] += 1
+        if self.grows:
+            self.examine(self.lines, self.leaf_of[self.lines, cell])
+
+    def asked(self):
+        """The leaf with the largest risk, or excess risk; any of equals."""
+        counts = self.counts[self.lines[:, None], self.leaf_of]
+        size = SIZE[self.leaf_of]
+        worth = size * self.risk(counts)
+        if not self.grows:
+            gap = size * self.gap(counts)
+            worth = np.where((gap > 0).any(axis=1)[:, None], gap, worth)
+        # each cell stands for its leaf
+        best = worth == worth.max(axis=1)[:, None]
+        chance = self.rng.random(best.shape[0])[:, None]
+        place = (best.cumsum(axis=1) > chance * best.sum(axis=1)[:, None]).argmax(
+            axis=1
+        )
+        return self.leaf_of[self.lines, place]
+
+    def examine(self, runs, nodes):
+        """Split the nodes that pay, then look at their children."""
+        inner = LEVEL[nodes] < DEPTH
+        runs, nodes = runs[inner], nodes[inner]
+        if not len(runs):
+            return
+        left, right = self.counts[runs, 2 * nodes + 1], self.counts[runs, 2 * nodes + 2]
+        below = (self.upper(left) + self.upper(right)) / 2
+        splits = below < self.lower(self.counts[runs, nodes])
+        for run, node in zip(runs[splits], nodes[splits], strict=True):
+            for child in (2 * node + 1, 2 * node + 2):
+                cells = slice(FIRST[child], FIRST[child] + SIZE[child])
+                self.leaf_of[run, cells] = child
+                self.examine(np.array([run]), np.array([child]))
+
+    def true_risk(self):
+        """Probability of a wrong prediction in each run."""
+        said = np.zeros(self.counts.shape[:2], dtype=int)
+        for level in range(DEPTH + 1):
+            nodes = np.flatnonzero(LEVEL == level)
+            counts = self.counts[:, nodes]
+            above = said[:, (nodes - 1) // 2 if self.grows else nodes * 0]
+            known = counts.any(axis=2) | (level == 0)
+            said[:, nodes] = np.where(known, counts.argmax(axis=2), above)
+        found = said[self.lines[:, None], self.leaf_of] == 1
+        return np.where(found, 1.0 - SHARES, SHARES).mean(axis=1)
+
+
+def run(method, deltas, seed, n_runs, n_labels=LABELS):
+    """Risk after each label, (n_runs, n_labels)."""
+    runs = Runs(method, deltas, seed, n_runs)
+    risks = []
+    for _ in range(n_labels):
+        runs.step()
+        risks.append(runs.true_risk())
+    return np.array(risks).T
 
 
 def choices(method):
@@ -224,30 +336,30 @@ def choices(method):
 
 
 def tuned(method, runs, n_labels):
-    """Choose the parameters with the least mean risk over all budgets.
+    """Mean risk over all budgets of each choice, and the best choice."""
+    risk = {
+        choice: run(method, choice, 10_000, runs, n_labels).mean()
+        for choice in choices(method)
+    }
+    return min(risk, key=risk.get), risk
 
-    Where there are many to choose from, most are left out after a quarter of the runs.
-    """
-    risks = {choice: [] for choice in choices(method)}
-    for j in range(runs):
-        if j == max(runs // 4, 1) and len(risks) > len(DELTAS):
-            kept = sorted(risks, key=lambda one: np.mean(risks[one]))[: len(DELTAS)]
-            risks = {one: risks[one] for one in kept}
-        for choice, found in risks.items():
-            found.append(run(method, choice, 10_000 + j, n_labels).mean())
-    means = {choice: np.mean(found) for choice, found in risks.items()}
-    return min(means, key=means.get), means
+
+def error_of(values):
+    """Standard error of the mean."""
+    return values.std(ddof=1) / np.sqrt(len(values))
 
 
 def main(argv=None):
     """Print the tables."""
     parser = command.parser(__doc__, "quick", "json")
     parser.add_argument("--runs", type=int, default=100, help="runs of each method")
-    parser.add_argument("--tuning", type=int, default=20, help="runs of each choice")
+    parser.add_argument("--tuning", type=int, default=50, help="runs of each choice")
+    parser.add_argument("--learner", type=int, default=20, help="runs of the learner")
     options = parser.parse_args(argv)
     n_labels, budgets = LABELS, BUDGETS
     if options.quick:
         options.runs, options.tuning, n_labels, budgets = 2, 1, 50, (20, 50)
+        options.learner = 2
     note = f"{options.runs} runs, parameters chosen on {options.tuning} others"
     tables = command.tables("paper_a_toy", options, note)
     print_environment(tables.facts)
@@ -256,20 +368,19 @@ def main(argv=None):
     curves, chosen, grid = {}, {}, {}
     for method in METHODS:
         chosen[method], grid[method] = tuned(method, options.tuning, n_labels)
-        curves[method] = np.array(
-            [
-                run(method, chosen[method], seed, n_labels)
-                for seed in range(options.runs)
-            ]
-        )
+        curves[method] = run(method, chosen[method], 0, options.runs, n_labels)
         print(method, chosen[method], curves[method].mean().round(4), flush=True)
-    root = np.sqrt(options.runs)
+    method = "BOCT-AL, by the learner"
+    chosen[method] = chosen["BOCT-AL"]
+    curves[method] = np.array(
+        [run_learner(chosen[method], seed, n_labels) for seed in range(options.learner)]
+    )
     rows = [
         [
             method,
             ", ".join(map(str, chosen[method])),
             *(
-                f"{risk[:, n - 1].mean():.4f} ± {risk[:, n - 1].std(ddof=1) / root:.4f}"
+                f"{risk[:, n - 1].mean():.4f} ± {error_of(risk[:, n - 1]):.4f}"
                 for n in budgets
             ),
             f"{risk.mean():.4f}",
@@ -284,7 +395,7 @@ def main(argv=None):
         cells = []
         for n in budgets:
             gap = ours[:, n - 1] - curves[method][:, n - 1]
-            error = gap.std(ddof=1) / root
+            error = error_of(gap)
             told = "level"
             if abs(gap.mean()) > 2 * error:
                 told = "better" if gap.mean() < 0 else "worse"
