@@ -222,3 +222,25 @@ def test_the_cloud_of_a_pool_is_the_estimator_without_moves(
                 cloud.scores(score), model.query_score(X, score), atol=1e-9
             )
     assert model.n_moves_[0] == 0
+
+
+def test_the_toy_problem_is_that_of_the_paper(monkeypatch):
+    """Its risks are known, and trees grown side by side are those grown alone."""
+    with benchmarks_on_path(monkeypatch):
+        from papers.paper_a_toy import LEVEL, MEAN, POOL, SHARES, GridTree, Runs
+    assert np.minimum(SHARES, 1 - SHARES).mean() == pytest.approx(0.21395, abs=5e-6)
+    assert min(MEAN[0], 1 - MEAN[0]) == pytest.approx(0.36917, abs=5e-6)
+    runs = Runs("BOCT", (0.3,), 0, 3)
+    trees = [GridTree(0.3) for _ in range(3)]
+    for _ in range(150):
+        before = runs.counts.copy()
+        runs.step()
+        for run, tree in enumerate(trees):
+            node, label = np.argwhere(runs.counts[run] != before[run])[-1]
+            cell = node - (LEVEL == 6).argmax()
+            row = cell * (len(POOL) // 64)
+            tree.partial_fit(POOL[row : row + 1], [label])
+            assert tree.leaf_of.tolist() == runs.leaf_of[run].tolist()
+    assert max(tree.leaf_of.max() for tree in trees) > 2
+    found = [tree.true_risk() for tree in trees]
+    np.testing.assert_allclose(runs.true_risk(), found)
