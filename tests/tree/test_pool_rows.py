@@ -98,6 +98,24 @@ def test_weights_and_rows_of_weight_zero():
     tree.partial_fit(None, y[:1], from_pool=[0])  # it was not learnt
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_what_is_in_order_stays_so_when_rows_leave(missing):
+    """A tree that was loaded puts its pool in order anew, with the same evidence."""
+    P, y = table(7, 60, missing)
+    P[:, 3] = np.where(P[:, 3] > 12, 0.0, -0.0)  # equal, whatever their sign
+    rows = np.random.default_rng(1).permutation(60)[:45]
+    options = {"grace_period": 1, "leaf_memory": "rows"}
+    ours = grower(**options)
+    ours.partial_fit(None, y[rows[:2]], [0, 1], X_pool=P, from_pool=rows[:2])
+    loaded = ours
+    for row in rows[2:]:
+        loaded = pickle.loads(pickle.dumps(loaded))
+        for tree in (ours, loaded):
+            tree.partial_fit(None, y[[row]], from_pool=[row])
+        same_tree(ours, loaded)
+    assert ours.tree_.node_count > 1
+
+
 def test_the_first_call_learns_rows_of_its_pool():
     """None of them counts twice, as it would if they were given as rows beside it."""
     P, y = table(5, 90)
