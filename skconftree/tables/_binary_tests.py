@@ -127,7 +127,8 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             known = [None] * rows.shape[1]
         else:
             table = Table.of(self, X, reset=True)
-            rows, self._features = Features.blank(nominal).learn(table, in_order=False)
+            rows, features = Features.blank(nominal).learn(table, in_order=False)
+            self._features = features.settled(rows, in_order=False)
             known = self._features.categories
         is_finite(rows, self)
         self._asked, missing = [], []

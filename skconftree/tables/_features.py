@@ -355,6 +355,9 @@ class Features:
         for j, dictionary in enumerate(self.dictionaries):
             if dictionary is known.dictionaries[j]:
                 continue
+            if dictionary.given_up:
+                dictionaries[j] = dictionary
+                continue
             found = matrix[:, j].astype(np.intp)
             weights = weight
             if learnt is not None:

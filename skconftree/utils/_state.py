@@ -30,8 +30,8 @@ class unchanged_on_error:
     2
     """
 
-    # A class takes a third of the time of a generator, once for each row of a stream, and
-    # a copy of a dict a third of that of a new one.
+    # A class takes a third of the time of a generator, once for each row of a stream,
+    # and a copy of a dict a third of that of a new one.
     __slots__ = ("before", "estimator")
 
     def __init__(self, estimator):

@@ -254,7 +254,8 @@ def test_edges_of_label_noise_are_no_reason_to_split(n_classes):
     margin=st.floats(0, 5),
 )
 def test_against_chance_by_its_formula(table, noise, margin):
-    expected = ec2_confidence_over_chance(table, noise, margin) if np.any(table) else 0
+    parent = np.sum(table, axis=0).tolist()
+    expected = ec2_confidence_over_chance(parent, table, noise, margin)
     parameters = {"margin": margin, "against": "chance"}
     found = ec2_confidence(table, 2, noise, **parameters)
     assert found == pytest.approx(expected, abs=1e-9)

@@ -422,9 +422,8 @@ def ec2_confidence(parent, children, depth, beta, eps=0.0):
     return -math.expm1(-2.0 * excess**2 / everything)
 
 
-def ec2_confidence_over_chance(children, noise, eps=0.0):
+def ec2_confidence_over_chance(parent, children, noise, eps=0.0):
     """Evaluate delta with the edges that random outcomes of these sizes cut."""
-    parent = [sum(column) for column in zip(*children, strict=True)]
     n, everything, K = sum(parent), edges(parent), len(parent)
     differ = 1.0 - (1.0 - noise) ** 2 - (K - 1) * (noise / (K - 1)) ** 2
     if n <= 1 or everything <= n * (n - 1) / 2 * differ:
@@ -458,7 +457,9 @@ class EC2:
     def decide(self, facts, children, evidence):
         n = facts["n"]
         if self.against == "chance":
-            confidence = ec2_confidence_over_chance(children, self.noise, self.margin)
+            confidence = ec2_confidence_over_chance(
+                facts["counts"], children, self.noise, self.margin
+            )
             return confidence >= self.minimum, {**evidence, "confidence": confidence}
         if self.error_outcomes == "uniform":
             beta = ec2_beta(self.noise, len(children))
