@@ -135,13 +135,13 @@ def _check_frequencies(weight, weight_seen, stacklevel):
 def _to_frequencies(weight):
     # Divided by the largest, neither the sum nor the squares can overflow.
     weight = weight / weight.max()
-    total = weight.sum()
-    weight[weight < NEGLIGIBLE * total] = 0.0
-    total = weight.sum()
+    weight[weight < NEGLIGIBLE * weight[weight > 0.0].sum()] = 0.0
+    # how a sum rounds must not depend on rows of weight 0
+    kept = weight[weight > 0.0]
     # equal weights are frequencies of 1, exactly
-    if (weight == weight.max()).sum() == np.count_nonzero(weight):
+    if (kept == kept[0]).all():
         return np.where(weight > 0.0, 1.0, 0.0)
-    return weight * (total / np.square(weight).sum())
+    return weight * (kept.sum() / np.square(kept).sum())
 
 
 def warn_of_no_split(n_rows, n_effective, stacklevel):

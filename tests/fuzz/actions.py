@@ -10,7 +10,7 @@ from skconftree.tree import export_graphviz, export_rules, export_text, node_tab
 
 from . import forests, functions, invariants, together, wrong
 from .damage import damaged_pickle
-from .findings import require
+from .findings import Finding, require
 from .parameters import FIT_ALONE, OTHERS
 from .tables import Rows
 
@@ -377,6 +377,8 @@ def _load_and_use(sequence, data, target):
         with np.errstate(all="ignore"):
             model = pickle.loads(data)
             use(sequence, model)
+    except Finding:
+        raise
     except refusals as error:
         if sequence.echo:
             print(f"     {target}: {type(error).__name__}: {error}")
@@ -388,13 +390,11 @@ def use(sequence, model):
         rows = sequence.rows(draw.one([5, 60]))
         X = table.give(draw, rows.X)
         model.predict_proba(X)
-        leaves = model.apply(X)
-        model.decision_path(X)
+        invariants.paths(model, X, len(rows))  # of any state that is believed
         model.explain(X[:2] if table.family == "array" else X)
         export_text(model)
         for name in invariants.ARRAYS:
             getattr(model.tree_, name)
-        assert len(leaves) == len(rows)
         model.partial_fit(X, table.labels[rows.y], sample_weight=rows.weight)
         model = pickle.loads(pickle.dumps(model))
         model.to_sklearn()

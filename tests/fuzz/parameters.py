@@ -227,7 +227,9 @@ def draw_competition(draw):
 def draw_class_weight(draw, table, *, batch):
     if batch and draw.chance(0.3):
         return "balanced"
-    weights = draw.one([[0.5, 1.0, 2.0], [0.0, 1.0], [1.0], [1e-9, 1e9]])
+    weights = draw.one(
+        [[0.5, 1.0, 2.0], [0.0, 1.0], [1.0], [1e-9, 1e9], [1.0, 1e308], [1e-300, 1.0]]
+    )
     return {label: draw.one(weights) for label in table.labels.tolist()}
 
 

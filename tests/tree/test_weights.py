@@ -150,6 +150,16 @@ def test_limits_of_size_count_effective_rows():
     assert stump.fit(x, y, weight).get_n_leaves() == 1
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_absent_rows_round_no_relative_weight(seed):
+    rng = np.random.default_rng(seed)
+    weight = rng.exponential(size=len(Y)) * (rng.random(len(Y)) < 0.7)
+    kept = weight > 0.0
+    whole = relative(bound=None).fit(X, Y, weight)
+    alone = relative(bound=None).fit(X[kept], Y[kept], weight[kept])
+    assert pickle.dumps(whole) == pickle.dumps(alone)
+
+
 def test_negligible_relative_weights_are_none():
     weight = np.where(np.arange(len(Y)) % 3 == 0, 5e-324, 1.0)
     kept = weight == 1.0
