@@ -223,7 +223,7 @@ def read_tree(sequence):
         sequence.call("export_graphviz", export_graphviz, model)
         if not model._predicts_by_bayes():
             language = draw.one(["python", "sql"])
-            sequence.call("export_rules", export_rules, model, language)
+            sequence.attempt("export_rules", export_rules, model, language)
         sequence.call("node_table", node_table, model)
     elif which == "counts":
         for fresh in (False, True):
