@@ -40,6 +40,7 @@ REFUSALS = re.compile(
             r"max_samples",
             r"rules can be written for",
             r"too many rows to draw",
+            r"of X_pool has been learnt already",
             r"must be 'auto' or None in partial_fit",
             r"Sample weights must contain at least one non-zero",
             r"sample_weight must (sum to at most|be 0 or at least)",
