@@ -13,7 +13,7 @@ from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._box cimport cut_box
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 
 cdef float64_t EPSILON = np.finfo(np.float64).eps
 
@@ -45,6 +45,11 @@ cdef class Builder:
         self.starts = <intp_t*> self.arena.take(room + 1, sizeof(intp_t))
         self.pools = <float64_t*> self.arena.take(room, sizeof(float64_t))
         self.made = <Candidate*> self.arena.take(room, sizeof(Candidate))
+        self.passings = NULL
+        if self.source.has_segments:
+            self.passings = <uint8_t*> self.arena.take(
+                splitter.node.n_features, sizeof(uint8_t)
+            )
 
     def build(
         self, Tree tree, const float64_t[::1] counts, intp_t n_labelled,
@@ -262,6 +267,7 @@ cdef class Builder:
             return 0
         for j in range(parent.n_features):
             passing = self.source.passes(parent.features[j], outcome, &segment)
+            self.passings[j] = passing
             n_segments += passing == SEGMENT
             n_features += passing != GONE or keeps_all
         child.n_features = n_features
@@ -270,8 +276,9 @@ cdef class Builder:
         n_features = 0
         for j in range(parent.n_features):
             f = parent.features[j]
-            passing = self.source.passes(f, outcome, &segment)
+            passing = <Passing> self.passings[j]
             if passing == SEGMENT:
+                self.source.passes(f, outcome, &segment)
                 candidate.segments[candidate.n_segments] = segment
                 candidate.n_segments += 1
             if passing != GONE or keeps_all:
