@@ -6,7 +6,8 @@
 # (y, count, weight, goes_left) lies by these. In node order lie
 #   codes of CODED features: a node histograms them in one pass,
 #   entries of SORTED features, sorted within each node: presorted once and kept
-#   sorted by stable partition, so no node sorts again,
+#   sorted by stable partition, so no node sorts again (of a node's first entry the
+#   bit says whether others may have the value of the one before),
 #   and, if a feature is coded or sparse, the rows themselves, labels and weights.
 #
 # All is as if the rows of the sample had been encoded by themselves: levels that none of
@@ -43,7 +44,6 @@ cdef class NodeRows:
     cdef Column* columns            # [n_features]; read column(f) if it may be sparse
     cdef SparseRows sparse          # None if X is dense
     cdef SparseColumn* sparse_columns   # its columns, or NULL
-    cdef uint8_t* distinct          # [n_features] sorted, and no value comes twice
     cdef uint32_t* ids              # [n_rows] the rows
     cdef label_t* node_y            # [n_rows]
     cdef int32_t* node_count        # [n_rows], or NULL
@@ -80,7 +80,7 @@ cdef class NodeRows:
     cdef int _copy_order(
         self, intp_t feature, const Column* original, uint32_t** places
     ) except -1 nogil
-    cdef int _find_distinct(self) except -1 nogil
+    cdef void _find_distinct(self) noexcept nogil
     cdef int _rank(
         self, Column* column, intp_t n_levels, const uint32_t* places
     ) except -1 nogil

@@ -5,8 +5,8 @@ from libc.string cimport memcpy, memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tree.batch._partition cimport (
-    copy_entries, partition_distinct, partition_entries, partition_values,
-    scatter_entries, scatter_values,
+    copy_entries, note_distinct, partition_sorted, partition_values, scatter_entries,
+    scatter_values,
 )
 from skconftree.utils._sorting cimport ordered_bits, value_of_bits
 
@@ -214,21 +214,11 @@ cdef class NodeRows:
         self._rank(column, n_levels, places[0])
         return 0
 
-    cdef int _find_distinct(self) except -1 nogil:
-        cdef const uint32_t* order
-        cdef intp_t f, i
-        self.distinct = <uint8_t*> self.arena.take_zeros(
-            self.n_features, sizeof(uint8_t)
-        )
+    cdef void _find_distinct(self) noexcept nogil:
+        cdef intp_t f
         for f in range(self.n_features):
-            order = self.columns[f].order
-            if self.is_sparse(f) or order == NULL:
-                continue
-            i = 1
-            while i < self.n_rows and order[i] & 1:
-                i += 1
-            self.distinct[f] = i >= self.n_rows
-        return 0
+            if not self.is_sparse(f) and self.columns[f].order != NULL:
+                note_distinct(self.columns[f].order, self.n_rows)
 
     cdef int _rank(
         self, Column* column, intp_t n_levels, const uint32_t* places
@@ -344,14 +334,8 @@ cdef class NodeRows:
                 self.sparse.partition(f, self.goes_left, self.scratch)
             elif column.order == NULL:
                 by_rows = True
-            elif f == feature and not column.has_missing:
-                continue
-            elif self.distinct[f]:
-                partition_distinct(
-                    column.order + start, n, self.goes_left, <uint32_t*> self.scratch
-                )
-            else:
-                partition_entries(
+            elif f != feature or column.has_missing:
+                partition_sorted(
                     column.order + start, n, self.goes_left, <uint32_t*> self.scratch
                 )
         if not by_rows:

@@ -33,10 +33,12 @@ cdef void scatter_values(
 cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
-# The same where all entries are new, in less than half the time.
-cdef void partition_distinct(
+# The same in less than half the time where all entries are new. In ranges that
+# note_distinct() has seen, the bit of the first entry says so: it is 0 then.
+cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
+cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil
 # The same for any number of children; at has room for two numbers a child.
 cdef void scatter_entries(
     uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,

@@ -59,18 +59,39 @@ cdef intp_t partition_entries(
     return left
 
 
-cdef void partition_distinct(
+cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil:
+    # A part of distinct values is one of distinct values.
     cdef intp_t left = 0
     cdef intp_t i
     cdef uint32_t entry
+    if entries[0] & 1:
+        left = partition_entries(entries, n, goes_left, scratch)
+        note_distinct(entries, left)
+        note_distinct(entries + left, n - left)
+        return
+    entries[0] |= 1
     for i in range(n):
         entry = entries[i]
         entries[left] = entry
         scratch[i - left] = entry
         left += goes_left[entry >> 1]
     memcpy(entries + left, scratch, (n - left) * sizeof(uint32_t))
+    entries[0] ^= 1
+    if 0 < left < n:
+        entries[left] ^= 1
+
+
+cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil:
+    # Ends at the first value that comes twice, which is soon found if many do.
+    cdef intp_t i = 1
+    while i < n and entries[i] & 1:
+        i += 1
+    if n > 0:
+        entries[0] |= 1
+    if 0 < n <= i:
+        entries[0] ^= 1
 
 
 cdef void scatter_entries(

@@ -411,7 +411,8 @@ cdef class Grower(GrowingTree):
         if stopped_at >= 0:
             with gil:
                 self._admit(x)
-        tell(leaf, self.policy)
+        if leaf.drawn != NULL:
+            tell(leaf, self.policy)
         if self.policy.n_nominal > 0:
             make_room(leaf, policy_of(leaf, self.policy), row)
             row = self.predictor.locate(leaf, x, scratch)
