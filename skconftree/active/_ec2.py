@@ -260,9 +260,11 @@ class EC2Sampling(SamplingStrategy):
         factor = self.stale_factor
         if factor == "consistent":
             factor = last.consistent_share(context)
-        return np.where(np.isinf(last.after), np.inf, 0.0) + np.where(
-            np.isinf(last.after), 0.0, last.after * factor
-        )
+        stale = last.after.copy()
+        known = np.isfinite(stale)
+        with np.errstate(over="ignore"):
+            stale[known] *= factor
+        return stale
 
     # -- state ------------------------------------------------------------------------
 

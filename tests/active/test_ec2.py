@@ -193,6 +193,19 @@ def test_old_scores_as_a_guess():
     assert none.n_scored_ == 16
 
 
+@pytest.mark.parametrize("factor", [0.0, 1e-320, 1.0, 1e308, "consistent"])
+def test_rows_without_an_old_score(factor):
+    """Rows that were skipped or had a label have none; no factor makes one of that."""
+    strategy = EC2Sampling(lazy=True, stale_factor=factor)
+    one = forest_learner(strategy)
+    for _ in range(4):
+        rows = one.query(3)
+        one.teach(rows, [KIND[rows[0]], KIND[rows[1]], None])
+    assert len(one.query(140)) == 127
+    one.undo(2)
+    assert len(one.query(3)) == 3
+
+
 def test_the_published_factor():
     """The share of the last round's hypotheses that foresaw the answer."""
     strategy = EC2Sampling(lazy=True)
