@@ -3,8 +3,8 @@
     python benchmarks label_noise [--data FOLDER] [--runs N] [--json FILE]
 
 The labels of exactly a share of the rows are replaced by another class, and the share
-is estimated with a forest, a tree, naive Bayes and logistic regression. Shown are the mean
-estimate and, in brackets, the largest distance to what was planted, over the runs.
+is estimated with a forest, a tree, naive Bayes and logistic regression. Shown are the
+mean estimate and, in brackets, the largest distance to what was planted, over the runs.
 """
 
 import numpy as np

@@ -41,13 +41,22 @@ def test_disagreement_by_hand():
 @pytest.mark.parametrize("noise", [0.0, 0.15, 0.3])
 def test_planted_noise_is_found(n_classes, noise):
     rng = np.random.default_rng(n_classes)
-    X, y = make_blobs(3000, centers=n_classes, cluster_std=2.5, random_state=3)
+    X, y = make_blobs(3000, centers=n_classes, cluster_std=1.2, random_state=3)
     wrong = rng.random(len(y)) < noise
     y = np.where(wrong, (y + rng.integers(1, n_classes, len(y))) % n_classes, y)
     found = estimate_label_noise(GaussianNB(), X, y)
     standard_error = np.sqrt(max(noise, 0.01) / (len(y) / 2))
     assert abs(found - noise) < 3 * standard_error
-    assert estimate_label_noise(GaussianNB(), X, y, share=1.0) > found
+
+
+def test_classes_that_overlap_look_like_noise():
+    """Less so where the classifier is sure."""
+    X, y = make_blobs(3000, centers=5, cluster_std=2.5, random_state=3)
+    error, half, quarter = (
+        estimate_label_noise(GaussianNB(), X, y, share=share)
+        for share in (1, 0.5, 0.25)
+    )
+    assert error > 0.15 > 0.1 > half > quarter
 
 
 def test_frames_and_folds_of_ones_own():
