@@ -11,6 +11,14 @@ from collections import defaultdict
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+CATEGORIES = (
+    "A column of categories needs a category, enum or string dtype, or its place in "
+    "categorical_features."
+)
+DATES = (
+    "Make numbers of what matters about dates: days since the first one, the month, the "
+    "day of the week."
+)
 _NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
 
 
@@ -67,11 +75,20 @@ class Table:
                 f"Column {self.name(j)} holds a number that is too large for float32."
             ) from error
         except (TypeError, ValueError) as error:
+            remedy = DATES if self.is_date([*self.dtypes(self.X)][j]) else CATEGORIES
             raise ValueError(
-                f"Column {self.name(j)} is not numeric ({error}). A column of "
-                "categories needs a category, enum or string dtype, or its place in "
-                "categorical_features."
+                f"Column {self.name(j)} is not numeric ({error}). {remedy}"
             ) from error
+
+    @staticmethod
+    def dtypes(X):
+        """Of each column."""
+        return [X.dtype] * X.shape[1]
+
+    @staticmethod
+    def is_date(dtype):
+        """Whether a column holds dates, times or what lies between them."""
+        return getattr(dtype, "kind", None) in ("m", "M")
 
     def _numbers(self, j):
         return self.X[:, j]
@@ -165,6 +182,10 @@ class _PolarsTable(Table):
     def is_nominal(dtype):
         return str(dtype.base_type()) in {"Categorical", "Enum", "String"}
 
+    @staticmethod
+    def is_date(dtype):
+        return dtype.is_temporal()
+
     def _numbers(self, j):
         column = self.X.to_series(j)
         if not (column.dtype.is_numeric() or str(column.dtype) in {"Boolean", "Null"}):
@@ -212,6 +233,10 @@ class _ArrowTable(Table):
             "string_view",
         }
 
+    @staticmethod
+    def is_date(dtype):
+        return str(dtype).startswith(("date", "time", "duration"))
+
     def _numbers(self, j):
         column = self.X.column(j)
         if column.type.num_fields or str(column.type) not in _ARROW_NUMBERS:
@@ -255,6 +280,18 @@ def library_of(X):
         if found is not None:
             return found
     return None
+
+
+def refuse_dates(X):
+    """Raise if a whole table is dates, of which NumPy would make large numbers."""
+    library = library_of(X)
+    if library is None:
+        if isinstance(X, np.ndarray) and Table.is_date(X.dtype):
+            raise ValueError(f"X is not numeric (its dtype is {X.dtype}). {DATES}")
+        return
+    for j, dtype in enumerate(library.dtypes(X)):
+        if library.is_date(dtype):
+            library(X).numbers(j)  # an error that names the column
 
 
 # -- kinds of values ---------------------------------------------------------------

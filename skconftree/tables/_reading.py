@@ -7,7 +7,7 @@ from sklearn.utils.validation import validate_data
 
 from ..utils._finite import finiteness
 from ._features import MAX_CATEGORIES, Features, nominal_columns
-from ._frames import Table, library_of
+from ._frames import Table, library_of, refuse_dates
 from ._sparse import read_sparse
 from ._strays import warn_of_strays
 
@@ -131,6 +131,7 @@ def read_more(estimator, X, y, features):
 def _numeric(estimator, X, *y, reset):
     # Without nominal columns scikit-learn's reading will do. What is too large for
     # float32 becomes infinity, which is an error where it is looked for.
+    refuse_dates(X)
     try:
         with np.errstate(over="ignore"):
             return validate_data(

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import sklearn.tree
 from sklearn.calibration import CalibratedClassifierCV
@@ -112,12 +114,22 @@ def test_tools_of_scikit_learns_trees_take_what_to_sklearn_gives():
 
 
 @pytest.mark.parametrize("kind", ["datetime64[ns]", "datetime64[s]"])
-def test_a_column_of_dates_beside_numbers_is_named(kind):
+def test_a_column_of_dates_is_named(kind):
     days = pd.Series(pd.date_range("2024-01-01", periods=150).astype(kind))
-    with pytest.raises(ValueError, match="Column 'day' is not numeric"):
+    with pytest.raises(ValueError, match="Column 'day' is not numeric .*of the week"):
         ConfidenceTreeClassifier().fit(X.assign(day=days), Y)
-    day = (days - pd.Timestamp("1970-01-01")).dt.days
-    assert (
-        ConfidenceTreeClassifier().fit(X.assign(day=day), Y).score(X.assign(day=day), Y)
-        > 0.9
-    )
+    numeric = X.assign(day=(days - pd.Timestamp("1970-01-01")).dt.days)
+    assert ConfidenceTreeClassifier().fit(numeric, Y).score(numeric, Y) > 0.9
+
+
+def test_tables_of_dates_alone_are_refused():
+    days = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=150)})
+    frames = [days, days - days.min(), pl.from_pandas(days), pa.Table.from_pandas(days)]
+    for frame in frames:
+        with pytest.raises(ValueError, match="Column 'day' is not numeric .*the month"):
+            ConfidenceTreeClassifier().fit(frame, Y)
+    with pytest.raises(ValueError, match=r"X is not numeric .its dtype is datetime64"):
+        ConfidenceTreeClassifier().partial_fit(days.to_numpy(), Y, classes=[0, 1, 2])
+    tree = ConfidenceTreeClassifier().fit(X.iloc[:, :1].set_axis(["day"], axis=1), Y)
+    with pytest.raises(ValueError, match="Column 'day' is not numeric"):
+        tree.predict(days)
