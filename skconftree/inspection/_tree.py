@@ -33,6 +33,14 @@ class _Statement(NamedTuple):
     reach: float = math.nan  # how far `value` might be off: a race's radius
 
 
+def _trials(evidence):
+    """Say what look-ahead chose by, where it had a choice."""
+    if "cost" not in evidence:
+        return ""
+    cost, other = (f"{evidence[name]:.3g}" for name in ("cost", "tried_cost"))
+    return f"cost {cost}, with {evidence['tried']} {other}"
+
+
 def _statement(evidence):
     """Put the evidence of a split into words and, if possible, on a scale."""
     if {"child_limit", "parent_limit"} <= evidence.keys():
@@ -315,8 +323,12 @@ class ConfidenceTreeDisplay:
             self._draw_split(row, x, y, is_open)
             if verbose:
                 said = statements[node]
-                self._write(x, y - 0.31, said.text, self._muted, 6, most=BOX_WIDTH)
+                text = "; ".join(filter(None, [said.text, _trials(row.evidence)]))
+                self._write(x, y - 0.31, text, self._muted, 6, most=BOX_WIDTH)
                 self._draw_scale(said, x - BOX_WIDTH / 2 + MARGIN, y - 0.08, scale)
+            elif "cost" in row.evidence:
+                text = _trials(row.evidence)
+                self._write(x, y - 0.31, text, self._muted, 6, most=BOX_WIDTH)
 
     def _draw_box(self, x, y, bottom, **look):
         from matplotlib.patches import FancyBboxPatch

@@ -41,6 +41,10 @@ class LookaheadGrower(Grower):
             self.ambiguous |= abs(cost / costs[best] - (1 - EQUAL)) < 0.9 * EQUAL
             if cost < costs[best] * (1 - EQUAL):
                 best = i
+        if len(splits) > 1:
+            rival = min((cost, i) for i, cost in enumerate(costs) if i != best)
+            feature = splits[rival[1]].test.feature
+            splits[best].trials = (costs[best], rival[0], feature)
         return splits[best]
 
     def others(self, node, chosen):

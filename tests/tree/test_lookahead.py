@@ -1,5 +1,6 @@
 """Look-ahead among the tests that the bound accepts."""
 
+import copy
 import functools
 import pickle
 
@@ -18,7 +19,9 @@ from sklearn.datasets import make_classification
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound, binomial_upper
-from skconftree.tree import _lookahead
+from skconftree.inspection import ConfidenceTreeDisplay
+from skconftree.tree import _lookahead, export_graphviz, export_text, node_table
+from skconftree.tree.nodes._node_state import COSTS_DTYPE, NODE_ARRAYS
 
 
 def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=None):
@@ -48,8 +51,27 @@ def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=No
         in_doubt(root)
     growers[0].prune(root)
     assert_same(estimator.tree_, root)
+    assert_same_trials(estimator.tree_, root)
     assert estimator.lookahead_ == levels
     return estimator
+
+
+def assert_same_trials(tree, root):
+    """Compare what the trials of each split cost."""
+    found = tree.trial_costs
+    waiting = [(0, root)]
+    while waiting:
+        i, node = waiting.pop()
+        expected = getattr(node.split, "trials", None)
+        if expected is None:
+            assert np.isnan([found[i]["cost"], found[i]["rival_cost"]]).all()
+            assert found[i]["rival_feature"] == -2
+        else:
+            for name, one in zip(("cost", "rival_cost"), expected, strict=False):
+                assert found[i][name] == pytest.approx(one, rel=1e-9)
+            equal = expected[1] == pytest.approx(found[i]["cost"], rel=1e-9)
+            assert found[i]["rival_feature"] == expected[2] or equal
+        waiting += zip(tree.children(i), node.children, strict=True)
 
 
 @pytest.mark.parametrize(
@@ -228,6 +250,82 @@ def test_partial_fit_never_looks_ahead():
     )
     assert a.lookahead_ == b.lookahead_ == 0
     assert a.tree_.feature.tolist() == b.tree_.feature.tolist()
+
+
+def test_nothing_is_kept_without_look_ahead():
+    X, y = several(300)
+    model = ConfidenceTreeClassifier().fit(X, y)
+    assert model.tree_.trial_costs is None
+    assert len(model.tree_.__reduce__()[1]) == 6
+    rows = node_table(model)
+    assert not any("cost" in row.evidence for row in rows)
+    model = ConfidenceTreeClassifier(lookahead=1).fit(X, y)
+    assert [i for i, row in enumerate(node_table(model)) if "cost" in row.evidence] == [
+        0
+    ]
+
+
+def test_costs_are_shown():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    X, y = several(400)
+    model = ConfidenceTreeClassifier(lookahead=4).fit(X, y)
+    names = list("abcdef")
+    root = node_table(model, feature_names=names)[0].evidence
+    assert 0 < root["cost"] <= root["tried_cost"]
+    assert root["tried"] in names
+    assert root["tried"] != node_table(model, feature_names=names)[0].name
+    other = f"{root['tried']} {root['tried_cost']:.4g}"
+    line = f"look-ahead: trees below cost {root['cost']:.4g} errors, those with {other}"
+    assert line in export_text(model, feature_names=names)
+    assert line in export_graphviz(model, feature_names=names)
+    frame = pd.DataFrame(X, columns=names)
+    named = ConfidenceTreeClassifier(lookahead=4).fit(frame, y)
+    assert line in named._repr_html_()
+    assert line in named.explain_text(frame[:1])
+    shown = ConfidenceTreeDisplay.from_estimator(
+        model, feature_names=names, max_depth=1
+    )
+    told = [text.get_text() for text in shown.ax_.texts]
+    assert (
+        f"cost {root['cost']:.3g}, with {root['tried']} {root['tried_cost']:.3g}"
+        in told
+    )
+    matplotlib.pyplot.close(shown.figure_)
+
+
+def test_costs_are_kept():
+    X, y = several(400)
+    model = ConfidenceTreeClassifier(lookahead=4).fit(X, y)
+    before = model.tree_.trial_costs.copy()
+    assert np.isfinite(before["cost"]).sum() >= 2
+    assert (before["cost"] <= before["rival_cost"] * (1 + 1e-9))[
+        np.isfinite(before["cost"])
+    ].all()
+    for other in (pickle.loads(pickle.dumps(model)), copy.copy(model)):
+        assert other.tree_.trial_costs.tobytes() == before.tobytes()
+    model.partial_fit(*several(4000, seed=1))  # new splits were not chosen so
+    after = model.tree_.trial_costs
+    assert len(after) > len(before)
+    assert after[: len(before)].tobytes() == before.tobytes()
+    assert np.isnan(after["cost"][len(before) :]).all()
+    assert pickle.loads(pickle.dumps(model)).tree_.trial_costs.shape == after.shape
+
+
+def test_hostile_costs_are_refused():
+    X, y = several(300)
+    tree = ConfidenceTreeClassifier(lookahead=2).fit(X, y).tree_
+    make, arguments, state = tree.__reduce__()
+    place = 1 + len(NODE_ARRAYS)  # behind the version and the arrays of all trees
+    costs = np.frombuffer(state[place], COSTS_DTYPE)
+    found = tree.trial_costs["cost"][tree.n_children > 0]
+    np.testing.assert_array_equal(np.sort(costs["cost"]), np.sort(found))
+    named_wrongly = costs.copy()
+    named_wrongly["rival_feature"][0] = 99
+    for wrong in (costs[:-1], named_wrongly):
+        damaged = (*state[:place], wrong.tobytes(), *state[place + 1 :])
+        with pytest.raises(ValueError, match="damaged: 'costs'"):
+            make(*arguments).__setstate__(damaged)
 
 
 def test_weight_k_equals_k_rows():

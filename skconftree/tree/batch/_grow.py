@@ -123,7 +123,12 @@ def grow(
             splitter, settings, min_split_weight, trial, *lookahead
         )
     tree = Tree(
-        data.n_features, data.n_classes, class_weight, keep_evidence, keep_refusals
+        data.n_features,
+        data.n_classes,
+        class_weight,
+        keep_evidence,
+        keep_refusals,
+        keep_costs=lookahead is not None and keep_evidence,
     )
     root_pool = 1.0 if by_volume else root_weight + sample.pool
     searched = np.arange(data.n_features, dtype=np.int32)

@@ -7,6 +7,7 @@
 
 from skconftree.tree.batch._builder cimport Builder, Candidate
 from skconftree.tree.nodes._leaf_cost cimport LeafCost
+from skconftree.tree.nodes._node_arrays cimport TrialCosts
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._split cimport Split
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -15,6 +16,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 cdef class LookaheadBuilder(Builder):
     cdef Builder trial
     cdef LeafCost leaf_cost
+    cdef TrialCosts found       # of the candidate that was examined last
     cdef intp_t n_levels        # depths, from the root down, at which it looks ahead
     cdef intp_t width           # tests tried at a node
     cdef Split* tests           # [width]
@@ -23,6 +25,7 @@ cdef class LookaheadBuilder(Builder):
     cdef intp_t least_room      # cheapest pruning costs
 
     cdef int _look(self, Candidate* candidate) except -1 nogil
+    cdef void _note_rival(self, float64_t cost, intp_t test) noexcept nogil
     cdef float64_t _try(
         self, const Candidate* candidate, Split* split
     ) except? -1.0 nogil

@@ -1,5 +1,7 @@
 """Growth of a tree whose first tests are chosen by what grows below them."""
 
+from libc.math cimport NAN
+
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.nodes._leaf_cost cimport as_cheap
 from skconftree.tree.split._splitter cimport Splitter
@@ -48,6 +50,9 @@ cdef class LookaheadBuilder(Builder):
 
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
         Builder._examine(self, candidate)
+        self.found.cost = NAN
+        self.found.rival_cost = NAN
+        self.found.rival_feature = -2
         if candidate.split.feature >= 0 and candidate.record.depth < self.n_levels:
             self._look(candidate)
         return 0
@@ -70,10 +75,27 @@ cdef class LookaheadBuilder(Builder):
                 cost = self._try(candidate, &self.tests[i])
                 self.source.put_back()
                 if i == 0 or cost < least * (1.0 - ROUNDING):
+                    if i > 0:
+                        self._note_rival(least, best)
                     least = cost
                     best = i
+                elif not cost >= self.found.rival_cost:     # of the first it is NaN
+                    self._note_rival(cost, i)
+            self.found.cost = least
             candidate.split = self.tests[best]
         self.splitter.count_again(&candidate.record, counts, &candidate.split)
+        return 0
+
+    cdef void _note_rival(self, float64_t cost, intp_t test) noexcept nogil:
+        # The cheapest of those that are not installed; the best so far is one of them
+        # once another takes its place.
+        self.found.rival_cost = cost
+        self.found.rival_feature = self.tests[test].feature
+
+    cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
+        Builder._split(self, node, split)
+        if self.tree.costs != NULL:
+            self.tree.costs[self.tree.node_count - self.tree.n_leaves] = self.found
         return 0
 
     cdef float64_t _try(

@@ -3,13 +3,14 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ._node_state import EVIDENCE_DTYPE, LEAF
+from ._node_state import COSTS, COSTS_DTYPE, EVIDENCE_DTYPE, LEAF
 
 NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
 
 NONE = np.zeros((), dtype=EVIDENCE_DTYPE)  # evidence of a node that has none
 for _name in EVIDENCE_DTYPE.names:
     NONE[_name] = LEAF if _name == "rival_feature" else np.nan
+NOTHING_TRIED = np.array((np.nan, np.nan, LEAF), dtype=COSTS_DTYPE)
 
 
 def first_children(parent):
@@ -24,6 +25,15 @@ def evidence_of_nodes(arrays):
     if len(rows):
         evidence[parent[first_children(parent)]] = rows
     return evidence
+
+
+def costs_of_nodes(arrays):
+    """What the trials at every node cost, from those of the splits alone."""
+    parent, rows = arrays["parent"], arrays[COSTS]
+    costs = np.full(len(parent), NOTHING_TRIED)
+    if len(rows):
+        costs[parent[first_children(parent)]] = rows
+    return costs
 
 
 def children_left(arrays):

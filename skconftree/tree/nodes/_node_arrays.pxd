@@ -13,6 +13,15 @@ from skconftree.utils._lock cimport ModelLock
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 
+cdef struct TrialCosts:
+    # What a split was chosen by, if growth looked ahead: what the trees cost that were
+    # grown below it, and those below the cheapest other test that was tried. NaN and -2
+    # if none was.
+    float64_t cost
+    float64_t rival_cost
+    intp_t rival_feature
+
+
 cdef void* address_of(array) except? NULL
 
 
@@ -25,6 +34,7 @@ cdef class NodeArrays:
     cdef readonly object class_weight   # ndarray (n_classes,): counts -> values
     cdef readonly bint keeps_evidence   # of splits
     cdef readonly bint keeps_refusals   # evidence of leaves that did not split
+    cdef readonly bint keeps_costs      # of trials, of splits
     cdef readonly double shrinkage      # of the values towards those of the parents
     cdef intp_t capacity
     cdef dict _arrays
@@ -45,6 +55,7 @@ cdef class NodeArrays:
     cdef float64_t* impurity
     cdef SplitEvidence* evidence        # [capacity // 2] one a split; NULL if not kept
     cdef SplitEvidence* refused         # [capacity]; NULL if not kept
+    cdef TrialCosts* costs              # [capacity // 2] one a split; NULL if not kept
 
     cdef dict _shapes(self, intp_t capacity)
     cdef tuple _names(self)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from skconftree.tree.nodes._derived import (
-    children_left, children_right, evidence_of_nodes, paths, proportions,
+    children_left, children_right, costs_of_nodes, evidence_of_nodes, paths, proportions,
     proportions_of_leaves, weights,
 )
 from skconftree.tree.nodes._node_state import (
-    EVIDENCE_DTYPE, NODE_ARRAYS, REFUSED, check_size, checked_class_weight,
+    COSTS, COSTS_DTYPE, EVIDENCE_DTYPE, NODE_ARRAYS, REFUSED, check_size, checked_class_weight,
     checked_shrinkage,
 )
 from skconftree.tree.nodes._structure import sum_up
@@ -39,7 +39,7 @@ cdef class NodeArrays:
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        keep_refusals=False, shrinkage=0.0,
+        keep_refusals=False, shrinkage=0.0, keep_costs=False,
     ):
         check_size(n_features, n_classes)
         self.shrinkage = checked_shrinkage(shrinkage)
@@ -48,6 +48,7 @@ cdef class NodeArrays:
         self.class_weight = read_only(checked_class_weight(class_weight, n_classes))
         self.keeps_evidence = keep_evidence
         self.keeps_refusals = keep_refusals
+        self.keeps_costs = keep_costs
         self._arrays = {}
         self.reserve(8)
 
@@ -69,16 +70,23 @@ cdef class NodeArrays:
         }
         if self.keeps_refusals:
             shapes[REFUSED] = ((capacity,), EVIDENCE_DTYPE)
+        if self.keeps_costs:
+            shapes[COSTS] = ((capacity // 2,), COSTS_DTYPE)
         return shapes
 
     cdef tuple _names(self):
         # Of the arrays in a state.
-        return (*NODE_ARRAYS, REFUSED) if self.keeps_refusals else NODE_ARRAYS
+        cdef tuple names = NODE_ARRAYS
+        if self.keeps_refusals:
+            names += (REFUSED,)
+        return (*names, COSTS) if self.keeps_costs else names
 
     cdef intp_t _size(self, str name) except -1:
         # How much of an array is used.
         if name == "evidence":
             return self.node_count - self.n_leaves if self.keeps_evidence else 0
+        if name == COSTS:
+            return self.node_count - self.n_leaves
         return self.node_count
 
     cdef dict _enlarged(self, intp_t capacity):
@@ -121,10 +129,13 @@ cdef class NodeArrays:
         cdef void* impurity = address_of(arrays["impurity"])
         cdef void* evidence = NULL
         cdef void* refused = NULL
+        cdef void* costs = NULL
         if self.keeps_evidence:
             evidence = address_of(arrays["evidence"])
         if self.keeps_refusals:
             refused = address_of(arrays[REFUSED])
+        if self.keeps_costs:
+            costs = address_of(arrays[COSTS])
         self._arrays = arrays
         self.capacity = len(arrays["parent"])
         self.parent = <int32_t*> parent
@@ -136,6 +147,7 @@ cdef class NodeArrays:
         self.impurity = <float64_t*> impurity
         self.evidence = <SplitEvidence*> evidence
         self.refused = <SplitEvidence*> refused
+        self.costs = <TrialCosts*> costs
 
     @property
     def n_bytes(self):
@@ -152,7 +164,10 @@ cdef class NodeArrays:
 
     cdef intp_t split_bytes(self) noexcept nogil:
         # That it takes in addition once it has split.
-        return self.keeps_evidence * sizeof(SplitEvidence)
+        return (
+            self.keeps_evidence * sizeof(SplitEvidence)
+            + self.keeps_costs * sizeof(TrialCosts)
+        )
 
     cdef intp_t bytes_of_nodes(self) noexcept nogil:
         return (
@@ -335,6 +350,10 @@ cdef class NodeArrays:
     @property
     def evidence(self):
         return self._still().of_structure(evidence_of_nodes)
+
+    @property
+    def trial_costs(self):
+        return self._still().of_structure(costs_of_nodes) if self.keeps_costs else None
 
     @property
     def refused_evidence(self):

@@ -15,11 +15,16 @@ EVIDENCE_DTYPE = np.dtype(
     ],
     align=True,
 )
+COSTS_DTYPE = np.dtype(
+    [("cost", np.float64), ("rival_cost", np.float64), ("rival_feature", np.intp)],
+    align=True,
+)
 STATE_VERSION = 4
 # The arrays of a state, in this order: one element a node, but one a split in
 # `evidence`. What follows from `parent` is not written.
 NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
-REFUSED = "refused"  # last of all, if the table keeps it
+REFUSED = "refused"  # behind these, if the table keeps it
+COSTS = "costs"  # last of all, likewise; one element a split
 LEAF = -2  # as a feature
 # Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
 # Up to here, no product of numbers of features, classes and bins is too large.
@@ -136,12 +141,14 @@ def check_nodes(arrays, n_features, keeps_evidence):
     """
     count = len(arrays["parent"])
     n_splits = np.count_nonzero(arrays["n_children"])
-    for name in (*NODE_ARRAYS, REFUSED):
+    for name in (*NODE_ARRAYS, REFUSED, COSTS):
         if name not in arrays:
             continue
         size = count
         if name == "evidence":
             size = n_splits if keeps_evidence else 0
+        elif name == COSTS:
+            size = n_splits
         if len(arrays[name]) != size:
             raise damaged(repr(name))
     for name, is_sound in (
@@ -149,6 +156,7 @@ def check_nodes(arrays, n_features, keeps_evidence):
         ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
         ("evidence", _names_features(arrays["evidence"], n_features)),
         (REFUSED, _names_features(arrays.get(REFUSED), n_features)),
+        (COSTS, _names_features(arrays.get(COSTS), n_features)),
     ):
         if not is_sound:
             raise damaged(repr(name))

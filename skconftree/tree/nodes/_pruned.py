@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._derived import first_children
-from ._node_state import REFUSED
+from ._node_state import COSTS, REFUSED
 from ._structure import structure_of, survivors
 
 
@@ -47,9 +47,12 @@ def prune_nodes(arrays, keep_as_leaf, keeps_evidence):
     found["parent"] = new_id[parent[kept]]
     found["parent"][0] = -1
     found["evidence"] = arrays["evidence"].copy()
-    if keeps_evidence:
+    if keeps_evidence or COSTS in arrays:
         first = np.sort(arrays["first_child"][kept][~leaf])
         place = np.searchsorted(first_children(arrays["parent"]), first)
-        found["evidence"] = arrays["evidence"][place]
+        if keeps_evidence:
+            found["evidence"] = arrays["evidence"][place]
+        if COSTS in arrays:
+            found[COSTS] = arrays[COSTS][place]
     found.update(structure_of(found["parent"]))
     return found, kept, leaf

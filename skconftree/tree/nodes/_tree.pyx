@@ -67,11 +67,16 @@ cdef class Tree(NodeTable):
         ``rival_feature`` (-1 = no split), ``parent_limit``, ``child_limit``,
         ``radius``, ``confidence`` and ``n_tests``. NaN where a field does not
         apply; at a leaf all of them, and ``rival_feature`` is -2.
+    trial_costs : ndarray of shape (node_count,), structured, or None
+        What splits were chosen by where `fit` looked ahead and had a choice: the
+        pessimistic count of errors of the trees below the test (``cost``) and below the
+        cheapest other test that was tried (``rival_cost``, ``rival_feature``). NaN and
+        -2 elsewhere; None of a tree without look-ahead.
     """
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        keep_refusals=False, shrinkage=0.0,
+        keep_refusals=False, shrinkage=0.0, keep_costs=False,
     ):
         # what the nodes hold is there by now
         self._hold(

@@ -124,6 +124,7 @@ def export_text(
             said = []
             if show_evidence:
                 said.append(row.strength.long)
+                said += describe_trials(row.evidence)
                 if verbose:
                     told = f"evidence: {describe_evidence(row.evidence, decimals)}"
                     said += wrapped(told, WIDTH - len(bars) - 5)
@@ -200,6 +201,26 @@ def wrapped(text, width):
         else:
             lines.append(f"  {part}")
     return lines
+
+
+def describe_trials(evidence):
+    """Say what a split was chosen by, if the growth looked ahead and had a choice.
+
+    Parameters
+    ----------
+    evidence : dict
+        Of a record of `node_table`.
+
+    Returns
+    -------
+    list of str
+        One line, or none.
+    """
+    if "cost" not in evidence:
+        return []
+    tried = shortened(evidence["tried"], 24)
+    cost, other = (f"{evidence[name]:.4g}" for name in ("cost", "tried_cost"))
+    return [f"look-ahead: trees below cost {cost} errors, those with {tried} {other}"]
 
 
 def describe_evidence(evidence, digits=4):

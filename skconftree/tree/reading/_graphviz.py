@@ -3,7 +3,7 @@
 from sklearn.utils.validation import check_is_fitted
 
 from ._colors import class_colors
-from ._export import shortened
+from ._export import describe_trials, shortened
 from ._node_table import read_nodes
 
 LONGEST = 40  # characters of a line in a box
@@ -98,7 +98,8 @@ def export_graphviz(
             lines.append(f"{row.node} [label={_quoted(said)}{fill}];")
             continue
         question = shortened(row.test if row.n_children == 2 else row.name, LONGEST)
-        said = [question, row.strength.short, _rows(row)]
+        trials = describe_trials(row.evidence)
+        said = [question, row.strength.short, *trials, _rows(row)]
         lines.append(f"{row.node} [label={_quoted(said)}];")
         if max_depth is not None and row.depth >= max_depth:
             lines.append(f'"below {row.node}" [label="...", style="rounded"];')

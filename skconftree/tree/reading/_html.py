@@ -5,7 +5,7 @@ from html import escape
 import numpy as np
 
 from ._colors import class_colors
-from ._export import describe_evidence, shortened
+from ._export import describe_evidence, describe_trials, shortened
 from ._node_table import read_nodes
 from ._summary import bound_name
 
@@ -188,7 +188,8 @@ def _nodes(table, names, is_open):
             continue
         state = " open" if is_open or row.depth < OPEN_LEVELS else ""
         one = row.strength
-        told = escape(describe_evidence(row.evidence))
+        told = [describe_evidence(row.evidence), *describe_trials(row.evidence)]
+        told = escape("; ".join(told))
         asked = escape(shortened(row.name, 40))
         lines.append(
             f"<li><details{state}><summary>{said}, split by <b>{asked}</b>"

@@ -94,7 +94,9 @@ def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
         - ``impurity``, as in ``tree_``;
         - ``evidence``: a dict of the fields of ``tree_.evidence`` that apply, empty at
           a leaf. ``"rival"`` puts ``"rival_feature"`` into words, and ``"statement"``
-          says what ``"confidence"`` is;
+          says what ``"confidence"`` is. Where `lookahead` had a choice, ``"cost"`` is
+          the pessimistic count of errors of the trees that were tried below the test,
+          ``"tried_cost"`` that below the cheapest test of another feature, ``"tried"``;
         - ``strength``: how sure the split is, the same question to every bound, None
           at a leaf: a ``word``, the natural logarithm ``log_p`` of a chance, of what it
           is the ``meaning``, and ``n_tests``, the cuts that were compared. In words:
@@ -182,6 +184,9 @@ def read_nodes(
     ]
     evidence_of = _Evidence(estimator, names, evidence.dtype.names)
     said = list(map(evidence_of, evidence.tolist()))
+    if tree.trial_costs is not None:
+        for one, costs in zip(said, tree.trial_costs[nodes].tolist(), strict=True):
+            one.update(evidence_of.trials(*costs))
     columns = NodeRow(
         node=nodes.tolist(),
         parent=tree.parent[nodes].tolist(),
@@ -320,3 +325,10 @@ class _Evidence:
         if "confidence" in said:
             said["statement"] = self.statement
         return said
+
+    def trials(self, cost, other_cost, other_feature):
+        """What the trees cost between which the growth could choose."""
+        if math.isnan(cost):
+            return {}
+        name = self.names[other_feature]
+        return {"cost": cost, "tried_cost": other_cost, "tried": name}

@@ -5,7 +5,14 @@ from collections import Counter
 import numpy as np
 
 from ._explain import explain_rows
-from ._export import WIDTH, describe_evidence, fit_words, shortened, wrapped
+from ._export import (
+    WIDTH,
+    describe_evidence,
+    describe_trials,
+    fit_words,
+    shortened,
+    wrapped,
+)
 from ._node_table import read_nodes
 from ._strength import WORDS, write_count
 
@@ -165,6 +172,7 @@ def _path(estimator, table, steps, leaf, verbose):
         lead = f"{place:3}. "
         lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
         lines.append(f"     {row.strength.long}")
+        lines += [f"     {one}"[:WIDTH] for one in describe_trials(row.evidence)]
         if verbose:
             told = f"evidence: {describe_evidence(row.evidence)}"
             lines += [f"     {one}"[:WIDTH] for one in wrapped(told, WIDTH - 5)]
