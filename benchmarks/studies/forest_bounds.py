@@ -40,7 +40,10 @@ LEFT_OUT = (
 BASE = "RandomForestClassifier"
 MIXED = ["chi2", "ec2"]
 LAXER = {"gtest": (3.0, 10.0), "chi2": (0.3, 0.8), "credible": (0.2, 0.4)}
-FEW = (BASE, "None", *(f'"{name}"' for name in ("gtest", "chi2", "bayes_factor")))
+FEW = (
+    *(BASE, "None", '"gtest"', '"chi2"', '"bayes_factor"'),
+    *('"gtest", max_features=0.5', '"chi2", max_features=0.5'),
+)
 HEADER = ["forest", "repeats", "accuracy", "log loss", "nodes", "time"]
 
 
