@@ -213,3 +213,47 @@ def gaussian_nb(X, y, *, chunk=1000, repeats=1):
         return correct / len(X), None, time.process_time() - begin
 
     return timed(one, repeats)
+
+
+def river_forest(X, y, *, n_trees=10, seed=0, repeats=1):
+    """Run river's adaptive random forest with the settings of the paper.
+
+    Parameters
+    ----------
+    X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
+    n_trees, seed, repeats : int
+
+    Returns
+    -------
+    Run
+    """
+    from river.forest import ARFClassifier
+
+    names = [f"x{j}" for j in range(X.shape[1])]
+
+    def one():
+        model = ARFClassifier(
+            n_models=n_trees,
+            max_features=0.6,
+            lambda_value=6,
+            grace_period=50,
+            delta=0.01,
+            tau=0.05,
+            leaf_prediction="nba",
+            seed=seed,
+        )
+        rows = [dict(zip(names, row, strict=True)) for row in X.tolist()]
+        labels, correct = y.tolist(), 0
+        begin = time.process_time()
+        for row, label in zip(rows, labels, strict=True):
+            correct += model.predict_one(row) == label
+            model.learn_one(row, label)
+        return correct / len(X), None, time.process_time() - begin
+
+    return timed(one, repeats)
+
+
+def moa_forest(X, y, *, n_trees=10, **how):
+    """Run MOA's adaptive random forest, its defaults; `how` as of `moa_learner`."""
+    name = "moa.classifiers.meta.AdaptiveRandomForest"
+    return moa_learner(X, y, name, f"-s {n_trees}", **how)

@@ -1,0 +1,136 @@
+"""Adaptive random forests on streams: ours, river's and MOA's, test-then-train.
+
+    python benchmarks stream_forests [--data FOLDER] [--cache FOLDER] [--rows 20000]
+
+Ten trees with the settings of the published adaptive random forest: Poisson 6, 60 % of
+the features a leaf, ADWIN, votes by accuracy, Hoeffding's radius on the information
+gain, delta .01, ties settled at .05, examinations every 50 rows. Beside it our own
+bound, with all features. One call learns a stream; CPU seconds, medians. river learns
+the first rows alone, `--river-rows`. A peer that is not installed is left out (see
+`common/peers.py`). With ``--quick`` streams are short and the figures mean nothing.
+"""
+
+import importlib.util
+import time
+
+import numpy as np
+from common import options as command
+from common.data import folder_if_any
+from common.peers import moa_forest, river_forest
+from common.ratios import Results
+from common.streams import GENERATED, REAL, make_stream
+from common.timing import median, print_environment
+from sklearn.base import clone
+
+from skconftree import ConfidenceForestClassifier
+
+from .stream import Cache
+
+ADAPTIVE = {"online_rate": 6.0, "drift": "adwin", "vote": "accuracy"}
+PUBLISHED = ConfidenceForestClassifier(
+    10,
+    bound="hoeffding",
+    criterion="entropy",
+    delta=0.01,
+    tie_threshold=0.025,  # on the scale of half bits
+    grace_period=50,
+    max_features=0.6,
+    leaf_memory="gaussian",
+    leaf_prediction="nba",
+    random_state=0,
+    **ADAPTIVE,
+)
+OWN = ConfidenceForestClassifier(
+    10, max_features=None, leaf_prediction="nba", random_state=0, **ADAPTIVE
+)
+
+
+def our_forest(X, y, forest, repeats):
+    """Run one of our forests; accuracy and rows a second."""
+    seconds = []
+    for _ in range(repeats):
+        model, classes = clone(forest), np.arange(y.max() + 1)
+        begin = time.process_time()
+        predicted = model.partial_fit_predict(X, y, classes)
+        seconds.append(time.process_time() - begin)
+    return float(np.mean(predicted == y)), len(y) / median(seconds)
+
+
+def moa_is_there():
+    """Whether MOA can be run; says why not."""
+    if importlib.util.find_spec("capymoa") is None:
+        print("MOA is left out: CapyMOA, which brings it, is not installed.")
+        return False
+    return True
+
+
+def river_is_there():
+    """Whether river can be run; says why not."""
+    if importlib.util.find_spec("river") is None:
+        print("river is left out: it is not installed.")
+        return False
+    return True
+
+
+def shown(accuracy, speed):
+    """Format accuracy and rows a second."""
+    return f"{100 * accuracy:.1f}", f"{speed:,.0f}"
+
+
+def main(argv=None):
+    """Run all streams and show the table."""
+    parser = command.parser(__doc__, "data", "cache", "quick", "keep", repeats=3)
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--river-rows", type=int, default=2_000)
+    parser.add_argument("--only", nargs="+", help="leave out other streams")
+    options = parser.parse_args(argv)
+    folder = folder_if_any(options.data, "generated streams")
+    names = [*(REAL if folder is not None else ()), *GENERATED]
+    n, n_river = (600, 100) if options.quick else (options.rows, options.river_rows)
+    tables = command.tables(
+        "stream_forests",
+        options,
+        f"10 trees, the first {n:,} rows (river: {n_river:,}), one thread; medians of "
+        f"{options.repeats} runs",
+    )
+    print_environment(tables.facts)
+    with_river, with_moa = river_is_there(), moa_is_there()
+    cache, results = Cache(options.cache), Results("stream_forests", options.quick)
+    warm_up = {"warm_up": 0.0 if options.quick else 2.0}
+    rows, ratios, gains = [], {"river": [], "MOA": []}, []
+    for name in names:
+        if options.only and name not in options.only:
+            continue
+        X, y, _ = make_stream(name, n, folder)
+        published = our_forest(X, y, PUBLISHED, options.repeats)
+        own = our_forest(X, y, OWN, options.repeats)
+        cells = [f"{name}, {len(X):,} x {X.shape[1]}", *shown(*published), *shown(*own)]
+        for peer, there, run, how in (
+            ("river", with_river, river_forest, {}),
+            ("MOA", with_moa, moa_forest, {"repeats": options.repeats, **warm_up}),
+        ):
+            if not there:
+                cells += ["-", "-"]
+                continue
+            part = slice(n_river if peer == "river" else n)
+            found = cache(run, X[part], y[part], **how)
+            speed = len(y[part]) / median(found.seconds)
+            ratios[peer].append(published[1] / speed)
+            results.add(f"adaptive forest, {peer}, {name}", ratios[peer][-1])
+            cells += shown(found.accuracy, speed)
+            if peer == "MOA":
+                gains.append(100 * (max(published[0], own[0]) - found.accuracy))
+        rows.append(cells)
+        print(*cells, sep=" | ", flush=True)
+    header = ["stream"]
+    for who in ("as published", "own bound", "river's", "MOA's"):
+        header += [f"{who}: accuracy, %", "rows/s"]
+    tables.show("stream-forests", header, rows)
+    for peer, found in ratios.items():
+        if found:
+            mean = np.exp(np.mean(np.log(found)))
+            print(f"As published, {mean:.1f} times as fast as {peer} (geometric mean).")
+    if gains:
+        mean, least = np.mean(gains), min(gains)
+        print(f"Better of ours - MOA's: mean {mean:+.1f}, least {least:+.1f}.")
+    results.keep(options.keep, tables.facts)
