@@ -15,10 +15,10 @@ class EC2Done(StoppingRule):
     The rule of :class:`~skconftree.bounds.EC2Bound`, with labels as tests: hypotheses
     are the rows, what the best label is expected to cut is compared with what the
     labels bought so far may have cut by mistake. That it be tried on labels is an open
-    question of the thesis [1]_; the answer is no. On real tables it is a limit on the
-    number of labels that `noise` sets alone, about 69 for a noise of 0.01, 13 for 0.05,
-    6 for 0.1 and 3 for 0.2, whatever is still unknown: :doc:`/guide/ec2` has the study.
-    It stops at the right place once no edge is left, as it always does then.
+    question of the thesis [1]_. It is no sensible place: the rule is a number of labels
+    that `noise` sets alone, about 70 for a noise of 0.01, 14 for 0.05, 7 for 0.1 and 4
+    for 0.2, whatever is still unknown; :doc:`/guide/ec2` has the study. It also stops
+    once no edge is left, when there is nothing more to ask for.
 
     Parameters
     ----------
