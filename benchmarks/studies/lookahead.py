@@ -1,21 +1,29 @@
 """Should the default look ahead? Repeated ten-fold cross-validation on real tables.
 
-    python benchmarks lookahead --data FOLDER [--repeats 3]
+    python benchmarks lookahead --data FOLDER --cache SCRATCH [--repeats 5]
 
 A variant is a number of levels, of tests tried at a node, and the confidence of the
 pruning, by which trials are judged too. The tables are split beforehand, every other
 one in alphabetical order. On each half the variant of highest mean accuracy is chosen
 among those with no more leaves than the default without look-ahead; what it does on
 the other half is reported. "Pooled" is each table under the choice of the other half.
-Differences are in points, with their standard error over tables; leaves and CPU time
-are geometric means of ratios. Beside them is CART, pruned by cross-validation.
+Differences are in points, with their standard error over tables and, behind it, the
+part of it that is noise of the folds, which further repeats would take away: the rest
+is how tables differ. Leaves and CPU time are geometric means of ratios. Beside them is
+CART, pruned by cross-validation.
 
 Nominal columns are codes, holes are filled with the median or mode of the training
 rows, and a table has at most 3,000 rows, a seeded sample in proportion to the classes.
+Tables on which a tree takes long are repeated twice.
+
+Results are kept per table and repeat in the cache folder; a second run only adds what
+is missing.
 """
 
+import json
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from common import options as command
@@ -32,6 +40,7 @@ LEFT_OUT = ("a9a", "airlines2007-ordered")
 BASE = "greedy"
 CART = "CART, pruned by CV"
 CONFIDENCES = (0.05, 0.02, 0.01)
+LARGE = 1_000_000  # values times classes of a table that is repeated twice
 # levels, tests tried, confidence of the pruning
 VARIANTS = {
     BASE: (0, 3, 0.1),
@@ -42,7 +51,16 @@ VARIANTS = {
         for c in CONFIDENCES
     },
 }
-HEADER = ["rule", "tables", "accuracy", "W/T/L", "leaves", "time", "worst table"]
+HEADER = [
+    "rule",
+    "tables",
+    "accuracy",
+    "of the folds",
+    "W/T/L",
+    "leaves",
+    "time",
+    "worst table",
+]
 
 
 def scores(fold, levels, width, confidence):
@@ -59,43 +77,80 @@ def scores(fold, levels, width, confidence):
     return (right == fold.y_test).mean(), model.get_n_leaves(), seconds
 
 
-def cross_validate(name, folder, variants, repeats, rows):
-    """Mean scores of each rule on one table."""
-    X, y, is_nominal = encoded(name, folder, rows)
+def cross_validate(name, folder, variants, seed, options):
+    """Mean scores of each rule on one table; kept in the cache."""
+    path = Path(options.cache) / f"{name}-{seed}-{options.rows}.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    missing = {rule: one for rule, one in variants.items() if rule not in known}
+    with_cart = seed == 0 and CART not in known
+    if not missing and not with_cart:
+        return known
+    X, y, is_nominal = encoded(name, folder, options.rows)
     found = {}
-    for seed in range(repeats):
-        folds = StratifiedKFold(10, shuffle=True, random_state=seed).split(X, y)
-        for train, test in folds:
-            fold = Fold(X, y, is_nominal, train, test, seed)
-            for rule, variant in variants.items():
-                found.setdefault(rule, []).append(scores(fold, *variant))
-            if seed == 0:
-                _, tuned = cart(fold)
-                measures = ("accuracy", "leaves", "seconds")
-                tuned = [tuned[measure][1] for measure in measures]
-                found.setdefault(CART, []).append(tuned)
-    return {rule: np.mean(values, axis=0) for rule, values in found.items()}
+    for train, test in StratifiedKFold(10, shuffle=True, random_state=seed).split(X, y):
+        fold = Fold(X, y, is_nominal, train, test, seed)
+        for rule, variant in missing.items():
+            found.setdefault(rule, []).append(scores(fold, *variant))
+        if with_cart:
+            _, tuned = cart(fold)
+            measures = ("accuracy", "leaves", "seconds")
+            found.setdefault(CART, []).append([tuned[one][1] for one in measures])
+    known |= {rule: np.mean(values, axis=0).tolist() for rule, values in found.items()}
+    known["size"] = X.size * (int(y.max()) + 1)
+    path.write_text(json.dumps(known))
+    return known
+
+
+def collect(names, folder, variants, options):
+    """Scores of each rule: table -> rule -> array of (repeats, measures)."""
+    results = {name: {} for name in names}
+    for seed in range(options.repeats):
+        for name in names:
+            start = time.process_time()
+            if seed > 1 and results[name]["size"] > LARGE:
+                continue
+            found = cross_validate(name, folder, variants, seed, options)
+            results[name]["size"] = found["size"]
+            for rule in [*variants, CART]:
+                if rule in found and (rule != CART or seed == 0):
+                    results[name].setdefault(rule, []).append(found[rule])
+            spent = time.process_time() - start
+            if spent > 0.1:
+                print(f"  {name}, repeat {seed}: {spent:.1f} CPU s", flush=True)
+    return results
 
 
 def differences(results, names, rule, base=BASE):
-    """Points of accuracy, and logarithms of the ratios of leaves and times."""
-    own, other = (
-        np.array([results[name][one(name) if callable(one) else one] for name in names])
-        for one in (rule, base)
-    )
-    return 100.0 * (own - other)[:, 0], np.log(own / other)[:, 1:].T
+    """Points of accuracy, their noise, and logarithms of ratios of leaves and times.
+
+    The noise is the squared standard error of a table's points over its repeats.
+    """
+    points, noise, ratios = [], [], []
+    for name in names:
+        own, other = (
+            np.array(results[name][one(name) if callable(one) else one])
+            for one in (rule, base)
+        )
+        n = min(len(own), len(other))
+        repeats = 100.0 * (own[:n, 0] - other[:n, 0])
+        points.append(repeats.mean())
+        noise.append(repeats.var(ddof=1) / n if n > 1 else np.nan)
+        ratios.append(np.log(own[:n, 1:].mean(axis=0) / other[:n, 1:].mean(axis=0)))
+    return np.array(points), np.array(noise), np.transpose(ratios)
 
 
 def row(results, names, label, part, rule, base=BASE):
     """Make a row of the table."""
-    points, (leaves, seconds) = differences(results, names, rule, base)
+    points, noise, (leaves, seconds) = differences(results, names, rule, base)
     error = points.std(ddof=1) / np.sqrt(len(points))
+    of_folds = np.sqrt(noise.sum()) / len(points)
     worst = points.argmin()
     wins = [(points > TIE).sum(), (abs(points) <= TIE).sum(), (points < -TIE).sum()]
     return [
         label,
         part,
         f"{points.mean():+.2f} ({error:.2f})",
+        "-" if np.isnan(of_folds) else f"{of_folds:.2f}",
         "/".join(map(str, wins)),
         f"{np.exp(leaves.mean()):.2f}",
         f"{np.exp(seconds.mean()):.2f}",
@@ -107,7 +162,7 @@ def choose(results, names, variants):
     """Choose the variant of highest accuracy among those with no more leaves."""
     best, most = None, -np.inf
     for rule, (levels, _, _) in variants.items():
-        points, (leaves, _) = differences(results, names, rule)
+        points, _, (leaves, _) = differences(results, names, rule)
         if levels and leaves.mean() <= 0.0 and points.mean() > most:
             best, most = rule, points.mean()
     return best
@@ -115,12 +170,15 @@ def choose(results, names, variants):
 
 def main(argv=None):
     """Print the tables."""
-    parser = command.parser(__doc__, "data", "quick", repeats=3)
+    parser = command.parser(__doc__, "data", "cache", "quick", repeats=5)
     parser.add_argument(
         "--rows", type=int, default=MAX_ROWS, help="of a table, at most"
     )
     parser.add_argument("--only", nargs="+", help="these variants, beside greedy")
     options = parser.parse_args(argv)
+    if options.cache is None:
+        parser.error("--cache is needed: results of many minutes are kept there")
+    Path(options.cache).mkdir(parents=True, exist_ok=True)
     folder = data_folder(options.data)
     names = sorted(set(manifest(folder)) - set(LEFT_OUT))
     names = names[:6] if options.quick else names
@@ -130,13 +188,7 @@ def main(argv=None):
         if rule == BASE or not options.only or rule in options.only
     }
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-    results = {}
-    for name in names:
-        start = time.process_time()
-        results[name] = cross_validate(
-            name, folder, variants, options.repeats, options.rows
-        )
-        print(f"  {name}: {time.process_time() - start:.1f} CPU s", flush=True)
+    results = collect(names, folder, variants, options)
     halves = {"first": names[::2], "second": names[1::2]}
     rows = []
     chosen = {}

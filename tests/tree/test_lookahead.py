@@ -15,7 +15,7 @@ from reference.lookahead import LookaheadGrower
 from reference.tables import assert_same, grow_both, problems
 from scipy.sparse import csr_array
 from skconftree.tree.pruning._pessimistic_cost import PessimisticCost
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound, binomial_upper
@@ -206,6 +206,16 @@ def test_every_test_passed_the_bound():
         said = tree.evidence["confidence"][tree.n_children > 0]
         assert len(said)
         assert (said < delta).all()
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_no_few_rows_are_divided_on_many_false_cuts(load):
+    X, y = load(return_X_y=True)
+    tree = ConfidenceTreeClassifier(lookahead=8).fit(X, y).tree_
+    inner = tree.n_children > 0
+    assert inner.sum() >= 4
+    assert tree.evidence["confidence"][inner].max() < 0.5
+    assert tree.counts[inner].sum(axis=1).min() > 10
 
 
 def xor(n, seed=0):
