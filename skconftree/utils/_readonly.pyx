@@ -19,8 +19,11 @@ cdef class _Pane:
         # not by `array.ctypes`, which is written in Python
         cdef Py_buffer shown
         PyObject_GetBuffer(self.array, &shown, PyBUF_C_CONTIGUOUS)
-        PyBuffer_FillInfo(buffer, self, shown.buf, shown.len, 1, flags)
-        PyBuffer_Release(&shown)
+        try:
+            # fails if it is asked for a way to write, as NumPy does first
+            PyBuffer_FillInfo(buffer, self, shown.buf, shown.len, 1, flags)
+        finally:
+            PyBuffer_Release(&shown)
 
 
 def read_only(array):

@@ -1,5 +1,7 @@
 """Nobody can write to the arrays of a tree: routing believes what it finds there."""
 
+import sys
+
 import numpy as np
 import pytest
 from reference.streams import make_stream
@@ -83,3 +85,12 @@ def test_read_only():
     assert read_only(np.zeros((0, 3))).shape == (0, 3)
     with pytest.raises(ValueError, match="C order"):
         read_only(array.T)
+
+
+def test_an_array_that_is_shown_is_freed():
+    """Nothing holds it when its views are gone."""
+    array = np.zeros(5)
+    before = sys.getrefcount(array)
+    for _ in range(3):
+        read_only(array)
+    assert sys.getrefcount(array) == before
