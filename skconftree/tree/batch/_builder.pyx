@@ -15,6 +15,9 @@ from skconftree.utils._box cimport cut_box
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 
+cdef enum:
+    FIRST_ROOM = 512        # nodes: a small tree is not copied as it grows
+
 cdef float64_t EPSILON = np.finfo(np.float64).eps
 
 
@@ -91,6 +94,7 @@ cdef class Builder:
         if box is not None:
             root.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
             memcpy(root.box, &box[0, 0], 2 * d * sizeof(float64_t))
+        tree.reserve(min(self.source.n_rows // 2, <intp_t> FIRST_ROOM))
         tree.add_leaf(-1, &counts[0], n_labelled, self.splitter.impurity(&counts[0]))
         with nogil:
             if self._may_split(0):

@@ -39,7 +39,7 @@ cdef class TableSource(RowSource):
         super().__init__(ExaminedNode(settings, root))
         cdef intp_t K = root.n_classes
         cdef intp_t n_levels = MAX_LEVELS
-        cdef intp_t f
+        cdef intp_t f, n_sorted
         self.rows = rows
         self.kept = KeptOrder(rows)
         self.n_rows = rows.n_rows
@@ -56,8 +56,9 @@ cdef class TableSource(RowSource):
         )
         self.tally = <int32_t*> self.arena.take(n_levels * (K + 1), sizeof(int32_t))
         self.at = <intp_t*> self.arena.take(2 * n_levels, sizeof(intp_t))
-        self.sorted_rows = <uint32_t*> self.arena.take(SORT_LIMIT, sizeof(uint32_t))
-        self.sorted_codes = <int32_t*> self.arena.take(SORT_LIMIT, sizeof(int32_t))
+        n_sorted = min(rows.n_rows, <intp_t> SORT_LIMIT)
+        self.sorted_rows = <uint32_t*> self.arena.take(n_sorted, sizeof(uint32_t))
+        self.sorted_codes = <int32_t*> self.arena.take(n_sorted, sizeof(int32_t))
 
     cdef void begin(self) noexcept nogil:
         # Sparse columns have entered the node.
