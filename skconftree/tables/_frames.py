@@ -16,8 +16,8 @@ CATEGORIES = (
     "categorical_features."
 )
 DATES = (
-    "Make numbers of what matters about dates: days since the first one, the month, the "
-    "day of the week."
+    "Make numbers of what matters about dates: days since the first one, the month, "
+    "the day of the week."
 )
 _NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
 

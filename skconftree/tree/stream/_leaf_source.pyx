@@ -37,6 +37,7 @@ cdef class LeafSource(Source):
         const float64_t[:, ::1] root_box,
     ):
         super().__init__(ExaminedNode(settings, root))
+        self.node.cuts_only = False     # a value may be missing
         cdef intp_t n_features = root.n_features
         cdef intp_t n_classes = root.n_classes
         cdef intp_t n_bins = settings.max_bins
