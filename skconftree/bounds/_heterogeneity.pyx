@@ -232,7 +232,11 @@ cdef float64_t largest_heterogeneity(
 cdef void match_beta(
     float64_t mean, float64_t variance, float64_t* p, float64_t* q
 ) noexcept nogil:
-    cdef float64_t s = mean * (1.0 - mean) / variance - 1.0
+    cdef float64_t s
+    if variance <= 0.0:     # less than its rounding
+        p[0] = q[0] = INFINITY
+        return
+    s = mean * (1.0 - mean) / variance - 1.0
     p[0] = mean * s
     q[0] = (1.0 - mean) * s
 
