@@ -506,7 +506,7 @@ cdef class CredibleFloor(Score):
         mean /= self.largest
         match_beta(mean, variance / (self.largest * self.largest), &p, &q)
         m = min(p, q)
-        if not m > 0.0:
+        if not 0.0 < m < INFINITY:
             return 0.0
         n = p + q
         r = sqrt((n + 1.0) / (p * q))
