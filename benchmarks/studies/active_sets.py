@@ -103,6 +103,11 @@ def told(gaps):
     return f"{gaps.mean():+.1f} ± {error:.1f}{'*' if sure else ''}"
 
 
+def shown(share):
+    """Say what share of the labels was needed."""
+    return f"{share:.2f}" if np.isfinite(share) else "not reached"
+
+
 def measure(names, folder, models, runs, budget, quick):
     """Results of `simulate`: dict of (model, table)."""
     found = {}
@@ -110,6 +115,7 @@ def measure(names, folder, models, runs, budget, quick):
         X, y = table(name, folder)
         begin = time.process_time()
         labels, batch = (budget, 5) if quick else LONGER.get(name, (budget, 5))
+        labels = min(labels, len(y) // 2)  # the smaller half is the pool
         for model, (estimator, refit, strategies) in models.items():
             found[model, name] = simulate(
                 estimator,
@@ -199,12 +205,12 @@ def main(argv=None):
         (model,) = models
         rows = list(label_rows(found, names, model))
         cells = [
-            [name, strategy, f"{goal:.3f}", f"{share:.2f}", told(gaps)]
+            [name, strategy, f"{goal:.3f}", shown(share), told(gaps)]
             for name, strategy, goal, share, gaps in rows
         ]
         for strategy in dict.fromkeys(row[1] for row in rows):
             shares = [row[3] for row in rows if row[1] == strategy]
-            told_shares = f"{np.median(shares):.2f} (worst {max(shares):.2f})"
+            told_shares = f"{np.median(shares):.2f} (worst: {shown(max(shares))})"
             cells.append(["median", strategy, "-", told_shares, "-"])
         header = ["table", "strategy", "random's final accuracy"]
         header += ["share of its labels", "area, points over random"]

@@ -63,7 +63,8 @@ class ActiveLearner(
         Rows that `query` gives unless it is told a number.
     refit : {"auto"} or bool, default="auto"
         Whether the classifier is fitted anew at each label (True) or goes on with
-        `partial_fit` (False). ``"auto"`` fits anew.
+        `partial_fit` (False). ``"auto"`` fits anew: on few labels a tree that grows
+        is hardly ever better, and often worse.
     tie_break : {"auto", "random", "leaf", "density"}, default="auto"
         Which of the rows with equal scores come first: any, those in leaves with many
         rows a label, or those in crowded places. ``"auto"`` takes leaves with a single
