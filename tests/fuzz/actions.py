@@ -50,7 +50,10 @@ def fit(sequence):
         return
     sequence.fitted = rows, X_pool
     sequence.parts = []
-    sequence.known = np.unique(rows.y[rows.weights > 0.0])
+    least = 0.0
+    if sequence.parameters.get("sample_weight_kind") == "relative":
+        least = 1e-12 * rows.weights.sum()  # rows of less weight are left out
+    sequence.known = np.unique(rows.y[rows.weights > least])
     after_fit(sequence, rows)
 
 
