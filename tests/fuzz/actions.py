@@ -181,7 +181,7 @@ def read(sequence):
         told = sequence.call("explain_text", model.explain_text, X)
         require(isinstance(told, str) and told, "words about rows")
     elif which == "sequence":
-        if sequence.parts:
+        if any((part.weights > 0.0).any() for part in sequence.parts):
             sequence.call(
                 "predict_proba_interval",
                 *(invariants.intervals, model, X, n, 0.9, "sequence"),
@@ -314,14 +314,14 @@ def leave_out_absent(sequence):
         return
     if sequence.fitted and not (sequence.fitted[0].weights > 0.0).any():
         return
+    if sequence.parts and not any(map(len, parts)):
+        return  # a call of `partial_fit` makes a grower, whatever its rows
     kept = sequence.fitted, sequence.parts
     if sequence.fitted:
         rows, X_pool = sequence.fitted
         sequence.fitted = rows.taken(rows.weights > 0.0), X_pool
     sequence.parts = [part for part in parts if len(part)]
     try:
-        if not sequence.parts and not sequence.fitted:
-            return
         other = sequence.call("without absent rows", sequence.learn_again)
     finally:
         sequence.fitted, sequence.parts = kept
