@@ -28,7 +28,10 @@ def _busy(sequence, n):
     draw, table = sequence.draw, sequence.table
     rows = sequence.rows(n)
     weight = rows.weight
-    if weight is not None and not 1e-6 < weight.min() <= weight.max() < 1e6:
+    relative = sequence.parameters.get("sample_weight_kind") == "relative"
+    if weight is not None and (
+        relative or not 1e-6 < weight.min() <= weight.max() < 1e6
+    ):
         rows = sequence.rows(n, weights=False)  # no refusal in the middle of a race
     return table.give(draw, rows.X), table.labels[rows.y], rows
 
