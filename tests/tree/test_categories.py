@@ -139,3 +139,11 @@ def test_a_tree_without_a_split_has_a_copy(values, frame):
         unknown = pd.DataFrame(unknown, columns=["x", "y"])
     np.testing.assert_array_equal(copy.predict(unknown), [0, 0])
     assert "class" in export_text(model)
+
+
+def test_a_tree_that_knows_no_category_has_a_copy():
+    X = np.array([["a"], ["b"]], dtype=object)
+    tree = ConfidenceTreeClassifier(categorical_features=[0])
+    tree.partial_fit(X, [0, 1], classes=[0, 1], sample_weight=[0.0, 0.0])
+    copy = tree.to_sklearn()
+    np.testing.assert_array_equal(copy.predict_proba(X), tree.predict_proba(X))

@@ -175,8 +175,9 @@ class _Unfolding:
         # (feature, order) to (column, categories in that order)
         self.encoded = {} if encoded is None else encoded
         if not self.numeric and not tree.is_nominal.any():
-            # scikit-learn does not predict without a column, be it one without a test
-            self._encode(0, [estimator.categories_[0]])
+            # scikit-learn does not predict without a column, be it one without a test,
+            # nor encode one without a category
+            self._encode(0, [estimator.categories_[0] or [MISSING]])
         self.rows = []  # of the new nodes
         self.values = []
         self.impurities = CRITERIA[estimator.criterion_](tree.n_classes).impurities
