@@ -181,8 +181,8 @@ def read(sequence):
         told = sequence.call("explain_text", model.explain_text, X)
         require(isinstance(told, str) and told, "words about rows")
     elif which == "sequence":
-        if any((part.weights > 0.0).any() for part in sequence.parts):
-            sequence.call(
+        if sequence.parts:
+            sequence.attempt(
                 "predict_proba_interval",
                 *(invariants.intervals, model, X, n, 0.9, "sequence"),
             )

@@ -39,6 +39,7 @@ REFUSALS = re.compile(
             r"max_bytes",
             r"max_samples",
             r"rules can be written for",
+            r"method='sequence' needs rows",
             r"too many rows to draw",
             r"of X_pool has been learnt already",
             r"must be 'auto' or None in partial_fit",
