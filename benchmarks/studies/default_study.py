@@ -90,7 +90,7 @@ GROWN = {
     "default": (
         GTestBound(1.0),
         "entropy",
-        {"pruning": "pessimistic", "pruning_confidence": 0.1},
+        {"pruning": "pessimistic", "pruning_confidence": 0.1, "lookahead": 0},
         None,
     ),
     "gtest, Gini": (GTestBound(1e9), "gini", {}, CUTS),

@@ -1,12 +1,14 @@
 """Should the default look ahead? Repeated ten-fold cross-validation on real tables.
 
-    python benchmarks lookahead --data FOLDER --cache SCRATCH [--repeats 5]
+    python benchmarks lookahead --data FOLDER --held-out OTHER --cache SCRATCH
 
 A variant is a number of levels, of tests tried at a node, and the confidence of the
 pruning, by which trials are judged too. The tables are split beforehand, every other
 one in alphabetical order. On each half the variant of highest mean accuracy is chosen
 among those with no more leaves than the default without look-ahead; what it does on
 the other half is reported. "Pooled" is each table under the choice of the other half.
+What all tables together choose is reported on tables of another folder, which nothing
+was chosen on (``python benchmarks held_out`` makes it).
 Differences are in points, with their standard error over tables and, behind it, the
 part of it that is noise of the folds, which further repeats would take away: the rest
 is how tables differ. Leaves and CPU time are geometric means of ratios. Beside them is
@@ -79,7 +81,7 @@ def scores(fold, levels, width, confidence):
 
 def cross_validate(name, folder, variants, seed, options):
     """Mean scores of each rule on one table; kept in the cache."""
-    path = Path(options.cache) / f"{name}-{seed}-{options.rows}.json"
+    path = Path(options.cache) / f"{folder.name}-{name}-{seed}-{options.rows}.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     missing = {rule: one for rule, one in variants.items() if rule not in known}
     with_cart = seed == 0 and CART not in known
@@ -168,27 +170,15 @@ def choose(results, names, variants):
     return best
 
 
-def main(argv=None):
-    """Print the tables."""
-    parser = command.parser(__doc__, "data", "cache", "quick", repeats=5)
-    parser.add_argument(
-        "--rows", type=int, default=MAX_ROWS, help="of a table, at most"
-    )
-    parser.add_argument("--only", nargs="+", help="these variants, beside greedy")
-    options = parser.parse_args(argv)
-    if options.cache is None:
-        parser.error("--cache is needed: results of many minutes are kept there")
-    Path(options.cache).mkdir(parents=True, exist_ok=True)
-    folder = data_folder(options.data)
+def studied(folder, variants, options):
+    """Names of the tables of a folder, and their results."""
     names = sorted(set(manifest(folder)) - set(LEFT_OUT))
     names = names[:6] if options.quick else names
-    variants = {
-        rule: variant
-        for rule, variant in VARIANTS.items()
-        if rule == BASE or not options.only or rule in options.only
-    }
-    warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-    results = collect(names, folder, variants, options)
+    return names, collect(names, folder, variants, options)
+
+
+def by_halves(results, names, variants):
+    """Make rows of what each half chooses, on itself and on the other one."""
     halves = {"first": names[::2], "second": names[1::2]}
     rows = []
     chosen = {}
@@ -205,11 +195,47 @@ def main(argv=None):
         rows.append(row(results, rest, label, other, rule))
     if len(chosen) == len(names):
         rows.append(row(results, names, "pooled", "all", chosen.get))
-    for rule in [*variants, CART]:
-        rows.append(row(results, names, rule, "all", rule))
-    for rule in variants:
-        label = f"{rule}, against {CART}"
-        rows.append(row(results, names, label, "all", rule, CART))
+    return rows
+
+
+def main(argv=None):
+    """Print the tables."""
+    parser = command.parser(__doc__, "data", "cache", "quick", repeats=3)
+    parser.add_argument(
+        "--rows", type=int, default=MAX_ROWS, help="of a table, at most"
+    )
+    parser.add_argument("--only", nargs="+", help="these variants, beside greedy")
+    parser.add_argument(
+        "--held-out",
+        type=Path,
+        metavar="FOLDER",
+        help="tables that nothing is chosen on",
+    )
+    options = parser.parse_args(argv)
+    if options.cache is None:
+        parser.error("--cache is needed: results of many minutes are kept there")
+    Path(options.cache).mkdir(parents=True, exist_ok=True)
+    variants = {
+        rule: variant
+        for rule, variant in VARIANTS.items()
+        if rule == BASE or not options.only or rule in options.only
+    }
+    warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+    folder = data_folder(options.data)
+    names, results = studied(folder, variants, options)
+    rows = by_halves(results, names, variants)
+    rule = choose(results, names, variants)
+    label = f"chosen on all: {rule}"
+    parts = [("all", names, results)]
+    if options.held_out:
+        parts.append(("held out", *studied(options.held_out, variants, options)))
+    for part, names, results in parts:
+        rows.append(row(results, names, label, part, rule))
+        for one in (rule, BASE):
+            rows.append(row(results, names, f"{one}, against {CART}", part, one, CART))
+    for part, names, results in parts:
+        for one in [*variants, CART]:
+            rows.append(row(results, names, one, part, one))
     note = f"{options.repeats} times ten-fold cross-validation, {options.rows:,} rows"
     tables = command.tables("lookahead", options, note)
     tables.show("lookahead", HEADER, rows)

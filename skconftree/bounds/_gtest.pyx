@@ -140,7 +140,8 @@ class GTestBound(BaseBound):
     pruning_confidence = 0.1
     shrinkage = 10.0
     judges_alone = True
-    lookahead_confidence = 0.01
+    lookahead = 8
+    lookahead_confidence = 0.02
     statement = "expected false cuts"
     levels = (0.05, 0.3, 1.0, 3.0, 10.0)
     _parameter_constraints: dict = {

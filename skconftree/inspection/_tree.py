@@ -33,12 +33,13 @@ class _Statement(NamedTuple):
     reach: float = math.nan  # how far `value` might be off: a race's radius
 
 
-def _trials(evidence):
-    """Say what look-ahead chose by, where it had a choice."""
-    if "cost" not in evidence:
+def _trials(evidence, least=1.0):
+    """Say what look-ahead chose by, if the choice saves so many errors."""
+    saved = evidence.get("tried_cost", math.nan) - evidence.get("cost", math.nan)
+    if not saved >= least:
         return ""
     cost, other = (f"{evidence[name]:.3g}" for name in ("cost", "tried_cost"))
-    return f"cost {cost}, with {evidence['tried']} {other}"
+    return f"{cost} errors below, with {evidence['tried']} {other}"
 
 
 def _statement(evidence):
@@ -323,10 +324,11 @@ class ConfidenceTreeDisplay:
             self._draw_split(row, x, y, is_open)
             if verbose:
                 said = statements[node]
-                text = "; ".join(filter(None, [said.text, _trials(row.evidence)]))
+                trials = _trials(row.evidence, -math.inf)
+                text = "; ".join(filter(None, [said.text, trials]))
                 self._write(x, y - 0.31, text, self._muted, 6, most=BOX_WIDTH)
                 self._draw_scale(said, x - BOX_WIDTH / 2 + MARGIN, y - 0.08, scale)
-            elif "cost" in row.evidence:
+            else:
                 text = _trials(row.evidence)
                 self._write(x, y - 0.31, text, self._muted, 6, most=BOX_WIDTH)
 

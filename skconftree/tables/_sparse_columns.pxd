@@ -25,9 +25,9 @@ cdef enum Form:
 
 cdef struct SparseColumn:     # small, as a table may have a million
     uint32_t begin          # its entries are [begin, end) of those of all columns;
-    uint32_t end            # in a working copy those of `node`, the first child's
-    uint32_t middle         # being [begin, middle)
-    int32_t node
+    uint32_t end            # in a working copy those of a node, the first child's
+    uint32_t middle         # being [begin, middle),
+    int32_t visit           # which was entered at this visit
     uint32_t levels         # first of its levels
     uint16_t n_levels       # 0 if SORTED
     uint8_t zero            # code of zero; whether values are negative, if SORTED

@@ -117,7 +117,8 @@ class ConfidenceTreeClassifier(
                              prunes more, 0 not at all
         ===================  ========================================  ========  ====
 
-        With ``pruning="auto"`` None is what the bound recommends. Ignored without
+        With ``pruning="auto"`` None is what the bound recommends, which for
+        ``bound="gtest"`` is 0.02 where the tree looks ahead, else 0.1. Ignored without
         pruning.
     shrinkage : float or "auto", default="auto"
         How strongly `predict_proba` of a fitted tree draws a leaf towards the nodes
@@ -134,9 +135,9 @@ class ConfidenceTreeClassifier(
         trees, grown without look-ahead and pruned, have the smallest pessimistic
         count of errors (``pruning="pessimistic"``, at the `pruning_confidence`).
         Needs that pruning, a bound that judges each test by itself (``"gtest"``,
-        ``"chi2"``), dense `X`, all features, the best cut of each and no
-        `max_leaf_nodes`. 0: none. ``"auto"`` is what the bound says (none so far) for
-        tables of a weight up to 10,000, with the pruning that goes with the bound; none
+        ``"chi2"``), all features, the best cut of each and no `max_leaf_nodes`.
+        0: none. ``"auto"`` is what the bound says (8 for ``"gtest"``, else 0) for tables
+        of a weight up to 10,000, with the pruning that goes with the bound; none
         where look-ahead is not served. `partial_fit` never looks ahead.
     honest_share : float, default=0.0
         Share of the rows that `fit` keeps back, in [0, 1). They have no say in the

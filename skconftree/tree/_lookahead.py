@@ -1,7 +1,5 @@
 """From the parameter `lookahead` to how a growth looks ahead."""
 
-import numpy as np
-
 from .._compat import InvalidParameterError
 from .batch._grow import Lookahead
 from .pruning._registry import leaf_cost
@@ -69,6 +67,4 @@ def _what_stands_in_the_way(bound, pruning, confidence, settings, table):
         return "max_features takes all features"
     if settings.values()["max_leaves"] is not None:
         return "max_leaf_nodes=None"
-    if not isinstance(table.X, np.ndarray):
-        return "X is dense"
     return None

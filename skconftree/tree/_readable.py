@@ -37,11 +37,11 @@ class ReadableTree:
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> print(ConfidenceTreeClassifier().fit(X, y).summary())
         ConfidenceTreeClassifier: 150 rows, 4 columns, 3 classes; bound: gtest
-        7 leaves, depth 5; rows in a leaf: 1 to 50, median 3
-        6 splits: 2 overwhelming, 1 strong, 3 weak
-        the weakest, petal width (cm) <= 1.55 (node 6): p ~ 0.6, 12 cuts compared
-        columns used, 3 of 4 (share of the gain): petal width (cm) (0.94), ...
-        largest share of a class: 0.333 of all rows, 0.993 within leaves (the rows ...
+        5 leaves, depth 4; rows in a leaf: 1 to 50, median 46
+        4 splits: 2 overwhelming, 1 strong, 1 weak
+        the weakest, petal width (cm) <= 1.65 (node 5): p ~ 0.05, 28 cuts compared
+        columns used, 2 of 4 (share of the gain): petal width (cm) (0.95), ...
+        largest share of a class: 0.333 of all rows, 0.980 within leaves (the rows ...
         <BLANKLINE>
         p: how many cuts as good as this one are expected in noise
         overwhelming: p < 1e-6, strong: p < 0.01, weak: all others

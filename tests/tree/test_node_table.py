@@ -139,6 +139,11 @@ def test_evidence_is_that_of_the_tree(tree):
     statement = getattr(tree.bound_, "statement", "confidence")
     for row, said in zip(node_table(tree), tree.tree_.evidence, strict=True):
         evidence = dict(row.evidence)
+        if "cost" in evidence:
+            costs = tree.tree_.trial_costs[row.node]
+            assert evidence.pop("cost") == costs["cost"]
+            assert evidence.pop("tried_cost") == costs["rival_cost"]
+            assert evidence.pop("tried") == FRAME.columns[costs["rival_feature"]]
         if "rival" in evidence:
             rival = evidence.pop("rival")
             has_name = evidence["rival_feature"] >= 0

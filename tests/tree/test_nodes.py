@@ -16,7 +16,7 @@ from skconftree.bounds import GTestBound
 from skconftree.tables._training_data import TrainingData
 from skconftree.tree.batch._grow import grow
 from skconftree.tree.nodes._derived import NONE
-from skconftree.tree.nodes._node_state import NODE_ARRAYS
+from skconftree.tree.nodes._node_state import COSTS_DTYPE, NODE_ARRAYS
 from skconftree.tree.nodes._tree_state import BRANCHING_DTYPE, NODE_DTYPE, TEST_ARRAYS
 
 STREAM = make_stream(3, 900, 3, kinds=["continuous", "ties", "one_hot"], signal=1.5)
@@ -183,6 +183,7 @@ def test_classes_that_cannot_be_appended():
 FIT = STREAM.X, STREAM.y
 OF_A_NODE = 4 * 4 + 8 + 8 + 8 * 3 + NODE_DTYPE.itemsize + BRANCHING_DTYPE.itemsize
 OF_A_SPLIT = NONE.nbytes
+OF_A_LOOK = COSTS_DTYPE.itemsize
 
 
 @pytest.mark.parametrize("how", ["fit", "stream", "pruned", "pickled"])
@@ -197,7 +198,8 @@ def test_bytes_are_those_of_the_arrays(how):
         tree = pickle.loads(pickle.dumps(tree))
     n_splits = tree.node_count - tree.n_leaves
     assert n_splits >= 2
-    assert tree.n_bytes == tree.node_count * OF_A_NODE + n_splits * OF_A_SPLIT
+    of_a_split = OF_A_SPLIT + (0 if how == "stream" else OF_A_LOOK)
+    assert tree.n_bytes == tree.node_count * OF_A_NODE + n_splits * of_a_split
     state = dict(zip(NODE_ARRAYS, tree.__getstate__()[1:], strict=False))
     assert len(state["evidence"]) == n_splits * OF_A_SPLIT
     if how != "stream":
@@ -208,7 +210,7 @@ def test_bytes_are_those_of_the_arrays(how):
 
 
 def test_trees_without_evidence():
-    tree = make_model().fit(*FIT).tree_
+    tree = make_model(lookahead=0).fit(*FIT).tree_
     kind, (*size, weight, _, _, _), state = tree.__reduce__()
     bare = kind(*size, weight, False)
     state = list(state)

@@ -371,7 +371,7 @@ def test_notebooks_show_the_tree_below_the_diagram_of_scikit_learn():
     model.fit(X, y)
     for shown in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
         assert "sk-top-container" in shown
-        assert shown.count("Grown tree: 7 leaves, depth 5, 150 rows") == 1
+        assert shown.count("Grown tree: 5 leaves, depth 4, 150 rows") == 1
     assert model._repr_mimebundle_()["text/plain"] == repr(model)
     assert "sk-top-container" in make_pipeline(model)._repr_html_()
     with config_context(display="text"):

@@ -3,8 +3,8 @@
 # Invariant: the entries of a node are one segment [begin, end) of its column, in the
 # order of the rows, or of the values if SORTED. partition() at a node makes of it those
 # of its children, [begin, middle) and [middle, end). A column knows the segment of the
-# node that was entered last; one that this node did not list has no entry there. Who
-# keeps a node for later keeps its segments.
+# last node that listed it, and at which visit; of a node entered since it has no entry.
+# Who keeps a node for later keeps its segments.
 #
 # For what few nodes or bounds ask, densify() makes an ordinary column of a sparse one, of
 # one node at a time.
@@ -33,7 +33,8 @@ cdef class SparseRows:
     cdef uint32_t* entries
     cdef uint8_t* codes             # of the entries of CODED columns
     cdef const float32_t* levels    # ascending within a column
-    cdef int32_t node               # entered last
+    cdef int32_t visit              # of the node entered last; 0 of the root
+    cdef int32_t n_visits
     cdef uint8_t* by_row            # [n_rows of the table] zero between calls
 
     cdef Column dense               # of the node, and the feature it is, or -1
@@ -45,7 +46,7 @@ cdef class SparseRows:
     cdef inline intp_t n_stored(self, intp_t feature) noexcept nogil:
         # Entries of the node entered.
         cdef SparseColumn* column = &self.columns[feature]
-        if column.node != self.node:
+        if column.visit != self.visit:
             return 0
         return <intp_t> column.end - <intp_t> column.begin
 
@@ -58,7 +59,7 @@ cdef class SparseRows:
         # That of the first or the second child, after partition(); whether it holds
         # anything.
         cdef SparseColumn* column = &self.columns[feature]
-        if column.node != self.node:
+        if column.visit != self.visit:
             return False
         segment.feature = <int32_t> feature
         segment.begin = column.begin if outcome == 0 else column.middle
@@ -78,6 +79,9 @@ cdef class SparseRows:
     ) noexcept nogil
     cdef void enter(
         self, intp_t node, const Segment* segments, intp_t n_segments
+    ) noexcept nogil
+    cdef void enter_segments(
+        self, const Segment* segments, intp_t n_segments
     ) noexcept nogil
     cdef intp_t n_below(self, intp_t feature) noexcept nogil
     cdef void mark(

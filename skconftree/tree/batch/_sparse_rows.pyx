@@ -177,12 +177,21 @@ cdef class SparseRows:
         self, intp_t node, const Segment* segments, intp_t n_segments
     ) noexcept nogil:
         # Go to a node. The root has whole columns, which need no list.
+        if node == 0:
+            self.visit = 0
+        else:
+            self.enter_segments(segments, n_segments)
+
+    cdef void enter_segments(
+        self, const Segment* segments, intp_t n_segments
+    ) noexcept nogil:
         cdef SparseColumn* column
         cdef intp_t i
-        self.node = <int32_t> node
+        self.n_visits += 1
+        self.visit = self.n_visits
         for i in range(n_segments):
             column = &self.columns[segments[i].feature]
-            column.node = self.node
+            column.visit = self.visit
             column.begin = segments[i].begin
             column.end = segments[i].end
 

@@ -124,7 +124,7 @@ def export_text(
             said = []
             if show_evidence:
                 said.append(row.strength.long)
-                said += describe_trials(row.evidence)
+                said += describe_trials(row.evidence, -math.inf if verbose else 1.0)
                 if verbose:
                     told = f"evidence: {describe_evidence(row.evidence, decimals)}"
                     said += wrapped(told, WIDTH - len(bars) - 5)
@@ -203,24 +203,27 @@ def wrapped(text, width):
     return lines
 
 
-def describe_trials(evidence):
+def describe_trials(evidence, least=1.0):
     """Say what a split was chosen by, if the growth looked ahead and had a choice.
 
     Parameters
     ----------
     evidence : dict
         Of a record of `node_table`.
+    least : float, default=1.0
+        Errors that the choice saves, if it is to be worth a line.
 
     Returns
     -------
     list of str
         One line, or none.
     """
-    if "cost" not in evidence:
+    saved = evidence.get("tried_cost", math.nan) - evidence.get("cost", math.nan)
+    if not saved >= least:
         return []
     tried = shortened(evidence["tried"], 24)
-    cost, other = (f"{evidence[name]:.4g}" for name in ("cost", "tried_cost"))
-    return [f"look-ahead: trees below cost {cost} errors, those with {tried} {other}"]
+    cost, other = (f"{evidence[name]:.3g}" for name in ("cost", "tried_cost"))
+    return [f"look-ahead: at most {cost} errors below, with {tried} {other}"]
 
 
 def describe_evidence(evidence, digits=4):

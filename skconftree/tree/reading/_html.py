@@ -1,5 +1,6 @@
 """A tree as HTML that needs no script, no network and no eyes."""
 
+import math
 from html import escape
 
 import numpy as np
@@ -188,7 +189,10 @@ def _nodes(table, names, is_open):
             continue
         state = " open" if is_open or row.depth < OPEN_LEVELS else ""
         one = row.strength
-        told = [describe_evidence(row.evidence), *describe_trials(row.evidence)]
+        told = [
+            describe_evidence(row.evidence),
+            *describe_trials(row.evidence, -math.inf),
+        ]
         told = escape("; ".join(told))
         asked = escape(shortened(row.name, 40))
         lines.append(

@@ -1,5 +1,6 @@
 """A tree in a few lines, and the path of a row in words."""
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -172,7 +173,8 @@ def _path(estimator, table, steps, leaf, verbose):
         lead = f"{place:3}. "
         lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
         lines.append(f"     {row.strength.long}")
-        lines += [f"     {one}"[:WIDTH] for one in describe_trials(row.evidence)]
+        trials = describe_trials(row.evidence, -math.inf if verbose else 1.0)
+        lines += [f"     {one}"[:WIDTH] for one in trials]
         if verbose:
             told = f"evidence: {describe_evidence(row.evidence)}"
             lines += [f"     {one}"[:WIDTH] for one in wrapped(told, WIDTH - 5)]
