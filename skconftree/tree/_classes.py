@@ -136,8 +136,8 @@ class ConfidenceTreeClassifier(
         count of errors (``pruning="pessimistic"``, at the `pruning_confidence`).
         Needs that pruning, a bound that judges each test by itself (``"gtest"``,
         ``"chi2"``), all features, the best cut of each and no `max_leaf_nodes`.
-        0: none. ``"auto"`` is what the bound says (8 for ``"gtest"``, else 0) for tables
-        of a weight up to 10,000, with the pruning that goes with the bound; none
+        0: none. ``"auto"`` is what the bound says (8 for ``"gtest"``, else 0) for
+        tables of a weight up to 10,000, with the pruning that goes with the bound; none
         where look-ahead is not served. `partial_fit` never looks ahead.
     honest_share : float, default=0.0
         Share of the rows that `fit` keeps back, in [0, 1). They have no say in the

@@ -145,7 +145,8 @@ def cases():
 def grow(settings, name, how):
     """Grow the tree of a case, streams through a pickle half-way."""
     X, y, given, of_table = table(name)
-    model = ConfidenceTreeClassifier(**copy.deepcopy(settings), **of_table)
+    settings = {"lookahead": 0} | copy.deepcopy(settings)
+    model = ConfidenceTreeClassifier(**settings, **of_table)
     if how == "fit":
         return model.fit(X, y, **given), X
     weight, pool = given.get("sample_weight"), given.get("X_pool")
