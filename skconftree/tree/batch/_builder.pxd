@@ -10,7 +10,14 @@ from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._split cimport Split
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, intp_t, uint8_t
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
+
+
+cdef struct TriedNode:
+    # A node of a tree that was grown for its cost.
+    float64_t below         # what its children cost; 0 of a leaf
+    int32_t first_child     # in the same array
+    int32_t n_children
 
 
 cdef struct Candidate:
@@ -18,6 +25,7 @@ cdef struct Candidate:
     NodeRecord record
     Segment* segments       # of the sparse columns that have some in the node; owned
     intp_t n_segments
+    TriedNode* tried        # its greedy tree, if look-ahead has grown it; owned
     Split split
 
 

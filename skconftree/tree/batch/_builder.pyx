@@ -81,6 +81,7 @@ cdef class Builder:
         self.tree = tree
         candidate.segments = NULL
         candidate.n_segments = 0
+        candidate.tried = NULL
         root.id = 0
         root.start = 0
         root.end = self.source.n_rows
@@ -232,6 +233,7 @@ cdef class Builder:
         record.depth = parent.record.depth + 1
         record.pool = self.pools[outcome]
         record.box = NULL
+        child.tried = NULL
         self._pass_features(&parent.record, &child, outcome)
         if parent.record.box != NULL:
             record.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
@@ -294,6 +296,7 @@ cdef class Builder:
         self.arena.give_back(candidate.record.features)
         self.arena.give_back(candidate.record.box)
         self.arena.give_back(candidate.segments)
+        self.arena.give_back(candidate.tried)
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:
         # Put an open node on the stack or, with its split, on the heap.

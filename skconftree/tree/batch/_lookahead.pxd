@@ -2,10 +2,16 @@
 #
 # A test is judged by what grows below it: the tree that a plain builder, which does not
 # look ahead, makes of each child, in the least costly of its prunings. That tree is grown
-# in the very rows of the node and forgotten; only its cost is kept, and the rows are put
-# back. Which tests are tried is the bound's decision: those that it accepts on their own.
+# in the very rows of the node and forgotten; only what its nodes cost is kept, and the rows
+# are put back. Which tests are tried is the bound's decision: those that it accepts on
+# their own.
+#
+# The tree that was tried below the test installed is, at each of its nodes, the one that
+# the first test tried there would grow again: greedy growth depends on the rows of a node
+# alone. So a child inherits its part of it, and the first test of a node is not tried
+# anew.
 
-from skconftree.tree.batch._builder cimport Builder, Candidate
+from skconftree.tree.batch._builder cimport Builder, Candidate, TriedNode
 from skconftree.tree.nodes._leaf_cost cimport LeafCost
 from skconftree.tree.nodes._node_arrays cimport TrialCosts
 from skconftree.tree.nodes._tree cimport Tree
@@ -21,12 +27,22 @@ cdef class LookaheadBuilder(Builder):
     cdef intp_t width           # tests tried at a node
     cdef Split* tests           # [width]
     cdef float64_t* seen        # [n_classes] counts of a leaf as the bound sees them
-    cdef float64_t* least       # [least_room] of each node of the trial tree, what its
-    cdef intp_t least_room      # cheapest pruning costs
+    # Of each node of the trial tree.
+    cdef intp_t trial_room
+    cdef float64_t* least       # [trial_room] what its cheapest pruning costs
+    cdef TriedNode* tried       # [trial_room]
+    cdef TriedNode* best_tried  # [trial_room] of the best trial of the node so far
+    cdef intp_t* queue          # [trial_room] scratch
+
+    cdef TriedNode* installed   # of the test chosen last; NULL if none was tried
 
     cdef int _look(self, Candidate* candidate) except -1 nogil
+    cdef int _keep_tried(
+        self, Candidate* child, const TriedNode* tried, intp_t node
+    ) except -1 nogil
     cdef void _note_rival(self, float64_t cost, intp_t test) noexcept nogil
     cdef float64_t _try(
         self, const Candidate* candidate, Split* split
     ) except? -1.0 nogil
     cdef float64_t _cost_below_root(self) except? -1.0 nogil
+    cdef int _make_room(self, intp_t n) except -1 nogil

@@ -50,6 +50,7 @@ cdef class LookaheadBuilder(Builder):
 
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
         Builder._examine(self, candidate)
+        self.installed = NULL
         self.found.cost = NAN
         self.found.rival_cost = NAN
         self.found.rival_feature = -2
@@ -66,21 +67,29 @@ cdef class LookaheadBuilder(Builder):
         cdef float64_t cost
         cdef intp_t n, i
         self.tests[0] = candidate.split
+        self.installed = candidate.tried
         n = 1 + self.splitter.find_others(
             &candidate.split, self.width - 1, self.tests + 1
         )
         if n > 1:
             self.source.keep(&candidate.record)
             for i in range(n):
-                cost = self._try(candidate, &self.tests[i])
-                self.source.put_back()
+                if i == 0 and candidate.tried != NULL:
+                    cost = candidate.tried[0].below
+                else:
+                    cost = self._try(candidate, &self.tests[i])
+                    self.source.put_back()
                 if i == 0 or cost < least * (1.0 - ROUNDING):
                     if i > 0:
                         self._note_rival(least, best)
                     least = cost
                     best = i
+                    if i > 0 or candidate.tried == NULL:
+                        self.tried, self.best_tried = self.best_tried, self.tried
                 elif not cost >= self.found.rival_cost:     # of the first it is NaN
                     self._note_rival(cost, i)
+            if best > 0 or candidate.tried == NULL:
+                self.installed = self.best_tried
             self.found.cost = least
             candidate.split = self.tests[best]
         self.splitter.count_again(&candidate.record, counts, &candidate.split)
@@ -96,6 +105,39 @@ cdef class LookaheadBuilder(Builder):
         Builder._split(self, node, split)
         if self.tree.costs != NULL:
             self.tree.costs[self.tree.node_count - self.tree.n_leaves] = self.found
+        return 0
+
+    cdef int _make(
+        self, Candidate* parent, intp_t node, intp_t outcome
+    ) except -1 nogil:
+        cdef Candidate* child
+        Builder._make(self, parent, node, outcome)
+        child = &self.made[self.n_made - 1]
+        if self.installed != NULL and child.record.depth < self.n_levels:
+            self._keep_tried(
+                child, self.installed, self.installed[0].first_child + outcome
+            )
+        return 0
+
+    cdef int _keep_tried(
+        self, Candidate* child, const TriedNode* tried, intp_t node
+    ) except -1 nogil:
+        # Copy the part of a tree below one of its nodes, parents first.
+        cdef intp_t n = 1
+        cdef intp_t i = 0
+        cdef intp_t z
+        self.queue[0] = node
+        while i < n:
+            for z in range(tried[self.queue[i]].n_children):
+                self.queue[n] = tried[self.queue[i]].first_child + z
+                n += 1
+            i += 1
+        child.tried = <TriedNode*> self.arena.take(n, sizeof(TriedNode))
+        n = 1
+        for z in range(i):
+            child.tried[z] = tried[self.queue[z]]
+            child.tried[z].first_child = <int32_t> n
+            n += child.tried[z].n_children
         return 0
 
     cdef float64_t _try(
@@ -122,25 +164,37 @@ cdef class LookaheadBuilder(Builder):
         # Of the trial tree, of which the cheapest pruning counts.
         cdef intp_t K = self.tree.n_classes
         cdef intp_t node = self.trial.tree.node_count
-        cdef float64_t below, cost
-        cdef intp_t child, first
-        if self.trial.tree.capacity > self.least_room:
-            self.least_room = 0
-            self.least = <float64_t*> self.arena.resize(
-                self.least, self.trial.tree.capacity, sizeof(float64_t)
-            )
-            self.least_room = self.trial.tree.capacity
+        cdef TriedNode* one
+        cdef float64_t cost
+        cdef intp_t child
+        if node > self.trial_room:
+            self._make_room(self.trial.tree.capacity)
         # children have larger ids than their parent
         while True:
             node -= 1
-            below = 0.0
-            first = self.trial.tree.first_child[node]
-            for child in range(first, first + self.trial.tree.n_children[node]):
-                below += self.least[child]
+            one = &self.tried[node]
+            one.first_child = self.trial.tree.first_child[node]
+            one.n_children = self.trial.tree.n_children[node]
+            one.below = 0.0
+            for child in range(one.first_child, one.first_child + one.n_children):
+                one.below += self.least[child]
             if node == 0:
-                return below
+                return one.below
             self.splitter.node.to_bound(self.trial.tree.counts + node * K, self.seen)
             cost = self.leaf_cost.of(self.seen, K)
-            if self.trial.tree.n_children[node] > 0 and not as_cheap(cost, below):
-                cost = below
+            if one.n_children > 0 and not as_cheap(cost, one.below):
+                cost = one.below
             self.least[node] = cost
+
+    cdef int _make_room(self, intp_t n) except -1 nogil:
+        self.trial_room = 0
+        self.least = <float64_t*> self.arena.resize(
+            self.least, n, sizeof(float64_t)
+        )
+        self.tried = <TriedNode*> self.arena.resize(self.tried, n, sizeof(TriedNode))
+        self.best_tried = <TriedNode*> self.arena.resize(
+            self.best_tried, n, sizeof(TriedNode)
+        )
+        self.queue = <intp_t*> self.arena.resize(self.queue, n, sizeof(intp_t))
+        self.trial_room = n
+        return 0
