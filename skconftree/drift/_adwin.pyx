@@ -1,6 +1,7 @@
 """Adaptive windowing, the detector of Bifet and Gavaldà (2007)."""
 
 from skconftree.drift._base import BaseDetector, check_deltas
+from skconftree.drift._detector import damaged
 
 from libc.math cimport log, sqrt
 from libc.string cimport memset
@@ -188,9 +189,8 @@ cdef int read(Window* window, state, int64_t most) except -1:
     cdef int level = 0
     cdef int i
     memset(window, 0, sizeof(Window))
-    damaged = ValueError("The state of this drift detector is damaged: its windows.")
     if not (isinstance(state, tuple) and len(state) == 3):
-        raise damaged
+        raise damaged("its windows")
     total, squares, levels = state
     if not (
         isinstance(levels, list)
@@ -199,7 +199,7 @@ cdef int read(Window* window, state, int64_t most) except -1:
         and (not levels or len(levels[len(levels) - 1]) > 0)
         and all([is_sum(value, most) for value in (total, squares)])
     ):
-        raise damaged
+        raise damaged("its windows")
     for level in range(len(levels)):
         for i in range(len(levels[level])):
             bucket = levels[level][i]
@@ -209,13 +209,13 @@ cdef int read(Window* window, state, int64_t most) except -1:
                 and is_sum(bucket[0], <int64_t> 1 << level)
                 and is_sum(bucket[1], <int64_t> 1 << level)
             ):
-                raise damaged
+                raise damaged("its windows")
             window.totals[level][i] = bucket[0]
             window.squared[level][i] = bucket[1]
             window.n_buckets[level] += 1
             window.n += <int64_t> 1 << level
             if window.n > most:
-                raise damaged
+                raise damaged("its windows")
     window.total = total
     window.squares = squares
     window.n_levels = len(levels)

@@ -1,6 +1,7 @@
 """The drift detection method of Gama et al. (2004)."""
 
 from skconftree.drift._base import BaseDetector, check_count, check_level
+from skconftree.drift._detector import damaged
 
 from libc.math cimport INFINITY, sqrt
 
@@ -87,7 +88,7 @@ cdef class DDMKernel(Detector):
             and 0 <= n_errors <= self.n
             and all([isinstance(value, float) and value >= 0.0 for value in best])
         ):
-            raise ValueError(f"The state of this drift detector is damaged: {state}.")
+            raise damaged(state)
         self.n_errors = n_errors
         self.p_min, self.s_min = best
 

@@ -5,6 +5,11 @@ import numpy as np
 from skconftree.utils._typedefs cimport int8_t, intp_t
 
 
+def damaged(what):
+    """Make the error for a state that no detector writes."""
+    return ValueError(f"The state of this drift detector is damaged: {what}.")
+
+
 cdef class Detector:
     """A running change detector; subclasses say what a row makes of a concept."""
 
@@ -77,5 +82,5 @@ cdef class Detector:
             and 0 <= values[2] <= values[1]
             and values[3] in (STABLE, WARNING, DRIFT)
         ):
-            raise ValueError(f"The state of this drift detector is damaged: {state}.")
+            raise damaged(state)
         self.n, self.n_seen, self.n_drifts, self.state = values

@@ -1,6 +1,7 @@
 """Hoeffding's drift detection methods, HDDM-A and HDDM-W (Frías-Blanco et al. 2015)."""
 
 from skconftree.drift._base import BaseDetector, check_deltas, check_share
+from skconftree.drift._detector import damaged
 
 from libc.math cimport log, sqrt
 
@@ -75,7 +76,7 @@ cdef class HDDMAKernel(Detector):
             and 0.0 <= sums[1] <= n_best
             and sums[1] <= sums[0] <= self.n
         ):
-            raise ValueError(f"The state of this drift detector is damaged: {state}.")
+            raise damaged(state)
         self.n_best = n_best
         self.total, self.best = sums
 
@@ -169,7 +170,7 @@ cdef class HDDMWKernel(Detector):
             and len(averages) == 3
             and all(is_average(average) for average in averages)
         ):
-            raise ValueError(f"The state of this drift detector is damaged: {state}.")
+            raise damaged(state)
         (
             (self.all.mean, self.all.squares),
             (self.best.mean, self.best.squares),

@@ -6,6 +6,7 @@ from math import comb
 import numpy as np
 
 from skconftree.drift._base import BaseDetector, check_count, check_deltas
+from skconftree.drift._detector import damaged
 
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
 from skconftree.utils._draws cimport mix
@@ -148,7 +149,7 @@ cdef class KSWINKernel(Detector):
             and len(rows) <= min(self.window_size, self.n_seen)
             and set(rows) <= {0, 1}
         ):
-            raise ValueError(f"The state of this drift detector is damaged: {state}.")
+            raise damaged(state)
         window = np.zeros(self.window_size, dtype=np.uint8)
         window[: len(rows)] = np.frombuffer(rows, dtype=np.uint8)
         self.window = window

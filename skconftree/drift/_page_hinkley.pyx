@@ -7,6 +7,7 @@ from skconftree.drift._base import (
     check_limit,
     check_share,
 )
+from skconftree.drift._detector import damaged
 
 from libc.math cimport INFINITY, isfinite
 
@@ -93,7 +94,7 @@ cdef class PageHinkleyKernel(Detector):
             and isfinite(values[1])
             and values[2] > -INFINITY
         ):
-            raise ValueError(f"The state of this drift detector is damaged: {state}.")
+            raise damaged(state)
         self.total, self.excess, self.lowest = values
 
 
