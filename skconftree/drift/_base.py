@@ -189,15 +189,20 @@ def check_share(detector, name, include_boundaries="neither"):
     )
 
 
+def check_order(detector, low, high):
+    """Raise if the first of two parameters is the larger one."""
+    least, most = getattr(detector, low), getattr(detector, high)
+    if not least <= most:
+        raise ValueError(
+            f"{high} must be at least {low}. Got {high}={most} and {low}={least}."
+        )
+
+
 def check_deltas(detector):
     """Raise unless both deltas are shares, that of a drift not the larger one."""
     for name in ("warning_delta", "drift_delta"):
         check_share(detector, name)
-    if not detector.drift_delta <= detector.warning_delta:
-        raise ValueError(
-            f"warning_delta must be at least drift_delta. Got warning_delta="
-            f"{detector.warning_delta} and drift_delta={detector.drift_delta}."
-        )
+    check_order(detector, "drift_delta", "warning_delta")
 
 
 def check_errors(errors):

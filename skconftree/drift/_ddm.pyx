@@ -1,6 +1,6 @@
 """The drift detection method of Gama et al. (2004)."""
 
-from skconftree.drift._base import BaseDetector, check_count, check_level
+from skconftree.drift._base import BaseDetector, check_count, check_level, check_order
 from skconftree.drift._detector import damaged
 
 from libc.math cimport INFINITY, sqrt
@@ -190,11 +190,7 @@ class DDM(BaseDetector):
         check_count(self, "min_errors", 0)
         check_level(self, "warning_level")
         check_level(self, "drift_level")
-        if not self.drift_level >= self.warning_level:
-            raise ValueError(
-                f"drift_level must be at least warning_level. Got drift_level="
-                f"{self.drift_level} and warning_level={self.warning_level}."
-            )
+        check_order(self, "warning_level", "drift_level")
 
     def _make_kernel(self):
         return DDMKernel(

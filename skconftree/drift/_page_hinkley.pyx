@@ -5,6 +5,7 @@ from skconftree.drift._base import (
     check_count,
     check_level,
     check_limit,
+    check_order,
     check_share,
 )
 from skconftree.drift._detector import damaged
@@ -190,11 +191,7 @@ class PageHinkley(BaseDetector):
         check_level(self, "threshold")
         check_level(self, "warning_threshold")
         check_share(self, "alpha", include_boundaries="right")
-        if not self.warning_threshold <= self.threshold:
-            raise ValueError(
-                "warning_threshold must be at most threshold. Got warning_threshold="
-                f"{self.warning_threshold} and threshold={self.threshold}."
-            )
+        check_order(self, "warning_threshold", "threshold")
 
     def _make_kernel(self):
         return PageHinkleyKernel(

@@ -69,7 +69,7 @@ def test_excess():
         ({"delta": -0.1}, "delta"),
         ({"threshold": 0.0}, "threshold"),
         ({"alpha": 1.5}, "alpha"),
-        ({"threshold": 20.0}, "at most threshold"),
+        ({"threshold": 20.0}, "at least warning_threshold"),
     ],
 )
 def test_wrong_parameters_are_named(parameters, words):
