@@ -105,20 +105,7 @@ cdef class Edges:
         ndarray of shape (n,)
             The same for a test whatever others are asked about. 0 if none is alive.
         """
-        cdef intp_t n = tests.shape[0]
-        cdef intp_t start = 0
-        cdef intp_t size
-        self._check(tests)
-        found = np.zeros(n)
-        cdef float64_t[::1] out = found
-        cdef float64_t[::1] scratch = self._scratch(n)
-        if self.all > 0.0:
-            with nogil:
-                while start < n:
-                    size = min(<intp_t> BLOCK, n - start)
-                    self._score(&tests[start], size, &scratch[0], &out[start])
-                    start += size
-        return found
+        return self._in_blocks(tests, False)
 
     def limits(self, const intp_t[::1] tests not None):
         """Limits that scores are not above, from the weights of outcomes alone.
@@ -134,20 +121,7 @@ cdef class Edges:
         -------
         ndarray of shape (n,)
         """
-        cdef intp_t n = tests.shape[0]
-        cdef intp_t start = 0
-        cdef intp_t size
-        self._check(tests)
-        found = np.zeros(n)
-        cdef float64_t[::1] out = found
-        cdef float64_t[::1] scratch = self._scratch(n)
-        if self.all > 0.0:
-            with nogil:
-                while start < n:
-                    size = min(<intp_t> BLOCK, n - start)
-                    self._limit(&tests[start], size, &scratch[0], &out[start])
-                    start += size
-        return found if self.exact else self.above(found)
+        return self.above(self._in_blocks(tests, True))
 
     def above(self, scores):
         """Scores and what rounding may have taken from them.
@@ -163,6 +137,26 @@ cdef class Edges:
         if self.exact:
             return scores
         return scores * (1.0 + PART) + PART_OF_ALL * self.all / self.unit
+
+    cdef _in_blocks(self, const intp_t[::1] tests, bint limits):
+        # Scores, or limits before rounding; 0 where no edge is left.
+        cdef intp_t n = tests.shape[0]
+        cdef intp_t start = 0
+        cdef intp_t size
+        self._check(tests)
+        found = np.zeros(n)
+        cdef float64_t[::1] out = found
+        cdef float64_t[::1] scratch = self._scratch(n)
+        if self.all > 0.0:
+            with nogil:
+                while start < n:
+                    size = min(<intp_t> BLOCK, n - start)
+                    if limits:
+                        self._limit(&tests[start], size, &scratch[0], &out[start])
+                    else:
+                        self._score(&tests[start], size, &scratch[0], &out[start])
+                    start += size
+        return found
 
     def _scratch(self, n):
         return np.empty(2 * min(max(n, 1), <intp_t> BLOCK) * self.n_outcomes)
