@@ -21,6 +21,14 @@ cdef struct Rule:
     bint against_chance     # what a test has to beat: chance, or earlier mistakes
 
 
+cdef inline float64_t sum_of(const float64_t* counts, intp_t k) noexcept nogil:
+    cdef intp_t c
+    cdef float64_t n = 0.0
+    for c in range(k):
+        n += counts[c]
+    return n
+
+
 cdef float64_t edges(const float64_t* counts, intp_t k) noexcept nogil:
     # Pairs of rows with different classes: (n^2 - sum n_c^2) / 2 without its
     # cancellation in nearly pure nodes.
@@ -37,19 +45,14 @@ cdef float64_t edges_cut(
     const float64_t* table, const float64_t* node, intp_t r, intp_t k
 ) noexcept nogil:
     # Expected number of edges that the outcome of the test removes.
-    cdef intp_t c
     cdef intp_t z
-    cdef float64_t n = 0.0
+    cdef float64_t n = sum_of(node, k)
     cdef float64_t rows
     cdef float64_t kept = 0.0
-    for c in range(k):
-        n += node[c]
     if n <= 0.0:
         return 0.0
     for z in range(r):
-        rows = 0.0
-        for c in range(k):
-            rows += table[z * k + c]
+        rows = sum_of(table + z * k, k)
         kept += rows / n * edges(table + z * k, k)
     return edges(node, k) - kept
 
@@ -71,7 +74,6 @@ cdef float64_t prior_beta(
     # weights p_y p_z. With w = p / (1 - p) the double sums fall apart. The most
     # frequent outcome stands apart: where nearly all rows have it, 1 - p is not to be
     # had by subtraction, nor is what remains of a sum without it.
-    cdef intp_t c
     cdef intp_t z
     cdef intp_t most = 0
     cdef float64_t n = 0.0
@@ -88,9 +90,7 @@ cdef float64_t prior_beta(
     cdef float64_t one_wrong
     cdef float64_t both_wrong
     for z in range(r):
-        rows = 0.0
-        for c in range(k):
-            rows += table[z * k + c]
+        rows = sum_of(table + z * k, k)
         n += rows
         if rows > largest:
             rest += largest if largest > 0.0 else 0.0
@@ -103,10 +103,7 @@ cdef float64_t prior_beta(
     for z in range(r):
         if z == most:
             continue
-        p = 0.0
-        for c in range(k):
-            p += table[z * k + c]
-        p /= n
+        p = sum_of(table + z * k, k) / n
         w = p / (1.0 - p)
         p2 += p * p
         w1 += w
@@ -130,21 +127,16 @@ cdef float64_t cut_beyond_chance(
 ) noexcept nogil:
     # S less the edges that outcomes of these sizes cut if they part the rows at random:
     # of all pairs, those within an outcome are then n_z (n_z - 1) / (n (n - 1)).
-    cdef intp_t c
     cdef intp_t z
-    cdef float64_t n = 0.0
+    cdef float64_t n = sum_of(node, k)
     cdef float64_t rows
     cdef float64_t within
     cdef float64_t all_edges = edges(node, k)
     cdef float64_t surplus = 0.0
-    for c in range(k):
-        n += node[c]
     if n <= 1.0:
         return 0.0
     for z in range(r):
-        rows = 0.0
-        for c in range(k):
-            rows += table[z * k + c]
+        rows = sum_of(table + z * k, k)
         within = rows / n * (fmax(rows - 1.0, 0.0) / (n - 1.0))
         surplus += rows / n * (all_edges * within - edges(table + z * k, k))
     return surplus
@@ -156,10 +148,7 @@ cdef float64_t edges_of_noise(
     # Expected where all rows are of one class and a label is wrong with probability
     # alpha, any other class then: two labels differ unless both are right, or wrong
     # alike.
-    cdef intp_t c
-    cdef float64_t n = 0.0
-    for c in range(k):
-        n += node[c]
+    cdef float64_t n = sum_of(node, k)
     return 0.5 * n * (n - 1.0) * alpha * (2.0 - alpha * k / (k - 1.0))
 
 
