@@ -22,6 +22,17 @@ cdef inline uint64_t value_key(intp_t feature, float32_t value) noexcept nogil:
 
 
 @cython.overflowcheck(False)     # hashes wrap
+cdef inline void add_value(
+    uint64_t* first, uint64_t* second, intp_t feature, float32_t value
+) noexcept nogil:
+    # Zeros leave no trace. In any order of the features the hashes are the same.
+    cdef uint64_t key
+    if value != 0.0:
+        key = value_key(feature, value)
+        first[0] += key
+        second[0] ^= key * CHECK
+
+
 def hash_dense(const float32_t[:, ::1] X not None, const label_t[::1] y not None):
     """Two hashes of each row's values and label.
 
@@ -40,23 +51,19 @@ def hash_dense(const float32_t[:, ::1] X not None, const label_t[::1] y not None
     cdef intp_t d = X.shape[1]
     hashes = np.empty((2, n), dtype=np.uint64)
     cdef uint64_t[:, ::1] out = hashes
-    cdef uint64_t key, first, second
+    cdef uint64_t first, second
     cdef intp_t i, f
     with nogil:
         for i in range(n):
             first = mix(y[i])
             second = first
             for f in range(d):
-                if X[i, f] != 0.0:
-                    key = value_key(f, X[i, f])
-                    first += key
-                    second ^= key * CHECK
+                add_value(&first, &second, f, X[i, f])
             out[0, i] = mix(first)
             out[1, i] = mix(second)
     return hashes
 
 
-@cython.overflowcheck(False)     # hashes wrap
 def hash_sparse(
     const intp_t[::1] indptr not None, const intp_t[::1] indices not None,
     const float32_t[::1] data not None, const label_t[::1] y not None,
@@ -76,17 +83,14 @@ def hash_sparse(
     cdef intp_t n = y.shape[0]
     hashes = np.empty((2, n), dtype=np.uint64)
     cdef uint64_t[:, ::1] out = hashes
-    cdef uint64_t key, first, second
+    cdef uint64_t first, second
     cdef intp_t i, k
     with nogil:
         for i in range(n):
             first = mix(y[i])
             second = first
             for k in range(indptr[i], indptr[i + 1]):
-                if data[k] != 0.0:
-                    key = value_key(indices[k], data[k])
-                    first += key
-                    second ^= key * CHECK
+                add_value(&first, &second, indices[k], data[k])
             out[0, i] = mix(first)
             out[1, i] = mix(second)
     return hashes
