@@ -10,7 +10,7 @@ from .._compat import Interval, StrOptions, check_feature_names_in, validate_par
 from ..utils import unchanged_on_error
 from ._features import MISSING, Features, nominal_columns
 from ._frames import Table
-from ._reading import _numeric, is_finite
+from ._reading import is_finite, read_numbers
 
 
 class BinaryTests(TransformerMixin, BaseEstimator):
@@ -119,7 +119,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
     def _choose(self, X):
         nominal = nominal_columns(X, self.categorical_features)
         if nominal is None:
-            rows, self._features = _numeric(self, X, reset=True), None
+            rows, self._features = read_numbers(self, X, reset=True), None
             nominal = [False] * rows.shape[1]
             known = [None] * rows.shape[1]
         else:
@@ -181,7 +181,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self._features is None:
-            rows = _numeric(self, X, reset=False)
+            rows = read_numbers(self, X, reset=False)
         else:
             rows = self._features.encode(Table.of(self, X, reset=False))
         is_finite(rows, self)
@@ -241,8 +241,8 @@ class BinaryTests(TransformerMixin, BaseEstimator):
 
 
 def _midpoints(values):
-    # Between neighbours in float32, as utils._midpoint: the lower one if a half is
-    # rounded up, or overflows.
+    # Halfway between neighbours in float32, as the thresholds of trees: halves in float64
+    # neither overflow nor round up to the higher value.
     low, high = values[:-1].astype(np.float64), values[1:].astype(np.float64)
     return low / 2.0 + high / 2.0
 

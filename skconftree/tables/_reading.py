@@ -50,7 +50,7 @@ def read_table(estimator, X, y, *, reset=True, **options):
     if nominal is None:
         rows = _plain_table(estimator, X, y) if reset else None
         if rows is None:
-            rows, y = _numeric(estimator, X, y, reset=reset)
+            rows, y = read_numbers(estimator, X, y, reset=reset)
         is_finite(rows, estimator)
         return rows, y, None
     table = Table.of(estimator, X, reset)
@@ -120,7 +120,7 @@ def read_more(estimator, X, y, features):
             return rows, y, None, finite
         if issparse(X):
             return *read_sparse(estimator, X, y), None, True
-        rows, y = _numeric(estimator, X, y, reset=False)
+        rows, y = read_numbers(estimator, X, y, reset=False)
         return rows, y, None, is_finite(rows, estimator)
     table = Table.of(estimator, X, reset=False)
     rows, features = features.learn(table, in_order=True)
@@ -128,9 +128,25 @@ def read_more(estimator, X, y, features):
     return rows, y, features, is_finite(rows, estimator)
 
 
-def _numeric(estimator, X, *y, reset):
-    # Without nominal columns scikit-learn's reading will do. What is too large for
-    # float32 becomes infinity, which is an error where it is looked for.
+def read_numbers(estimator, X, *y, reset):
+    """Turn rows without nominal columns into a matrix, as scikit-learn does.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or frame of shape (n_rows, n_features)
+    *y : array-like of shape (n_rows,)
+        Labels, if any.
+    reset : bool
+        Whether the estimator gets `n_features_in_` and `feature_names_in_`.
+
+    Returns
+    -------
+    X : ndarray, C-contiguous, of shape (n_rows, n_features), float32
+        What is too large for it is infinite, which is an error where it is looked for.
+    y : ndarray of shape (n_rows,)
+        Only if labels are given.
+    """
     refuse_dates(X)
     try:
         with np.errstate(over="ignore"):
@@ -220,7 +236,7 @@ def read_rows(estimator, X, features):
             return rows, finite
         if issparse(X):
             return read_sparse(estimator, X), True
-        X = _numeric(estimator, X, reset=False)
+        X = read_numbers(estimator, X, reset=False)
     else:
         X = features.encode(Table.of(estimator, X, reset=False))
     return X, is_finite(X, estimator)
