@@ -135,7 +135,6 @@ def divide(table, honest_share):
         )
     kept, features = KeptRows(*part(kept_weight)), table.features
     if features is not None:
-        X = X.copy()
         features = features.settled(X, None, slice(None), rest, in_order=False)
         kept = kept._replace(X=table.features.recode(kept.X, features))
     return table._replace(X=X, y=y, weight=rest, features=features), kept
