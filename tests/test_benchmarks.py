@@ -127,8 +127,6 @@ for told in sys.argv[2:]:
 
 def test_every_script_says_how_it_is_run():
     """All of them in one process, as most of the time goes into imports."""
-    pytest.importorskip("pandas")
-    pytest.importorskip("threadpoolctl")
     names = [f"{path.parent.name}.{path.stem}" for path in SCRIPTS]
     lines = subprocess.run(
         [sys.executable, "-P", "-c", HELP, str(BENCHMARKS), *names],
@@ -175,7 +173,6 @@ def test_builds_take_turns(monkeypatch):
 
 
 def test_a_build_times_its_calls_in_a_process(monkeypatch, tmp_path):
-    pytest.importorskip("threadpoolctl")
     with benchmarks_on_path(monkeypatch):
         from common.builds import Build
         from common.timing import save_table

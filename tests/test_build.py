@@ -8,7 +8,7 @@ import pytest
 
 SCRIPT = Path(__file__).parents[1] / "skconftree" / "_build" / "cythonize.py"
 
-pytest.importorskip("Cython", reason="makes C files")
+pytest.importorskip("Cython", reason="making C files needs Cython")
 
 
 class Build:

@@ -30,7 +30,7 @@ MADE_BY_A_STEP = ("dist/", "html", "wheelhouse/")
 
 
 def read_yaml(path):
-    yaml = pytest.importorskip("yaml")
+    yaml = pytest.importorskip("yaml", reason="reading workflows needs PyYAML")
     # YAML 1.1 takes the key "on" for a truth value
     return {
         "on" if key is True else key: value
@@ -297,7 +297,7 @@ DDM(min_sample=20)
 
 @pytest.mark.slow
 def test_programs_of_users_have_types(tmp_path):
-    pytest.importorskip("mypy", reason="mypy is not installed")
+    pytest.importorskip("mypy", reason="checking types needs mypy")
     exec(compile(RIGHT, "right.py", "exec"), {})
     (tmp_path / "right.py").write_text(RIGHT, encoding="utf-8")
     (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")

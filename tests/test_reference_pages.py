@@ -70,7 +70,7 @@ def anchors(tmp_path_factory):
         html = Path(given)
     else:
         for needed in ("sphinx", "numpydoc", "myst_parser"):
-            pytest.importorskip(needed)
+            pytest.importorskip(needed, reason=f"building the pages needs {needed}")
         folder = tmp_path_factory.mktemp("reference")
         html = folder / "html"
         source = folder / "doc"

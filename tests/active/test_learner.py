@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,7 +75,6 @@ def test_labels_beyond_floats_stay_apart():
 
 
 def test_missing_integers_of_pandas():
-    pd = pytest.importorskip("pandas")
     y = pd.Series([2, None, 1, None], dtype="Int64")
     one = learner(DecisionTreeClassifier()).fit(np.arange(4.0).reshape(-1, 1), y)
     assert one.n_labeled_ == 2
@@ -311,7 +311,6 @@ def test_a_fitted_estimator_is_asked_from_the_start(refit):
 
 
 def test_frames_sparse_tables_and_missing_values():
-    pd = pytest.importorskip("pandas")
     from scipy.sparse import coo_matrix, csr_matrix
 
     frame = pd.DataFrame(X, columns=list("abcd"), index=np.arange(150)[::-1])

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import skconftree
@@ -200,8 +202,6 @@ def test_texts_below_many_numbers_make_a_column_nominal(tmp_path, capsys):
 
 
 def test_parquet_gives_the_same_tree(table, tmp_path, monkeypatch, capsys):
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
     columns = np.genfromtxt(table, delimiter=",", names=True, dtype=None)
     side = np.where(columns["weight"] > 5, "right", "left").astype(object)
     side[::9] = None

@@ -10,6 +10,8 @@ import pickle
 import time
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from skconftree._cli import _checkpoint, main
@@ -241,8 +243,6 @@ def test_strays_of_a_row_that_is_not_learnt_are_not_counted():
 
 
 def test_parquet_holds_dates_and_texts_that_are_numbers(tmp_path, rows, capsys):
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
     columns = dict(zip(HEADER, zip(*strayed(rows), strict=True), strict=True))
     table = write(tmp_path / "table.csv", strayed(rows))
     models = []

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from reference.registries import MEMORIES
 
@@ -400,8 +402,6 @@ def test_wrong_usage_exits_with_2(table, argv):
 
 
 def parquet(path, rows, **changed):
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
     X, y = rows
     columns = {"weight": X[:, 0], "kind": y, "height": X[:, 1], **changed}
     pq.write_table(pa.table(columns), path, row_group_size=370)
@@ -420,7 +420,6 @@ def test_parquet_gives_the_same_tree(tmp_path, rows, left_alone, size):
 
 
 def test_parquet_columns_may_be_of_any_numeric_type(tmp_path, rows, capsys):
-    pa = pytest.importorskip("pyarrow")
     X, y = rows
     table = parquet(
         tmp_path / "table.parquet",

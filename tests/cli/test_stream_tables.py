@@ -9,6 +9,8 @@ import json
 import pickle
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from skconftree import ConfidenceTreeClassifier
@@ -173,8 +175,6 @@ def test_a_column_of_names_is_named_before_it_fills_the_tree(tmp_path, rows, cap
 
 
 def parquet(path, rows, **changed):
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
     columns = dict(zip(HEADER, map(list, zip(*rows, strict=True)), strict=True))
     columns["age"] = pa.array(columns["age"], pa.int64())
     pq.write_table(pa.table({**columns, **changed}), path, row_group_size=370)
@@ -205,7 +205,6 @@ def test_parquet_checks_the_texts_that_were_learnt(tmp_path, rows, capsys):
 
 
 def test_parquet_holds_categories_and_empty_columns_too(tmp_path, rows):
-    pa = pytest.importorskip("pyarrow")
     table, model = tmp_path / "table.parquet", tmp_path / "model"
     fur = pa.array([row[0] for row in rows]).dictionary_encode()
     empty = pa.nulls(N_ROWS)

@@ -9,6 +9,7 @@ import os
 import urllib.error
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
@@ -125,7 +126,6 @@ def test_return_X_y(folder):
 
 
 def test_frames(folder):
-    pd = pytest.importorskip("pandas")
     table = fetch_electricity(folder=folder, as_frame=True)
     assert list(table.data) == NAMES
     assert list(table.frame) == [*NAMES, "target"]

@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris, load_wine
@@ -28,9 +30,7 @@ def mixed(library=pd):
     if library is pd:
         return pd.DataFrame(columns).astype({"colour": "category", "site": "category"})
     columns["age"][2] = None
-    if library.__name__ == "pyarrow":
-        return library.table(columns)
-    return library.DataFrame(columns)
+    return pa.table(columns) if library is pa else pl.DataFrame(columns)
 
 
 OUTCOMES = {
@@ -45,9 +45,9 @@ OUTCOMES = {
 }
 
 
-@pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow"])
-def test_tests_of_a_frame(name):
-    X = mixed(pytest.importorskip(name))
+@pytest.mark.parametrize("library", [pd, pl, pa], ids=["pandas", "polars", "pyarrow"])
+def test_tests_of_a_frame(library):
+    X = mixed(library)
     tests = BinaryTests().fit(X)
     assert tests.get_feature_names_out().tolist() == list(OUTCOMES)
     found = tests.transform(X)
@@ -59,9 +59,8 @@ def test_tests_of_a_frame(name):
     assert_array_equal(pickle.loads(pickle.dumps(tests)).transform(X), found)
 
 
-@pytest.mark.parametrize("name", ["pandas", "polars"])
-def test_set_output(name):
-    library = pytest.importorskip(name)
+@pytest.mark.parametrize(("name", "library"), [("pandas", pd), ("polars", pl)])
+def test_set_output(name, library):
     X = mixed()
     found = BinaryTests().set_output(transform=name).fit_transform(X)
     assert isinstance(found, library.DataFrame)

@@ -8,6 +8,8 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -471,7 +473,6 @@ MISTAKES = {
 
 
 def test_a_frame_not_yet_collected():
-    polars = pytest.importorskip("polars")
     with pytest.raises(TypeError, match=r"pass X\.collect\(\)"):
         ConfidenceTreeClassifier().fit(
             polars.DataFrame({"a": [0.0, 1.0]}).lazy(), Y[:2]
@@ -479,7 +480,6 @@ def test_a_frame_not_yet_collected():
 
 
 def test_a_batch_of_arrow():
-    pyarrow = pytest.importorskip("pyarrow")
     batch = pyarrow.RecordBatch.from_pydict({"a": ["red", "blue"]})
     with pytest.raises(TypeError, match="from_batches"):
         ConfidenceTreeClassifier().fit(batch, Y[:2])
@@ -487,7 +487,6 @@ def test_a_batch_of_arrow():
 
 def test_arrow_dictionaries_with_unsigned_codes():
     # polars hands out such columns
-    pyarrow = pytest.importorskip("pyarrow")
     words = FRAME["color"].tolist()
     codes, values = pd.factorize(pd.Series(words))
     column = pyarrow.DictionaryArray.from_arrays(

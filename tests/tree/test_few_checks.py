@@ -4,6 +4,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
@@ -148,7 +149,6 @@ def test_plain_arrays_are_read_as_lists_are(X):
 
 
 def test_plain_arrays_end_the_names_of_columns():
-    pd = pytest.importorskip("pandas")
     y = np.array([0, 1, 0, 1])
     tree = ConfidenceTreeClassifier(None).fit(pd.DataFrame(ROWS, columns=["a", "b"]), y)
     assert tree.feature_names_in_.tolist() == ["a", "b"]

@@ -42,7 +42,6 @@ def test_neighbours_are_two_classes(kind, pair):
 
 
 def test_pyarrow_columns_of_pandas_are_read_exactly():
-    pytest.importorskip("pyarrow")
     y = pd.Series([FIRST, SECOND] * 40, dtype="int64[pyarrow]")
     assert ConfidenceTreeClassifier().fit(X, y).classes_.tolist() == [FIRST, SECOND]
 

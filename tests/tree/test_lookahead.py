@@ -4,6 +4,7 @@ import copy
 import functools
 import pickle
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -277,8 +278,6 @@ def test_nothing_is_kept_without_look_ahead():
 
 
 def test_costs_are_shown():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
     X, y = several(400, seed=10)
     model = ConfidenceTreeClassifier(lookahead=4).fit(X, y)
     names = list("abcdef")
@@ -300,7 +299,7 @@ def test_costs_are_shown():
     )
     told = [text.get_text() for text in shown.ax_.texts]
     assert f"{cost} errors below, with {other}" in told
-    matplotlib.pyplot.close(shown.figure_)
+    plt.close(shown.figure_)
 
 
 def test_only_what_saves_an_error_is_shown_without_being_asked():

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from skconftree import ConfidenceTreeClassifier
@@ -31,7 +32,6 @@ def make_frame(library, values, kind="text"):
         if kind == "category":
             size = size.cast(pl.Categorical)
         return pl.DataFrame({"size": size, "other": other})
-    pa = pytest.importorskip("pyarrow")
     size = pa.array(values, pa.string())
     if kind == "category":
         size = size.dictionary_encode()
