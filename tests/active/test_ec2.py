@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.ec2 import score
 from reference.oasis import likelihood
+from reference.planes import X, Y, cloud, learner_of
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import load_iris
@@ -22,13 +23,11 @@ from skconftree import ConfidenceForestClassifier, OASISClassifier
 from skconftree.active import (
     ActiveLearner,
     ArrayOracle,
-    EC2Done,
     EC2Sampling,
     GBSSampling,
     MarginSampling,
     WeightedSampling,
 )
-from skconftree.bounds import ec2_confidence
 
 FAMILY = [
     {"lazy": lazy, "clustered": clustered, "pure": pure}
@@ -37,29 +36,7 @@ FAMILY = [
     for pure in (False, True)
 ]
 RNG = np.random.default_rng(0)
-X = RNG.normal(0, 0.5, size=(120, 4))
-Y = (X @ [1.0, 2.0, -1.0, 0.5] > 0).astype(int)
 IRIS, KIND = load_iris(return_X_y=True)
-
-
-def cloud(m=200, d=4, seed=0, **parameters):
-    """Planes of the prior: a row of weight 0 is not learnt."""
-    model = OASISClassifier(
-        n_particles=m,
-        standardize=False,
-        resample=False,
-        random_state=seed,
-        **parameters,
-    )
-    return model.partial_fit(np.zeros((1, d)), [None], [0, 1], sample_weight=[0.0])
-
-
-def learner_of(strategy, model=None, X=X, **parameters):
-    return ActiveLearner(
-        cloud(d=X.shape[1]) if model is None else model,
-        strategy=strategy,
-        **{"prefit": True, "refit": False, "random_state": 0, **parameters},
-    ).fit(X)
 
 
 def forest_learner(strategy, n=9, **parameters):
@@ -478,67 +455,6 @@ def test_halving_with_many_classes():
         one.query()
 
 
-# -- when to stop -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("settings", [{}, {"pure": True}, {"clustered": True}])
-def test_done_is_the_rule_of_trees(settings):
-    """Labels bought are tests made; the best row's table of hypotheses is the node."""
-    strategy = EC2Sampling(**settings)
-    one = learner_of(strategy)
-    rule = EC2Done(noise=0.1)
-    for n_bought in range(6):
-        row = one.query()
-        hypotheses = strategy._hypotheses(one._context(False, 120, None, strategy))
-        alive = np.ones(200, dtype=bool)
-        if strategy.pure:
-            alive = strategy._space(one._context(False, 120, None, strategy)).alive
-            hypotheses = strategy._space(
-                one._context(False, 120, None, strategy)
-            ).hypotheses
-        table = np.zeros((2, hypotheses.groups.max() + 1))
-        foreseen = hypotheses.outcomes(X, row)[:, 0]
-        np.add.at(
-            table,
-            (foreseen[alive], hypotheses.groups[alive]),
-            hypotheses.weights[alive],
-        )
-        expected = ec2_confidence(table, n_bought, 0.1)
-        assert rule.confidence_at(one) == pytest.approx(expected, rel=1e-9)
-        one.teach(row, Y[row])
-
-
-def test_done_is_a_number_of_labels():
-    """A test that halves a node is worth making up to a depth that noise sets (D8)."""
-    for noise, depth in ((0.1, 6), (0.2, 3), (0.3, 2)):
-        one = learner_of(EC2Sampling(), cloud(1000), classes=[0, 1])
-        one.run(ArrayOracle(Y), budget=60, stop=EC2Done(noise=noise))
-        assert depth <= one.n_labeled_ <= depth + 2
-    never = learner_of("ec2").run(
-        ArrayOracle(Y), budget=20, stop=EC2Done(noise=0.3, confidence=0.0)
-    )
-    assert never.n_labeled_ == 20
-
-
-def test_done_when_no_edge_is_left():
-    one = learner_of(EC2Sampling(pure=True), cloud(8))
-    one.run(ArrayOracle(Y), budget=60, stop=EC2Done(noise=0.0))
-    assert one.n_labeled_ < 10
-    assert EC2Done(noise=0.0).confidence_at(one) == 0.0
-
-
-def test_done_with_any_strategy_and_with_nothing_known():
-    known = [label if i % 5 == 0 else None for i, label in enumerate(KIND)]
-    forest = ConfidenceForestClassifier(7, random_state=0)
-    one = ActiveLearner(forest, strategy="margin", random_state=0).fit(IRIS)
-    assert EC2Done().confidence_at(one) == 1.0
-    assert 0.0 <= EC2Done().confidence_at(one.fit(IRIS, known)) <= 1.0
-    assert EC2Done().confidence_at(one.fit(IRIS, KIND)) == 0.0
-    plain = ActiveLearner(GaussianNB(), strategy="margin").fit(IRIS, known)
-    with pytest.raises(ValueError, match="hypotheses that foresee"):
-        EC2Done().reached(plain)
-
-
 # -- bad input --------------------------------------------------------------------
 
 
@@ -563,16 +479,6 @@ def test_parameters_out_of_range(parameters, message):
     for costs in (np.zeros(120), -np.ones(120), np.ones(3)):
         with pytest.raises(ValueError, match="costs"):
             learner_of("ec2").query(costs=costs)
-
-
-@pytest.mark.parametrize(
-    "parameters", [{"noise": 1.0}, {"noise": -0.1}, {"confidence": 1.5}, {"noise": "x"}]
-)
-def test_a_rule_out_of_range(parameters):
-    one = learner_of("ec2")
-    with pytest.raises(ValueError, match=f"'{next(iter(parameters))}'"):
-        one.run(ArrayOracle(Y), stop=EC2Done(**parameters))
-    assert one.n_labeled_ == 0
 
 
 def rows_of(X, value=0, h=3):
