@@ -7,8 +7,9 @@ before its leaves are added up.
 import copy
 
 from .criteria import TIE, first_lowest, total
+from .nodes import Split, as_bound_sees
 from .pruning import binomial_upper
-from .tree import EPSILON, Grower, Split, as_bound_sees
+from .tree import EPSILON, Grower
 
 EQUAL = 1e-12  # relative, of costs
 

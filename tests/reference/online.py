@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .criteria import phi
-from .tree import Grower, cut_between
+from .nodes import cut_between
+from .tree import Grower
 
 FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past
 MAX_BINS = 32
