@@ -7,6 +7,7 @@ from libc.math cimport exp
 
 from skconftree.tree.leaves._bayes cimport Scratch, make_scratch
 from skconftree.tree.stream._grower cimport Grower
+from skconftree.tree.stream._growing_tree cimport require_fit
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport Lockable, ModelLock, begin_rows, end_rows
 from skconftree.utils._memory cimport Arena
@@ -163,10 +164,10 @@ cdef int _learn_tree(
     cdef intp_t i = 0
     cdef intp_t c, best, stopped_at, node
     grower._check_rows(X, y, weight)
-    if (votes is not None and (votes.shape[0] != n or votes.shape[1] != K + 1)) or (
-        record is not None and record.shape[0] != 2
-    ):
-        raise ValueError("Rows do not fit the growing tree.")
+    require_fit(
+        (votes is None or votes.shape[0] == n and votes.shape[1] == K + 1)
+        and (record is None or record.shape[0] == 2)
+    )
     grower.finite = finite
     grower.held = None
     make_scratch(arena, &scratch, grower.policy.n_features, K)

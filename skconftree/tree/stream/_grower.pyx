@@ -24,23 +24,17 @@ from skconftree.tree.leaves._pool_rows cimport leave_pool, place_in_pool
 from skconftree.tree.leaves._predictor cimport LeafPredictor
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport RootFacts
+from skconftree.tree.stream._growing_tree cimport require_fit
 from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.tree.stream._memory_limit cimport bytes_of
 from skconftree.utils._lock cimport (
     Lockable, ModelLock, begin_rows, between_rows, end_rows,
 )
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._spare_memory cimport (
-    SPARE_BYTES, give_way, let_go_of_much, set_aside,
-)
-
-MISFIT = (
-    "Rows do not fit the growing tree: the estimator's attributes have been changed."
-)
+from skconftree.utils._spare_memory cimport give_way, let_go_of_much, set_aside
 
 cdef enum:
     BOUNDARY = 1024     # rows
-    MOST_FOR_LEAVES = 268435456     # bytes kept back
     TABLES = 4096       # whole counts up to here come from tables
 
 
@@ -192,8 +186,7 @@ cdef class Grower(GrowingTree):
         cdef const float32_t* row
         cdef Leaf* leaf
         self._check_rows(X, y, None)
-        if weight is not None and weight.shape[0] != X.shape[0]:
-            raise ValueError(MISFIT)
+        require_fit(weight is None or weight.shape[0] == X.shape[0])
         for i in range(X.shape[0]):
             leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
             self.leaves.observe(&X[i, 0], False)
@@ -271,13 +264,14 @@ cdef class Grower(GrowingTree):
         else:
             rows = X
             self._check_rows(rows, y, weight)
-        if (predicted is not None and predicted.shape[0] != n) or (
-            proba is not None
-            and (proba.shape[0] != n or proba.shape[1] != self.policy.n_classes)
-        ):
-            raise ValueError("Rows do not fit the growing tree.")
-        if from_pool is not None and from_pool.shape[0] != n:
-            raise ValueError("Rows do not fit the growing tree.")
+        require_fit(
+            (predicted is None or predicted.shape[0] == n)
+            and (
+                proba is None
+                or proba.shape[0] == n and proba.shape[1] == self.policy.n_classes
+            )
+            and (from_pool is None or from_pool.shape[0] == n)
+        )
         if predicted is not None:
             out = &guess
         self.finite = finite
@@ -345,9 +339,7 @@ cdef class Grower(GrowingTree):
                     )
                 for i in range(starts[n]):
                     sound = sound and 0 <= places[i] < n_features
-        if not sound:
-            raise ValueError(MISFIT)
-        return 0
+        return require_fit(sound)
 
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
@@ -373,9 +365,7 @@ cdef class Grower(GrowingTree):
                             or X[i, f] == -1.0 and weight is not None
                             and weight[i] <= 0.0
                         )
-        if not sound:
-            raise ValueError(MISFIT)
-        return 0
+        return require_fit(sound)
 
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
@@ -553,19 +543,7 @@ cdef class Grower(GrowingTree):
                 give_way()
 
     cdef intp_t _spare_bytes(self) noexcept nogil:
-        # To learn rows up to the next boundary: the arrays of the tree may be copied,
-        # and so may the rows of the largest leaf; some leaves may part.
-        cdef intp_t d = self.policy.n_features
-        cdef intp_t K = self.policy.n_classes
-        cdef intp_t leaf = 2 * d * self.policy.max_bins * K * sizeof(float64_t)
-        cdef intp_t rows = self.most_rows * (
-            d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t)
-        )
-        return (
-            SPARE_BYTES + 4 * rows
-            + 3 * self.tree.capacity * (self.limit.node_bytes + self.limit.split_bytes)
-            + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
-        )
+        return self.limit.spare_bytes(self.tree, self.leaves, self.most_rows)
 
     # -- state --------------------------------------------------------------------
 

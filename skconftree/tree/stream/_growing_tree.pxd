@@ -36,3 +36,6 @@ cdef class GrowingTree:
     cdef int _ask_tree(self, intp_t node, float64_t* out) except -1
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
     cdef intp_t _majority_below(self, intp_t node) noexcept nogil
+
+
+cdef int require_fit(bint fits) except -1

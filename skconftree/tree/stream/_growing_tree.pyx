@@ -62,8 +62,7 @@ cdef class GrowingTree:
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.policy.n_classes
-        if X.shape[1] != self.policy.n_features:
-            raise ValueError("Rows do not fit the growing tree.")
+        require_fit(X.shape[1] == self.policy.n_features)
         proba = np.empty((n, K))
         cdef float64_t[:, ::1] out = proba
         cdef const Leaf* leaf
@@ -182,3 +181,12 @@ cdef class GrowingTree:
             leave_pool(
                 leaf, self.policy, self.source.pool, place_in_pool(leaf, rows[i])
             )
+
+
+cdef int require_fit(bint fits) except -1:
+    if not fits:
+        raise ValueError(
+            "Rows do not fit the growing tree: the estimator's attributes have been "
+            "changed."
+        )
+    return 0

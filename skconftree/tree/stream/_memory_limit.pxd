@@ -24,6 +24,9 @@ cdef class MemoryLimit:
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil
     cdef enforce(self, Tree tree, LeafStore leaves)
+    cdef intp_t spare_bytes(
+        self, Tree tree, LeafStore leaves, intp_t most_rows
+    ) noexcept nogil
     cdef intp_t _least_bytes(
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil

@@ -6,7 +6,11 @@ from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport Leaf
 from skconftree.tree.leaves._leaf cimport LEAF_COUNTS
 from skconftree.tree.leaves._pool_rows cimport pool_bytes
-from skconftree.utils._typedefs cimport float64_t, int16_t
+from skconftree.utils._spare_memory cimport SPARE_BYTES
+from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, label_t
+
+cdef enum:
+    MOST_FOR_LEAVES = 268435456     # bytes kept back
 
 
 cdef class MemoryLimit:
@@ -89,6 +93,24 @@ cdef class MemoryLimit:
             total -= leaves.make_forget(node)
             if total <= self.max_bytes:
                 break
+
+    cdef intp_t spare_bytes(
+        self, Tree tree, LeafStore leaves, intp_t most_rows
+    ) noexcept nogil:
+        # To learn rows up to the next boundary: the arrays of the tree may be copied,
+        # and so may the rows of the largest leaf; some leaves may part.
+        cdef intp_t d = tree.n_features
+        cdef intp_t leaf = (
+            2 * d * leaves.policy.max_bins * tree.n_classes * sizeof(float64_t)
+        )
+        cdef intp_t rows = most_rows * (
+            d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t)
+        )
+        return (
+            SPARE_BYTES + 4 * rows
+            + 3 * tree.capacity * (self.node_bytes + self.split_bytes)
+            + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
+        )
 
 
 cdef intp_t bytes_of(Tree tree, LeafStore leaves):
