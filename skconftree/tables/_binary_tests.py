@@ -241,8 +241,8 @@ class BinaryTests(TransformerMixin, BaseEstimator):
 
 
 def _midpoints(values):
-    # Halfway between neighbours in float32, as the thresholds of trees: halves in float64
-    # neither overflow nor round up to the higher value.
+    # Halfway between neighbours in float32, as the thresholds of trees: their halves in
+    # float64 neither overflow nor add up to the higher one.
     low, high = values[:-1].astype(np.float64), values[1:].astype(np.float64)
     return low / 2.0 + high / 2.0
 
