@@ -366,27 +366,6 @@ cdef float64_t log_far_tail(float64_t a, float64_t x) noexcept nogil:
     return a * log(x) - x - gammaln(a) + log(fraction)
 
 
-def log_chi2_tails(df, x):
-    """Logarithm of the chance that chi-squared exceeds x, also in the far tail.
-
-    Parameters
-    ----------
-    df : float
-        Degrees of freedom.
-    x : array-like of float
-
-    Returns
-    -------
-    ndarray of float64
-    """
-    cdef const float64_t[::1] values = np.ascontiguousarray(x, dtype=np.float64)
-    cdef float64_t[::1] out = np.empty(values.shape[0])
-    cdef intp_t i
-    for i in range(values.shape[0]):
-        out[i] = log_chi2_tail(df, values[i])
-    return np.asarray(out)
-
-
 cdef float64_t g_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil:

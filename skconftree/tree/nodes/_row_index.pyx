@@ -327,10 +327,6 @@ cdef class NodeRanges:
         self.touched[node] = True
         return True
 
-    def is_taken(self):
-        """Which rows are left out."""
-        return self._arrays["taken"] != 0
-
     def draw(self, intp_t node, uint64_t key, intp_t k):
         """Draw rows of a node, all different."""
         self._checked(node)
