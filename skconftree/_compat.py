@@ -41,7 +41,6 @@ __all__ = [
     "check_feature_names_in",
     "check_row_weights",
     "make_sklearn_tree",
-    "validate_parameter_constraints",
     "validate_parameters",
 ]
 
@@ -53,19 +52,8 @@ _ZEROS = "allow_all_zero_weights"
 _ALLOW_ZEROS = {_ZEROS: True} if _ZEROS in signature(_check_weights).parameters else {}
 
 
-def validate_parameter_constraints(parameter_constraints, params, caller_name):
-    """Check parameters as scikit-learn does, and that a float can hold the numbers.
-
-    Parameters
-    ----------
-    parameter_constraints : dict
-    params : dict
-    caller_name : str
-
-    Raises
-    ------
-    InvalidParameterError
-    """
+def _validate(parameter_constraints, params, caller_name):
+    # As scikit-learn does, and that a float can hold the numbers.
     for name, value in params.items():
         if isinstance(value, Integral) and int(value).bit_length() > MOST_BITS:
             raise InvalidParameterError(
@@ -97,9 +85,7 @@ def validate_parameters(estimator):
         if value is not default:
             given[name] = value
     if given:
-        validate_parameter_constraints(
-            made._parameter_constraints, given, made.__name__
-        )
+        _validate(made._parameter_constraints, given, made.__name__)
 
 
 @lru_cache(maxsize=256)
@@ -110,9 +96,7 @@ def _valid_defaults(made):
     for name in made._get_param_names():
         default = parameters[name].default
         try:
-            validate_parameter_constraints(
-                made._parameter_constraints, {name: default}, made.__name__
-            )
+            _validate(made._parameter_constraints, {name: default}, made.__name__)
         except InvalidParameterError:
             default = _NO_DEFAULT
         if not isinstance(default, _PLAIN):

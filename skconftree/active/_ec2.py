@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from .._compat import HasMethods, Interval, StrOptions, validate_parameter_constraints
+from .._compat import HasMethods, Interval, StrOptions, validate_parameters
 from ._context import final_step
 from ._ec2_pool import Edges
 from ._hypotheses import CELLS, Hypotheses, VersionSpace, table_of
@@ -168,9 +168,7 @@ class EC2Sampling(SamplingStrategy):
 
     def _prices(self, context):
         # Of the candidates' labels, or None.
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(False), type(self).__name__
-        )
+        validate_parameters(self)
         if context.costs is not None or self.costs is None:
             return context.costs
         return check_costs(self.costs, len(context.codes))[context.candidates]

@@ -2,7 +2,7 @@
 
 from numbers import Real
 
-from .._compat import Interval, validate_parameter_constraints
+from .._compat import Interval, validate_parameters
 from ..bounds import ec2_confidence
 from ._ec2 import EC2Sampling
 from ._stopping import StoppingRule
@@ -79,9 +79,7 @@ class EC2Done(StoppingRule):
         float
             1.0 before there is a model, 0.0 if no edge is left.
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(), type(self).__name__
-        )
+        validate_parameters(self)
         strategy = learner._strategy
         if not isinstance(strategy, EC2Sampling):
             strategy = EC2Sampling()

@@ -15,7 +15,7 @@ from .._compat import (
     Interval,
     InvalidParameterError,
     StrOptions,
-    validate_parameter_constraints,
+    validate_parameters,
 )
 from ..utils import canonical, unchanged_on_error
 from ._answers import Batch, Pool
@@ -224,11 +224,7 @@ class ActiveLearner(
         return self
 
     def _check_parameters(self):
-        validate_parameter_constraints(
-            self._parameter_constraints,
-            self.get_params(deep=False),
-            type(self).__name__,
-        )
+        validate_parameters(self)
         self._strategy = resolve_strategy(self.strategy)
         if self.refit is False and not hasattr(self.estimator, "partial_fit"):
             raise InvalidParameterError(

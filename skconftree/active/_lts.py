@@ -13,7 +13,7 @@ from .._compat import (
     Interval,
     RealNotInt,
     _safe_indexing,
-    validate_parameter_constraints,
+    validate_parameters,
 )
 from ..utils import unchanged_on_error
 from ._labels import LabelCodes
@@ -193,11 +193,7 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         with unchanged_on_error(self) as guard:
-            validate_parameter_constraints(
-                self._parameter_constraints,
-                self.get_params(deep=False),
-                type(self).__name__,
-            )
+            validate_parameters(self)
             given = X
             X = validate_data(self, X, dtype=np.float32, order="C")
             ask = _oracle(y, given, len(X))

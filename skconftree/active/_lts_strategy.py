@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import clone
 
-from .._compat import HasMethods, Interval, validate_parameter_constraints
+from .._compat import HasMethods, Interval, validate_parameters
 from ._lts_groups import choose, find_groups
 from ._lts_sampling import (
     ENOUGH,
@@ -111,9 +111,7 @@ class LTSSampling(SamplingStrategy):
         return choose(scores, groups, k, alpha, rng)
 
     def _check(self, context):
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(False), type(self).__name__
-        )
+        validate_parameters(self)
         if context.costs is not None:
             raise ValueError(f"{type(self).__name__} does not take costs.")
 

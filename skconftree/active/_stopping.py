@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 
-from .._compat import Interval, StrOptions, validate_parameter_constraints
+from .._compat import Interval, StrOptions, validate_parameters
 from ..bounds import confidence_sequence, risk_upper
 from ._context import final_step
 from ._pool import in_chunks
@@ -125,9 +125,7 @@ class RiskBelow(StoppingRule):
 
     def check(self):
         """Raise if a parameter is out of its range."""
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(), type(self).__name__
-        )
+        validate_parameters(self)
 
     def limit(self, learner):
         """Upper limit of the risk on the learner's pool.

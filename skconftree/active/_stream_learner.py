@@ -13,7 +13,7 @@ from .._compat import (
     HasMethods,
     Interval,
     StrOptions,
-    validate_parameter_constraints,
+    validate_parameters,
 )
 from ..drift import BaseDetector, DriftState
 from ..drift._registry import DETECTORS, resolve_detector
@@ -161,11 +161,7 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _start(self):
         # Before the first row: everything that is decided once.
-        validate_parameter_constraints(
-            self._parameter_constraints,
-            self.get_params(deep=False),
-            type(self).__name__,
-        )
+        validate_parameters(self)
         strategy = resolve_stream_strategy(self.strategy)
         others = {name: make() for name, make in STREAM_STRATEGIES.items()}
         refuse_unserved(strategy, self.estimator, others)
