@@ -12,6 +12,7 @@ CELLS = 1 << 25  # hypotheses times rows that are asked about at once
 COMPARED = 1000  # rows of a pool that tell hypotheses apart which have no coordinates
 MOST_CLASSES = 1 << 15  # places in classes_ have two bytes
 WHOLE = 1 << 17  # sums of weights up to which whole numbers stay exact
+HEAD_START = 16  # rows scored beyond those wanted, to see how good the best are
 ONE_BY_ONE = 64  # a part of the tests that are scored alone before all are
 
 
@@ -268,7 +269,7 @@ class VersionSpace:
         n_scored : int
         """
         edges, n = self.edges, len(rows)
-        if not edges.all > 0.0:
+        if self.is_exhausted:
             chosen = np.lexsort((ties,))[:k]
             return chosen, np.zeros(len(chosen)), 0
         scores, known = np.zeros(n), np.zeros(n, dtype=np.uint8)
@@ -276,8 +277,8 @@ class VersionSpace:
         kept = np.arange(n)
         if np.isfinite(limits).any():
             # rows whose old score is below the new ones of some are out of the question
-            first = np.argpartition(-_per(limits, prices), min(k + 16, n) - 1)
-            first = first[: min(k + 16, n)]
+            n_first = min(k + HEAD_START, n)
+            first = np.argpartition(-_per(limits, prices), n_first - 1)[:n_first]
             scores[first] = edges.scores(rows[first])
             known[first] = True
             least = np.sort(_per(scores[first], _of(prices, first)))[-k]
@@ -298,11 +299,7 @@ class VersionSpace:
         found = np.flatnonzero(known)
         limits[found] = edges.above(scores[found])
         self.limits[rows] = limits
-        return (
-            kept[chosen],
-            own[0][chosen],
-            len(found),
-        )
+        return kept[chosen], own[0][chosen], len(found)
 
 
 def _per(scores, prices):

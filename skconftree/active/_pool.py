@@ -13,6 +13,8 @@ from ..bounds._registry import resolve_bound
 CHUNK = 65536  # rows that are predicted, or compared, at once
 REFERENCE = 20000  # rows among which neighbours are searched exactly
 SAMPLE = 5000  # reference rows of larger pools
+DIMENSIONS = 16  # of coordinates of sparse rows
+CELLS = 1 << 24  # distances that are made at once
 CATEGORIES = 30  # of a column of strings that become coordinates
 
 
@@ -188,7 +190,7 @@ class Embedding:
             reference = self.points[rng.choice(n, SAMPLE, replace=False)]
         out = np.empty(n, dtype=np.float32)
         lengths = np.einsum("ij,ij->i", reference, reference)
-        for part in gen_batches(n, max(1, 2**24 // len(reference))):
+        for part in gen_batches(n, max(1, CELLS // len(reference))):
             block = self.points[part]
             squared = lengths - 2.0 * (block @ reference.T)
             squared += np.einsum("ij,ij->i", block, block)[:, None]
@@ -203,7 +205,7 @@ def _coordinates(X):
     if issparse(X):
         from sklearn.decomposition import TruncatedSVD
 
-        size = min(16, X.shape[1] - 1)
+        size = min(DIMENSIONS, X.shape[1] - 1)
         if size < 1:
             return X.toarray()
         return TruncatedSVD(size, random_state=0).fit_transform(X)

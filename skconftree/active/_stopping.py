@@ -11,6 +11,8 @@ from ..bounds import confidence_sequence, risk_upper
 from ._context import final_step
 from ._pool import in_chunks
 
+COMPARED = 10_000  # rows whose predictions are compared between looks
+
 
 class StoppingRule(BaseEstimator):
     """Base class of stopping rules: `reached` is asked before each question.
@@ -206,7 +208,7 @@ class Stable(StoppingRule):
         if not hasattr(learner, "estimator_"):
             return False
         n = learner._pool.n_rows
-        rows = np.linspace(0, n - 1, min(n, 10000)).astype(np.intp)
+        rows = np.linspace(0, n - 1, min(n, COMPARED)).astype(np.intp)
         predicted = in_chunks(learner._pool.X, rows, learner.predict)
         before, self._predicted = getattr(self, "_predicted", None), predicted
         same = before is not None and (before == predicted).mean() >= self.agreement
