@@ -275,7 +275,9 @@ class Features:
         # categories once were; other than text, numbers, truth values and tuples of
         # them cannot.
         columns = [
-            None if one is None else [one.kind, [*map(_plain, one.codes)]]
+            None
+            if one is None
+            else [one.kind, [*map(_plain, one.codes)], *[True] * one.given_up]
             for one in self.dictionaries
         ]
         try:
@@ -450,9 +452,9 @@ def _restore_features(text):
         if column is None:
             dictionaries.append(None)
             continue
-        kind, values = column
+        kind, values, *given_up = column
         codes = {_from_plain(value): code for code, value in enumerate(values)}
-        dictionaries.append(_Dictionary(kind, codes))
+        dictionaries.append(_Dictionary(kind, codes, given_up=bool(given_up)))
     return Features(dictionaries)
 
 

@@ -92,8 +92,14 @@ def _has_features(parts, tree):
         isinstance(features, Features)
         and len(features.dictionaries) == d
         and np.array_equal(nominal, features.is_categorical)
-        and bool(nominal[tree.feature[tree.is_nominal]].all())
+        and _asks_of_kinds(tree, nominal)
     )
+
+
+def _asks_of_kinds(tree, nominal):
+    # Nominal tests are of nominal columns, and thresholds of the others.
+    split = tree.feature >= 0
+    return np.array_equal(nominal[tree.feature[split]], tree.is_nominal[split])
 
 
 def _has_grower(parts, tree, grower):

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
-from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE
+from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
 
 STREAM = make_stream(
     seed=6,
@@ -150,6 +150,21 @@ def test_damaged_tree(name, damage, which):
     use(model, grower)
 
 
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("place", [12, 14])  # rows since its creation, and all it holds
+@pytest.mark.parametrize("number", [0.0, 0.5, 1e300])
+def test_weights_of_a_leaf_that_are_not_those_of_its_classes(name, place, number):
+    """Naive Bayes looks for the moments of all classes if there are rows."""
+    model = half_grown(name)
+    make, (tree, recipe, state) = model._grower.__reduce__()
+    at, leaves = bytes_of_leaves(state)
+    numbers = np.frombuffer(leaves[: 8 * 20]).copy()
+    numbers[place] = number if number != numbers[place] else 3.0
+    leaves = numbers.tobytes() + leaves[8 * 20 :]
+    with pytest.raises(ValueError, match="state of this growing tree is damaged"):
+        make(copy.deepcopy(tree), recipe, (*state[:at], leaves, *state[at + 1 :]))
+
+
 def test_a_leaf_that_sends_missing_values_on_is_damaged():
     """Rows without a value stay at a leaf because it sends them to its left: itself."""
     tree = half_grown("gtest-rows-majority").tree_
@@ -222,6 +237,7 @@ def test_a_sound_tree_is_believed(name, which, least):
 @pytest.mark.parametrize(
     "change",
     [
+        lambda state: None,
         lambda state: "state",
         lambda state: (),
         lambda state: state[:-1],
@@ -451,6 +467,29 @@ def test_the_tree_of_another_model():
     for value in (Tree(3, 3), Tree(1, 2), None):
         other = copy.copy(fitted)
         other.tree_ = value
+        with pytest.raises(ValueError, match="is damaged"):
+            pickle.loads(pickle.dumps(other))
+
+
+def test_thresholds_of_nominal_columns():
+    """Only a test of categories can ask for a column that has them."""
+    model, X = with_categories()
+    fitted = clone(model).set_params(bound=None, delta=None).fit(X, STREAM.y)
+    place = 1 + ARRAYS.index("nodes")
+    for one in (model, fitted):
+        kind, arguments, state = one.tree_.__reduce__()
+        nodes = np.frombuffer(state[place], NODE_DTYPE).copy()
+        numeric = (one.tree_.feature >= 0) & ~one.tree_.is_nominal
+        nodes["feature"][numeric] = 2
+        tree = kind(*arguments)
+        tree.__setstate__((*state[:place], nodes.tobytes(), *state[place + 1 :]))
+        if one is model:
+            make, (_, recipe, growth) = model._grower.__reduce__()
+            with pytest.raises(ValueError, match="recipe of this growing tree"):
+                make(tree, recipe, growth)
+            continue
+        other = copy.copy(one)
+        other.tree_ = tree
         with pytest.raises(ValueError, match="is damaged"):
             pickle.loads(pickle.dumps(other))
 

@@ -7,17 +7,22 @@ import struct
 
 import numpy as np
 
+from skconftree.tree.stream._grower_state import GrowerState
+from skconftree.utils._state import Frozen
+
 INTEGERS = (-1, 0, 1, 2, 3, 5, 31, 64, 4096, 65535, 2**31, 2**62, -(2**63), 2**70)
 NUMBERS = (-1.0, 0.0, 0.5, 1e300, np.nan, np.inf, -np.inf, 5e-324)
 WORDS = ("", "nb", "nba", "majority", "gini", "entropy", "x" * 1000)
 TARGETS = {
-    **{"Tree": 4, "Grower": 5, "ConfidenceTreeClassifier": 1.5},
-    **{"Features": 1, "DDMKernel": 1},
+    **{"Tree": 4, "recipe": 3, "leaves": 4, "growth": 2, "Detector": 1},
+    **{"ConfidenceTreeClassifier": 1.5, "Features": 1, "bytes": 1},
 }
+GROWTH = ("recipe", "leaves", "growth")  # are parts of what a growing tree comes from
+LEAVES = 1 + GrowerState._fields.index("leaves")  # of its state, behind the version
 # What happens to bytes, which hold arrays: of half words most of all.
 BYTES = {
     **{"short": 4, "trade": 3, "flip": 1, "integer": 1, "number": 1, "float": 1},
-    **{"cut": 1, "add": 1, "zeros": 1},
+    **{"ordinal": 1, "cut": 1, "add": 1, "zeros": 1},
 }
 
 
@@ -31,23 +36,57 @@ class Pickler(pickle.Pickler):
         self.done = False
 
     def reducer_override(self, one):
-        names = [cls.__name__ for cls in type(one).__mro__]
-        if self.done or self.target not in names or self.draw.chance(0.1):
+        if self.done or not self._is_target(one) or self.draw.chance(0.1):
             return NotImplemented
         self.done = True
         make, arguments, *rest = one.__reduce_ex__(4)
+        if self.target in GROWTH:
+            return make, self._in_growth(*arguments)
         if rest and (make.__name__ == "__newobj__" or self.draw.chance(0.7)):
             return (make, arguments, damaged(self.draw, rest[0]), *rest[1:])
         return (make, _in_sequence(self.draw, arguments), *rest)
 
+    def _is_target(self, one):
+        # A growing tree is written as what it was at one moment.
+        if self.target in GROWTH:
+            return isinstance(one, Frozen)
+        return self.target in [cls.__name__ for cls in type(one).__mro__]
+
+    def _in_growth(self, tree, recipe, state):
+        if self.target == "recipe":
+            recipe = damaged(self.draw, recipe)
+        elif self.target == "growth":
+            state = damaged(self.draw, state)
+        else:
+            leaves = damaged(self.draw, state[LEAVES])
+            state = (*state[:LEAVES], leaves, *state[LEAVES + 1 :])
+        return tree, recipe, state
+
+
+def targets_of(model):
+    """What there is in a model to be damaged, and how often it is."""
+    grower = model._grower
+    absent = set()
+    if grower is None:
+        absent.update(GROWTH)
+    if grower is None or grower.recipe.settings.drift is None:
+        absent.add("Detector")
+    if model._features is None:
+        absent.add("Features")
+    return {name: share for name, share in TARGETS.items() if name not in absent}
+
 
 def damaged_pickle(draw, model):
     """Bytes of a pickle of a model, and what was damaged in it."""
-    target = draw.weighted({**TARGETS, "bytes": 1})
+    target = draw.weighted(targets_of(model))
+    sound = pickle.dumps(model)
     if target == "bytes":
-        return _damaged_file(draw, pickle.dumps(model)), target
-    file = io.BytesIO()
-    Pickler(file, draw, target).dump(model)
+        return _damaged_file(draw, sound), target
+    for _ in range(5):  # what is drawn may be what was there
+        file = io.BytesIO()
+        Pickler(file, draw, target).dump(model)
+        if file.getvalue() != sound:
+            break
     return file.getvalue(), target
 
 
@@ -127,6 +166,10 @@ def _damaged_bytes(draw, data):
     elif kind == "short":
         value = struct.pack("<i", draw.one([-(2**31), -2, -1, 0, 1, 2, 3, 2**31 - 1]))
         data[half : half + 4] = value[: len(data)]
+    elif kind == "ordinal":
+        place -= place % 2
+        value = struct.pack("<h", draw.one([-2, -1, 0, 1, 2, 3, 2**15 - 1]))
+        data[place : place + 2] = value[: len(data) - place]
     elif kind == "trade":
         # what is plausible elsewhere, such as the number of another node
         other = draw.whole(0, max(len(data) // 4 - 1, 0)) * 4

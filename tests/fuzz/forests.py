@@ -13,7 +13,7 @@ from skconftree import (
 )
 
 from . import invariants
-from .damage import Pickler
+from .damage import GROWTH, Pickler
 from .findings import require
 
 # Of a tree, not of a forest.
@@ -91,7 +91,10 @@ def use_forest(sequence):
         invariants.state_of(again) == invariants.state_of(forest),
         "a pickle of a forest is not the same",
     )
-    _damaged(sequence, forest, ("Tree", "Grower", "ConfidenceForestClassifier"), X)
+    targets = ("Tree", "ConfidenceForestClassifier")
+    if forest.estimators_[0]._grower is not None:
+        targets += GROWTH
+    _damaged(sequence, forest, targets, X)
 
 
 def _fit(sequence, forest, rows, ends):

@@ -291,7 +291,7 @@ def draw_table(draw, theme):
         nominal_share = 0.8
     elif theme == "drift" or family not in ("array", "sparse"):
         nominal_share = draw.one([0.3, 1.0])
-    elif family == "array" and draw.chance(0.4):
+    elif family == "array" and draw.chance(0.7 if theme == "damage" else 0.4):
         nominal_share = 0.4
     for j in range(d):
         if draw.chance(nominal_share):

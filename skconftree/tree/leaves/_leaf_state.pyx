@@ -5,6 +5,8 @@ rows without label and its box. Where leaves draw their features, the node follo
 features its past has, -1 without one, and its past.
 """
 
+from libc.math cimport fabs
+
 from skconftree.tree.leaves._contract cimport LeafHeader
 from skconftree.tree.leaves._drawn cimport draw_features, policy_of
 from skconftree.tree.leaves._leaf cimport LEAF_COUNTS, new_leaf, release_leaf
@@ -15,6 +17,9 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, int64_t
 cdef enum:
     N_NUMBERS = 7
     N_MODELS = 4
+
+cdef float64_t MOST_WEIGHT = 1e16   # of rows: counts are exact up to 2**53
+cdef float64_t ROUNDING = 1e-6      # of sums, relative
 
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
@@ -131,6 +136,18 @@ cdef _read_counts(StateReader reader, const LeafHeader* header, intp_t K, Leaf* 
     require_finite(leaf.fresh, LEAF_COUNTS * K)
     for i in range(LEAF_COUNTS * K):
         require(leaf.fresh[i] >= 0.0)
+    _require_sum(leaf.fresh, K, leaf.n_fresh)
+    _require_sum(leaf.held, K, leaf.n_held)
+
+
+cdef _require_sum(const float64_t* counts, intp_t K, float64_t n):
+    # What knows rows knows rows of some class, and no more than there can be.
+    cdef float64_t total = 0.0
+    cdef intp_t c
+    for c in range(K):
+        total += counts[c]
+    require(total <= MOST_WEIGHT and (total > 0.0) == (n > 0.0))
+    require(fabs(total - n) <= ROUNDING * total)
 
 
 cdef _check_header(const LeafHeader* header, const Leaf* leaf, intp_t d):

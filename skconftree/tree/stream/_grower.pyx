@@ -38,7 +38,7 @@ cdef enum:
     TABLES = 4096       # whole counts up to here come from tables
 
 
-def read_grower(tree, values, state=None):
+def read_grower(tree, values, state):
     """Make a grower from what was in a pickle.
 
     Parameters
@@ -46,8 +46,7 @@ def read_grower(tree, values, state=None):
     tree : Tree
     values : object
         What `Recipe.values` gives.
-    state : object, default=None
-        Without one the leaves have no memory yet.
+    state : object
 
     Returns
     -------
@@ -62,9 +61,8 @@ def read_grower(tree, values, state=None):
 
 
 def with_state(Grower grower, state):
-    """Give a new grower its state, if there is one, and return it."""
-    if state is not None:
-        grower.__setstate__(state)
+    """Give a new grower its state, without which it has no leaves, and return it."""
+    grower.__setstate__(state)
     return grower
 
 

@@ -165,7 +165,7 @@ def _fits_tree(recipe, tree):
     d, K = tree.n_features, tree.n_classes
     settings, nominal = recipe.settings, recipe.nominal
     pool, box = recipe.X_pool, recipe.box
-    tested = np.flatnonzero(tree.is_nominal)
+    split = tree.feature >= 0
     return bool(
         tree.node_count > 0
         and _is_table(recipe.class_weight, np.float64, (K,), low=0.0)
@@ -177,7 +177,9 @@ def _fits_tree(recipe, tree):
         and (settings.values()["max_features"] or 1) <= d
         and all(type(f) is int and 0 <= f < d for f in nominal)
         and nominal == tuple(sorted(set(nominal)))
-        and set(tree.feature[tested].tolist()) <= set(nominal)
+        and np.array_equal(
+            tree.is_nominal[split], np.isin(tree.feature[split], nominal)
+        )
         and (nominal or not settings.multiway)
     )
 

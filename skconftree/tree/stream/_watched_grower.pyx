@@ -27,7 +27,7 @@ cdef uint64_t _next_seed(uint64_t seed) noexcept:
     return mix(seed ^ GOLDEN) >> 2
 
 
-def read_watched_grower(tree, values, state=None):
+def read_watched_grower(tree, values, state):
     """Make a watched grower from what was in a pickle, as `read_grower` does."""
     return with_state(WatchedGrower(tree, read_recipe(values)), state)
 
@@ -131,7 +131,7 @@ cdef class WatchedGrower(Grower):
         # An empty tree of the same kind.
         tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
         tree.add_root()
-        grower = self._second(tree, None)
+        grower = self._second(tree)
         grower.reserve_codes(self.splitter.tests.sets.room - 1)
         grower.open_leaves()
         waiting = self.unlabelled()
@@ -139,8 +139,8 @@ cdef class WatchedGrower(Grower):
             grower.leave_out(np.flatnonzero(~waiting).astype(np.int32))
         return grower
 
-    def _second(self, Tree tree, state):
-        # What grows a tree in the background, and watches nothing.
+    def _second(self, Tree tree):
+        # What grows a tree in the background, and watches nothing; without leaves yet.
         settings = self.recipe.settings.replace(drift=None)
         seed = self.recipe.seed
         if self.recipe.draws_for_life:
@@ -148,9 +148,7 @@ cdef class WatchedGrower(Grower):
         self.successor = self.recipe._replace(seed=seed)
         if self.limit.max_bytes != NO_LIMIT:
             settings = settings.replace(max_bytes=self.limit.max_bytes)
-        return with_state(
-            Grower(tree, self.successor._replace(settings=settings)), state
-        )
+        return Grower(tree, self.successor._replace(settings=settings))
 
     cdef int _become(self, Grower other) except -1:
         # Trade trees; the other one, which is given up, gets ours.
@@ -197,4 +195,4 @@ cdef class WatchedGrower(Grower):
             != (self.tree.n_features, self.tree.n_classes)
         ):
             raise damaged()
-        return self._second(tree, state)
+        return with_state(self._second(tree), state)
