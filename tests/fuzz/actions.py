@@ -442,6 +442,10 @@ def same_growth(sequence, other, name):
         name,
         lambda: f"{other.tree_.node_count}, {sequence.model.tree_.node_count} nodes",
     )
+    require(
+        other.categories_ == sequence.model.categories_,
+        name.replace("another tree", "other categories"),
+    )
 
 
 # -- which, and how often --------------------------------------------------------------
