@@ -178,6 +178,20 @@ def test_a_leaf_that_sends_missing_values_on_is_damaged():
             kind(*arguments).__setstate__(changed)
 
 
+@pytest.mark.parametrize("count", [1e300, np.inf, np.nan, -1.0])
+def test_counts_that_no_rows_have(count):
+    """How sure a split is would be no number."""
+    tree = half_grown("gtest-rows-majority").tree_
+    kind, arguments, state = tree.__reduce__()
+    place = 1 + ARRAYS.index("counts")
+    counts = np.frombuffer(state[place]).copy()
+    counts[-1] = count
+    with pytest.raises(ValueError, match="damaged: 'counts'"):
+        kind(*arguments).__setstate__(
+            (*state[:place], counts.tobytes(), *state[place + 1 :])
+        )
+
+
 def nudged(data, place):
     """Change the last bits of one number: a count becomes another, a score rounds."""
     data = bytearray(data)

@@ -18,7 +18,7 @@ cdef enum:
     N_NUMBERS = 7
     N_MODELS = 4
 
-cdef float64_t MOST_WEIGHT = 1e16   # of rows: counts are exact up to 2**53
+cdef float64_t MOST_WEIGHT = 1e18   # of rows, 100 times what a sample is drawn from
 cdef float64_t ROUNDING = 1e-6      # of sums, relative
 
 

@@ -26,6 +26,7 @@ NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
 REFUSED = "refused"  # behind these, if the table keeps it
 COSTS = "costs"  # last of all, likewise; one element a split
 LEAF = -2  # as a feature
+MOST_WEIGHT = 1e50  # of rows: neither squares nor cubes of counts overflow
 # Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
 # Up to here, no product of numbers of features, classes and bins is too large.
 MAX_FEATURES = 2**31 - 1
@@ -152,7 +153,7 @@ def check_nodes(arrays, n_features, keeps_evidence):
         if len(arrays[name]) != size:
             raise damaged(repr(name))
     for name, is_sound in (
-        ("counts", _are_counts(arrays["counts"], np.finfo(float).max)),
+        ("counts", _are_counts(arrays["counts"], MOST_WEIGHT)),
         ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
         ("evidence", _names_features(arrays["evidence"], n_features)),
         (REFUSED, _names_features(arrays.get(REFUSED), n_features)),
