@@ -157,7 +157,10 @@ def read(sequence):
     proba = sequence.call("predict_proba", model.predict_proba, X)
     invariants.probabilities(model, proba, n)
     which = draw.one(
-        ["predict", "apply", "interval", "alone", "log", "score", "words", "sequence"]
+        [
+            *("predict", "apply", "interval", "alone", "log", "score", "words"),
+            *("sequence", "copy"),
+        ]
     )
     if which == "predict":
         sequence.call("predict", invariants.predictions, model, X, n, proba)
@@ -176,6 +179,12 @@ def read(sequence):
         alone = sequence.call("predict_proba", model.predict_proba, one)
         require(
             np.array_equal(alone[0], proba[i]), "a row alone is predicted otherwise"
+        )
+    elif which == "copy":
+        # which has not kept any answer
+        other = sequence.call("pickle", sequence.copy_by_pickle)
+        require(
+            np.array_equal(other.predict_proba(X), proba), "a copy predicts otherwise"
         )
     elif which == "words":
         told = sequence.call("explain_text", model.explain_text, X)

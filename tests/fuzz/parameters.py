@@ -196,6 +196,8 @@ def draw_parameters(draw, table, theme, *, batch):
         parameters["max_features"] = draw.one([1, 1, 0.5, "sqrt"])
         if draw.chance(0.5):
             parameters |= {"bound": None, "criterion": None}
+    if parameters.get("nominal_splits") == "multiway" and draw.chance(0.4):
+        parameters["max_leaf_nodes"] = draw.one([2, 3, 4, 6])
     if theme == "drift":
         parameters["drift"] = draw.one(OTHERS["drift"])
     parameters["grace_period"] = draw.one(GRACE)

@@ -20,6 +20,7 @@ from .parameters import make_model
 
 READERS = 2
 LOOKS = 5  # of a signal handler
+LEARNS = "tree/_online.py", "_learn"  # where a call of `partial_fit` holds the lock
 STACK = 128 * 1024  # bytes, of a thread that reads a deep tree
 
 
@@ -158,8 +159,10 @@ def look_from_a_signal(sequence):
     plain = sequence.copy_by_pickle()
     what = draw.one(["predict_proba", "counts", "pickle", "apply", "learn", "stop"])
     seen = []
+    answered = []  # what was answered although this thread was learning
 
     def handle(_, frame):
+        learning = _is_learning(frame)
         if what == "stop":
             # a frame of compiled code, or one that has just begun, may have no line
             line = linecache.getline(frame.f_code.co_filename, frame.f_lineno or 0)
@@ -178,6 +181,7 @@ def look_from_a_signal(sequence):
                 seen.append("learnt")
             else:
                 seen.append(getattr(model, what)(ask))
+            answered.append(learning)
         except RuntimeError:
             seen.append("refused")
         if len(seen) < LOOKS:  # not before: a handler may be interrupted too
@@ -196,6 +200,7 @@ def look_from_a_signal(sequence):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     sequence.traits.add("signals")
+    require(not any(answered), "a handler in the learning thread was answered")
     learnt = [one for one in seen if isinstance(one, str) and one == "learnt"]
     if learnt:
         # before the first row or behind the last one, or it was not refused
@@ -203,6 +208,17 @@ def look_from_a_signal(sequence):
         return
     learnt = after_a_stop(sequence, plain, rows, n_before)
     require(learnt == n or what == "stop", "rows that were not learnt")
+
+
+def _is_learning(frame):
+    # Whether a handler has interrupted the call that holds the lock.
+    file, name = LEARNS
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == name and code.co_filename.endswith(file):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def after_a_stop(sequence, plain, rows, n_before):
