@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from skconftree.tree.nodes._tree import Tree
+from skconftree.tree.stream._grower import Grower
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text
@@ -47,8 +48,7 @@ def test_prediction_of_a_node_sums_up_all_that_is_below():
         "gtest", categorical_features=[0], leaf_prediction="nb"
     )
     model.partial_fit(X, np.arange(60) % 2, [0, 1])
-    make, (_, recipe, _) = model._grower.__reduce__()
-    grower = make(chain(DEPTH), recipe)
+    grower = Grower(chain(DEPTH), model._grower.recipe)
     grower.open_leaves()
     proba = grower.predict_proba(np.array([[7.0, 1.0]], dtype=np.float32), True)
     np.testing.assert_array_equal(proba, [[0.5, 0.5]])

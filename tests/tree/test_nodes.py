@@ -10,6 +10,7 @@ from reference.streams import grown, make_stream
 from skconftree.tree._settings import GrowthSettings
 from skconftree.tree.nodes._node_table import NodeTable
 from skconftree.tree.nodes._tree import Tree
+from skconftree.tree.stream._grower import Grower
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound
@@ -259,10 +260,9 @@ def test_evidence_of_leaves_that_were_refused_a_split():
 def test_evidence_of_leaves_that_grow():
     stream = make_model(delta=1e-3, leaf_prediction="majority")
     stream.partial_fit(STREAM.X[:10], STREAM.y[:10], STREAM.classes)
-    make, (tree, recipe, _) = stream._grower.__reduce__()
-    tree = Tree(tree.n_features, tree.n_classes, keep_refusals=True)
+    tree = Tree(stream.n_features_in_, stream.n_classes_, keep_refusals=True)
     tree.add_root()
-    grower = make(tree, recipe)
+    grower = Grower(tree, stream._grower.recipe)
     grower.open_leaves()
     seen = set()
     for i in range(len(STREAM.y)):
