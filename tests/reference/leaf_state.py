@@ -87,10 +87,10 @@ class _Reader:
 
 
 def _read_leaf(reader, node, d, K):
-    integers = reader.take(np.int64, 12).tolist()
+    integers = reader.take(np.int64, 11).tolist()
     numbers = reader.take(np.float64, 7)
     memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
-    histogram, fresh_histogram, span, n_pool, box, missing = integers[6:]
+    histogram, fresh_histogram, span, box, missing = integers[6:]
     leaf = Leaf(
         node=node,
         memory=memory,
@@ -122,7 +122,6 @@ def _read_leaf(reader, node, d, K):
     leaf.fresh_moments, leaf.fresh_known = reader.take_moments(d, K)
     if span:
         leaf.span = reader.take(np.float64, d, 2)
-    leaf.pool = reader.take(np.int32, n_pool)
     if box:
         leaf.box = reader.take(np.float64, d, 2)
         leaf.volume = float(reader.take(np.float64))
@@ -131,9 +130,8 @@ def _read_leaf(reader, node, d, K):
 
 def bytes_of_leaves(state):
     """Return the place of the leaves in a grower's state, and their bytes."""
-    found = [i for i, value in enumerate(state) if isinstance(value, bytes)]
-    assert len(found) == 1
-    return found[0], state[found[0]]
+    i = next(i for i, value in enumerate(state) if isinstance(value, bytes))
+    return i, state[i]
 
 
 def read_leaves(model):

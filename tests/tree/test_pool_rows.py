@@ -1,5 +1,6 @@
 """Rows of X_pool in a growing tree: what they weigh, and how they get their labels."""
 
+import io
 import pickle
 
 import numpy as np
@@ -86,6 +87,59 @@ def test_chunks_and_pickles_do_not_matter(options, missing):
         assert at_once.n_drifts_ > 0
     with pytest.raises(ValueError, match="has been learnt already"):
         by_one.partial_fit(None, [0], from_pool=[rows[7]])
+
+
+class Named(pickle.Pickler):
+    """Writes a name in the place of a table."""
+
+    def __init__(self, file, table):
+        super().__init__(file)
+        self.table = table
+
+    def persistent_id(self, part):
+        return "pool" if part is self.table else None
+
+
+def loaded(data, table):
+    reader = pickle.Unpickler(io.BytesIO(data))
+    reader.persistent_load = lambda name: table
+    return reader.load()
+
+
+@pytest.mark.parametrize("options", [{}, {"drift": "ddm"}])
+def test_a_pickle_names_no_rows_of_leaves_and_may_leave_the_table_out(options):
+    P, y = table(1, 8000)
+    rows = np.random.default_rng(0).permutation(8000)[:600]
+    y[rows[300:]] = 1 - y[rows[300:]]
+    ours = grower(**options).partial_fit(P[:1], y[:1], [0, 1], X_pool=P)
+    few = grower(**options).partial_fit(P[:1], y[:1], [0, 1], X_pool=P[:8])
+    bits = len(pickle.dumps(ours)) - len(pickle.dumps(few)) - P[8:].nbytes
+    assert bits / 8 == pytest.approx(len(P) / 64, abs=10)
+    for part in np.split(rows, 20):
+        file = io.BytesIO()
+        Named(file, P).dump(ours)
+        again = loaded(file.getvalue(), P)
+        for tree in (ours, again):
+            tree.partial_fit(None, y[part], from_pool=part)
+        assert again._grower.recipe.X_pool is ours._grower.recipe.X_pool is P
+        assert pickle.dumps(ours) == pickle.dumps(again)
+    assert ours.tree_.node_count > 3
+
+
+def test_damaged_marks_of_rows_are_found():
+    P, y = table(1, 30)
+    tree = grower().partial_fit(P[:2], y[:2], [0, 1], X_pool=P)
+    tree.partial_fit(None, y[:9], from_pool=np.arange(9))
+    make, (structure, recipe, state) = tree._grower.__reduce__()
+    marks = state[-1]
+    assert np.unpackbits(np.frombuffer(marks, dtype=np.uint8)).tolist() == (
+        [1] * 9 + [0] * 23
+    )
+    for wrong in (None, b"", marks + b"\0", marks[:-1], marks[:-1] + b"\1", "1010"):
+        with pytest.raises(ValueError, match="growing tree is damaged"):
+            make(structure, recipe, (*state[:-1], wrong))
+    with pytest.raises(ValueError, match="growing tree is damaged"):
+        make(structure, recipe | {"X_pool": None}, state)
 
 
 def test_weights_and_rows_of_weight_zero():

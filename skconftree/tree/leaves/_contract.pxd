@@ -125,7 +125,6 @@ cdef struct LeafHeader:     # of a leaf in a state: what is there
     int64_t has_histogram
     int64_t has_fresh_histogram
     int64_t has_own
-    int64_t n_pool
     int64_t has_box
     int64_t bins_missing
 

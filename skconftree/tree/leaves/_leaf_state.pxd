@@ -2,10 +2,10 @@
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
-from skconftree.utils._typedefs cimport int32_t, intp_t
+from skconftree.utils._typedefs cimport intp_t
 
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy)
 cdef Leaf* read_leaf(
-    StateReader reader, const Policy* policy, intp_t node, int32_t* pool, intp_t n_pool
+    StateReader reader, const Policy* policy, intp_t node
 ) except NULL

@@ -1,8 +1,8 @@
 """Leaves as bytes.
 
 A leaf is a header of whole numbers, numbers, its counts, what its memory writes, and its
-rows without label and its box. Where leaves draw their features, the node follows whose
-features its past has, -1 without one, and its past.
+box. Where leaves draw their features, the node follows whose features its past has, -1
+without one, and its past. Which rows without label it has, the tree says.
 """
 
 from libc.math cimport fabs
@@ -12,7 +12,7 @@ from skconftree.tree.leaves._drawn cimport draw_features, policy_of
 from skconftree.tree.leaves._leaf cimport LEAF_COUNTS, new_leaf, release_leaf
 from skconftree.tree.leaves._registry cimport memory_of_code
 from skconftree.tree.leaves._state cimport require, require_finite
-from skconftree.utils._typedefs cimport float64_t, int32_t, int64_t
+from skconftree.utils._typedefs cimport float64_t, int64_t
 
 cdef enum:
     N_NUMBERS = 7
@@ -45,7 +45,6 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     writer.put(&numbers[0], sizeof(numbers))
     writer.put(leaf.fresh, LEAF_COUNTS * policy.n_classes * sizeof(float64_t))
     leaf.memory.write(writer, leaf, own)
-    writer.put(leaf.pool, leaf.n_pool * sizeof(int32_t))
     if leaf.box != NULL:
         writer.put(leaf.box, (2 * d + 1) * sizeof(float64_t))
 
@@ -61,38 +60,33 @@ cdef LeafHeader _header(const Leaf* leaf, intp_t d) noexcept:
     header.has_histogram = leaf.histogram != NULL
     header.has_fresh_histogram = leaf.fresh_histogram != NULL
     header.has_own = leaf.own != NULL
-    header.n_pool = leaf.n_pool
     header.has_box = leaf.box != NULL
     header.bins_missing = leaf.bins.missing
     return header
 
 
 cdef Leaf* read_leaf(
-    StateReader reader, const Policy* policy, intp_t node, int32_t* pool, intp_t n_pool
+    StateReader reader, const Policy* policy, intp_t node
 ) except NULL:
-    # Its rows without label, `n_pool` at most, go to `pool`.
     cdef Leaf* leaf = new_leaf(policy, node)
     cdef int64_t above
     try:
-        _fill_leaf(reader, policy, pool, n_pool, leaf)
+        _fill_leaf(reader, policy, leaf)
         if policy.n_drawn > 0:
             reader.take(&above, sizeof(above))
             require(-1 <= above < node)
             if above >= 0:
                 leaf.past = new_leaf(policy, <intp_t> above)
-                _fill_leaf(reader, policy, NULL, 0, leaf.past)
+                _fill_leaf(reader, policy, leaf.past)
     except BaseException:
         release_leaf(leaf, policy)
         raise
     return leaf
 
 
-cdef _fill_leaf(
-    StateReader reader, const Policy* policy, int32_t* pool, intp_t n_pool, Leaf* leaf
-):
+cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     cdef intp_t d = policy.n_features
     cdef const Policy* own
-    cdef intp_t i
     cdef LeafHeader header
     draw_features(leaf, policy)
     own = policy_of(leaf, policy)
@@ -102,14 +96,6 @@ cdef _fill_leaf(
     require(0 <= header.n_inherited <= header.n_rows)
     leaf.memory.read(reader, &header, own, leaf)
     _check_header(&header, leaf, own.n_features)
-    require(0 <= header.n_pool <= n_pool)
-    if header.n_pool > 0:
-        reader.take(pool, header.n_pool * sizeof(int32_t))
-        for i in range(header.n_pool):
-            require(0 <= pool[i] < policy.pool.n_rows)
-            require(i == 0 or pool[i - 1] < pool[i])
-        leaf.pool = pool
-        leaf.n_pool = header.n_pool
     if header.has_box:
         leaf.box = <float64_t*> reader.take_new(
             policy.blocks, 2 * d + 1, sizeof(float64_t)

@@ -110,17 +110,20 @@ cdef class LeafStore:
         Parameters
         ----------
         home : ndarray of shape (n_pool,), intp
-            The leaf that each of them reaches.
+            The leaf that each of them reaches; -1: it has its label.
         """
         cdef Leaf* leaf
         cdef intp_t i, node
         cdef intp_t start = 0
-        for node, size in enumerate(np.bincount(home)):
+        reached = np.asarray(home)
+        for node, size in enumerate(np.bincount(reached[reached >= 0])):
             if size > 0:
                 leaf = self.at[node]
                 leaf.pool = self.policy.pool.rows + start
                 start += size
         for i in range(home.shape[0]):
+            if home[i] < 0:
+                continue
             leaf = self.at[home[i]]
             leaf.pool[leaf.n_pool] = <int32_t> i
             leaf.n_pool += 1
@@ -245,16 +248,10 @@ cdef class LeafStore:
         cdef StateReader reader = StateReader(data)
         cdef Leaf* leaf
         cdef intp_t node
-        cdef intp_t n_placed = 0
-        cdef intp_t n_pool = self.policy.pool.n_rows
         self.reserve(tree.node_count)
         for node in range(tree.node_count):
             if tree.nodes[node].feature < 0:
-                leaf = read_leaf(
-                    reader, &self.policy, node, self.policy.pool.rows + n_placed,
-                    n_pool - n_placed,
-                )
-                n_placed += leaf.n_pool
+                leaf = read_leaf(reader, &self.policy, node)
                 release_leaf(self.at[node], &self.policy)
                 self.at[node] = leaf
                 if with_boxes and leaf.box == NULL:

@@ -139,9 +139,6 @@ cdef class Grower(GrowingTree):
 
     def open_leaves(self):
         """Give every leaf of the tree an empty memory, and the pool's rows to theirs."""
-        cdef const float32_t[:, ::1] pool = self.source.pool
-        cdef intp_t[::1] home
-        cdef intp_t i, stopped_at
         self.leaves.open(self.tree)
         self.total_weight = float(
             (self.tree.counts_of_leaves() @ self.tree.class_weight)[
@@ -151,11 +148,7 @@ cdef class Grower(GrowingTree):
         self.weight_seen = float(
             self.tree.counts_of_leaves()[self.tree.feature < 0].sum()
         )
-        if pool is not None:
-            home = np.empty(pool.shape[0], dtype=np.intp)
-            for i in range(pool.shape[0]):
-                home[i] = self._route_row(&pool[i, 0], False, &stopped_at)
-            self.leaves.open_pool(home)
+        self.open_pool()
         if self.source.node.by_volume:
             self.leaves.open_boxes(self.tree, self.source.root_box)
         self.limit.look(self.tree, self.leaves)
@@ -571,6 +564,7 @@ cdef class Grower(GrowingTree):
             leaves=self.leaves.write(),
             missing=bool(self.policy.missing),
             n_codes=self.leaves.n_codes,
+            learnt=self.learnt_bits(),
         )
 
     def __setstate__(self, state):
@@ -584,6 +578,7 @@ cdef class Grower(GrowingTree):
         if state.n_codes is not None:
             self.reserve_codes(max(state.n_codes))
         self.leaves.read(state.leaves, self.tree, self.source.node.by_volume)
+        self.take_pool(state.learnt)
         self.most_rows = self.leaves.most_rows()
         self.n_rows_seen = state.n_rows_seen
         self.weight_seen = state.weight_seen

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ...drift._detector import Detector
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 
 class GrowerState(NamedTuple):
@@ -28,6 +28,8 @@ class GrowerState(NamedTuple):
         A row with a missing value has been seen.
     n_codes : tuple of int or None
         Categories seen of each feature, -1 if it is numeric; None if all are.
+    learnt : bytes or None
+        Which rows of `X_pool` have got their labels, a bit each; None without one.
     """
 
     n_rows_seen: int
@@ -40,6 +42,7 @@ class GrowerState(NamedTuple):
     background: object = None
     missing: bool = False
     n_codes: tuple | None = None
+    learnt: bytes | None = None
 
 
 def damaged():
@@ -81,6 +84,7 @@ def read_state(state):
         and _is_weight(state.weight_seen)
         and _is_weight(state.total_weight)
         and isinstance(state.leaves, bytes)
+        and isinstance(state.learnt, bytes | None)
         and (state.detector is None or isinstance(state.detector, Detector))
     ):
         raise damaged()

@@ -11,7 +11,7 @@ from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.stream._leaf_source cimport LeafSource
 from skconftree.utils._lock cimport ModelLock
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint8_t
 
 
 cdef class GrowingTree:
@@ -36,6 +36,9 @@ cdef class GrowingTree:
     cdef int _ask_tree(self, intp_t node, float64_t* out) except -1
     cdef void _fill_below(self, intp_t node, float64_t* out) noexcept nogil
     cdef intp_t _majority_below(self, intp_t node) noexcept nogil
+    cdef open_pool(self, const uint8_t[::1] learnt=*)
+    cdef learnt_bits(self)
+    cdef take_pool(self, bits)
 
 
 cdef int require_fit(bint fits) except -1

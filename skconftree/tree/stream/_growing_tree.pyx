@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skconftree.tree.stream._grower_state import damaged
+
 from libc.string cimport memset
 
 from skconftree.tree.leaves._bayes cimport make_scratch
@@ -127,6 +129,38 @@ cdef class GrowingTree:
         return best
 
     # -- rows of the leaves ---------------------------------------------------------
+
+    cdef open_pool(self, const uint8_t[::1] learnt=None):
+        # Hand the rows of `X_pool` to the leaves that they reach, but for those that
+        # have been learnt.
+        cdef const float32_t[:, ::1] pool = self.source.pool
+        cdef intp_t[::1] home
+        cdef intp_t i, stopped_at
+        if pool is None:
+            return
+        home = np.full(pool.shape[0], -1, dtype=np.intp)
+        for i in range(pool.shape[0]):
+            if learnt is None or not learnt[i]:
+                home[i] = self._route_row(&pool[i, 0], False, &stopped_at)
+        self.leaves.open_pool(home)
+
+    cdef learnt_bits(self):
+        # For a state: where the others lie, the tree says.
+        waiting = self.unlabelled()
+        return None if waiting is None else np.packbits(~waiting).tobytes()
+
+    cdef take_pool(self, bits):
+        # Hand out the rows as a state says.
+        cdef const float32_t[:, ::1] pool = self.source.pool
+        if (pool is None) != (bits is None):
+            raise damaged()
+        if pool is None:
+            return
+        learnt = np.unpackbits(np.frombuffer(bits, dtype=np.uint8))
+        n = pool.shape[0]
+        if len(learnt) != n + -n % 8 or learnt[n:].any():
+            raise damaged()
+        self.open_pool(learnt)
 
     def fresh_counts(self):
         """Weight of the rows of each class since each leaf was made.
