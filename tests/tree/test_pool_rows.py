@@ -170,6 +170,26 @@ def test_what_is_in_order_stays_so_when_rows_leave(missing):
     assert ours.tree_.node_count > 1
 
 
+@pytest.mark.parametrize("weight", [None, 1.0, 0.3])
+def test_guesses_of_where_cuts_lie_change_nothing(weight):
+    """Within a limit of bytes nothing is kept to guess by."""
+    P, y = table(7, 900, missing=True)
+    X, labels = table(8, 900)
+    P[:, 2], X[:, 2] = np.random.default_rng(0).normal(size=(2, 900))
+    y ^= np.random.default_rng(1).random(900) < 0.3
+    rows = np.random.default_rng(2).permutation(900)[:150]
+    options = {"grace_period": 1, "leaf_memory": "rows", "max_leaf_nodes": 4}
+    trees = [grower(**options), grower(**options, max_bytes=10**9)]
+    for tree in trees:
+        tree.partial_fit(P[:2], y[:2], [0, 1], X_pool=P)
+        for i, row in enumerate(rows):
+            weights = None if weight is None else [weight]
+            tree.partial_fit(None, y[[row]], None, weights, from_pool=[row])
+            tree.partial_fit(X[[i]], labels[[i]])
+        same_tree(tree, trees[0])
+    assert trees[0].tree_.node_count > 1
+
+
 def test_the_first_call_learns_rows_of_its_pool():
     """None of them counts twice, as it would if they were given as rows beside it."""
     P, y = table(5, 90)

@@ -103,6 +103,8 @@ cdef struct Leaf:
     int32_t* pool               # rows of X_pool in the leaf, a part of PoolLists.rows
     intp_t n_pool
     bint pool_sorted            # by each numeric feature as well
+    int32_t* places             # [n_placed, PoolLists.n_lines - 1] or NULL: of the cut
+    intp_t n_placed             # above each labelled row, at the last examination
     float64_t* box              # [n_features, 2] and W, only if that is a volume
 
 

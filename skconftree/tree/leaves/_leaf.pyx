@@ -31,6 +31,7 @@ cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
         give_all_back(&leaf.remembered)
         give_back(policy.blocks, leaf.box)
         give_back(policy.blocks, leaf.drawn)
+        give_back(policy.blocks, leaf.places)
         release_leaf(leaf.past, policy)
         give_back(policy.blocks, leaf)
 

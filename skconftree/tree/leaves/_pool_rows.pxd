@@ -5,6 +5,10 @@
 # values, rows of equal value in ascending order and missing values last. A split
 # parts the ranges of its leaf and touches no other; what is in order stays so.
 #
+# Where the cuts between labelled rows lie in these orders is kept as a guess for the next
+# examination, which finds most of them where they were: it looks at two values instead of
+# a dozen.
+#
 # A row whose category is not known at a node goes on with one child. A row that has got
 # its label leaves the lists.
 
@@ -27,6 +31,8 @@ cdef void part_pool(
     const Leaf* parent, const Policy* policy, const Parting* parting,
     const float32_t[:, ::1] pool, Leaf** children,
 ) noexcept nogil
+# Room for the places of the cuts above the labelled rows; -1 where none is known.
+cdef int reserve_places(Leaf* leaf, const Policy* policy) except -1 nogil
 # Place of a row in a leaf's range; -1 if it is not there.
 cdef intp_t place_in_pool(const Leaf* leaf, intp_t row) noexcept nogil
 cdef void leave_pool(
@@ -91,6 +97,18 @@ cdef inline intp_t next_beyond(
             high = place
             break
     return first_beyond(pool, line, low, high, feature, cut)
+
+
+cdef inline bint is_beyond(
+    const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
+    intp_t feature, double cut, intp_t place,
+) noexcept nogil:
+    # Whether it is the place of `first_beyond`. Values below `low` are at most `cut`.
+    return (
+        low <= place <= high
+        and (place == low or pool[line[place - 1], feature] <= cut)
+        and (place == high or not pool[line[place], feature] <= cut)
+    )
 
 
 cdef inline intp_t n_with_value(

@@ -1,10 +1,10 @@
 """The rows without label in each leaf."""
 
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memmove, memset
 
 from skconftree.tree.leaves._parting cimport outcome_of
 from skconftree.utils._sorting cimport presort
-from skconftree.utils._spare_memory cimport take_array
+from skconftree.utils._spare_memory cimport resize_array, take_array
 from skconftree.utils._typedefs cimport int16_t
 
 
@@ -47,6 +47,21 @@ cdef void sort_pool(
         for i in range(n):
             line[i] = leaf.pool[order[i] >> 1]
     leaf.pool_sorted = True
+
+
+cdef int reserve_places(Leaf* leaf, const Policy* policy) except -1 nogil:
+    cdef size_t size = (policy.pool.n_lines - 1) * sizeof(int32_t)
+    cdef intp_t n = leaf.n_placed
+    if leaf.n_rows <= n or size == 0:
+        return 0
+    n = max(2 * n, leaf.n_rows)
+    leaf.places = <int32_t*> resize_array(policy.blocks, leaf.places, n, size)
+    memset(
+        leaf.places + leaf.n_placed * (policy.pool.n_lines - 1), 255,
+        (n - leaf.n_placed) * size,
+    )
+    leaf.n_placed = n
+    return 0
 
 
 cdef void part_pool(
@@ -112,8 +127,10 @@ cdef void leave_pool(
     # The range keeps its place; what is behind the row in it moves up. A negative place
     # is none.
     cdef intp_t n = leaf.n_pool
-    cdef intp_t f, low, high, row
+    cdef intp_t n_lines = policy.pool.n_lines - 1
+    cdef intp_t f, i, low, high, row
     cdef int32_t* line
+    cdef int32_t* cut
     cdef float32_t value
     if place < 0:
         return
@@ -131,7 +148,11 @@ cdef void leave_pool(
             else:
                 low = n_with_value(pool, line, n, f)
                 high = n
-            _close_up(line, _place_of(line, low, high, row), n)
+            low = _place_of(line, low, high, row)
+            _close_up(line, low, n)
+            for i in range(leaf.n_placed):
+                cut = leaf.places + i * n_lines + policy.pool_line[f] - 1
+                cut[0] -= cut[0] > low
     leaf.n_pool -= 1
 
 

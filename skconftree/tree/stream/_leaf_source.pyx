@@ -3,11 +3,12 @@
 from libc.math cimport INFINITY
 from libc.string cimport memcpy, memset
 
-from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport BinTable
 from skconftree.tree.leaves._drawn cimport place_of, policy_of
 from skconftree.tree.leaves._pool_rows cimport (
-    first_above, first_beyond, line_of, n_with_value, next_beyond, sort_pool,
+    first_above, first_beyond, is_beyond, line_of, n_with_value, next_beyond,
+    reserve_places, sort_pool,
 )
 from skconftree.tree.split._node cimport ExaminedNode, RootFacts
 from skconftree.tree.split._source cimport ValueCounts, drawn_between
@@ -44,6 +45,7 @@ cdef class LeafSource(Source):
         self.right_is_rest = True
         self.whole = True
         self.pool = pool
+        self.keeps_places = settings.max_bytes == NO_LIMIT
         self.root_box = root_box
         self.arena = Arena()
         self.features = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
@@ -76,6 +78,10 @@ cdef class LeafSource(Source):
             sort_pool(
                 leaf, self.policy, self.pool, self.column, self.keys, self.order
             )
+        self.places = NULL
+        if leaf.n_pool > 0 and self.keeps_places and not self.tabulated:
+            reserve_places(leaf, self.policy)
+            self.places = leaf.places
         record.id = leaf.node
         record.depth = depth
         record.start = 0
@@ -263,7 +269,11 @@ cdef class LeafSource(Source):
         cdef intp_t last = -1
         cdef intp_t until = 0
         cdef intp_t step = max(self.n_pool_seen // max(self.n_labelled_seen, 1), 1)
-        cdef intp_t p, row
+        cdef intp_t n_lines = self.policy.pool.n_lines - 1
+        cdef int32_t* places = NULL
+        cdef intp_t p, row, place
+        if self.places != NULL:
+            places = self.places + self.policy.pool_line[feature] - 1
         memset(running, 0, K * sizeof(float64_t))
         for p in range(self.n_labelled_seen):
             row = self.order[p] >> 1
@@ -275,9 +285,18 @@ cdef class LeafSource(Source):
                         self.column[last], True,
                     )
                     until = below
-                until = next_beyond(
-                    self.pool, self.line, until, self.n_pool_seen, feature, cut, step
-                )
+                place = -1 if places == NULL else places[last * n_lines]
+                if is_beyond(
+                    self.pool, self.line, until, self.n_pool_seen, feature, cut, place
+                ):
+                    until = place
+                else:
+                    until = next_beyond(
+                        self.pool, self.line, until, self.n_pool_seen, feature, cut,
+                        step,
+                    )
+                    if places != NULL:
+                        places[last * n_lines] = <int32_t> until
                 memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
                 scan.pool_left[scan.size] = (
                     n_left + <float64_t> below + <float64_t> (until - below)
