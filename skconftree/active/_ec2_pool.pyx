@@ -14,6 +14,8 @@ cdef enum:
 # What rounding may take from a score, in parts of it and of all edges.
 cdef float64_t PART = 1e-9
 cdef float64_t PART_OF_ALL = 1e-12
+# What differences of squares may lose, in parts of the square of all weights.
+cdef float64_t PART_OF_SQUARE = 1e-13
 
 
 cdef class Edges:
@@ -53,7 +55,6 @@ cdef class Edges:
     cdef const intp_t[::1] order
     cdef const intp_t[::1] starts
     cdef const float64_t[::1] weight
-    cdef const float64_t[::1] crowd     # weight of each one's group
     cdef bint exact
 
     def __init__(
@@ -70,7 +71,6 @@ cdef class Edges:
         kept = np.ascontiguousarray(weights[order], dtype=np.float64)
         grouped = groups[order]
         first = np.flatnonzero(np.diff(grouped, prepend=-1))
-        sizes = np.diff(np.r_[first, len(order)])
         sums = np.add.reduceat(kept, first) if len(order) else np.empty(0)
         self.outcomes = outcomes
         self.n_outcomes = n_outcomes
@@ -78,7 +78,6 @@ cdef class Edges:
         self.order = order
         self.starts = np.r_[first, len(order)].astype(np.intp)
         self.weight = kept
-        self.crowd = np.repeat(sums, sizes)
         self.all = 0.0
         for g in range(len(sums)):
             self.all += sums[g] * before
@@ -108,10 +107,9 @@ cdef class Edges:
         return self._in_blocks(tests, False)
 
     def limits(self, const intp_t[::1] tests not None):
-        """Limits that scores are not above, from the weights of outcomes alone.
+        """Limits that scores are not above, for half of the work.
 
-        A limit is the score where the hypotheses of each group that are alive foresee
-        the same, as they do if each has a group of its own.
+        They are the scores but for rounding: sums of squares stand for those of edges.
 
         Parameters
         ----------
@@ -121,7 +119,8 @@ cdef class Edges:
         -------
         ndarray of shape (n,)
         """
-        return self.above(self._in_blocks(tests, True))
+        found = self._in_blocks(tests, True)
+        return found if self.exact else self.above(found) + self._lost()
 
     def above(self, scores):
         """Scores and what rounding may have taken from them.
@@ -158,8 +157,11 @@ cdef class Edges:
                     start += size
         return found
 
+    def _lost(self):
+        return PART_OF_SQUARE * self.total * self.total / self.unit
+
     def _scratch(self, n):
-        return np.empty(2 * min(max(n, 1), <intp_t> BLOCK) * self.n_outcomes)
+        return np.empty(3 * min(max(n, 1), <intp_t> BLOCK) * self.n_outcomes)
 
     cdef void _score(
         self, const intp_t* tests, intp_t n, float64_t* scratch, float64_t* out
@@ -196,27 +198,38 @@ cdef class Edges:
         self, const intp_t* tests, intp_t n, float64_t* scratch, float64_t* out
     ) noexcept nogil:
         # Of the hypotheses with an outcome, A^2 - sum_g a_g^2 is twice the weight of the
-        # edges left, and sum_g a_g^2 <= sum_g a_g b_g, with a_g out of a group of b_g.
+        # edges left, where a_g is that of group g.
         cdef intp_t K = self.n_outcomes
+        cdef float64_t* reached = scratch           # A
+        cdef float64_t* squares = scratch + n * K
+        cdef float64_t* own = scratch + 2 * n * K   # a_g
         cdef const int16_t* foreseen
-        cdef float64_t w, wb, left
-        cdef intp_t i, j, p, z
-        for p in range(2 * n * K):
+        cdef float64_t w, left
+        cdef intp_t g, i, j, p
+        for p in range(3 * n * K):
             scratch[p] = 0.0
-        for i in range(self.order.shape[0]):
-            foreseen = &self.outcomes[self.order[i], 0]
-            w = self.weight[i]
-            wb = w * self.crowd[i]
-            for j in range(n):
-                p = 2 * (j * K + foreseen[tests[j]])
-                scratch[p] += w
-                scratch[p + 1] += wb
+        for g in range(self.starts.shape[0] - 1):
+            for i in range(self.starts[g], self.starts[g + 1]):
+                foreseen = &self.outcomes[self.order[i], 0]
+                w = self.weight[i]
+                if self.starts[g + 1] - self.starts[g] == 1:
+                    for j in range(n):
+                        p = j * K + foreseen[tests[j]]
+                        reached[p] += w
+                        squares[p] += w * w
+                else:
+                    for j in range(n):
+                        own[j * K + foreseen[tests[j]]] += w
+            if self.starts[g + 1] - self.starts[g] > 1:
+                for p in range(n * K):
+                    reached[p] += own[p]
+                    squares[p] += own[p] * own[p]
+                    own[p] = 0.0
         for j in range(n):
             out[j] = 0.0
-            for z in range(K):
-                p = 2 * (j * K + z)
-                left = 0.5 * (scratch[p] * scratch[p] - scratch[p + 1])
-                out[j] += scratch[p] * (self.all - (left if left > 0.0 else 0.0))
+            for p in range(j * K, (j + 1) * K):
+                left = 0.5 * (reached[p] * reached[p] - squares[p])
+                out[j] += reached[p] * (self.all - (left if left > 0.0 else 0.0))
             out[j] = out[j] / self.total / self.unit
 
     def best(

@@ -133,8 +133,9 @@ def test_weights_of_any_size(grouped, seed):
     assert_array_equal(found[0][1], found[1][1])
 
 
+@pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("copies", [False, True])
-def test_a_large_pool_is_scored_lazily(copies):
+def test_a_large_pool_is_scored_lazily(copies, clustered):
     """After five rounds less than a tenth of 10,000 rows are scored at a query."""
     rng = np.random.default_rng(1)
     rows = rng.normal(0, 0.5, size=(10_000, 16))
@@ -144,7 +145,7 @@ def test_a_large_pool_is_scored_lazily(copies):
         model.partial_fit(rows[:3], y[:3])
     chosen = {}
     for lazy in (False, True):
-        strategy = EC2Sampling(lazy=lazy, pure=True)
+        strategy = EC2Sampling(lazy=lazy, pure=True, clustered=clustered)
         one = learner_of(strategy, model, rows)
         chosen[lazy], n_scored = [], []
         for _ in range(9):

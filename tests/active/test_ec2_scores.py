@@ -53,12 +53,24 @@ def test_against_tables(instance):
 
 
 @given(instances())
-def test_a_limit_is_the_score_of_hypotheses_by_themselves(instance):
-    outcomes, weights, _, alive, k = instance
+def test_a_limit_is_the_score_if_sums_are_exact(instance):
+    outcomes, weights, groups, alive, k = instance
     weights = np.ceil(weights)
-    edges = Edges(outcomes, weights, np.arange(len(weights)), alive, k, 7.0)
+    edges = Edges(outcomes, weights, groups, alive, k, 7.0)
     tests = np.arange(outcomes.shape[1])
     assert_array_equal(edges.limits(tests), edges.scores(tests))
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-7, 1e-11, 1e-15])
+def test_a_limit_holds_where_edges_are_few(share):
+    """One group has nearly all of the weight: squares lose what edges weigh."""
+    rng = np.random.default_rng(0)
+    outcomes = rng.integers(0, 2, (60, 200)).astype(np.int16)
+    groups = np.repeat([0, 1, 2], 20)
+    weights = rng.random(60) * np.where(groups == 1, 1.0, share)
+    edges = Edges(outcomes, weights, groups, np.ones(60, bool), 2, 1.0)
+    tests = np.arange(200)
+    assert (edges.limits(tests) >= edges.scores(tests)).all()
 
 
 @given(instances(), st.integers(0, 10**6))
