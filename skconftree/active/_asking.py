@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._context import QueryContext
 from ._leaves import LeafSampling
 from ._mixed import tie_break_for
+from ._oracles import QuestionsEnded
 from ._pool import check_costs, take
 from ._registry import STRATEGIES
 from ._stopping import RiskBelow
@@ -180,7 +181,8 @@ class Asking:
         oracle : callable
             Called with rows of the pool and their places, gives their labels. See
             :class:`ArrayOracle` and others. If it raises, or is interrupted, the
-            answers so far are kept.
+            answers so far are kept. A person who has had enough of
+            :class:`ConsoleOracle` ends the run.
         budget : int, default=None
             Labels to buy, at most. None: no limit.
         stop : stopping rule or list of them, default=None
@@ -223,13 +225,23 @@ class Asking:
             if not len(rows):
                 break
             asked[rows] = True
-            batch = self._read_batch(rows, oracle(take(self._pool.X, rows), rows), None)
+            enough = False
+            try:
+                answers = oracle(take(self._pool.X, rows), rows)
+            except QuestionsEnded as end:
+                answers, enough = end.answers, True
+                rows = rows[: len(answers)]
+                if not len(rows):
+                    break
+            batch = self._read_batch(rows, answers, None)
             if audit is not None:
                 judged = batch.rows[batch.known]
                 wrong = self.predict(take(self._pool.X, judged)) != batch.labels
                 batch = batch._replace(n_wrong=int(wrong.sum()))
             self._learn(batch)
             left -= int(batch.known.sum())
+            if enough:
+                break
         return self
 
     def _audit_rows(self, k, share):

@@ -69,18 +69,34 @@ class NoisyOracle(BaseEstimator):
         return classes[np.where(wrong, (codes + step) % len(classes), codes)]
 
 
+class QuestionsEnded(KeyboardInterrupt):
+    """Who gives the labels wants no more questions.
+
+    Parameters
+    ----------
+    answers : ndarray of shape (k,)
+        To the first of the rows that were asked for.
+    """
+
+    def __init__(self, answers):
+        super().__init__("The questions were ended.")
+        self.answers = answers
+
+
 class ConsoleOracle(BaseEstimator):
-    """A person at the terminal.
+    """A person at the terminal, or in front of a notebook.
 
     Answers are the numbers of the list of classes, or a class itself; ``s`` skips the
-    row, and Ctrl-D or ``q`` ends the questions (all answers so far are kept).
+    row, and Ctrl-D or ``q`` ends the questions: ``run`` then gives the learner, which
+    has learnt all answers so far.
 
     Parameters
     ----------
     classes : list
         Labels to choose from.
     show : callable, default=None
-        Makes a text of a row. None: ``str``.
+        Makes a string of a row. None: names and values of a row of pandas, else
+        ``str``.
 
     Examples
     --------
@@ -95,24 +111,24 @@ class ConsoleOracle(BaseEstimator):
 
     def __call__(self, X, rows):
         frame = hasattr(X, "iloc")
-        show = self.show or str
+        show = self.show or _shown
         menu = "  ".join(f"[{i}] {one}" for i, one in enumerate(self.classes, 1))
         out = []
         for i, place in enumerate(rows):
             row = X.iloc[i] if frame else X[i]
-            print(f"\nRow {place}: {show(row)}\n{menu}  [s] skip  [q] quit")
-            out.append(self._ask())
-        answers = np.empty(len(out), dtype=object)
-        answers[:] = out
-        return answers
+            text = show(row)
+            space = "\n" if "\n" in text else " "
+            print(f"\nRow {place}:{space}{text}\n{menu}  [s] skip  [q] quit")
+            try:
+                out.append(self._ask())
+            except EOFError:
+                raise QuestionsEnded(_as_objects(out)) from None
+        return _as_objects(out)
 
     def _ask(self):
         words = {str(one): one for one in self.classes}
         while True:
-            try:
-                said = input("> ").strip()
-            except EOFError:
-                said = "q"
+            said = input("> ").strip()
             if said in words:
                 return words[said]
             if said.isdigit() and 1 <= int(said) <= len(self.classes):
@@ -120,5 +136,16 @@ class ConsoleOracle(BaseEstimator):
             if said == "s":
                 return None
             if said == "q":
-                raise KeyboardInterrupt("The questions were ended.")
+                raise EOFError
             print(f"Please answer with a number from 1 to {len(self.classes)}, s or q.")
+
+
+def _shown(row):
+    # pandas would add the name and the dtype of the row
+    return row.to_string() if hasattr(row, "to_string") else str(row)
+
+
+def _as_objects(answers):
+    out = np.empty(len(answers), dtype=object)
+    out[:] = answers
+    return out
