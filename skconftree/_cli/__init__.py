@@ -5,17 +5,24 @@ import sys
 
 from skconftree import __version__
 
-from ._options import make_parser
+from ._options import make_parser, meant
 from ._text import UserError, make_progress, printable
 
-COMMANDS = {"fit", "predict", "stream", "completion"}
+COMMANDS = ("fit", "predict", "stream", "completion")
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".parquet", ".pq")
 
 
 def main(argv=None):
     """Run the console script and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    options = make_parser(__version__).parse_args(_with_command(argv))
+    argv = _with_command(argv)
+    parser = make_parser(__version__)
+    if argv[0] not in COMMANDS and not argv[0].startswith("-"):
+        parser.error(
+            f"{argv[0]!r} is neither a command ({', '.join(COMMANDS)}) nor a table."
+            f"{meant(argv[0], COMMANDS)}"
+        )
+    options = parser.parse_args(argv)
     try:
         code = options.run(options)
         sys.stdout.flush()

@@ -204,7 +204,7 @@ def names_rows(categories):
     return len(times) > FEW_CATEGORIES and 2 * n_alone > len(categories)
 
 
-def stray_note(name, texts, n_strays):
+def stray_note(name, texts, n_strays, *, settled=False):
     """Say which values of a column of numbers are none.
 
     Parameters
@@ -214,6 +214,8 @@ def stray_note(name, texts, n_strays):
     texts : list of str
         Some of the strays, each once.
     n_strays : int
+    settled : bool, default=False
+        Whether a model has fixed what the column holds.
 
     Returns
     -------
@@ -221,7 +223,5 @@ def stray_note(name, texts, n_strays):
     """
     shown = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
     values = "1 value is no number" if n_strays == 1 else f"{n_strays} are no numbers"
-    return (
-        f"column {name!r}: {values} ({shown}) and taken as missing; --nominal {name} "
-        "makes categories of all"
-    )
+    said = f"column {name!r}: {values} ({shown}) and taken as missing"
+    return said if settled else f"{said}; --nominal {name} makes categories of all"

@@ -54,7 +54,10 @@ def typed_labels(texts, target):
     if None not in values and any(
         value.adjusted() <= 18 and value % 1 for value in values
     ):
-        raise UserError(f"target column {target!r} holds measurements, not classes")
+        raise UserError(
+            f"target column {target!r} holds measurements, not classes; a column of "
+            "a few ranges, such as low and high, would do"
+        )
     return np.array(texts)
 
 

@@ -17,16 +17,16 @@ from ._text import UserError
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 REMEDIES = {
-    ".zip": "unpack it first: unzip",
-    ".zst": "unpack it first: zstd -d",
-    ".7z": "unpack it first: 7z x",
-    ".xlsx": "save the sheet as CSV",
-    ".xls": "save the sheet as CSV",
-    ".ods": "save the sheet as CSV",
-    ".json": "convert it to CSV",
-    ".jsonl": "convert it to CSV",
-    ".feather": "convert it to Parquet",
-    ".arrow": "convert it to Parquet",
+    ".zip": "unpack it first: unzip {path}",
+    ".zst": "unpack it first: zstd -d {path}",
+    ".7z": "unpack it first: 7z x {path}",
+    ".xlsx": "save the sheet as CSV first",
+    ".xls": "save the sheet as CSV first",
+    ".ods": "save the sheet as CSV first",
+    ".json": "convert it to CSV first",
+    ".jsonl": "convert it to CSV first",
+    ".feather": "convert it to Parquet first",
+    ".arrow": "convert it to Parquet first",
 }
 
 
@@ -50,7 +50,8 @@ class CsvStream:
         self.path = name or path
         for ending, remedy in REMEDIES.items():
             if str(path).lower().endswith(ending):
-                raise UserError(f"{path} is no CSV file; {remedy} {path}")
+                remedy = remedy.format(path=path)
+                raise UserError(f"{path} is no CSV file; {remedy}")
         self._encoding = _checked_encoding(encoding)
         self._delimiter = _checked_delimiter(delimiter)
         self.n_rows = 0

@@ -28,8 +28,9 @@ from ._figures import (
 )
 from ._options import RIVALS
 from ._pictures import check_folder, check_picture, draw_tree
+from ._reading import listed
 from ._run import FITTED
-from ._table import bundled_table, read_columns, read_table
+from ._table import bundled_table, column_names, read_columns, read_table
 from ._text import UserError, make_progress, say
 
 LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
@@ -175,12 +176,15 @@ def asked_table(options, progress):
     if options.data is not None:
         if options.target is None:
             raise UserError(
-                f"say which column of {options.data} to predict: --target COLUMN"
+                f"say which column of {options.data} to predict: --target COLUMN, with "
+                f"one of {listed(column_names(options))}"
             )
         return read_table(options, progress)
     for option in ("nominal", "drop", "target", "test"):
         if getattr(options, option):
-            raise UserError(f"--{option} needs a table to look in")
+            raise UserError(
+                f"--{option} needs a table to look in; - reads one from standard input"
+            )
     return bundled_table()
 
 

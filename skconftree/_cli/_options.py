@@ -40,7 +40,7 @@ TABLE = (
     "pyarrow); or - for CSV on standard input"
 )
 COLUMNS = (
-    "a column of texts is nominal, dates and numbers such as $1,234 become numbers, "
+    "a column of strings is nominal, dates and numbers such as $1,234 become numbers, "
     "and an empty field, ?, NaN or a stray word among numbers is a missing value"
 )
 SHELLS = ("bash", "zsh", "fish")
@@ -48,6 +48,17 @@ SHELLS = ("bash", "zsh", "fish")
 
 class Parser(argparse.ArgumentParser):
     """One line for a mistake, with the name that was probably meant."""
+
+    def parse_args(self, args=None, namespace=None):
+        options, rest = self.parse_known_args(args, namespace)
+        if rest:
+            hint = ""
+            if rest[0].startswith("--"):
+                hint = "; parameters of the tree are given by --set NAME=VALUE"
+            elif getattr(options, "target", "") is None:
+                hint = f"; the column to predict is given by --target {rest[0]}"
+            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+        return options
 
     def error(self, message):
         self.exit(2, f"skconftree: error: {message}\n")
@@ -308,7 +319,8 @@ def _add_tree(command):
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="any other parameter of ConfidenceTreeClassifier; may be repeated",
+        help="any other parameter of ConfidenceTreeClassifier, such as drift=adwin or "
+        "max_depth=3; may be repeated",
     )
     command.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
 

@@ -85,8 +85,8 @@ class ParquetStream:
         ):
             return "numbers"
         raise UserError(
-            f"{self.path}, column {name!r} holds {kind}, neither numbers nor texts nor "
-            "dates; drop or convert it"
+            f"{self.path}, column {name!r} holds {kind}, neither numbers nor strings "
+            "nor dates; drop or convert it"
         )
 
     def look_ahead(self):

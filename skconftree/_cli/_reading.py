@@ -59,9 +59,15 @@ def check_header(path, header, target):
                 f"there is no column {target!r} in {path}, whose first line has "
                 "numbers only; it should have the names of the columns"
             )
+        hint = meant(target, header)
+        if not hint and any(as_decimal(name) is not None for name in header):
+            hint = (
+                " If that is a row of the table, write a line with the names of the "
+                "columns above it"
+            )
         raise UserError(
             f"there is no column {target!r} in {path}; its columns are: "
-            f"{listed(header)}.{meant(target, header)}"
+            f"{listed(header)}.{hint}"
         )
     if len(header) == 1:
         raise UserError(f"{path} has no column besides the target {target!r}")
@@ -240,9 +246,9 @@ class Strays:
             f"was taken for a column of numbers; start afresh with --nominal {name}"
         )
 
-    def notes(self, stream):
-        """Say what was taken as missing."""
+    def notes(self, stream, *, settled=False):
+        """Say what was taken as missing, and how to keep it unless that is settled."""
         return [
-            stray_note(stream.features[place], texts, n)
+            stray_note(stream.features[place], texts, n, settled=settled)
             for place, (n, texts) in sorted(self._found.items())
         ]

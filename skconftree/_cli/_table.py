@@ -112,6 +112,12 @@ def read_table(options, progress):
     )
 
 
+def column_names(options):
+    """Names of all columns of the table that `fit` was given."""
+    with _opened(options, options.data, None) as stream:
+        return stream.features
+
+
 def read_columns(options, path, features, readings, target=None, progress=None):
     """Read the columns of a model from another table, by their names.
 
@@ -155,7 +161,8 @@ def read_columns(options, path, features, readings, target=None, progress=None):
     if None not in readings:
         X = X.astype(np.float32)
     labels = [label for piece in pieces for label in piece.labels]
-    return X, labels, [one for one in strays.notes(stream) if _is_of(one, features)]
+    notes = strays.notes(stream, settled=True)
+    return X, labels, [one for one in notes if _is_of(one, features)]
 
 
 def _opened(options, path, target):

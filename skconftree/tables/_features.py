@@ -9,6 +9,7 @@ import json
 
 import numpy as np
 
+from ._dates import DATES, look_like_dates
 from ._frames import kind_of, library_of, mixture
 from ._strays import MOST_STRAYS, is_number
 
@@ -419,6 +420,8 @@ def _hint(codes, kind):
     # Why a column may have that many.
     if kind != "text":
         return ""
+    if look_like_dates(codes):
+        return f" They look like dates. {DATES}"
     strays = [one for one in codes if one is not MISSING and not is_number(one)]
     if len(strays) > MOST_STRAYS * len(codes):
         return ""

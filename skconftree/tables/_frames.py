@@ -11,13 +11,11 @@ from collections import defaultdict
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from ._dates import DATES, is_date
+
 CATEGORIES = (
     "A column of categories needs a category, enum or string dtype, or its place in "
     "categorical_features."
-)
-DATES = (
-    "Make numbers of what matters about dates: days since the first one, the month, "
-    "the day of the week."
 )
 _NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
 
@@ -75,7 +73,7 @@ class Table:
                 f"Column {self.name(j)} holds a number that is too large for float32."
             ) from error
         except (TypeError, ValueError) as error:
-            remedy = DATES if self.is_date([*self.dtypes(self.X)][j]) else CATEGORIES
+            remedy = DATES if self._holds_dates(j) else CATEGORIES
             raise ValueError(
                 f"Column {self.name(j)} is not numeric ({error}). {remedy}"
             ) from error
@@ -89,6 +87,14 @@ class Table:
     def is_date(dtype):
         """Whether a column holds dates, times or what lies between them."""
         return getattr(dtype, "kind", None) in ("m", "M")
+
+    def _holds_dates(self, j):
+        if self.is_date([*self.dtypes(self.X)][j]):
+            return True
+        return any(map(is_date, self._objects(j)))
+
+    def _objects(self, j):
+        return self.X[:, j] if self.X.dtype.kind == "O" else ()
 
     def _numbers(self, j):
         return self.X[:, j]
@@ -145,6 +151,11 @@ class _PandasTable(Table):
             ("str", "large_string", "dictionary")
         )
 
+    def _objects(self, j):
+        column = self.X.iloc[:, j]
+        is_object = column.dtype.kind == "O" and not self.is_nominal(column.dtype)
+        return column.to_numpy(dtype=object) if is_object else ()
+
     def _numbers(self, j):
         column = self.X.iloc[:, j]
         if column.dtype.kind in "mMc":
@@ -185,6 +196,9 @@ class _PolarsTable(Table):
     @staticmethod
     def is_date(dtype):
         return dtype.is_temporal()
+
+    def _objects(self, j):
+        return ()
 
     def _numbers(self, j):
         column = self.X.to_series(j)
@@ -236,6 +250,9 @@ class _ArrowTable(Table):
     @staticmethod
     def is_date(dtype):
         return str(dtype).startswith(("date", "time", "duration"))
+
+    def _objects(self, j):
+        return ()
 
     def _numbers(self, j):
         column = self.X.column(j)

@@ -169,6 +169,11 @@ def read_numbers(estimator, X, *y, reset):
             raise ValueError(
                 "X holds a number that is too large for float32."
             ) from error
+        if library is None and str(error).startswith("could not convert string to"):
+            raise ValueError(
+                f"X holds strings ({error}). Name the columns of categories in "
+                "categorical_features, or give a frame, where the dtype tells."
+            ) from error
         raise
 
 

@@ -1,4 +1,4 @@
-"""Columns of texts most of which are numbers."""
+"""Columns of strings most of which are numbers."""
 
 import warnings
 
@@ -48,7 +48,7 @@ def warn_of_strays(table, codes, features, most, stacklevel):
         shown = ", ".join(map(repr, strays[:3])) + (", ..." if len(strays) > 3 else "")
         name = table.name(j)
         warnings.warn(
-            f"Column {name} holds texts, so it is nominal with {len(categories)} "
+            f"Column {name} holds strings, so it is nominal with {len(categories)} "
             f"categories; but only {n_strays} of its {n_known} values are no numbers "
             f"({shown}). If they stand for missing values, {table.to_numbers(name)} "
             "makes a column of numbers of it; if not, a category dtype says so.",

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..tables._dates import DATES, look_like_dates
 from ..tables._features import Features, identifying
 from ..tables._keeping_back import keep_back
 from ..tables._reading import read_first, read_more, read_rows, read_table
@@ -281,9 +282,16 @@ def leave_out(table, names, stacklevel):
     if left_out.any():
         named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))
         columns = "column" if left_out.sum() == 1 else "columns"
+        categories = table.features.categories
+        dated = [
+            repr(names[j])
+            for j in np.flatnonzero(left_out)
+            if look_like_dates(categories[j])
+        ]
+        hint = f" Dates seem to be in {', '.join(dated)}. {DATES}" if dated else ""
         warnings.warn(
             f"No test asks for {columns} {named}: more than half of the rows have "
-            "a category of their own there, which no new row has.",
+            f"a category of their own there, which no new row has.{hint}",
             UserWarning,
             stacklevel=stacklevel + 1,
         )

@@ -44,6 +44,12 @@ def check_labels(y, given):
     """
     if _are_classes(y):
         return
+    n_missing = y.tolist().count(None) if y.dtype.kind == "O" else 0
+    if n_missing:
+        raise ValueError(
+            f"Input y contains None in {n_missing} of {len(y)} rows. Leave out rows "
+            "without a label."
+        )
     try:
         with np.errstate(invalid="ignore"):  # it makes integers of floats
             check_classification_targets(y)

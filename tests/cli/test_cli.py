@@ -251,11 +251,11 @@ def test_a_mistake_in_the_table_is_one_line(table, capsys, line, text, words):
     ("argv", "words"),
     [
         (["fit", "nowhere.csv", "--target", "kind"], "cannot read nowhere.csv"),
-        (["fit", "{table}"], "--target"),
-        (["fit", "--target", "kind"], "--target needs a table"),
+        (["fit", "{table}"], "--target COLUMN, with one of weight, kind, height"),
+        (["fit", "--target", "kind"], "--target needs a table to look in; - reads one"),
         (["fit", "--nominal", "kind"], "--nominal needs a table"),
         (["fit", "{table}", "--target", "kind", "--nominal", "fur"], "--nominal 'fur'"),
-        (["fit", "{table}", "--target", "weight"], "holds measurements, not classes"),
+        (["fit", "{table}", "--target", "weight"], "classes; a column of a few ranges"),
         (["fit", "{table}", "--target", "kind", "--folds", "150"], "--folds 150"),
         (["fit", "{table}", "--target", "kind", "--bound", "magic"], "'magic'"),
         (["fit", "{table}", "--target", "kind", *TOO_LARGE], "delta"),
@@ -267,6 +267,21 @@ def test_a_mistake_in_the_command_is_one_line(table, capsys, argv, words):
     (line,) = [one for one in err.splitlines() if not one.startswith("growing ")]
     assert line.startswith("skconftree: error: ")
     assert words in line
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (["fti", "t.csv"], "'fti' is neither a command (fit, predict, stream, comp"),
+        (["fti", "t.csv"], "Did you mean 'fit'?"),
+        (["t.csv", "kind"], "the column to predict is given by --target kind"),
+        (["stream", "t.csv", "--target", "kind", "--drift", "ddm"], "--set NAME=VALUE"),
+    ],
+)
+def test_wrong_usage_says_what_was_probably_meant(capsys, argv, hint):
+    with pytest.raises(SystemExit):
+        main(argv)
+    assert hint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", [["grow"], ["fit", "--folds", "1"], ["--fast"]])

@@ -328,6 +328,7 @@ def test_rows_without_a_label_are_counted_with_a_remedy(table, rows, capsys):
         ("\n\n", "is empty"),
         ("\na,kind\n1,x\n", "begins with an empty line"),
         ("1.5,2\n2.5,1\n", "whose first line has numbers only"),
+        ("1.5,x\n2.5,y\n", "1.5, x. If that is a row of the table, write a line"),
         (
             "a,b,Kind\n1,2,x\n",
             "no column 'kind' in",
@@ -347,10 +348,15 @@ def test_what_cannot_be_read_says_what_to_do(tmp_path, capsys):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("t.csv", "a,kind\n1,x\n")
     assert "unpack it first: unzip" in error(capsys, path, "--target", "kind")
-    for ending, remedy in ((".csv.zst", "zstd -d"), (".xlsx", "save the sheet as CSV")):
+    for ending, remedy in (
+        (".csv.zst", "zstd -d"),
+        (".xlsx", "the sheet as CSV first"),
+    ):
         path = tmp_path / f"t{ending}"
         path.write_bytes(b"x")
-        assert remedy in error(capsys, "fit", path, "--target", "kind")
+        said = error(capsys, "fit", path, "--target", "kind")
+        assert remedy in said
+        assert said.count(path.name) == 1 + (remedy == "zstd -d")
 
 
 @pytest.mark.parametrize("option", ["--nominal", "--drop"])
@@ -469,3 +475,17 @@ def test_bash_completes():
 def test_the_parser_names_every_option_in_its_help():
     parser = make_parser("0")
     assert "skconftree DATA.csv" in " ".join(parser.format_help().split())
+
+
+def test_stray_words_in_a_table_to_predict_cannot_be_made_categories(
+    table, tmp_path, rows, capsys
+):
+    model, other = tmp_path / "m.pkl", tmp_path / "other.csv"
+    told(capsys, table, "--target", "kind", *FAST, "--output", model)
+    rows[1][1] = "many"
+    other.write_text(text_of(rows))
+    err = told(capsys, "predict", model, other).err
+    assert "1 value is no number ('many') and taken as missing\n" in err
+    assert "1 value is no number ('many') and taken as missing; --nominal" in (
+        told(capsys, other, "--target", "kind", *FAST).err
+    )

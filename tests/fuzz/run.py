@@ -24,7 +24,7 @@ def run_one(seed, theme=None, echo=False):
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "The sample weights sum to")
         warnings.filterwarnings("ignore", "No test asks for column")
-        warnings.filterwarnings("ignore", "Column .* holds texts, so it is nominal")
+        warnings.filterwarnings("ignore", "Column .* holds strings, so it is nominal")
         warnings.filterwarnings("ignore", "The tree is a single leaf: no split is")
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         found = None

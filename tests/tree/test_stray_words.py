@@ -50,7 +50,7 @@ def learn(X, method, **parameters):
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_stray_word_is_said(library, method):
     X = make_frame(library, with_strays("unknown", "n.a.", "unknown", None))
-    words = r"Column 'size' holds texts.* only 3 of its 199 values .*'unknown'"
+    words = r"Column 'size' holds strings.* only 3 of its 199 values .*'unknown'"
     with pytest.warns(UserWarning, match=words) as caught:
         learn(X, method)
     (warning,) = caught
@@ -81,14 +81,14 @@ def test_a_stray_word_is_said(library, method):
 )
 def test_what_may_be_meant_is_not(library, values, kind):
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", "Column 'size' holds texts")
+        warnings.filterwarnings("error", "Column 'size' holds strings")
         learn(make_frame(library, values, kind), "fit")
 
 
 def test_a_column_that_was_named_is_meant():
     X = make_frame("pandas", with_strays("unknown"))
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", "Column 'size' holds texts")
+        warnings.filterwarnings("error", "Column 'size' holds strings")
         learn(X, "fit", categorical_features=["size"])
     rows = X.to_numpy(dtype=object)
     learn(rows, "fit", categorical_features=[0])

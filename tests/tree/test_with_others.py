@@ -133,3 +133,45 @@ def test_tables_of_dates_alone_are_refused():
     tree = ConfidenceTreeClassifier().fit(X.iloc[:, :1].set_axis(["day"], axis=1), Y)
     with pytest.raises(ValueError, match="Column 'day' is not numeric"):
         tree.predict(days)
+
+
+def test_dates_of_any_kind_are_told_what_to_do():
+    days = pd.Series(pd.date_range("2024-01-01", periods=150))
+    objects = days.dt.date.astype(object)
+    for column in (days.dt.to_period("D"), objects, objects.where(days.dt.day > 3)):
+        with pytest.raises(ValueError, match="Column 'day' is not numeric .*the month"):
+            ConfidenceTreeClassifier().fit(X.assign(day=column), Y)
+    with pytest.raises(
+        ValueError, match="Column 'day' is not numeric .*category, enum"
+    ):
+        ConfidenceTreeClassifier().fit(X.assign(day=[*"abc"] * 50).astype(object), Y)
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d %H:%M"])
+def test_dates_that_are_strings_are_told_apart_from_names(form):
+    days = pd.Series(pd.date_range("2024-01-01", periods=150)).dt.strftime(form)
+    with pytest.warns(UserWarning, match="Dates seem to be in 'day'. Make numbers"):
+        ConfidenceTreeClassifier().fit(X.assign(day=days), Y)
+    with pytest.warns(UserWarning, match="which no new row has.$"):
+        ConfidenceTreeClassifier().fit(X.assign(day="n" + days), Y)
+    tree = ConfidenceTreeClassifier()
+    many = pd.date_range("2000-01-01", periods=5000).strftime(form).astype("str")
+    with pytest.raises(ValueError, match="categories; .* They look like dates. Make"):
+        tree.partial_fit(pd.DataFrame({"day": many}), np.arange(5000) % 2, [0, 1])
+
+
+@pytest.mark.parametrize("dtype", [object, str])
+def test_strings_in_arrays_are_told_what_to_do(dtype):
+    strings = np.array([["a", "b"]] * 50 + [["b", "c"]] * 50, dtype=dtype)
+    y = np.repeat([0, 1], 50)
+    with pytest.raises(ValueError, match="X holds strings .*in categorical_features"):
+        ConfidenceTreeClassifier().fit(strings, y)
+    with pytest.raises(ValueError, match="X holds strings"):
+        ConfidenceTreeClassifier().fit(X.to_numpy(), Y).predict(strings[:1, [0] * 4])
+    assert ConfidenceTreeClassifier(categorical_features=[0, 1]).fit(strings, y)
+
+
+def test_missing_labels_are_counted():
+    y = np.array([None if y == 1 else str(y) for y in Y], dtype=object)
+    with pytest.raises(ValueError, match="Input y contains None in 50 of 150 rows"):
+        ConfidenceTreeClassifier().fit(X, y)

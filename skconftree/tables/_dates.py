@@ -1,0 +1,48 @@
+"""Dates, of which a tree has to be told what matters."""
+
+import datetime
+import re
+
+import numpy as np
+
+DATES = (
+    "Make numbers of what matters about dates: days since the first one, the month, "
+    "the day of the week."
+)
+LOOKED_AT = 100  # values of a column of strings
+_TYPES = (
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    np.datetime64,
+    np.timedelta64,
+)
+_WRITTEN = re.compile(r"\d{4}([-/.])\d\d?\1\d\d?\b|\d\d?([-/.])\d\d?\2\d{4}\b")
+
+
+def is_date(value):
+    """Whether a Python object is a date, a time or what lies between two."""
+    return isinstance(value, _TYPES) or type(value).__name__ == "Period"
+
+
+def look_like_dates(values):
+    """Whether strings, but for missing values, begin with dates such as 2024-01-31.
+
+    Parameters
+    ----------
+    values : iterable
+        Of which the first are looked at.
+
+    Returns
+    -------
+    bool
+    """
+    n = 0
+    for value in values:
+        if isinstance(value, str):
+            if _WRITTEN.match(value) is None:
+                return False
+            n += 1
+            if n == LOOKED_AT:
+                break
+    return n > 0
