@@ -1,6 +1,5 @@
 """What a forest says of rows."""
 
-import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..tables._reading import read_rows
 from ..tables._sparse import blocks
 from ..tree.nodes._apply import find_leaves
-from ..tree.reading._to_sklearn import forest_to_sklearn
+from ..tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
 from ..utils._lock import reads
 from ._row_index import ForestRowIndex
 from ._voting import add_votes
@@ -230,16 +229,7 @@ class ForestPrediction:
                 "A forest whose trees vote by their accuracy has no counterpart in "
                 "scikit-learn. Use vote='mean'."
             )
-        if any(
-            (tree.tree_.missing_go_to_left & tree.tree_.missing_seen).any()
-            for tree in self.estimators_
-        ):
-            warnings.warn(
-                "Some tests send missing values to the left. scikit-learn does so too, "
-                "but converters may ignore it: skl2onnx does.",
-                UserWarning,
-                stacklevel=2,
-            )
+        warn_of_missing(self.estimators_, stacklevel=2)
         criteria = {tree.criterion_ for tree in self.estimators_}
         parameters = {
             "max_depth": self.max_depth,

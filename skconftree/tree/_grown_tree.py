@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils._lock import reads
-from .reading._to_sklearn import to_sklearn
+from .reading._to_sklearn import to_sklearn, warn_of_missing
 
 
 class TreeShape:
@@ -122,4 +122,5 @@ class GrownTree(TreeShape):
                 "A tree whose leaves predict by naive Bayes has no counterpart in "
                 "scikit-learn. Use leaf_prediction='majority'."
             )
+        warn_of_missing([self], stacklevel=2)
         return to_sklearn(self)

@@ -195,7 +195,9 @@ class Replay:
         assert export_text(self.model)
 
     def to_sklearn(self):
-        copy = self.model.to_sklearn()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Some tests send missing values")
+            copy = self.model.to_sklearn()
         np.testing.assert_array_equal(
             copy.predict_proba(self.X), self.model.predict_proba(self.X)
         )

@@ -26,6 +26,7 @@ from skconftree.tables._features import MAX_CATEGORIES
 from skconftree.tree import export_text
 from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
 
+TO_SKLEARN = pytest.mark.filterwarnings("ignore:Some tests send missing values")
 COLORS = ["red", "green", "blue", "grey", "pink"]
 
 
@@ -263,6 +264,7 @@ def test_infinity_is_an_error(tree):
 # -- what is said about the tree --------------------------------------------------
 
 
+@TO_SKLEARN
 def test_copy_made_of_scikit_learn_is_exact(tree):
     copy = tree.to_sklearn()
     assert isinstance(copy, Pipeline)
@@ -276,6 +278,7 @@ def test_copy_made_of_scikit_learn_is_exact(tree):
     assert_array_equal(copy.predict_proba(FRAME), tree.predict_proba(FRAME))
 
 
+@TO_SKLEARN
 def test_copy_of_a_tree_with_holes():
     X, y = load_iris(return_X_y=True)
     X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
@@ -286,6 +289,7 @@ def test_copy_of_a_tree_with_holes():
     assert_array_equal(copy.predict_proba(X), tree.predict_proba(X))
 
 
+@TO_SKLEARN
 def test_copy_without_column_names():
     X = FRAME.to_numpy(dtype=object)
     tree = ConfidenceTreeClassifier(categorical_features=[0, 2]).fit(X, Y)

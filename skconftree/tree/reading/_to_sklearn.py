@@ -1,6 +1,7 @@
 """Copies of trees made of scikit-learn's own parts."""
 
 import importlib
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +48,27 @@ def to_sklearn(estimator):
     transformer = ColumnTransformer(unfolding.transformers())
     transformer.fit(_example(estimator))
     return Pipeline([("tests", transformer), ("tree", unfolding.classifier())])
+
+
+def warn_of_missing(trees, stacklevel):
+    """Warn of trees that other tools may misread where values are missing.
+
+    Parameters
+    ----------
+    trees : list of ConfidenceTreeClassifier
+    stacklevel : int
+        As of `warnings.warn`, from the caller's place.
+    """
+    if any(
+        (tree.tree_.missing_go_to_left & tree.tree_.missing_seen).any()
+        for tree in trees
+    ):
+        warnings.warn(
+            "Some tests send missing values to the left. scikit-learn does so too, but "
+            "converters may ignore it: skl2onnx does.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def forest_to_sklearn(trees, parameters):
