@@ -6,10 +6,15 @@ import importlib.metadata
 import importlib.util
 import io
 import re
+import textwrap
 import tomllib
 from pathlib import Path
 
+import joblib
 import pytest
+from sklearn.datasets import load_iris
+
+from skconftree import ConfidenceTreeClassifier
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -110,3 +115,56 @@ def test_nothing_but_the_package_is_installed():
         "..",  # the console script
         f"skconftree-{importlib.metadata.version('skconftree')}.dist-info",
     }
+
+
+def program(page, words):
+    """The block of a page that begins, indented, with these words."""
+    text = (ROOT / "doc/guide" / f"{page}.rst").read_text("utf-8")
+    found = re.findall(
+        r"^\.\. code-block:: python\n\n((?:(?: {3}.*)?\n)+)", text, re.MULTILINE
+    )
+    (block,) = [one for one in found if one.startswith(f"   {words}")]
+    return compile(textwrap.dedent(block), page, "exec")
+
+
+def test_the_table_of_a_newcomer(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = ["id,plan,calls,churn"]
+    for place in range(200):
+        plan = ("basic", "", "pro")[place % 3]
+        calls = place * 7 % 10
+        churn = ("no", "yes")[calls > 5] if place % 20 else ""
+        lines.append(f"{place},{plan},{calls},{churn}")
+    Path("customers.csv").write_text("\n".join(lines), encoding="utf-8")
+    Path("new_customers.csv").write_text(
+        "id,calls,plan\n300,9,gold\n", encoding="utf-8"
+    )
+    first = {}
+    exec("from skconftree import ConfidenceTreeClassifier", first)
+    exec("from skconftree.tree import export_text", first)
+    exec(program("first_tree", "import pandas"), first)
+    assert first["new"]["churn"].tolist() == ["yes"]
+    assert "calls <= 5.5" in capsys.readouterr().out
+
+
+def test_a_person_who_answers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = iter(["1", "2"] * 3 + ["q"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(said))
+    pool = load_iris(as_frame=True).data
+    names = {"table": pool}
+    exec(program("active", "import joblib"), names)
+    assert names["learner"].n_labeled_ == 6
+    assert joblib.load("learner.joblib").predict(pool).shape == (150,)
+
+
+def test_a_model_that_needs_nothing_of_this_package(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = load_iris(return_X_y=True)
+    names = {"tree": ConfidenceTreeClassifier().fit(X, y), "X": X}
+    exec(program("deploying", "import joblib"), names)
+    assert (names["model"].predict(X) == names["tree"].predict(X)).all()
+    pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    exec(program("deploying", "import numpy"), names)
+    assert (names["labels"] == names["tree"].predict(X)).all()

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from numbers import Integral
 
 import numpy as np
 
@@ -190,9 +191,21 @@ def _why(estimator, leaf):
         return ": all rows of the leaf are of one class"
     if estimator.max_depth is not None and leaf.depth >= estimator.max_depth:
         return ": max_depth is reached"
-    if estimator.bound_ is not None:
-        return ": its bound, a limit, or pruning allowed no further split"
-    return ""
+    if _is_too_small(estimator, leaf):
+        return f": {_count(leaf.weight, 'row')} are too few by min_samples_split"
+    if estimator.bound_ is None:
+        return ""
+    if estimator._grower is not None:
+        return ": no split has passed its bound and limits yet"
+    if estimator.pruning is None:
+        return ": no split passed its bound and limits"
+    return ": no split passed its bound and limits, or pruning took it back"
+
+
+def _is_too_small(estimator, leaf):
+    # A fraction is one of the weight that was there when the tree was grown.
+    least = estimator.min_samples_split
+    return isinstance(least, Integral) and leaf.weight < least
 
 
 def _sentence(row, following, value, width):
