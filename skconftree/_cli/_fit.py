@@ -273,7 +273,8 @@ def figures_text(found, base, classes, late, options, rivals, test, nominal):
 def write_page(path, table, tree, names, figures, notes):
     """Write a page with the tree and all figures."""
     page = export_html(tree, **names, title=f"Confidence tree of {table.name}")
-    more = [f"<p>{html.escape(summary(table))}</p>"]
+    about = html.escape(summary(table)).replace("\n", "<br>")
+    more = [f"<p>{about}</p>"]
     if notes:
         items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
         more.append(f"<h2>Notes</h2><ul>{items}</ul>")

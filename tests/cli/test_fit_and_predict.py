@@ -248,7 +248,7 @@ def test_picture_and_page(table, tmp_path, capsys):
     assert picture.read_text().rstrip().endswith("</svg>")
     text = page.read_text()
     assert text.count("<html") == text.count("</html>") == 1
-    for part in ("<details", "cross-validation", "row numbers", "recall", "|--- "):
+    for part in ("<details", "classes<br>nominal", "row numbers", "recall", "|--- "):
         assert part in text
     assert "<script" not in text
 
