@@ -1,36 +1,55 @@
-"""Speed and accuracy of a forest beside other forests.
+"""Speed, memory and accuracy of forests beside other forests.
 
-    python benchmarks bench_forest [--trees 100] [--seeds 3]
+    python benchmarks bench_forest [--trees 100] [--seeds 3] [--part NAME ...]
 
-`fit` without a bound and `predict_proba`, in one thread, beside scikit-learn's
-RandomForestClassifier and, where they are installed, scikit-learn-intelex and the
-random forest of LightGBM: CPU seconds, medians of runs that take turns, same rows.
-Accuracy is that on rows of the same kind which were not learnt, the mean over `--seeds`
-seeds. ``--quick`` shrinks tables and forests to try the script; its figures mean
-nothing.
+The parts:
+
+- ``fit``: `fit` without a bound beside scikit-learn's RandomForestClassifier and, where
+  they are installed, scikit-learn-intelex and the random forest of LightGBM. Both of
+  these bin the features. Each seed is a run: accuracy, on rows of the same kind that
+  were not learnt, is the mean over the seeds.
+- ``predict``: `predict_proba` of a million rows.
+- ``threads``: two threads against one, by the clock: for an idle machine of two cores.
+- ``memory``: bytes of the fitted forest, and the peak of `fit` beyond X.
+- ``ncm``: an NCM forest beside a random forest, 100 classes.
+- ``adwin``: the change detector, a row.
+
+CPU seconds in one thread, but for ``threads``; medians of runs that take turns.
+``--quick`` shrinks tables and forests to try the script; its figures mean nothing.
 """
 
 import importlib.metadata
 import importlib.util
+import time
 
 import numpy as np
 from common import options as command
 from common.generators import continuous, integers
 from common.ratios import Results
-from common.timing import interleaved, median, print_environment
+from common.timing import (
+    cpu_seconds,
+    interleaved,
+    median,
+    peak_memory,
+    print_environment,
+    spread,
+)
 from sklearn.ensemble import RandomForestClassifier
+from threadpoolctl import threadpool_limits
 
-from skconftree import ConfidenceForestClassifier
+from skconftree import ConfidenceForestClassifier, NCMForestClassifier
+from skconftree.drift import ADWIN
 
 HELD_OUT = 20_000
-SCIKIT = "scikit-learn"
+OURS, SCIKIT = "skconftree", "scikit-learn"
+MB = 2.0**20
 
 
-def heaps(n, d, seed=2):
-    """Five classes, each a heap of continuous features around a point of its own."""
+def heaps(n, d, seed=2, n_classes=5, distance=0.3):
+    """Classes that are heaps of continuous features around a point of their own."""
     rng = np.random.default_rng(seed)
-    centres = 0.3 * rng.standard_normal((5, d), dtype=np.float32)
-    y = rng.integers(0, 5, n)
+    centres = distance * rng.standard_normal((n_classes, d), dtype=np.float32)
+    y = rng.integers(0, n_classes, n)
     return centres[y] + rng.standard_normal((n, d), dtype=np.float32), y
 
 
@@ -54,7 +73,7 @@ def peers(n_trees):
     def intelex(seed):
         from sklearnex.ensemble import RandomForestClassifier as Other
 
-        return Other(n_trees, random_state=seed)
+        return Other(n_trees, random_state=seed, n_jobs=1)
 
     def lightgbm(seed):
         from lightgbm import LGBMClassifier
@@ -62,7 +81,8 @@ def peers(n_trees):
         return LGBMClassifier(
             boosting_type="rf",
             n_estimators=n_trees,
-            num_leaves=1 << 16,
+            num_leaves=1 << 13,
+            histogram_pool_size=256,
             min_child_samples=1,
             subsample=0.632,
             subsample_freq=1,
@@ -72,7 +92,7 @@ def peers(n_trees):
             verbose=-1,
         )
 
-    found = {"skconftree": ours, SCIKIT: scikit}
+    found = {OURS: ours, SCIKIT: scikit}
     optional = {
         "scikit-learn-intelex": ("sklearnex", intelex),
         "lightgbm": ("lightgbm", lightgbm),
@@ -86,66 +106,237 @@ def peers(n_trees):
     return found
 
 
-def rows_of(work, table, makers, repeats, n_seeds, results):
-    """Fit and predict with each forest; rows of a table."""
-    X, y, unseen, labels = table
-    fitted = {name: [] for name in makers}
-    for seed in range(n_seeds):
-        for name, make in makers.items():
-            fitted[name].append(make(seed).fit(X, y))
-    accuracy = {
-        name: np.mean([one.score(unseen, labels) for one in forests])
-        for name, forests in fitted.items()
-    }
-    fits = {name: lambda make=make: make(0).fit(X, y) for name, make in makers.items()}
-    fits = interleaved(fits, repeats)
-    answers = {
-        name: lambda one=forests[0]: one.predict_proba(unseen)
-        for name, forests in fitted.items()
-    }
-    answers = interleaved(answers, repeats)
-    for name in makers:
-        fit, answer = (median(seconds[name]) for seconds in (fits, answers))
-        faster = [median(fits[SCIKIT]) / fit, median(answers[SCIKIT]) / answer]
-        if name == "skconftree":
-            results.add(f"forest, fit, {work}", faster[0])
-            results.add(f"forest, predict_proba, {work}", faster[1])
-        yield (
-            work,
-            name,
-            f"{fit:.3f}",
-            f"{faster[0]:.1f}",
-            f"{answer:.3f}",
-            f"{faster[1]:.1f}",
-            f"{100 * accuracy[name]:.2f}",
+class Run:
+    """What the parts of one run share: sizes, peers, tables, ratios."""
+
+    def __init__(self, options):
+        self.quick = options.quick
+        self.shrink = 20 if options.quick else 1
+        self.repeats = 1 if options.quick else options.repeats
+        self.n_trees = 3 if options.quick else options.trees
+        self.n_seeds = 1 if options.quick else options.seeds
+        self.work = options.only
+        self.results = Results("forest", options.quick)
+        self.tables = command.tables(
+            "bench_forest",
+            options,
+            f"{self.n_trees} trees; medians of runs that take turns",
         )
+        print_environment(self.tables.facts)
+        self.makers = peers(self.n_trees)
+
+    def rows(self, work, n_more=0):
+        """Rows to learn and others, of one kind of work."""
+        generator, n, d = WORK[work]
+        n = max(n // self.shrink, 200)
+        X, y = generator(n + n_more // self.shrink, d)
+        return X[:n], y[:n], X[n:], y[n:]
+
+
+def part_fit(run):
+    """Fit with each forest, each seed a run."""
+    rows = []
+    for work in run.work:
+        X, y, unseen, labels = run.rows(work, HELD_OUT)
+        seconds = {name: [] for name in run.makers}
+        right = {name: [] for name in run.makers}
+        loops = 10 if len(X) < 10_000 else 1
+        with threadpool_limits(1):
+            for make in run.makers.values():
+                make(0).fit(X[:500], y[:500])
+            for seed in range(run.n_seeds):
+                names = list(run.makers)
+                for name in names if seed % 2 == 0 else names[::-1]:
+                    model = run.makers[name](seed)
+                    seconds[name].append(
+                        cpu_seconds(lambda model=model: model.fit(X, y), loops)
+                    )
+                    right[name].append(model.score(unseen, labels))
+        for name in run.makers:
+            faster = median(seconds[SCIKIT]) / median(seconds[name])
+            if name == OURS:
+                run.results.add(f"forest, fit, {work}", faster)
+            rows.append(
+                [
+                    *(work, name, f"{median(seconds[name]):.3g}", f"{faster:.1f}"),
+                    f"{100 * np.mean(right[name]):.2f}",
+                ]
+            )
+            print(*rows[-1], spread(seconds[name]), sep=" | ", flush=True)
+    header = ["table", "forest", "seconds of fit", "times faster than scikit-learn"]
+    run.tables.show("forest-speed", [*header, "accuracy, %"], rows)
+
+
+def part_predict(run):
+    """`predict_proba` of many rows by forests of one table."""
+    X, y, unseen, labels = run.rows("100,000 x 20 continuous", 1_000_000)
+    seconds = {name: [] for name in run.makers}
+    right = {}
+    with threadpool_limits(1):
+        forests = {name: make(0).fit(X, y) for name, make in run.makers.items()}
+        for _ in range(run.repeats):
+            for name, forest in forests.items():
+                kept = []
+                seconds[name].append(
+                    cpu_seconds(
+                        lambda f=forest, k=kept: k.append(f.predict_proba(unseen))
+                    )
+                )
+                right[name] = np.mean(kept[0].argmax(axis=1) == labels)
+    rows = []
+    for name in run.makers:
+        faster = median(seconds[SCIKIT]) / median(seconds[name])
+        if name == OURS:
+            run.results.add("forest, predict_proba, 1,000,000 x 20", faster)
+        rows.append(
+            [
+                *(name, f"{median(seconds[name]):.3g}", f"{faster:.1f}"),
+                f"{100 * right[name]:.2f}",
+            ]
+        )
+        print(*rows[-1], spread(seconds[name]), sep=" | ", flush=True)
+    header = ["forest", "seconds", "times faster than scikit-learn", "accuracy, %"]
+    run.tables.show("forest-predict", header, rows)
+
+
+def part_threads(run):
+    """Seconds by the clock in one thread and in two."""
+    X, y, unseen, _ = run.rows("100,000 x 20 continuous", 200_000)
+    classes = np.unique(y)
+
+    def forest(n_jobs, **parameters):
+        return ConfidenceForestClassifier(
+            run.n_trees, random_state=0, n_jobs=n_jobs, **parameters
+        )
+
+    fitted = {n: forest(n, bound=None).fit(X, y) for n in (1, 2)}
+    calls = {
+        "fit": lambda n: forest(n, bound=None).fit(X, y),
+        "predict_proba": lambda n: fitted[n].predict_proba(unseen),
+        "partial_fit": lambda n: forest(n).partial_fit(X[:20_000], y[:20_000], classes),
+    }
+    rows = []
+    for name, call in calls.items():
+        seconds = {1: [], 2: []}
+        for i in range(run.repeats):
+            for n in (1, 2) if i % 2 == 0 else (2, 1):
+                begin = time.perf_counter()
+                call(n)
+                seconds[n].append(time.perf_counter() - begin)
+        # what else runs only ever adds to the time
+        one, two = min(seconds[1]), min(seconds[2])
+        rows.append([name, f"{one:.3g}", f"{two:.3g}", f"{one / two:.2f}"])
+        print(*rows[-1], spread(seconds[1]), spread(seconds[2]), sep=" | ", flush=True)
+    header = ["work", "one thread, seconds", "two threads", "times faster"]
+    run.tables.show("forest-threads", header, rows)
+
+
+SETUP = """from skconftree import ConfidenceForestClassifier
+from sklearn.ensemble import RandomForestClassifier
+make = lambda: {maker}
+"""
+
+
+def bytes_of(forest):
+    """Bytes of the nodes of a forest."""
+    if isinstance(forest, ConfidenceForestClassifier):
+        return forest.n_bytes_
+    states = [tree.tree_.__getstate__() for tree in forest.estimators_]
+    return sum(state["nodes"].nbytes + state["values"].nbytes for state in states)
+
+
+def part_memory(run):
+    """Bytes of the forests, and the peak of their fit beyond X."""
+    rows = []
+    makers = {
+        OURS: f"ConfidenceForestClassifier({run.n_trees}, bound=None, random_state=0)",
+        SCIKIT: f"RandomForestClassifier({run.n_trees}, random_state=0)",
+    }
+    for work in run.work:
+        X, y, _, _ = run.rows(work)
+        code = 1 if "256" in work else 4  # bytes of a value once it is encoded
+        for name, maker in makers.items():
+            size = bytes_of(run.makers[name](0).fit(X, y))
+            peak = peak_memory(SETUP.format(maker=maker), X, y)
+            limit = "-"
+            if name == OURS:
+                limit = f"{(2 * code * X.size + size) / MB + 64:.0f}"
+            shown = "-" if peak is None else f"{peak:.0f}"
+            rows.append([work, name, f"{size / MB:.1f}", shown, limit])
+            print(*rows[-1], sep=" | ", flush=True)
+    header = ["table", "forest", "forest, MB", "peak of fit beyond X, MB"]
+    run.tables.show("forest-memory", [*header, "target of the peak, MB"], rows)
+
+
+def part_ncm(run):
+    """NCM forest and random forest where classes are many."""
+    X, y = heaps(1_600, 64, n_classes=100, distance=0.6)
+    unseen, labels = heaps(3_200, 64, n_classes=100, distance=0.6)
+    unseen, labels = unseen[1_600:], labels[1_600:]
+    makers = {
+        "NCM forest": NCMForestClassifier,
+        "random forest": RandomForestClassifier,
+    }
+    models = {name: make(run.n_trees, random_state=0) for name, make in makers.items()}
+    fits = {name: lambda m=m: m.fit(X, y) for name, m in models.items()}
+    fits = interleaved(fits, run.repeats)
+    answers = {name: lambda m=m: m.predict_proba(unseen) for name, m in models.items()}
+    answers = interleaved(answers, run.repeats)
+    rows = []
+    for name, model in models.items():
+        fit, answer = median(fits[name]), median(answers[name])
+        rows.append(
+            [
+                *(name, f"{fit:.2g}", f"{median(fits['random forest']) / fit:.1f}"),
+                f"{1e6 * answer / len(unseen):.0f}",
+                f"{median(answers['random forest']) / answer:.2f}",
+                f"{100 * model.score(unseen, labels):.1f}",
+            ]
+        )
+        print(*rows[-1], sep=" | ", flush=True)
+    header = ["forest", "seconds of fit", "times faster than a random forest"]
+    header += ["prediction, µs a row", "times faster", "accuracy, %"]
+    run.tables.show("forest-ncm", header, rows)
+
+
+def part_adwin(run):
+    """Nanoseconds a row of the detector, alone."""
+    n = 2_000_000 // run.shrink
+    rng = np.random.default_rng(0)
+    rows = []
+    for title, rates in (
+        ("no change", [0.2]),
+        ("a change every 100,000 rows", [0.2, 0.4]),
+    ):
+        wrong = rng.random(n) < np.resize(rates, n // 100_000 + 1).repeat(100_000)[:n]
+        seconds = []
+        for _ in range(run.repeats):
+            detector = ADWIN()
+            seconds.append(cpu_seconds(lambda d=detector: d.update_many(wrong)))
+        rows.append([title, f"{1e9 * median(seconds) / n:.0f}"])
+        print(*rows[-1], spread(seconds), sep=" | ", flush=True)
+    run.tables.show("forest-adwin", ["errors", "ns a row"], rows)
+
+
+PARTS = {
+    "fit": part_fit,
+    "predict": part_predict,
+    "threads": part_threads,
+    "memory": part_memory,
+    "ncm": part_ncm,
+    "adwin": part_adwin,
+}
 
 
 def main(argv=None):
-    """Run all work and show the table."""
+    """Run the parts that are asked for."""
     parser = command.parser(__doc__, "quick", "keep", repeats=3)
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=list(WORK), default=list(WORK))
     options = parser.parse_args(argv)
-    shrink, repeats = (20, 1) if options.quick else (1, options.repeats)
-    n_trees, n_seeds = (3, 1) if options.quick else (options.trees, options.seeds)
-    results = Results("forest", options.quick)
-    tables = command.tables(
-        "bench_forest",
-        options,
-        f"{n_trees} trees, one thread; medians of runs that take turns",
-    )
-    print_environment(tables.facts)
-    makers = peers(n_trees)
-    rows = []
-    for work in options.only:
-        generator, n, d = WORK[work]
-        n = max(n // shrink, 200)
-        X, y = generator(n + HELD_OUT // shrink, d)
-        table = X[:n], y[:n], X[n:], y[n:]
-        rows += rows_of(work, table, makers, repeats, n_seeds, results)
-    header = ["table", "forest", "seconds of fit", "times faster than scikit-learn"]
-    header += ["seconds of predict_proba", "times faster", "accuracy, %"]
-    tables.show("forest-speed", header, rows)
-    results.keep(options.keep, tables.facts)
+    run = Run(options)
+    for part in options.part:
+        PARTS[part](run)
+    run.results.keep(options.keep, run.tables.facts)
