@@ -119,11 +119,12 @@ def make_tree(template, seed, tree):
     ConfidenceTreeClassifier
     """
     made = ConfidenceTreeClassifier.__new__(ConfidenceTreeClassifier)
+    n_rows = tree._rows_of_root()
     vars(made).update(
         vars(template),
         random_state=seed,
         tree_=tree,
-        n_rows_seen_=int(tree.n_node_samples[0]),
-        _rows_before=int(tree.n_node_samples[0]),
+        n_rows_seen_=n_rows,
+        _rows_before=n_rows,
     )
     return made

@@ -7,12 +7,14 @@ arrays that nobody owns any more.
 
 import gc
 import pickle
+import re
+from functools import cache
 
 import numpy as np
 import pytest
 from skconftree.utils._memory import count_arrays, fail_from
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 
 pytest.importorskip("skconftree.utils._checks", reason="needs -Dchecked=true")
@@ -80,27 +82,27 @@ def states_at(name, rows, *stops):
         yield pickle.dumps(model)
 
 
-def failures(prepare, work):
+def failures(prepare, work, most=MOST):
     """Let each allocation of the work fail in turn; yield what it left behind.
 
-    Pairs of what was prepared and whether there was a MemoryError.
+    Pairs of what was prepared and the MemoryError, or None.
     """
     prepared = prepare()
     fail_from(0)
     work(prepared)
     n_allocations = fail_from(0)
     assert n_allocations > 0
-    step = max(1, n_allocations // MOST)
+    step = max(1, n_allocations // most)
     for n in sorted(
         {*range(1, min(n_allocations, 8) + 1), *range(1, n_allocations + 1, step)}
     ):
         prepared = prepare()
-        raised = False
+        raised = None
         fail_from(n)
         try:
             work(prepared)
-        except MemoryError:
-            raised = True
+        except MemoryError as error:
+            raised = error
         finally:
             fail_from(0)
         yield prepared, raised
@@ -171,7 +173,7 @@ def test_fit_keeps_the_last_model(memory):
         lambda: pickle.loads(begun), lambda model: model.fit(X, y, weight)
     ):
         assert pickle.dumps(model) == (begun if raised else expected)
-        n_raised += raised
+        n_raised += raised is not None
     assert n_raised > 5
     del model
     gc.collect()
@@ -200,4 +202,89 @@ def test_predict(name, method):
             fail_from(0)
         np.testing.assert_array_equal(getattr(model, method)(rows[0]), predicted)
     assert pickle.dumps(model) == state
+    assert count_arrays() == n_arrays
+
+
+FORESTS = {
+    "bootstrap": {"oob_score": True},
+    "all rows": {"bootstrap": False, "max_features": None, "bound": None},
+    "repeats": {"count_repeats": False, "max_depth": 4},
+}
+GROWING = {
+    "mean": {"leaf_memory": "histogram"},
+    "accuracy": {"vote": "accuracy", "drift": "adwin", "leaf_prediction": "nba"},
+    "limit": {"max_bytes": 3 * 2**16, "leaf_memory": "gaussian"},
+}
+
+
+@pytest.mark.parametrize("name", FORESTS)
+def test_fit_keeps_the_last_forest(name):
+    X, y, weight = make_rows("rows")
+    X, y, weight = X[:800], y[:800], weight[:800]
+    options = {"bound": "gtest", **FORESTS[name]}
+    forest = ConfidenceForestClassifier(3, random_state=0, **options)
+    begun = pickle.dumps(forest.fit(X[:300], y[:300]))
+    expected = pickle.dumps(forest.fit(X, y, weight))
+    del forest
+    gc.collect()
+    n_arrays = count_arrays()
+    n_raised = 0
+    for forest, raised in failures(
+        lambda: pickle.loads(begun), lambda forest: forest.fit(X, y, weight)
+    ):
+        assert pickle.dumps(forest) == (begun if raised else expected)
+        n_raised += raised is not None
+    assert n_raised > 20
+    del forest
+    gc.collect()
+    assert count_arrays() == n_arrays
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_partial_fit_of_a_forest(name):
+    """Every tree is at a whole row, and those that lack some are named."""
+    X, y, _ = make_rows("mean")
+    first, last = 400, 1300  # a step ends between
+
+    @cache
+    def states(n):
+        # without samples, a tree has learnt as many rows as the forest
+        forest = ConfidenceForestClassifier(
+            3, bound=None, bootstrap=False, random_state=0, **GROWING[name]
+        )
+        forest.set_params(grace_period=40).partial_fit(X[:n], y[:n], [0, 1, 2])
+        return pickle.dumps(forest), [
+            t.tree_.__getstate__() for t in forest.estimators_
+        ]
+
+    begun, _ = states(first)
+    finished, _ = states(last)
+    gc.collect()
+    n_arrays = count_arrays()
+    stopped, lacking = set(), 0
+    for forest, raised in failures(
+        lambda: pickle.loads(begun),
+        lambda forest: forest.partial_fit(X[first:last], y[first:last]),
+        MOST // 2,
+    ):
+        n = forest.n_rows_seen_
+        stopped.add(n)
+        assert n in (first, BOUNDARY, last)
+        named = re.findall(r"\d+", str(raised).rpartition("Trees [")[2].split("]")[0])
+        for t, tree in enumerate(forest.estimators_):
+            rows = tree.n_rows_seen_
+            assert rows == n or (str(t) in named and first <= rows < n)
+            assert tree.tree_.__getstate__() == states(rows)[1][t]
+        lacking += len(named)
+        if raised is None:
+            assert pickle.dumps(forest) == finished
+        elif not named and n < last:
+            forest.partial_fit(X[n:last], y[n:last])
+            assert pickle.dumps(forest) == finished
+        else:  # it goes on
+            forest.partial_fit(X[:50], y[:50])
+    assert {BOUNDARY, last} <= stopped
+    assert lacking > 10
+    del forest
+    gc.collect()
     assert count_arrays() == n_arrays

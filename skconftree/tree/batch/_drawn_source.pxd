@@ -46,6 +46,7 @@ cdef class DrawnSource(RowSource):
     cdef uint32_t* ids              # [n_rows] the rows, ascending in a node
     cdef label_t* y                 # [n_rows]
     cdef int32_t* count             # [n_rows], or NULL if all are 1
+    cdef bint tagged                # all of them have room in a tag
     cdef uint32_t* spare            # [n_rows] rows on their way
 
     # The node, from its start.
@@ -97,6 +98,7 @@ cdef class DrawnSource(RowSource):
     cdef intp_t _walk_order(self, Scan scan) noexcept nogil
     cdef intp_t _place_of(self, intp_t feature, float64_t threshold) noexcept nogil
     cdef void _set_sides(self, intp_t feature, intp_t place) noexcept nogil
+    cdef intp_t _row_of(self, intp_t feature, int32_t code) noexcept nogil
     cdef void _part(self, intp_t start, intp_t n) noexcept nogil
     cdef void _scatter(
         self, intp_t start, intp_t n, const intp_t* starts, intp_t n_outcomes

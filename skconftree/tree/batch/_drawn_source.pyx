@@ -5,12 +5,15 @@ from libc.string cimport memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.batch._key_walks cimport walk_square_keys, walk_two_class_keys
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
+from skconftree.tree.batch._rank_sort cimport MOST_TAGGED
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootFacts
 from skconftree.tree.split._scan cimport BLOCK, REPEATS
 from skconftree.tree.split._source cimport drawn_between
 from skconftree.tree.split._split cimport Split
 from skconftree.utils._midpoint cimport midpoint
+from skconftree.utils._prefetch cimport prefetch
 
 cdef enum:
     SORT_LIMIT = 16384       # as of TableSource: longer walks are over histograms
@@ -72,6 +75,7 @@ cdef class DrawnSource(RowSource):
                 n += count[i] > 0
                 most = max(most, count[i])
         self.n_rows = n
+        self.tagged = most <= MOST_TAGGED
         self.ids = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
         n = 0
         for i in range(n_table):
@@ -287,6 +291,24 @@ cdef class DrawnSource(RowSource):
         return scan.walk_histogram(self.histogram, n_levels, self.node.counts)
 
     cdef intp_t _walk_order(self, Scan scan) noexcept nogil:
+        cdef bint two_classes = self.node.n_classes == 2
+        if self.tagged and (
+            two_classes or scan.additive and scan.squares and (
+                self.walked_count == NULL
+                or self.node.n_repeated <= REPEATS * self.n_seen
+            )
+        ):
+            self.order.sort_tagged(
+                self.walked_codes, self.walked_y, self.walked_count, self.n_seen
+            )
+            if two_classes:
+                return walk_two_class_keys(
+                    scan, self.order.keys, self.n_seen, self.order.least
+                )
+            return walk_square_keys(
+                scan, self.order.keys, self.n_seen, self.order.least,
+                self.node.counts,
+            )
         self.order.sort(self.walked_codes, self.n_seen)
         scan.places = self.order.ranks
         return scan.walk_sorted(
@@ -404,40 +426,64 @@ cdef class DrawnSource(RowSource):
         cdef int32_t missing = self.columns[feature].missing
         cdef const int32_t* codes = self.codes
         cdef const label_t* y = self.y + start
-        cdef const int32_t* count = self.count
         cdef int32_t* counts = self.side_counts
         cdef uint8_t* sides = self.sides
         cdef int32_t below = -1
         cdef int32_t above = NO_CODE
         cdef int32_t cut = <int32_t> place
-        cdef int32_t code
-        cdef intp_t i, side
-        cdef int32_t w = 1
+        cdef intp_t n_right = 0
+        cdef intp_t n_missing = 0
+        cdef int32_t code, low, high
+        cdef uint8_t side
+        cdef intp_t i
         self._look_up(feature)
         self.sided = feature
         self.sided_place = place
-        if count != NULL:
-            count += start
-        memset(counts, 0, 3 * K * sizeof(int32_t))
-        for side in range(3):
-            self.side_rows[side] = 0
+        # without branches: nobody knows which side is next
         for i in range(n):
             code = codes[i]
-            if count != NULL:
-                w = count[i]
             side = code > cut
-            if code == missing:
-                side = 2
-            elif side:
-                if code < above:    # seldom
+            low = -1 if side else code
+            high = code if side else NO_CODE
+            sides[i] = side
+            n_right += side
+            below = low if low > below else below
+            above = high if high < above else above
+        if missing != NO_CODE:      # it is the largest code
+            above = NO_CODE
+            for i in range(n):
+                code = codes[i]
+                sides[i] += code == missing
+                n_missing += code == missing
+                if cut < code < above and code != missing:
                     above = code
-                    self.above = i
-            elif code > below:
-                below = code
-                self.below = i
-            sides[i] = <uint8_t> side
-            self.side_rows[side] += 1
-            counts[side * K + y[i]] += w
+        self.side_rows[0] = n - n_right
+        self.side_rows[1] = n_right - n_missing
+        self.side_rows[2] = n_missing
+        memset(counts, 0, 3 * K * sizeof(int32_t))
+        if self.count != NULL:
+            for i in range(n):
+                counts[sides[i] * K + y[i]] += self.count[start + i]
+        else:
+            for i in range(n):
+                counts[sides[i] * K + y[i]] += 1
+        if below >= 0:
+            self.below = self._row_of(feature, below)
+        if above != NO_CODE:
+            self.above = self._row_of(feature, above)
+
+    cdef intp_t _row_of(self, intp_t feature, int32_t code) noexcept nogil:
+        # The first row of the node with a code; its value will be asked for.
+        cdef const Column* column = &self.table.columns[feature]
+        cdef intp_t i = 0
+        while self.codes[i] != code:
+            i += 1
+        if column.levels == NULL:
+            prefetch(
+                column.values
+                + <intp_t> self.ids[self.node.record.start + i] * self.table.stride
+            )
+        return i
 
     cdef bint count_sides(
         self, intp_t feature, intp_t place, Children* children, ValueCounts* values
@@ -517,9 +563,7 @@ cdef class DrawnSource(RowSource):
             if self.sided != split.feature or self.sided_place != split.cut.place:
                 self._set_sides(split.feature, split.cut.place)
             for i in range(n):
-                self.sides[i] = self.sides[i] == 0 or (
-                    self.sides[i] == 2 and went_left
-                )
+                self.sides[i] = (self.sides[i] == 0) | (self.sides[i] >> 1 & went_left)
         if multiway:
             self._scatter(record.start, n, starts, children.n_outcomes)
         else:

@@ -29,32 +29,45 @@ cdef class RankSort:
         self.other = <uint64_t*> self.arena.take(n_most, sizeof(uint64_t))
 
     cdef void sort(self, const int32_t* ranks, intp_t n) noexcept nogil:
+        self.sort_tagged(ranks, NULL, NULL, n)
+        self._write(n)
+
+    cdef void sort_tagged(
+        self, const int32_t* ranks, const label_t* y, const int32_t* count, intp_t n
+    ) noexcept nogil:
+        # Without y, rows are tagged with their numbers.
         cdef int32_t least = ranks[0]
         cdef int32_t most = ranks[0]
+        cdef uint64_t* keys = self.keys
         cdef intp_t n_bits = 0
         cdef intp_t leading
         cdef intp_t i
+        self.least = 0
         if n <= SHORT:
-            self._sort_by_comparing(ranks, n)
+            self._sort_by_comparing(ranks, y, count, n)
             return
         for i in range(n):
             least = ranks[i] if ranks[i] < least else least
             most = ranks[i] if ranks[i] > most else most
+        self.least = least
         if most > least:
             n_bits = highest_bit(most - least) + 1
+        for i in range(n):
+            keys[i] = (<uint64_t> (ranks[i] - least) << 32) | _tag(y, count, i)
         # Ranks are spread evenly, unless features go together: their leading bits leave
         # little to be done
         leading = min(n_bits, highest_bit(n) + SPARE_BITS)
-        self._sort_by_digits(ranks, n, least, n_bits - leading, leading)
+        self._sort_by_digits(n, 32 + n_bits - leading, leading)
         if leading < n_bits and not self._finish(n):
-            self._sort_by_digits(ranks, n, least, 0, n_bits)
-        self._write(n, least)
+            self._sort_by_digits(n, 32, n_bits)
 
-    cdef void _sort_by_comparing(self, const int32_t* ranks, intp_t n) noexcept nogil:
+    cdef void _sort_by_comparing(
+        self, const int32_t* ranks, const label_t* y, const int32_t* count, intp_t n
+    ) noexcept nogil:
         # Without branches: a row comes behind as many as have a smaller rank, or the
         # same and are before it.
         cdef int32_t place
-        cdef int32_t rank, before
+        cdef int32_t rank
         cdef intp_t i, j
         for i in range(n):
             rank = ranks[i]
@@ -63,18 +76,12 @@ cdef class RankSort:
                 place += ranks[j] <= rank
             for j in range(i + 1, n):
                 place += ranks[j] < rank
-            self.ranks[place] = rank
-            self.entries[place] = <uint32_t> i << 1
-        before = self.ranks[0]
-        for i in range(n):
-            self.entries[i] |= <uint32_t> (self.ranks[i] != before)
-            before = self.ranks[i]
+            self.keys[place] = (<uint64_t> rank << 32) | _tag(y, count, i)
 
     cdef void _sort_by_digits(
-        self, const int32_t* ranks, intp_t n, int32_t least, intp_t shift, intp_t n_bits
+        self, intp_t n, intp_t shift, intp_t n_bits
     ) noexcept nogil:
-        # By the bits from `shift` on; the sorted keys are (rank - least) << 32 | row.
-        # No bit is the same as one that is never set.
+        # By the bits from `shift` on. No bit is the same as one that is never set.
         cdef intp_t n_passes = max((n_bits + DIGIT_BITS - 1) // DIGIT_BITS, 1)
         cdef intp_t digit_bits
         cdef intp_t radix
@@ -92,14 +99,18 @@ cdef class RankSort:
         radix = <intp_t> 1 << digit_bits
         mask = radix - 1
         memset(buckets, 0, n_passes * radix * sizeof(uint32_t))
-        for i in range(n):
-            key = <uint64_t> (ranks[i] - least)
-            keys[i] = (key << 32) | <uint64_t> i
-            key >>= shift
-            for k in range(n_passes):
-                buckets[k * radix + <intp_t> (key & mask)] += 1
-                key >>= digit_bits
-        shift += 32
+        bucket = buckets + radix
+        if n_passes == 2:       # nearly always
+            for i in range(n):
+                key = keys[i] >> shift
+                buckets[key & mask] += 1
+                bucket[(key >> digit_bits) & mask] += 1
+        else:
+            for i in range(n):
+                key = keys[i] >> shift
+                for k in range(n_passes):
+                    buckets[k * radix + <intp_t> (key & mask)] += 1
+                    key >>= digit_bits
         for k in range(n_passes):
             bucket = buckets + k * radix
             total = 0
@@ -134,7 +145,8 @@ cdef class RankSort:
                 return False
         return True
 
-    cdef void _write(self, intp_t n, int32_t least) noexcept nogil:
+    cdef void _write(self, intp_t n) noexcept nogil:
+        # The entries and ranks of keys that are tagged with rows.
         cdef const uint64_t* keys = self.keys
         cdef uint64_t before = keys[0] >> 32
         cdef uint64_t rank
@@ -142,5 +154,15 @@ cdef class RankSort:
         for i in range(n):
             rank = keys[i] >> 32
             self.entries[i] = (<uint32_t> keys[i] << 1) | <uint32_t> (rank != before)
-            self.ranks[i] = <int32_t> rank + least
+            self.ranks[i] = <int32_t> rank + self.least
             before = rank
+
+
+cdef inline uint64_t _tag(
+    const label_t* y, const int32_t* count, intp_t i
+) noexcept nogil:
+    if y == NULL:
+        return <uint64_t> i
+    if count == NULL:
+        return (<uint64_t> 1 << 16) | y[i]
+    return (<uint64_t> count[i] << 16) | y[i]

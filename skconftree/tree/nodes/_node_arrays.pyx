@@ -281,6 +281,11 @@ cdef class NodeArrays:
                     counts[c] += self.counts[node * self.n_classes + c]
             node = self.next_below(top, node)
 
+    def _rows_of_root(self):
+        # `n_node_samples[0]` of a tree that does not grow, without a look at all arrays.
+        self._check_root()
+        return int(self._arrays["n_node_samples"][0])
+
     def _check_root(self):
         if self.node_count == 0:
             raise ValueError("The tree has no root.")
