@@ -212,6 +212,7 @@ class Counted:
         return found
 
 
+@pytest.mark.filterwarnings("ignore:Some tests send missing values to the left")
 @pytest.mark.parametrize(
     ("reader", "most"),
     [

@@ -175,6 +175,7 @@ def assert_consistent(tree):
     assert_array_equal(again.parent, parent)
 
 
+@pytest.mark.filterwarnings("ignore:Some tests send missing values to the left")
 @pytest.mark.parametrize("pruning", DEFINED)
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
