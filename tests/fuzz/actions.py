@@ -63,10 +63,9 @@ def after_fit(sequence, rows):
     if invariants_of_counts(sequence):
         expected, weight = sequence.expected_counts()
         invariants.counts_of_leaves(model, expected)
-        if model.pruning_ != "c45":
-            X = sequence.table.give(sequence.draw, rows.X[weight > 0.0])
-            y = np.searchsorted(sequence.known, rows.y[weight > 0.0])
-            invariants.rows_reach_their_leaves(model, X, y, weight[weight > 0.0])
+        X = sequence.table.give(sequence.draw, rows.X[weight > 0.0])
+        y = np.searchsorted(sequence.known, rows.y[weight > 0.0])
+        invariants.rows_reach_their_leaves(model, X, y, weight[weight > 0.0])
     if sequence.table.family == "sparse" and sequence.draw.chance(0.8):
         sparse_equals_dense(sequence)
 

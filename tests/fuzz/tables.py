@@ -30,6 +30,8 @@ LABELS = (
 ARRAYS = ("float32", "float64", "fortran", "list", "strided", "frozen")
 FRAMES = ("pandas", "polars", "arrow")
 SPARSE = ("csr", "csc", "csr_matrix", "unsorted")
+# Share of arrays with nominal columns, if it is another than usual.
+NOMINAL = {"damage": 0.7, "c45": 0.8}
 WEIGHTS = ("counts", "quarters", "any", "heavy", "zeros", "huge", "tiny", "extreme")
 
 
@@ -291,7 +293,7 @@ def draw_table(draw, theme):
         nominal_share = 0.8
     elif theme == "drift" or family not in ("array", "sparse"):
         nominal_share = draw.one([0.3, 1.0])
-    elif family == "array" and draw.chance(0.7 if theme == "damage" else 0.4):
+    elif family == "array" and draw.chance(NOMINAL.get(theme, 0.4)):
         nominal_share = 0.4
     for j in range(d):
         if draw.chance(nominal_share):
