@@ -1,12 +1,10 @@
 """Whether the parts of a forest that comes out of a pickle belong together."""
 
-from numbers import Integral
-
 import numpy as np
 
 from ..tree import ConfidenceTreeClassifier
 from ..tree.stream._grower import Grower
-from ..utils import refuse_damage
+from ..utils import is_count, refuse_damage
 from ._sampling import MOST_DRAWS, Sampler
 
 
@@ -43,10 +41,10 @@ def check_forest(estimator):
         "n_classes_": sound and _agree(parts, trees, "n_classes_"),
         "n_features_in_": sound and _agree(parts, trees, "n_features_in_"),
         "is_categorical_": sound and _agree(parts, trees, "is_categorical_"),
-        "_seed": _is_number(parts.get("_seed")),
+        "_seed": is_count(parts.get("_seed")),
         "_sampler": _is_sampler(parts.get("_sampler")),
         "_records": sound and _has_records(parts, trees),
-        "n_rows_seen_": _is_number(parts.get("n_rows_seen_")),
+        "n_rows_seen_": is_count(parts.get("n_rows_seen_")),
     }
     refuse_damage(estimator, sound_parts)
 
@@ -78,8 +76,8 @@ def _is_sampler(value):
         return True
     return (
         type(value) is Sampler
-        and _is_number(value.seed)
-        and _is_number(value.n_draws)
+        and is_count(value.seed)
+        and is_count(value.n_draws)
         and 1 <= value.n_draws <= MOST_DRAWS
         and isinstance(value.ends, np.ndarray)
         and value.ends.dtype == np.float64
@@ -88,7 +86,3 @@ def _is_sampler(value):
         and bool(np.isfinite(value.ends).all())
         and bool((np.diff(value.ends, prepend=0.0) > 0.0).all())
     )
-
-
-def _is_number(value):
-    return isinstance(value, Integral) and value >= 0

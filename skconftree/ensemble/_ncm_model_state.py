@@ -1,10 +1,8 @@
 """Whether the parts of an NCM estimator that comes out of a pickle belong together."""
 
-from numbers import Integral
-
 import numpy as np
 
-from ..utils import refuse_damage
+from ..utils import is_count, refuse_damage
 from ._ncm_samples import Samples
 from ._ncm_tree import NCMTree
 
@@ -84,17 +82,12 @@ def _sound_parts(parts):
         "classes_": isinstance(classes, np.ndarray)
         and classes.ndim == 1
         and parts.get("n_classes_") == len(classes) > 0,
-        "n_features_in_": is_number(parts.get("n_features_in_"))
+        "n_features_in_": is_count(parts.get("n_features_in_"))
         and parts["n_features_in_"] > 0,
-        "_seed": is_number(parts.get("_seed")),
-        "n_rows_seen_": is_number(parts.get("n_rows_seen_")),
-        "n_updates_": is_number(parts.get("n_updates_")),
+        "_seed": is_count(parts.get("_seed")),
+        "n_rows_seen_": is_count(parts.get("n_rows_seen_")),
+        "n_updates_": is_count(parts.get("n_updates_")),
     }
-
-
-def is_number(value):
-    """Whether something counts."""
-    return isinstance(value, Integral) and value >= 0
 
 
 def fits(tree, parts):

@@ -1,10 +1,8 @@
 """Whether the parts of a model that comes out of a pickle belong together."""
 
-from numbers import Integral
-
 import numpy as np
 
-from ..utils import refuse_damage
+from ..utils import is_count, refuse_damage
 from ._particle_filter import ParticleFilter
 
 FIRST_ROWS = 100  # set the scale in partial_fit
@@ -46,9 +44,9 @@ def check_model(estimator):
         "classes_": isinstance(classes, np.ndarray)
         and classes.ndim == 1
         and parts.get("n_classes_") == len(classes) > 0,
-        "n_features_in_": isinstance(d, Integral) and d > 0,
-        "n_rows_seen_": isinstance(parts.get("n_rows_seen_"), Integral),
-        "_seed": isinstance(parts.get("_seed"), Integral) and parts["_seed"] >= 0,
+        "n_features_in_": is_count(d) and d > 0,
+        "n_rows_seen_": is_count(parts.get("n_rows_seen_")),
+        "_seed": is_count(parts.get("_seed")),
     }
     if all(sound.values()):
         sound["_filter"] = cloud is None or (

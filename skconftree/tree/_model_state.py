@@ -1,12 +1,10 @@
 """The state of a model, and whether what comes out of a pickle belongs together."""
 
-from numbers import Integral
-
 import numpy as np
 
 from ..tables._features import Features
 from ..tables._weights import LARGEST_SUM
-from ..utils import canonical, refuse_damage
+from ..utils import canonical, is_count, refuse_damage
 from ..utils._lock import reads
 from ..utils._state import Frozen
 from .nodes._tree import Tree
@@ -73,7 +71,7 @@ def _has_classes(parts, tree):
     return (
         isinstance(classes, np.ndarray)
         and classes.shape == (tree.n_classes,)
-        and _is_number(n_classes)
+        and is_count(n_classes)
         and n_classes == tree.n_classes
     )
 
@@ -82,7 +80,7 @@ def _has_features(parts, tree):
     d = tree.n_features
     n_features, names = parts.get("n_features_in_"), parts.get("feature_names_in_")
     features, nominal = parts.get("_features"), parts.get("is_categorical_")
-    if not (_is_number(n_features) and n_features == d):
+    if not (is_count(n_features) and n_features == d):
         return False
     if names is not None and np.shape(names) != (d,):
         return False
@@ -103,7 +101,7 @@ def _asks_of_kinds(tree, nominal):
 
 
 def _has_grower(parts, tree, grower):
-    if not _is_number(parts.get("n_rows_seen_")):
+    if not is_count(parts.get("n_rows_seen_")):
         return False
     if grower is None:
         return True
@@ -113,7 +111,7 @@ def _has_grower(parts, tree, grower):
         (grower.tree.n_features, grower.tree.n_classes)
         == (tree.n_features, tree.n_classes)
         and grower.recipe.nominal == nominal
-        and _is_number(parts.get("_rows_before"))
+        and is_count(parts.get("_rows_before"))
     )
 
 
@@ -125,7 +123,3 @@ def _has_honest_counts(parts, tree):
         and counts.shape == (tree.node_count, tree.n_classes)
         and bool(((counts >= 0.0) & (counts <= LARGEST_SUM)).all())
     )
-
-
-def _is_number(value):
-    return isinstance(value, Integral) and value >= 0

@@ -1,7 +1,7 @@
 """Helpers that know nothing of the other rooms."""
 
 from ._canonical import canonical
-from ._damage import refuse_damage
+from ._damage import is_count, refuse_damage
 from ._labels import (
     check_classes,
     check_labels,
@@ -23,6 +23,7 @@ __all__ = [
     "encode_labels",
     "exact_labels",
     "find_labels",
+    "is_count",
     "is_missing",
     "refuse_damage",
     "split_labels",

@@ -1,5 +1,7 @@
 """What comes out of a pickle is not believed."""
 
+from numbers import Integral
+
 
 def refuse_damage(estimator, sound_parts):
     """Raise unless all parts of a state are sound.
@@ -27,3 +29,23 @@ def refuse_damage(estimator, sound_parts):
                 f"The state of this {type(estimator).__name__} is damaged, or was "
                 f"written by another release: {name!r} does not fit."
             )
+
+
+def is_count(value):
+    """Whether a part of a state is a whole number, and not negative.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from skconftree.utils import is_count
+    >>> is_count(3), is_count(-3), is_count(None)
+    (True, False, False)
+    """
+    return isinstance(value, Integral) and value >= 0
