@@ -34,7 +34,7 @@ from ..utils import (
 from ..utils._lock import Lockable, learns, reads
 from ._bootstrap import tree_seed
 from ._forest_state import check_forest
-from ._growing import SampleOf, TreeOrder, grow_trees, make_plans
+from ._growing import NewTree, SampleOf, grow_trees, make_plans
 from ._limits import ForestLimits
 from ._online import ForestGrowth
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
@@ -412,27 +412,25 @@ class ConfidenceForestClassifier(
                 self.count_repeats,
             )
             self._describe(templates[0])
-            orders = [
-                TreeOrder(
-                    index, tree_seed(self._seed, index), plans[index % len(plans)]
-                )
+            new_trees = [
+                NewTree(index, tree_seed(self._seed, index), plans[index % len(plans)])
                 for index in range(len(kept), self.n_estimators)
             ]
             grown = grow_trees(
                 sampler,
-                orders,
+                new_trees,
                 by_sample=self.class_weight == "balanced_subsample",
                 n_jobs=self.n_jobs,
                 verbose=self.verbose,
             )
             self.estimators_ = kept + [
                 make_tree(templates[one.index % len(templates)], one.seed, tree)
-                for one, tree in zip(orders, grown, strict=True)
+                for one, tree in zip(new_trees, grown, strict=True)
             ]
             self.n_rows_seen_ = len(y)
             self._sampler = sampler
             vars(self).pop("_records", None)
-            for one in orders:
+            for one in new_trees:
                 tree = self.estimators_[one.index]
                 tree._grower = tree._keep_rows(
                     tree.tree_, SampleOf(table, sampler, one.index)

@@ -118,7 +118,7 @@ class Plan(NamedTuple):
     count_repeats: bool
 
 
-class TreeOrder(NamedTuple):
+class NewTree(NamedTuple):
     """Which tree of a forest is grown, and by which plan.
 
     Attributes
@@ -167,14 +167,14 @@ def make_plans(templates, table, total, left_out, count_repeats):
     return plans
 
 
-def grow_trees(sampler, orders, *, by_sample, n_jobs, verbose):
+def grow_trees(sampler, new_trees, *, by_sample, n_jobs, verbose):
     """Grow trees.
 
     Parameters
     ----------
     sampler : Sampler or None
         None: every tree sees all rows.
-    orders : list of TreeOrder
+    new_trees : list of NewTree
     by_sample : bool
         Weigh the classes by their weight in the sample of each tree.
     n_jobs, verbose
@@ -186,33 +186,34 @@ def grow_trees(sampler, orders, *, by_sample, n_jobs, verbose):
     """
     n_workers = effective_n_jobs(n_jobs)
     n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
-    parts = np.array_split(np.arange(len(orders)), min(n_tasks, max(len(orders), 1)))
+    n_parts = min(n_tasks, max(len(new_trees), 1))
+    parts = np.array_split(np.arange(len(new_trees)), n_parts)
     # The work is done without the GIL, and threads share the encoded table. That is no
     # more than a preference: what the trees are does not depend on it.
     grown = Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")(
-        delayed(_grow_batch)(sampler, [orders[i] for i in part], by_sample, verbose)
+        delayed(_grow_batch)(sampler, [new_trees[i] for i in part], by_sample, verbose)
         for part in parts
     )
     return [tree for batch in grown for tree in batch]
 
 
-def _grow_batch(sampler, orders, by_sample, verbose):
+def _grow_batch(sampler, new_trees, by_sample, verbose):
     trees = []
     random = np.random.RandomState(0)  # seeding one is faster than making many
-    for order in orders:
+    for new in new_trees:
         if verbose > 1:
-            print(f"growing tree {order.index + 1}")
-        trees.append(grow_tree(sampler, order, by_sample, random))
+            print(f"growing tree {new.index + 1}")
+        trees.append(grow_tree(sampler, new, by_sample, random))
     return trees
 
 
-def grow_tree(sampler, order, by_sample=False, random=None):
+def grow_tree(sampler, new, by_sample=False, random=None):
     """Grow one tree.
 
     Parameters
     ----------
     sampler : Sampler or None
-    order : TreeOrder
+    new : NewTree
     by_sample : bool, default=False
     random : RandomState or None
         To be seeded anew; None: one is made.
@@ -222,10 +223,10 @@ def grow_tree(sampler, order, by_sample=False, random=None):
     Tree
     """
     random = np.random.RandomState() if random is None else random
-    random.seed(order.seed)
-    plan = order.plan
+    random.seed(new.seed)
+    plan = new.plan
     table, data = plan.table, plan.table.data
-    counts = None if sampler is None else sampler.counts(order.index, table.n_pool)
+    counts = None if sampler is None else sampler.counts(new.index, table.n_pool)
     distinct = None
     if not (sampler is None or plan.count_repeats or plan.settings.bound is None):
         distinct = sampler.distinct_weights(counts)
@@ -241,7 +242,7 @@ def grow_tree(sampler, order, by_sample=False, random=None):
         left_out=plan.left_out,
         distinct=distinct,
     )
-    rows = SampleOf(table.rows, sampler, order.index)
+    rows = SampleOf(table.rows, sampler, new.index)
     rows.criterion, rows.bound = plan.settings.criterion, plan.settings.bound
     tree = prune(tree, plan.pruning, plan.pruning_confidence, rows)
     tree.shrunk_by(plan.shrinkage)

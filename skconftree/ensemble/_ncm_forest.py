@@ -17,7 +17,7 @@ from ._ncm import GROWTH_CONSTRAINTS, NCMEstimator, NCMTreeClassifier
 from ._ncm_model_state import check_ncm_forest
 from ._ncm_samples import Samples
 from ._ncm_tree import add_ncm_votes
-from ._ncm_update import Order, Update, judge, seed_of_call
+from ._ncm_update import TreeUpdate, Update, judge, seed_of_call
 
 BLOCK = 512  # rows that go through all trees: they stay in the cache meanwhile
 TASKS_PER_JOB = 4  # batches of trees: the last ones end at about the same time
@@ -220,7 +220,7 @@ class NCMForestClassifier(NCMEstimator):
         trees = [None] * self.n_estimators
         self._finish(
             Update(plan, samples, self.n_classes_, places, self._seed),
-            [Order(i, None, None) for i in range(len(trees))],
+            [TreeUpdate(i, None, None) for i in range(len(trees))],
         )
         self.tree_errors_ = self.threshold_ = None
         self._penalty = np.zeros(len(trees))
@@ -243,12 +243,12 @@ class NCMForestClassifier(NCMEstimator):
         update = Update(plan, samples, self.n_classes_, places, seed)
         self.tree_errors_ = self.threshold_ = None
         penalty = np.zeros(len(self.estimators_))
-        anew = [Order(i, None, None) for i in range(len(self.estimators_))]
-        orders = anew
+        anew = [TreeUpdate(i, None, None) for i in range(len(self.estimators_))]
+        tree_updates = anew
         if self.update in ("hi-rf", "rlp"):
             known = self._known_leaves(n_before, kept)
-            orders = [
-                Order(i, one.tree_, leaves)
+            tree_updates = [
+                TreeUpdate(i, one.tree_, leaves)
                 for i, (one, leaves) in enumerate(
                     zip(self.estimators_, known, strict=True)
                 )
@@ -256,20 +256,20 @@ class NCMForestClassifier(NCMEstimator):
         if self.update == "hi-rf":
             in_bag = self._rows_in_bag(n_before, len(y), kept)
             found = self._in_threads(
-                lambda order: update.error_out_of_bag(order, in_bag[order.index]),
-                orders,
+                lambda one: update.error_out_of_bag(one, in_bag[one.index]),
+                tree_updates,
             )
             errors = np.array([error for error, _ in found])
             verdict = judge(errors, self._penalty, self.boost, self.alpha)
             penalty = verdict.penalty
             self.tree_errors_, self.threshold_ = errors, verdict.threshold
-            orders = [
-                anew[i] if verdict.regrown[i] else order._replace(leaves=leaves)
-                for i, (order, (_, leaves)) in enumerate(
-                    zip(orders, found, strict=True)
+            tree_updates = [
+                anew[i] if verdict.regrown[i] else one._replace(leaves=leaves)
+                for i, (one, (_, leaves)) in enumerate(
+                    zip(tree_updates, found, strict=True)
                 )
             ]
-        self._finish(update, orders)
+        self._finish(update, tree_updates)
         self._penalty = penalty
 
     def _known_leaves(self, n_before, kept):
@@ -285,11 +285,11 @@ class NCMForestClassifier(NCMEstimator):
         in_bag[:, :n_before] = np.unpackbits(self._in_bag, axis=1, count=n_before)
         return in_bag if kept is None else in_bag[:, kept]
 
-    def _finish(self, update, orders):
+    def _finish(self, update, tree_updates):
         # Carry the update out and become the forest that it makes.
-        done = self._in_threads(update.carry_out, orders)
+        done = self._in_threads(update.carry_out, tree_updates)
         parameters = {name: getattr(self, name) for name in OF_TREES}
-        regrown = np.array([order.tree is None for order in orders])
+        regrown = np.array([one.tree is None for one in tree_updates])
         estimators = []
         for i, (tree, _, _) in enumerate(done):
             one = NCMTreeClassifier(**parameters)

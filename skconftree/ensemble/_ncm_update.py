@@ -8,7 +8,7 @@ from ._bootstrap import tree_seed
 from ._ncm_samples import bootstrap_of, seed_of_update
 
 
-class Order(NamedTuple):
+class TreeUpdate(NamedTuple):
     """What becomes of one tree of a forest.
 
     Attributes
@@ -25,7 +25,7 @@ class Order(NamedTuple):
     leaves: np.ndarray | None
 
 
-class Done(NamedTuple):
+class UpdatedTree(NamedTuple):
     """What has become of it.
 
     Attributes
@@ -63,25 +63,25 @@ class Update(NamedTuple):
     places: np.ndarray
     seed: int
 
-    def carry_out(self, order):
+    def carry_out(self, one):
         """Grow or recount one tree.
 
         Parameters
         ----------
-        order : Order
+        one : TreeUpdate
 
         Returns
         -------
-        Done
+        UpdatedTree
         """
         X, y, _, _ = self.samples
-        times = bootstrap_of(len(y), self.seed, order.index)
-        if order.tree is None:
-            seed = tree_seed(self.seed, order.index)
+        times = bootstrap_of(len(y), self.seed, one.index)
+        if one.tree is None:
+            seed = tree_seed(self.seed, one.index)
             tree, leaves = self.plan.grow(X, y, times, self.n_classes, seed)
         else:
-            leaves = order.tree.leaves_of(X, order.leaves)
-            tree = order.tree.recounted(
+            leaves = one.tree.leaves_of(X, one.leaves)
+            tree = one.tree.recounted(
                 self.n_classes,
                 self.places,
                 leaves,
@@ -90,14 +90,14 @@ class Update(NamedTuple):
                 self.plan.criterion(self.n_classes),
                 False,
             )
-        return Done(tree, np.packbits(times > 0), leaves)
+        return UpdatedTree(tree, np.packbits(times > 0), leaves)
 
-    def error_out_of_bag(self, order, in_bag):
+    def error_out_of_bag(self, one, in_bag):
         """Share of wrong predictions of a tree among the rows it has not seen.
 
         Parameters
         ----------
-        order : Order
+        one : TreeUpdate
         in_bag : ndarray of shape (n_rows,), bool
 
         Returns
@@ -107,9 +107,9 @@ class Update(NamedTuple):
         leaves : ndarray of shape (n_rows,), int32
             Where all rows come to.
         """
-        leaves = order.tree.leaves_of(self.samples.X, order.leaves)
+        leaves = one.tree.leaves_of(self.samples.X, one.leaves)
         out = (~in_bag).view(np.uint8)
-        return order.tree.error_of(leaves, self.samples.y, self.places, out), leaves
+        return one.tree.error_of(leaves, self.samples.y, self.places, out), leaves
 
 
 class Verdict(NamedTuple):

@@ -164,11 +164,11 @@ class ForestGrowth(StreamWeights):
             for tree in self.estimators_:
                 tree._features = features
                 tree._grower.reserve_codes(n_codes)
-        with _Crew(effective_n_jobs(self.n_jobs), len(self.estimators_)) as crew:
+        with _Workers(effective_n_jobs(self.n_jobs), len(self.estimators_)) as workers:
             for rows, block in blocks(X):
                 part = None if weight is None else weight[rows]
                 told = None if out is None else out[rows]
-                self._learn_rows(block, labels[rows], part, finite, told, crew)
+                self._learn_rows(block, labels[rows], part, finite, told, workers)
         return self.classes_
 
     def _check_stream_parameters(self, starting):
@@ -252,7 +252,7 @@ class ForestGrowth(StreamWeights):
 
     # -- rows ---------------------------------------------------------------------
 
-    def _learn_rows(self, X, labels, weight, finite, predicted, crew):
+    def _learn_rows(self, X, labels, weight, finite, predicted, workers):
         # Row by row as far as anybody can tell; each tree goes step by step.
         learnt = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
         before = np.cumsum(learnt) - learnt + self.n_rows_seen_
@@ -274,7 +274,7 @@ class ForestGrowth(StreamWeights):
                 before[step],
                 finite,
                 None if predicted is None else predicted[step],
-                crew,
+                workers,
             )
             interrupt = interrupt or found
             start = step.stop
@@ -283,7 +283,7 @@ class ForestGrowth(StreamWeights):
             ):
                 raise interrupt
 
-    def _learn_step(self, X, labels, weight, before, finite, predicted, crew):
+    def _learn_step(self, X, labels, weight, before, finite, predicted, workers):
         # All trees learn all rows, unless one runs out of memory; what a signal
         # handler has raised meanwhile is given back.
         trees = self.estimators_
@@ -293,7 +293,7 @@ class ForestGrowth(StreamWeights):
         if predicted is not None:
             votes = [np.empty(shape) for _ in trees]
         tasks = []
-        for first, end in crew.parts(len(trees)):
+        for first, end in workers.parts(len(trees)):
             weights = [self._weights_in(t, weight, before) for t in range(first, end)]
             tasks.append(
                 {
@@ -311,7 +311,7 @@ class ForestGrowth(StreamWeights):
             )
         begin_step([tree._grower for tree in trees])
         try:
-            interrupt = crew.run(tasks)
+            interrupt = workers.run(tasks)
         finally:
             end_step()
             if all(len(task["outcome"]) == 2 for task in tasks):
@@ -358,7 +358,7 @@ def _new_tree(parts, **others):
     return made
 
 
-class _Crew:
+class _Workers:
     """Threads that learn side by side; none but the caller's if one is enough.
 
     Parameters
