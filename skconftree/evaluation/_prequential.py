@@ -8,6 +8,7 @@ from sklearn.utils import check_scalar
 
 from ._evaluator import PrequentialEvaluator, checked_rows
 
+REPORT_EVERY = 1000  # rows between two records, unless the user says otherwise
 SCORES = (
     "accuracy",
     "kappa",
@@ -27,7 +28,7 @@ def iter_prequential(
     classes=None,
     sample_weight=None,
     chunk_size=1000,
-    report_every=1000,
+    report_every=REPORT_EVERY,
     pos_label=None,
     verbose=0,
 ):
@@ -273,7 +274,7 @@ def prequential_score(
         raise ValueError(
             f"pos_label must say which of the {len(run.classes_)} classes 'f1' is of."
         )
-    records = _records(run, chunks, int(chunk_size), 1000, verbose)
+    records = _records(run, chunks, int(chunk_size), REPORT_EVERY, verbose)
     *_, last = chain([None], records)
     if last is None or not last.n_tested:
         raise ValueError(
