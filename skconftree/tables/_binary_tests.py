@@ -10,7 +10,7 @@ from .._compat import Interval, StrOptions, check_feature_names_in, validate_par
 from ..utils import unchanged_on_error
 from ._features import MISSING, Features, nominal_columns
 from ._frames import Table
-from ._reading import is_finite, read_numbers
+from ._reading import is_finite, read_numeric
 
 
 class BinaryTests(TransformerMixin, BaseEstimator):
@@ -119,7 +119,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
     def _choose(self, X):
         nominal = nominal_columns(X, self.categorical_features)
         if nominal is None:
-            rows, self._features = read_numbers(self, X, reset=True), None
+            rows, self._features = read_numeric(self, X, reset=True), None
             nominal = [False] * rows.shape[1]
             known = [None] * rows.shape[1]
         else:
@@ -181,7 +181,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self._features is None:
-            rows = read_numbers(self, X, reset=False)
+            rows = read_numeric(self, X, reset=False)
         else:
             rows = self._features.encode(Table.of(self, X, reset=False))
         is_finite(rows, self)

@@ -50,7 +50,7 @@ def read_table(estimator, X, y, *, reset=True, **options):
     if nominal is None:
         rows = _plain_table(estimator, X, y) if reset else None
         if rows is None:
-            rows, y = read_numbers(estimator, X, y, reset=reset)
+            rows, y = read_numeric(estimator, X, y, reset=reset)
         is_finite(rows, estimator)
         return rows, y, None
     table = Table.of(estimator, X, reset)
@@ -120,7 +120,7 @@ def read_more(estimator, X, y, features):
             return rows, y, None, finite
         if issparse(X):
             return *read_sparse(estimator, X, y), None, True
-        rows, y = read_numbers(estimator, X, y, reset=False)
+        rows, y = read_numeric(estimator, X, y, reset=False)
         return rows, y, None, is_finite(rows, estimator)
     table = Table.of(estimator, X, reset=False)
     rows, features = features.learn(table, in_order=True)
@@ -128,7 +128,7 @@ def read_more(estimator, X, y, features):
     return rows, y, features, is_finite(rows, estimator)
 
 
-def read_numbers(estimator, X, *y, reset):
+def read_numeric(estimator, X, *y, reset):
     """Turn rows without nominal columns into a matrix, as scikit-learn does.
 
     Parameters
@@ -241,7 +241,7 @@ def read_rows(estimator, X, features):
             return rows, finite
         if issparse(X):
             return read_sparse(estimator, X), True
-        X = read_numbers(estimator, X, reset=False)
+        X = read_numeric(estimator, X, reset=False)
     else:
         X = features.encode(Table.of(estimator, X, reset=False))
     return X, is_finite(X, estimator)

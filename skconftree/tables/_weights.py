@@ -18,9 +18,7 @@ KINDS = ("frequency", "relative")
 LARGEST_SUM = 2.0**53
 SMALLEST = 1e-100  # of a frequency
 CLASS_LIMITS = (1e-50, 1e50)
-NEGLIGIBLE = (
-    1e-12  # share of all relative weights: less is lost in the rounding of sums
-)
+NEGLIGIBLE = 1e-12  # share of all relative weights, lost in the rounding of sums
 DOUBTFUL = 0.1  # mean of weights that hardly are frequencies
 
 
