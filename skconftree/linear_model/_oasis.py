@@ -18,7 +18,8 @@ from .._compat import (
 )
 from ..utils import (
     canonical,
-    find_labels,
+    check_classes,
+    class_indices,
     is_missing,
     split_labels,
     unchanged_on_error,
@@ -365,11 +366,8 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
             )
         if first:
             self._set_classes(unique_classes(classes))
-        elif not np.array_equal(self.classes_, unique_classes(classes)):
-            raise ValueError(
-                f"classes={classes!r} differs from the classes of the first call, "
-                f"{self.classes_!r}."
-            )
+        else:
+            check_classes(self.classes_, classes)
 
     def _set_classes(self, classes):
         warn_of_floats(classes, stacklevel=4)
@@ -378,22 +376,8 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
     def _encoded(self, labels, known):
         # Class indices, -1 where there is no label.
         y = np.full(len(known), -1, dtype=np.intp)
-        if not len(labels):
-            return y
-        try:
-            index, unknown = find_labels(self.classes_, labels)
-        except TypeError as error:
-            raise ValueError(
-                f"y must contain nothing but labels out of {self.classes_!r}, got "
-                f"values that cannot be compared with them: {error}."
-            ) from error
-        if np.any(unknown):
-            raise ValueError(
-                f"y contains labels that were not among the classes of the first "
-                f"call: {np.unique(labels[unknown])!r}. The classes are "
-                f"{self.classes_!r}."
-            )
-        y[known] = index
+        if len(labels):
+            y[known] = class_indices(self.classes_, labels, np.intp)
         return y
 
     def _wait_or_start(self, X, y, weight, alpha_gamma):

@@ -194,18 +194,19 @@ def find_labels(classes, y):
     return index, unknown if changed is None else unknown | changed
 
 
-def class_indices(classes, y):
+def class_indices(classes, y, dtype=np.uint16):
     """Indices of labels, all of which must be among the classes of a model.
 
     Parameters
     ----------
     classes : ndarray of shape (n_classes,)
-        In ascending order; at most 65536.
+        In ascending order; no more than `dtype` can number.
     y : ndarray of shape (n_rows,)
+    dtype : type, default=np.uint16
 
     Returns
     -------
-    ndarray of shape (n_rows,), uint16
+    ndarray of shape (n_rows,)
 
     Raises
     ------
@@ -229,7 +230,7 @@ def class_indices(classes, y):
             f"y contains labels that were not among the classes of the first call: "
             f"{others!r}. The classes are {classes!r}."
         )
-    return index.astype(np.uint16)
+    return index.astype(dtype)
 
 
 def check_classes(known, classes):
