@@ -162,7 +162,23 @@ class QueryContext:
         """Class probabilities of the candidates, (n_candidates, n_classes)."""
         if self._pool_proba is not None:
             return self._pool_proba().take(self.candidates, axis=0)
+        final, before = final_step(self.estimator)
+        if self.tie_break == "leaf" and before is not None and hasattr(final, "apply"):
+            return self._proba_and_leaves(final, before)
         return in_chunks(self.X, self.candidates, self.estimator.predict_proba)
+
+    def _proba_and_leaves(self, final, before):
+        # What comes before a tree takes longer than the tree: once for both.
+        leaves = []
+
+        def ask(X):
+            X = before.transform(X)
+            leaves.append(final.apply(X))
+            return final.predict_proba(X)
+
+        proba = in_chunks(self.X, self.candidates, ask)
+        vars(self)["leaf_ids"] = np.concatenate(leaves).astype(np.intp)
+        return proba
 
     @cached_property
     def votes(self):

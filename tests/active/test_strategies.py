@@ -8,6 +8,8 @@ from scipy.special import entr
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
@@ -48,6 +50,27 @@ def test_uncertainties():
     np.testing.assert_allclose(confidence, 1.0 - proba.max(axis=1))
     entropy, _ = scores_of(GaussianNB(), "entropy")
     np.testing.assert_allclose(entropy, entr(proba).sum(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["margin", "auto", "leaf_entropy"])
+def test_a_pipeline_transforms_the_pool_once_a_query(strategy):
+    """Its tree is asked for probabilities and leaves; the answers are the tree's."""
+    seen = []
+
+    def note(rows):
+        seen.append(len(rows))
+        return rows
+
+    tree = ConfidenceTreeClassifier(random_state=0)
+    alone, _ = context_of(tree, strategy)
+    one, _ = context_of(make_pipeline(FunctionTransformer(note), tree), strategy)
+    for _ in range(3):
+        seen.clear()
+        rows = one.query(7)
+        assert sum(seen) == np.count_nonzero(one._codes < 0)
+        np.testing.assert_array_equal(alone.query(7), rows)
+        for learner in (alone, one):
+            learner.teach(rows, Y[rows])
 
 
 def test_votes_of_a_forest():
