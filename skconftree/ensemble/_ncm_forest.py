@@ -301,7 +301,7 @@ class NCMForestClassifier(NCMEstimator):
             one.n_features_in_ = self.n_features_in_
             one.tree_ = tree
             one._seed, one._samples = one.random_state, None
-            one.n_rows_seen_, one.n_updates_ = int(tree.n_node_samples[0]), 0
+            one.n_rows_seen_, one.n_updates_ = tree._rows_of_root(), 0
             estimators.append(one)
         self.estimators_ = estimators
         self.regrown_ = regrown

@@ -135,7 +135,7 @@ def test_partial_fit(name):
             == pickle.loads(expected[ROWS]).tree_.__getstate__()
         )
     assert {BOUNDARY, 2 * BOUNDARY} & set(stopped)
-    del model, undisturbed
+    del model, undisturbed, raised  # and the frames that an error holds
     gc.collect()
     assert count_arrays() == n_arrays
 
@@ -154,7 +154,7 @@ def test_first_call_of_partial_fit(name):
             assert not hasattr(model, "tree_")
             learn(model, rows, 0, FIRST)
         assert pickle.dumps(model) == expected
-    del model
+    del model, raised
     gc.collect()
     assert count_arrays() == n_arrays
 
@@ -175,7 +175,7 @@ def test_fit_keeps_the_last_model(memory):
         assert pickle.dumps(model) == (begun if raised else expected)
         n_raised += raised is not None
     assert n_raised > 5
-    del model
+    del model, raised
     gc.collect()
     assert count_arrays() == n_arrays
 
@@ -206,7 +206,7 @@ def test_predict(name, method):
 
 
 FORESTS = {
-    "bootstrap": {"oob_score": True},
+    "bootstrap": {"class_weight": "balanced_subsample"},
     "all rows": {"bootstrap": False, "max_features": None, "bound": None},
     "repeats": {"count_repeats": False, "max_depth": 4},
 }
@@ -220,22 +220,22 @@ GROWING = {
 @pytest.mark.parametrize("name", FORESTS)
 def test_fit_keeps_the_last_forest(name):
     X, y, weight = make_rows("rows")
-    X, y, weight = X[:800], y[:800], weight[:800]
+    X, y, weight = X[:400], y[:400], weight[:400]
     options = {"bound": "gtest", **FORESTS[name]}
     forest = ConfidenceForestClassifier(3, random_state=0, **options)
-    begun = pickle.dumps(forest.fit(X[:300], y[:300]))
+    begun = pickle.dumps(forest.fit(X[:150], y[:150]))
     expected = pickle.dumps(forest.fit(X, y, weight))
     del forest
     gc.collect()
     n_arrays = count_arrays()
     n_raised = 0
     for forest, raised in failures(
-        lambda: pickle.loads(begun), lambda forest: forest.fit(X, y, weight)
+        lambda: pickle.loads(begun), lambda forest: forest.fit(X, y, weight), MOST // 3
     ):
         assert pickle.dumps(forest) == (begun if raised else expected)
         n_raised += raised is not None
-    assert n_raised > 20
-    del forest
+    assert n_raised > 10
+    del forest, raised  # and the frames that an error holds
     gc.collect()
     assert count_arrays() == n_arrays
 
@@ -261,11 +261,11 @@ def test_partial_fit_of_a_forest(name):
     finished, _ = states(last)
     gc.collect()
     n_arrays = count_arrays()
-    stopped, lacking = set(), 0
+    stopped, n_raised = set(), 0
     for forest, raised in failures(
         lambda: pickle.loads(begun),
         lambda forest: forest.partial_fit(X[first:last], y[first:last]),
-        MOST // 2,
+        MOST // 3,
     ):
         n = forest.n_rows_seen_
         stopped.add(n)
@@ -275,7 +275,7 @@ def test_partial_fit_of_a_forest(name):
             rows = tree.n_rows_seen_
             assert rows == n or (str(t) in named and first <= rows < n)
             assert tree.tree_.__getstate__() == states(rows)[1][t]
-        lacking += len(named)
+        n_raised += raised is not None
         if raised is None:
             assert pickle.dumps(forest) == finished
         elif not named and n < last:
@@ -284,7 +284,7 @@ def test_partial_fit_of_a_forest(name):
         else:  # it goes on
             forest.partial_fit(X[:50], y[:50])
     assert {BOUNDARY, last} <= stopped
-    assert lacking > 10
-    del forest
+    assert n_raised > 10
+    del forest, tree, raised  # and the frames that an error holds
     gc.collect()
     assert count_arrays() == n_arrays
