@@ -147,6 +147,19 @@ def test_the_table_of_a_newcomer(tmp_path, monkeypatch, capsys):
     assert "calls <= 5.5" in capsys.readouterr().out
 
 
+def test_a_stream_from_a_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = ["size,colour,label"]
+    for place in range(5000):
+        says_yes = (place % 3 == 0) ^ (place > 2500)
+        colour = ("red", "", "blue")[place % 3] if place // 1000 != 2 else ""
+        lines.append(f"{place % 11},{colour},{('no', 'yes')[says_yes]}")
+    Path("stream.csv").write_text("\n".join(lines), encoding="utf-8")
+    exec(program("streams", "import pandas"), {})
+    told = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [int(rows) for rows, _, _ in told] == [1000, 2000, 3000, 4000, 5000]
+
+
 def test_a_person_who_answers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = iter(["1", "2"] * 3 + ["q"])
