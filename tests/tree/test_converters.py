@@ -76,7 +76,8 @@ def test_treelite_predicts_the_same_as_forests(fitted):
     np.testing.assert_allclose(proba, model.predict_proba(rows), atol=1e-6)
 
 
-def test_emlearn_predicts_the_same_as_trees():
+def test_emlearn_predicts_the_same_as_trees(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where it compiles what it has made
     emlearn = pytest.importorskip("emlearn", reason="emlearn is not installed")
     tree = ConfidenceTreeClassifier().fit(X, Y)
     made = emlearn.convert(tree.to_sklearn(), method="inline", dtype="float")
