@@ -178,7 +178,7 @@ def test_cost_of_a_leaf_is_that_of_the_pruning(confidence):
         n = counts.sum(axis=1)
         errors = np.maximum(n - counts.max(axis=1), 0.0)
         expected = n * binomial_upper(errors, n, confidence)
-        found = [of.limit_of(row) for row in np.concatenate([counts, counts])]
+        found = of.of_nodes(np.concatenate([counts, counts]))
         np.testing.assert_array_equal(found, np.concatenate([expected, expected]))
 
 

@@ -1,4 +1,6 @@
-"""Pessimistic errors of a leaf while a tree grows."""
+"""Pessimistic errors of leaves."""
+
+import numpy as np
 
 from libc.math cimport expm1, fmax, isnan, log
 from scipy.special.cython_special cimport betainc, betaincinv
@@ -27,8 +29,10 @@ cdef union Bits:
 cdef class PessimisticCost(LeafCost):
     """Upper limit of the errors of a leaf, as ``pruning="pessimistic"`` counts them.
 
-    Growing trees ask about few different leaves again and again, and the limit is
-    costly: the latest ones are remembered. So an object belongs to one worker.
+    Trees have few different leaves, and the limit is costly: the latest ones are
+    remembered. So an object belongs to one worker.
+
+    It is that of `skconftree.bounds.binomial_upper`, times the rows.
 
     Parameters
     ----------
@@ -88,16 +92,21 @@ cdef class PessimisticCost(LeafCost):
                 high = middle
         return high
 
-    def limit_of(self, counts):
-        """Cost of one leaf.
+    def of_nodes(self, const float64_t[:, ::1] counts not None):
+        """Cost of each node as a leaf.
 
         Parameters
         ----------
-        counts : ndarray of shape (n_classes,), float64
+        counts : ndarray of shape (n_nodes, n_classes), float64
 
         Returns
         -------
-        float
+        ndarray of shape (n_nodes,)
         """
-        cdef const float64_t[::1] seen = counts
-        return self.of(&seen[0], seen.shape[0])
+        cdef intp_t i
+        found = np.empty(counts.shape[0])
+        cdef float64_t[::1] cost = found
+        with nogil:
+            for i in range(counts.shape[0]):
+                cost[i] = self.of(&counts[i, 0], counts.shape[1])
+        return found
