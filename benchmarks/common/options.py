@@ -7,6 +7,11 @@ from . import results
 
 SHARED = {
     "data": {"help": "folder of real tables; or SKCONFTREE_DATA"},
+    "held-out": {
+        "type": Path,
+        "metavar": "FOLDER",
+        "help": "other tables, that nothing is chosen on",
+    },
     "cache": {"metavar": "FOLDER", "help": "keep answers here and read them again"},
     "repeats": {"type": int, "help": "runs of which the median counts"},
     "seed": {"type": int},

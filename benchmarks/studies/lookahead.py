@@ -200,17 +200,11 @@ def by_halves(results, names, variants):
 
 def main(argv=None):
     """Print the tables."""
-    parser = command.parser(__doc__, "data", "cache", "quick", repeats=3)
+    parser = command.parser(__doc__, "data", "held-out", "cache", "quick", repeats=3)
     parser.add_argument(
         "--rows", type=int, default=MAX_ROWS, help="of a table, at most"
     )
     parser.add_argument("--only", nargs="+", help="these variants, beside greedy")
-    parser.add_argument(
-        "--held-out",
-        type=Path,
-        metavar="FOLDER",
-        help="tables that nothing is chosen on",
-    )
     options = parser.parse_args(argv)
     if options.cache is None:
         parser.error("--cache is needed: results of many minutes are kept there")

@@ -202,15 +202,9 @@ def row(part, rule, results):
 
 def main(argv=None):
     """Run the study and print its table."""
-    parser = command.parser(__doc__, "data", "cache", "quick")
+    parser = command.parser(__doc__, "data", "held-out", "cache", "quick")
     parser.add_argument("--rows", type=int, default=MAX_ROWS, help="of a table")
     parser.add_argument("--folds", type=int, default=FOLDS)
-    parser.add_argument(
-        "--held-out",
-        type=Path,
-        metavar="FOLDER",
-        help="tables that nothing is chosen on",
-    )
     options = parser.parse_args(argv)
     if options.cache is None:
         parser.error("--cache is needed: results of several minutes are kept there")
