@@ -52,7 +52,8 @@ def fit(sequence):
     sequence.parts = []
     least = 0.0
     if sequence.parameters.get("sample_weight_kind") == "relative":
-        least = 1e-12 * rows.weights.sum()  # rows of less weight are left out
+        with np.errstate(over="ignore"):  # which is refused
+            least = 1e-12 * rows.weights.sum()  # rows of less weight are left out
     sequence.known = np.unique(rows.y[rows.weights > least])
     after_fit(sequence, rows)
 
