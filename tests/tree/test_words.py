@@ -6,7 +6,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -29,12 +28,7 @@ from skconftree.tree import (
     node_table,
 )
 from skconftree.tree.reading._rules import limit
-from skconftree.tree.reading._strength import (
-    log_chance,
-    log_chi2_tail,
-    strengths,
-    write_chance,
-)
+from skconftree.tree.reading._strength import log_chance, log_chi2_tail, write_chance
 
 BOUNDS = ["gtest", "credible", "possibilistic", "chi2", "evalue", "bayes_factor", None]
 CLASSES = np.array(["ash", "birch", "elm"])
@@ -106,15 +100,6 @@ def test_chance_is_that_of_the_likelihood_ratio_test():
         assert_allclose(log_chance(counts.tolist()), math.log(want.pvalue), rtol=1e-6)
     assert log_chance([[3, 4], [0, 0]]) == 0.0
     assert log_chance([[3, 0], [8, 0]]) == 0.0
-
-
-@pytest.mark.parametrize("n_branches", [2, 3])
-def test_counts_too_large_to_compare_say_nothing(n_branches):
-    counts = np.full((1 + n_branches, 2), 1e308)
-    branches = [[SimpleNamespace(node=1 + z) for z in range(n_branches)]]
-    with np.errstate(all="ignore"):
-        (found,) = strengths(counts, branches, [{}])
-    assert (found.word, found.log_p) == ("weak", 0.0)
 
 
 def test_strengths_are_those_of_the_counts_of_the_branches(tree):

@@ -19,7 +19,6 @@ WORDS = (
     (math.inf, "weak"),
 )
 LIMITS = "overwhelming: p < 1e-6, strong: p < 0.01, weak: all others"
-MOST_ROWS = 1e300  # of which n log n is a float
 # What p is, for statements of bounds that are such chances themselves.
 FALSE_CUTS = "expected false cuts"
 OWN = {
@@ -104,8 +103,7 @@ def strengths(all_counts, branches, evidence):
                 log_p = math.log(said["confidence"])
             elif statement != FALSE_CUTS:  # which are what has just been computed
                 log_p = -math.inf
-        # of counts too large to compare, as a damaged state may have, it is NaN
-        log_p = log_p if log_p < 0.0 else 0.0
+        log_p = min(log_p, 0.0)
         word = next(word for limit, word in WORDS if log_p < limit)
         found.append(Strength(word, log_p, n_tests, OWN.get(statement, TESTED)))
     return found
@@ -150,15 +148,12 @@ def log_chance(counts):
     Returns
     -------
     float
-        0 where fewer than two branches or two classes have rows, NaN where these are
-        too many for floats.
+        0 where fewer than two branches or two classes have rows.
     """
     rows = [row for row in counts if sum(row) > 0.0]
     columns = [column for column in zip(*rows, strict=True) if sum(column) > 0.0]
     if len(rows) < 2 or len(columns) < 2:
         return 0.0
-    if not sum(map(sum, rows)) < MOST_ROWS:
-        return math.nan
     total = math.fsum(map(math.fsum, rows))
     # twice the rows times the mutual information
     g = 2.0 * (
