@@ -84,8 +84,7 @@ cdef class LookaheadBuilder(Builder):
                         self._note_rival(least, best)
                     least = cost
                     best = i
-                    if i > 0 or candidate.tried == NULL:
-                        self.tried, self.best_tried = self.best_tried, self.tried
+                    self.tried, self.best_tried = self.best_tried, self.tried
                 elif not cost >= self.found.rival_cost:     # of the first it is NaN
                     self._note_rival(cost, i)
             if best > 0 or candidate.tried == NULL:
