@@ -33,10 +33,11 @@ class _Statement(NamedTuple):
     reach: float = math.nan  # how far `value` might be off: a race's radius
 
 
-def _trials(evidence, least=1.0):
-    """Say what look-ahead chose by, if the choice saves so many errors."""
-    saved = evidence.get("tried_cost", math.nan) - evidence.get("cost", math.nan)
-    if not saved >= least:
+def _trials(evidence, *, always=False):
+    """Say what look-ahead chose by, if the choice saves an error, or always."""
+    if "cost" not in evidence:
+        return ""
+    if not (always or evidence["tried_cost"] - evidence["cost"] >= 1.0):
         return ""
     cost, other = (f"{evidence[name]:.3g}" for name in ("cost", "tried_cost"))
     return f"{cost} errors below, with {evidence['tried']} {other}"
@@ -324,7 +325,7 @@ class ConfidenceTreeDisplay:
             self._draw_split(row, x, y, is_open)
             if verbose:
                 said = statements[node]
-                trials = _trials(row.evidence, -math.inf)
+                trials = _trials(row.evidence, always=True)
                 text = "; ".join(filter(None, [said.text, trials]))
                 self._write(x, y - 0.31, text, self._muted, 6, most=BOX_WIDTH)
                 self._draw_scale(said, x - BOX_WIDTH / 2 + MARGIN, y - 0.08, scale)

@@ -124,7 +124,7 @@ def export_text(
             said = []
             if show_evidence:
                 said.append(row.strength.long)
-                said += describe_trials(row.evidence, -math.inf if verbose else 1.0)
+                said += describe_trials(row.evidence, always=verbose)
                 if verbose:
                     told = f"evidence: {describe_evidence(row.evidence, decimals)}"
                     said += wrapped(told, WIDTH - len(bars) - 5)
@@ -203,23 +203,24 @@ def wrapped(text, width):
     return lines
 
 
-def describe_trials(evidence, least=1.0):
+def describe_trials(evidence, *, always=False):
     """Say what a split was chosen by, if the growth looked ahead and had a choice.
 
     Parameters
     ----------
     evidence : dict
         Of a record of `node_table`.
-    least : float, default=1.0
-        Errors that the choice saves, if it is to be worth a line.
+    always : bool, default=False
+        Also where the choice saves less than one error.
 
     Returns
     -------
     list of str
         One line, or none.
     """
-    saved = evidence.get("tried_cost", math.nan) - evidence.get("cost", math.nan)
-    if not saved >= least:
+    if "cost" not in evidence:
+        return []
+    if not (always or evidence["tried_cost"] - evidence["cost"] >= 1.0):
         return []
     tried = shortened(evidence["tried"], 24)
     cost, other = (f"{evidence[name]:.3g}" for name in ("cost", "tried_cost"))

@@ -1,6 +1,5 @@
 """A tree as HTML that needs no script, no network and no eyes."""
 
-import math
 from html import escape
 
 import numpy as np
@@ -189,11 +188,8 @@ def _nodes(table, names, is_open):
             continue
         state = " open" if is_open or row.depth < OPEN_LEVELS else ""
         one = row.strength
-        told = [
-            describe_evidence(row.evidence),
-            *describe_trials(row.evidence, -math.inf),
-        ]
-        told = escape("; ".join(told))
+        trials = describe_trials(row.evidence, always=True)
+        told = escape("; ".join([describe_evidence(row.evidence), *trials]))
         asked = escape(shortened(row.name, 40))
         lines.append(
             f"<li><details{state}><summary>{said}, split by <b>{asked}</b>"

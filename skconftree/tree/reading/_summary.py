@@ -1,6 +1,5 @@
 """A tree in a few lines, and the path of a row in words."""
 
-import math
 from collections import Counter
 from numbers import Integral
 
@@ -174,7 +173,7 @@ def _path(estimator, table, steps, leaf, verbose):
         lead = f"{place:3}. "
         lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
         lines.append(f"     {row.strength.long}")
-        trials = describe_trials(row.evidence, -math.inf if verbose else 1.0)
+        trials = describe_trials(row.evidence, always=verbose)
         lines += [f"     {one}"[:WIDTH] for one in trials]
         if verbose:
             told = f"evidence: {describe_evidence(row.evidence)}"
