@@ -362,6 +362,27 @@ def test_names_cannot_break_out_of_a_page():
     assert "alert(1)" in checked.text
 
 
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({}, "no split passed its bound and limits, or pruning took it back"),
+        ({"bound": "evalue"}, "no split passed its bound and limits"),
+        ({"max_depth": 1}, "max_depth is reached"),
+        ({"bound": None, "min_samples_split": 101}, "100 rows are too few by "),
+    ],
+)
+def test_why_a_path_ends(parameters, reason):
+    X, y = load_iris(return_X_y=True)
+    text = ConfidenceTreeClassifier(**parameters).fit(X, y).explain_text(X[119])
+    assert re.search(f"There the tree stops: {reason}[a-z_]*[.]\n", text)
+
+
+def test_why_a_growing_path_ends():
+    X, y = load_iris(return_X_y=True)
+    text = ConfidenceTreeClassifier().partial_fit(X, y, range(3)).explain_text(X[119])
+    assert "stops: no split has passed its bound and limits yet.\n" in text
+
+
 def test_notebooks_show_the_tree_below_the_diagram_of_scikit_learn():
     X, y = load_iris(return_X_y=True)
     model = ConfidenceTreeClassifier()

@@ -196,7 +196,7 @@ def _why(estimator, leaf):
         return ""
     if estimator._grower is not None:
         return ": no split has passed its bound and limits yet"
-    if estimator.pruning is None:
+    if estimator.pruning_ is None:
         return ": no split passed its bound and limits"
     return ": no split passed its bound and limits, or pruning took it back"
 
