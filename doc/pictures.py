@@ -284,6 +284,21 @@ def free_place(cx, cy, wide, taken):
     return x, y, anchor
 
 
+def front(title, rows, **ranges):
+    """Accuracy against size: rows of a rule's name and two cells."""
+    return points(
+        title,
+        "leaves, times those of tuned CART",
+        "accuracy minus that of tuned CART, points",
+        [
+            (name, number(leaves), number(accuracy), name == "default")
+            for name, leaves, accuracy in rows
+        ],
+        log=True,
+        **ranges,
+    )
+
+
 def draw_default():
     """Accuracy against size of untuned rules."""
     short = {
@@ -295,22 +310,13 @@ def draw_default():
     }
     keep = {"default", "CART", "chi2", "possibilistic", "ec2", "evalue", *short}
     rows = [
-        (
-            short.get(row["rule"], row["rule"]),
-            number(row["leaves 2"]),
-            number(row["accuracy, report"]),
-            row["rule"] == "default",
-        )
+        (short.get(row["rule"], row["rule"]), row["leaves 2"], row["accuracy, report"])
         for row in table("default-rules")
         if row["rule"] in keep
     ]
-    rows.append(("CART, tuned", 1.0, 0.0, False))
-    return points(
+    return front(
         "Untuned rules beside tuned CART, on tables that no choice was made on",
-        "leaves, times those of tuned CART",
-        "accuracy minus that of tuned CART, points",
-        rows,
-        log=True,
+        [*rows, ("CART, tuned", "1", "0")],
         ticks=[0.2, 0.5, 1, 2, 4],
         range_up=[-12, -9, -6, -3, 0, 3],
     )
@@ -329,21 +335,13 @@ def draw_rivals():
         "CART, tuned": "CART, tuned",
     }
     rows = [
-        (
-            keep[row["rule"]],
-            number(row["leaves"]),
-            number(row["accuracy"]),
-            row["rule"] == "default",
-        )
+        (keep[row["rule"]], row["leaves"], row["accuracy"])
         for row in table("rivals")
         if row["tables"] == "held out" and row["rule"] in keep
     ]
-    return points(
+    return front(
         "The default beside its rivals, on 44 tables that no choice was made on",
-        "leaves, times those of tuned CART",
-        "accuracy minus that of tuned CART, points",
         rows,
-        log=True,
         ticks=[0.25, 0.5, 1, 2, 4],
         range_up=[-2, -1.5, -1, -0.5, 0, 0.5, 1],
     )
