@@ -16,7 +16,12 @@ from reference.lookahead import LookaheadGrower
 from reference.tables import assert_same, grow_both, problems
 from scipy.sparse import csr_array
 from skconftree.tree.pruning._pessimistic_cost import PessimisticCost
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    make_classification,
+)
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound, binomial_upper
@@ -218,6 +223,13 @@ def test_no_few_rows_are_divided_on_many_false_cuts(load):
     n = tree.counts[inner].sum(axis=1)
     assert n.min() > 10
     assert tree.evidence["confidence"][inner][n < 35].max(initial=0.0) < 0.3
+
+
+def test_few_rows_may_be_divided_on_many_false_cuts():
+    # as the documentation says of the default
+    tree = ConfidenceTreeClassifier().fit(*load_digits(return_X_y=True)).tree_
+    five = (tree.n_children > 0) & (tree.counts.sum(axis=1) == 5)
+    assert f"{tree.evidence['confidence'][five].max():.2f}" == "0.82"
 
 
 def xor(n, seed=0):
