@@ -41,12 +41,14 @@ def resolve_lookahead(tree, bound, pruning, confidence, settings, table):
             n_levels = bound.lookahead if table.total <= LARGEST_TABLE else 0
     if not n_levels:
         return None, confidence
-    wanted = _what_stands_in_the_way(bound, pruning, confidence, settings, table)
+    strength, cost = confidence, None
+    if tree.pruning == "auto" and tree.pruning_confidence is None:
+        strength = getattr(bound, "lookahead_confidence", None) or confidence
+    if pruning is not None:
+        cost = leaf_cost(pruning, strength, len(table.y))
+    wanted = _what_stands_in_the_way(bound, cost, settings, table)
     if wanted is None:
-        if tree.pruning == "auto" and tree.pruning_confidence is None:
-            confidence = bound.lookahead_confidence or confidence
-        found = Lookahead(leaf_cost(pruning, confidence), int(n_levels), WIDTH)
-        return found, confidence
+        return Lookahead(cost, int(n_levels), WIDTH), strength
     if tree.lookahead == "auto":
         return None, confidence
     raise InvalidParameterError(
@@ -55,11 +57,11 @@ def resolve_lookahead(tree, bound, pruning, confidence, settings, table):
     )
 
 
-def _what_stands_in_the_way(bound, pruning, confidence, settings, table):
+def _what_stands_in_the_way(bound, cost, settings, table):
     # What look-ahead asks for, if it is not there.
     if bound is None or not bound.judges_alone:
         return "the bound judges each test by itself, as 'gtest' and 'chi2' do"
-    if pruning is None or leaf_cost(pruning, confidence) is None:
+    if cost is None:
         return "the pruning is 'pessimistic'"
     if settings.random_cuts:
         return "splitter='best'"

@@ -175,7 +175,7 @@ def test_never_costs_more_than_the_greedy_tree(confidence):
 @pytest.mark.parametrize("confidence", [0.3, 0.01, 1e-12, 1e-150])
 def test_cost_of_a_leaf_is_that_of_the_pruning(confidence):
     rng = np.random.default_rng(0)
-    of = PessimisticCost(confidence)
+    of = PessimisticCost(confidence, 0)
     for _ in range(3):
         counts = rng.integers(0, 30, (400, 3)).astype(float)
         counts[::3] *= rng.uniform(0.5, 2, (134, 1))

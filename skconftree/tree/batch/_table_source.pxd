@@ -7,6 +7,7 @@ from skconftree.tree.batch._lookahead_rows cimport KeptOrder
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._row_source cimport RowSource
 from skconftree.tree.split._scan cimport Scan
+from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, uint8_t, uint32_t,
@@ -43,6 +44,9 @@ cdef class TableSource(RowSource):
     ) noexcept nogil
     cdef void _count_codes(
         self, const Column* column, intp_t width, float64_t* out
+    ) noexcept nogil
+    cdef void _count_coded_sides(
+        self, const uint8_t* codes, intp_t place, Children* children
     ) noexcept nogil
     cdef intp_t _missing_code(self, const Column* column) noexcept nogil
     cdef void _labelled_range(

@@ -450,6 +450,12 @@ cdef class TableSource(RowSource):
         cdef intp_t present = end
         cdef intp_t i, row, side, c
         cdef float64_t w
+        if (
+            column.codes != NULL and not column.has_missing
+            and count == NULL and weight == NULL
+        ):
+            self._count_coded_sides(column.codes, place, children)
+            return False
         if column.has_missing:
             memset(values.missing, 0, (K + 1) * sizeof(float64_t))
             values.rows_missing = 0
@@ -482,6 +488,26 @@ cdef class TableSource(RowSource):
         for c in range(K):
             values.n_missing += values.missing[c]
         return True
+
+    cdef void _count_coded_sides(
+        self, const uint8_t* codes, intp_t place, Children* children
+    ) noexcept nogil:
+        # As count_sides, of a feature that every row has; rows of weight 1.
+        cdef const label_t* y = self.rows.node_y
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t width = K + 1
+        cdef int32_t* tally = self.tally
+        cdef intp_t i, side, c
+        memset(tally, 0, 2 * width * sizeof(int32_t))
+        for i in range(self.node.record.start, self.node.record.end):
+            tally[(codes[i] > place) * width + y[i]] += 1
+        for side in range(2):
+            for c in range(K):
+                children.counts[side * K + c] = tally[c]
+                children.n_labelled[side] += tally[c]
+            children.rows[side] = children.n_labelled[side] + tally[K]
+            children.pool[side] = <float64_t> children.rows[side]
+            tally += width
 
     # -- nominal features ---------------------------------------------------------
 

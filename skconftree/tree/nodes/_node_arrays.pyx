@@ -17,6 +17,9 @@ from cpython.buffer cimport (
     PyBUF_C_CONTIGUOUS, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
 
+cdef enum:
+    FIRST_ROOM = 64     # nodes; more room costs many small arrays at a time
+
 OF_ROWS = ("counts", "n_node_samples", "impurity")  # arrays that every row changes
 
 
@@ -50,7 +53,7 @@ cdef class NodeArrays:
         self.keeps_refusals = keep_refusals
         self.keeps_costs = keep_costs
         self._arrays = {}
-        self.reserve(8)
+        self.reserve(FIRST_ROOM)
 
     # -- room ---------------------------------------------------------------------
 

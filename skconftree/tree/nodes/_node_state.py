@@ -45,7 +45,7 @@ def check_size(n_features, n_classes):
 def checked_class_weight(class_weight, n_classes):
     """Array of the weight of each class; ones if `class_weight` is None."""
     if class_weight is None:
-        class_weight = np.ones(n_classes)
+        return np.ones(n_classes)
     class_weight = np.array(class_weight, dtype=np.float64)
     if class_weight.shape != (n_classes,):
         raise ValueError(

@@ -79,9 +79,11 @@ cdef class Tree(NodeTable):
         keep_refusals=False, shrinkage=0.0, keep_costs=False,
     ):
         # what the nodes hold is there by now
-        self._hold(
-            self._enlarged(self.capacity) | {"ordinals": np.zeros(0, dtype=np.int16)}
-        )
+        self._hold(self._arrays | {
+            "nodes": np.zeros(self.capacity, dtype=NODE_DTYPE),
+            "branching": np.zeros(self.capacity, dtype=BRANCHING_DTYPE),
+            "ordinals": np.zeros(0, dtype=np.int16),
+        })
 
     # -- room ---------------------------------------------------------------------
 
@@ -203,6 +205,9 @@ cdef class Tree(NodeTable):
         nodes["feature"][leaf] = UNDEFINED
         nodes["threshold"][leaf] = INFINITY
         branching[leaf] = (-1, 0, True, False)
+        if len(shown["ordinals"]) == 0:
+            arrays["ordinals"] = shown["ordinals"].copy()
+            return
         nominal = np.flatnonzero(branching["first"] >= 0)
         owned = [
             shown["ordinals"][first : first + size]

@@ -80,8 +80,14 @@ class Pruning:
         """Whether each node becomes a leaf, for `Tree.pruned`."""
         return cheaper_as_leaf(tree, self.cost(tree, rows))
 
-    def leaf_cost(self):
-        """Make the same cost for a tree that still grows, or None."""
+    def leaf_cost(self, n_leaves):
+        """Make the same cost for trees that still grow, or None.
+
+        Parameters
+        ----------
+        n_leaves : int
+            About how many different leaves they will have.
+        """
         return None
 
     def cost(self, tree, rows):

@@ -9,8 +9,8 @@ class PessimisticPruning(Pruning):
 
     strength = Strength(0.25, 0.0, 1.0, "()")
 
-    def leaf_cost(self):
-        return PessimisticCost(self.confidence)
+    def leaf_cost(self, n_leaves):
+        return PessimisticCost(self.confidence, n_leaves)
 
     def cost(self, tree, rows):
-        return self.leaf_cost().of_nodes(proportionate_counts(tree))
+        return self.leaf_cost(tree.node_count).of_nodes(proportionate_counts(tree))

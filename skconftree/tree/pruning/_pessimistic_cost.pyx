@@ -11,7 +11,8 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
 cdef enum:
-    SLOTS = 16384       # limits remembered; a power of two
+    FEWEST = 64         # limits remembered; powers of two
+    MOST = 16384
     HALVINGS = 60
 
 
@@ -38,18 +39,25 @@ cdef class PessimisticCost(LeafCost):
     ----------
     confidence : float
         Error of the limit, in (0, 1).
+    n_leaves : int
+        About how many different leaves there will be. Fewer are remembered if these are
+        very many.
     """
 
     cdef float64_t confidence
     cdef float64_t log_confidence
     cdef Arena arena
-    cdef Known* known       # [SLOTS] by a hash of errors and rows
+    cdef intp_t n_slots     # a power of two
+    cdef Known* known       # [n_slots] by a hash of errors and rows
 
-    def __init__(self, float64_t confidence):
+    def __init__(self, float64_t confidence, intp_t n_leaves):
         self.confidence = confidence
         self.log_confidence = log(confidence)
         self.arena = Arena()
-        self.known = <Known*> self.arena.take_zeros(SLOTS, sizeof(Known))
+        self.n_slots = FEWEST
+        while self.n_slots < min(4 * n_leaves, MOST):   # so that few share a slot
+            self.n_slots *= 2
+        self.known = <Known*> self.arena.take_zeros(self.n_slots, sizeof(Known))
 
     cdef float64_t of(self, const float64_t* counts, intp_t n_classes) noexcept nogil:
         cdef float64_t n = 0.0
@@ -69,7 +77,7 @@ cdef class PessimisticCost(LeafCost):
             return n
         a.value = errors
         b.value = n
-        slot = self.known + (mix(a.bits ^ mix(b.bits)) & (SLOTS - 1))
+        slot = self.known + (mix(a.bits ^ mix(b.bits)) & (self.n_slots - 1))
         if slot.errors != errors or slot.n != n:
             slot.errors = errors
             slot.n = n

@@ -51,21 +51,23 @@ def resolve_pruning(pruning, confidence, bound):
     return pruning, float(confidence)
 
 
-def leaf_cost(pruning, confidence):
-    """Make the cost of a leaf, by which a tree that still grows is judged.
+def leaf_cost(pruning, confidence, n_leaves):
+    """Make the cost of a leaf, by which trees that still grow are judged.
 
     Parameters
     ----------
     pruning : str
         A name of `PRUNINGS`.
     confidence : float
+    n_leaves : int
+        About how many different leaves they will have.
 
     Returns
     -------
     LeafCost or None
         None if there is none for this pruning.
     """
-    return PRUNINGS[pruning](confidence).leaf_cost()
+    return PRUNINGS[pruning](confidence).leaf_cost(n_leaves)
 
 
 def prune(tree, pruning, confidence, rows):
