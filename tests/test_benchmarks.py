@@ -11,7 +11,9 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -147,6 +149,57 @@ def test_a_quick_run_writes_where_it_is_told(tmp_path):
     subprocess.run([*command, "--results", str(tmp_path)], check=True)
     assert (tmp_path / "categories-sets.csv").exists()
     assert (tmp_path / "measured.csv").exists()
+
+
+@pytest.fixture
+def runs_of(monkeypatch, tmp_path):
+    with benchmarks_on_path(monkeypatch):
+        from common.runs import Runs
+
+    def make(n_runs, cache=tmp_path / "kept"):
+        return Runs("some_script", SimpleNamespace(runs=n_runs, cache=cache))
+
+    return make
+
+
+def test_runs_that_are_kept_are_not_made_again(runs_of):
+    made = []
+
+    def one(seed):
+        made.append(seed)
+        return (seed, {2: 0.1})
+
+    assert runs_of(2).each(one, table="a") == [[0, {"2": 0.1}], [1, {"2": 0.1}]]
+    assert runs_of(4).each(one, table="a")[3] == [3, {"2": 0.1}]
+    assert len(runs_of(3).each(one, table="a")) == 3
+    assert made == [0, 1, 2, 3]
+    runs_of(1).each(one, table="b")
+    runs_of(1, None).each(one, table="a")
+    assert made == [0, 1, 2, 3, 0, 0]
+
+
+def test_runs_before_a_failure_are_kept(runs_of):
+    def fails_at(bad, seed):
+        if seed == bad:
+            raise RuntimeError("stopped")
+        return seed
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        runs_of(5).each(partial(fails_at, 3), p=0.1)
+    with pytest.raises(RuntimeError, match="stopped"):  # not run: 0, 1, 2
+        runs_of(5).each(partial(fails_at, 4), p=0.1)
+    assert runs_of(5).each(partial(fails_at, 2), p=0.1) == [0, 1, 2, 3, 4]
+
+
+def test_pictures_of_zeros_and_ones_have_ten_components(monkeypatch):
+    with benchmarks_on_path(monkeypatch):
+        from papers.paper_d_oasis import digits
+    rng = np.random.default_rng(0)
+    pictures = rng.random((1200, 30))
+    X, y = digits(pictures, rng.integers(0, 4, 1200).astype(str))
+    assert X.shape[1] == 10
+    assert set(y) == {0, 1}
+    assert len(X) == len(y) < 1200
 
 
 class Timed:

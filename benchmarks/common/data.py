@@ -7,6 +7,7 @@ column "target" holds the labels, an empty cell is a missing value.
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,18 @@ def manifest(folder):
     """Read what the folder holds: dict of name to description."""
     text = (Path(folder) / "manifest.json").read_text(encoding="utf-8")
     return {table["name"]: table for table in json.loads(text)["datasets"]}
+
+
+@cache
+def mnist():
+    """Fetch MNIST: pictures and digits (texts), or None where it is not to be had."""
+    from sklearn.datasets import fetch_openml
+
+    try:
+        return fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False)
+    except Exception as error:  # whatever a machine without a network raises
+        print(f"MNIST is not to be had ({type(error).__name__}).")
+        return None
 
 
 def load(name, folder):

@@ -1,6 +1,7 @@
 """EC2 as in section 4.2 of Rupprechter (2012): its family, its cost, and when to stop.
 
     python benchmarks paper_d_ec2 [--data FOLDER] [--part NAME ...] [--json FILE]
+    python benchmarks paper_d_ec2 --part family --runs 100 --cache SCRATCH
 
 The parts, all from a cloud of planes that stays (algorithm 4.4):
 
@@ -11,15 +12,17 @@ The parts, all from a cloud of planes that stays (algorithm 4.4):
 - ``speed``: one query of 10,000 rows with 1,000 hypotheses; medians of five.
 
 LETTER A/B, PENDIGITS 0/1 and WDBC. The thesis has 100 runs and 10,000 particles;
-`--runs` and `--particles` set these. ``--quick`` tries the script; its figures mean
-nothing.
+`--runs` and `--particles` set these. What has run stays in the cache folder; a second
+run adds what is missing. ``--quick`` tries the script; its figures mean nothing.
 """
 
 import time
+from functools import partial
 
 import numpy as np
 from common import options as command
 from common.data import folder_if_any, manifest
+from common.runs import Runs
 from common.timing import median, print_environment, write_json
 from threadpoolctl import threadpool_limits
 
@@ -36,8 +39,10 @@ FAMILY = {  # settings, and what the thesis found
     "EC2 f": ({"lazy": True}, "a little worse than EC2, fastest"),
     "EC2 c": ({"clustered": True}, "no better than EC2"),
     "EC2 f, c": ({"lazy": True, "clustered": True}, "a little worse than EC2"),
-    "EC2 p, and f, p": ({"lazy": True, "pure": True}, "worse than random"),
-    "EC2 c, p, and f, c, p": (
+    "EC2 p": ({"pure": True}, "as f, p"),
+    "EC2 f, p": ({"lazy": True, "pure": True}, "worse than random"),
+    "EC2 c, p": ({"clustered": True, "pure": True}, "as f, c, p"),
+    "EC2 f, c, p": (
         {"lazy": True, "clustered": True, "pure": True},
         "worse than random",
     ),
@@ -85,17 +90,17 @@ def wrong(one, X, y):
     return float((one.predict(X) != y).mean())
 
 
-def run(options, X, y, strategy, seed, n_labels=50):
+def run(options, X, y, strategy, n_labels, seed):
     """Errors after some numbers of labels, and CPU seconds of all queries."""
     one = learner_of(options, X, strategy, seed)
-    errors, seconds = {}, 0.0
+    errors, seconds = [], 0.0
     for n in range(1, n_labels + 1):
         start = time.process_time()
         rows = one.query()
         seconds += time.process_time() - start
         one.teach(rows, y[rows])
         if n in (10, 25, n_labels):
-            errors[n] = wrong(one, X, y)
+            errors.append(wrong(one, X, y))
     return errors, seconds
 
 
@@ -109,20 +114,27 @@ def percent(values):
 def part_family(data, options, tables, records):
     """Errors and seconds of the family, one table of the documentation each."""
     n_labels = 10 if options.quick else 50
+    labels = sorted({10, min(25, n_labels), n_labels})
+    kept = Runs("paper_d_ec2", options)
     for name, (X, y) in data.items():
         rows, base = [], None
         for title, (strategy, thesis) in FAMILY.items():
-            runs = [
-                run(options, X, y, strategy, seed, n_labels)
-                for seed in range(options.runs)
-            ]
-            errors = {n: [one[0][n] for one in runs] for n in runs[0][0]}
-            last = np.array(errors[n_labels])
+            runs = kept.each(
+                partial(run, options, X, y, strategy, n_labels),
+                part="family",
+                table=name,
+                strategy=strategy,
+                n_labels=n_labels,
+                particles=options.particles,
+                prior=options.prior,
+            )
+            errors = np.transpose([one[0] for one in runs])
+            last = errors[-1]
             base = last if base is None else base
             rows.append(
                 [
                     title,
-                    *(percent(values) for values in errors.values()),
+                    *(percent(values) for values in errors),
                     "-" if base is last else percent(last - base),
                     f"{np.mean([one[1] for one in runs]):.2f}",
                     thesis,
@@ -130,12 +142,12 @@ def part_family(data, options, tables, records):
             )
             print(name, *rows[-1], sep=" | ", flush=True)
             records.append(["family", name, title, runs])
-        labels = [f"wrong after {n} labels" for n in runs[0][0]]
-        header = ["asked by", *labels, "against random", "seconds", "the thesis found"]
+        told = [f"wrong after {n} labels" for n in labels]
+        header = ["asked by", *told, "against random", "seconds", "the thesis found"]
         tables.show(f"paper-d-ec2-{name}", header, rows, TITLES[name])
 
 
-def stops(options, X, y, noise, settings, seed, n_labels):
+def stops(options, X, y, noise, settings, n_labels, seed):
     """Errors after each label, and the confidence of the rule before it."""
     one = learner_of(options, X, settings, seed)
     rng = np.random.default_rng(seed)
@@ -152,14 +164,20 @@ def stops(options, X, y, noise, settings, seed, n_labels):
 def part_done(data, options, tables, records):
     """Where the rule stops, and what is wrong there and in the end."""
     n_labels = 15 if options.quick else 100
-    rows = []
+    kept, rows = Runs("paper_d_ec2", options), []
     for name, (X, y) in data.items():
         for noise in NOISES:
             for settings in ({}, {"pure": True, "lazy": True}):
-                runs = [
-                    stops(options, X, y, noise, settings, seed, n_labels)
-                    for seed in range(options.runs)
-                ]
+                runs = kept.each(
+                    partial(stops, options, X, y, noise, settings, n_labels),
+                    part="done",
+                    table=name,
+                    noise=noise,
+                    strategy=settings,
+                    n_labels=n_labels,
+                    particles=options.particles,
+                    prior=options.prior,
+                )
                 errors = np.array([one[0] for one in runs])
                 sure = np.array([one[1] for one in runs]) >= 0.5
                 stop = np.where(sure.all(axis=1), n_labels, (~sure).argmax(axis=1))
@@ -226,7 +244,7 @@ PARTS = {"family": part_family, "done": part_done, "speed": part_speed}
 
 def main(argv=None):
     """Print the tables."""
-    parser = command.parser(__doc__, "data", "quick", "json")
+    parser = command.parser(__doc__, "data", "cache", "quick", "json")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--table", nargs="+", help="some of the tables")
     parser.add_argument("--runs", type=int, default=20, help="of each setting")

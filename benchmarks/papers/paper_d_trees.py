@@ -1,6 +1,7 @@
 """EC2 trees as in chapter 5 of Rupprechter (2012): what was found, and what we find.
 
     python benchmarks paper_d_trees [--data FOLDER] [--part NAME ...] [--json FILE]
+    python benchmarks paper_d_trees --runs 50 --cache SCRATCH
 
 Columns are made binary (`BinaryTests`), the labels of a share alpha of the training
 rows are replaced by the other class, and trees ask tests: at random (RD), the most even
@@ -13,13 +14,16 @@ one (UC), by information gain (IG) or by edges cut (EC2). The parts:
   pixels cut at 100, if `fetch_openml` finds it; else letters, all 26 of them.
 
 LETTER A/B, PENDIGITS 0/1 and WDBC. IBN SINA, which the thesis has too, is not public
-any more. The thesis has 50 random divisions; `--runs` sets them. ``--quick`` tries the
-script; its figures mean nothing.
+any more. The thesis has 50 random divisions; `--runs` sets them, and what has run stays
+in the cache folder. ``--quick`` tries the script; its figures mean nothing.
 """
+
+from functools import partial
 
 import numpy as np
 from common import options as command
-from common.data import data_folder, load, manifest
+from common.data import data_folder, load, manifest, mnist
+from common.runs import Runs
 from common.timing import print_environment, write_json
 
 from papers.paper_d_oasis import TITLES, numbers
@@ -113,21 +117,32 @@ def divided(X, y, seed):
     return order[n_test:], order[:n_test], rng
 
 
+def grown(raw, X, y, alpha, seed):
+    """Test error, depth and leaves of every tree on one division."""
+    train, test, rng = divided(X, y, seed)
+    given = noisy(y[train], alpha, rng)
+    forest = ConfidenceForestClassifier(20, random_state=seed)
+    estimated = estimate_label_noise(forest, raw[train], given)
+    found = {}
+    for title, (_, one) in settings(alpha, estimated, seed).items():
+        one.fit(X[train], given)
+        wrong = float(np.mean(one.predict(X[test]) != y[test]))
+        found[title] = wrong, int(one.get_depth()), int(one.get_n_leaves())
+    return found
+
+
 def part_noise(data, options, tables, records):
     """Errors and depths of every tree at every alpha."""
+    kept = Runs("paper_d_trees", options)
     for name, (raw, X, y) in data.items():
         found = {}
         for alpha in ALPHAS:
-            for seed in range(options.runs):
-                train, test, rng = divided(X, y, seed)
-                given = noisy(y[train], alpha, rng)
-                forest = ConfidenceForestClassifier(20, random_state=seed)
-                estimated = estimate_label_noise(forest, raw[train], given)
-                for title, (thesis, one) in settings(alpha, estimated, seed).items():
-                    one.fit(X[train], given)
-                    wrong = float(np.mean(one.predict(X[test]) != y[test]))
-                    here = found.setdefault((title, thesis), {}).setdefault(alpha, [])
-                    here.append((wrong, one.get_depth(), one.get_n_leaves()))
+            runs = kept.each(
+                partial(grown, raw, X, y, alpha), part="noise", table=name, alpha=alpha
+            )
+            for title, (thesis, _) in settings(0.0, 0.0, 0).items():
+                here = found.setdefault((title, thesis), {})
+                here[alpha] = [run[title] for run in runs]
             print(name, alpha, flush=True)
         rows = {"errors": [], "depths": []}
         for (title, thesis), by_alpha in found.items():
@@ -161,19 +176,27 @@ def differences(found, records, name):
         records.append(["difference", name, title, gain.tolist()])
 
 
+def pruned(X, y, p, alpha, seed):
+    """Test error of pruned information gain on one division."""
+    train, test, rng = divided(X, y, seed)
+    one = chi2("entropy", p).fit(X[train], noisy(y[train], alpha, rng))
+    return float(np.mean(one.predict(X[test]) != y[test]))
+
+
 def part_pvalues(data, options, tables, records):
     """Errors of pruned information gain at several p-values."""
-    rows = []
+    kept, rows = Runs("paper_d_trees", options), []
     for name, (_, X, y) in data.items():
         for p in P_VALUES:
             cells = []
             for alpha in ALPHAS:
-                errors = []
-                for seed in range(options.runs):
-                    train, test, rng = divided(X, y, seed)
-                    given = noisy(y[train], alpha, rng)
-                    one = chi2("entropy", p).fit(X[train], given)
-                    errors.append(float(np.mean(one.predict(X[test]) != y[test])))
+                errors = kept.each(
+                    partial(pruned, X, y, p, alpha),
+                    part="pvalues",
+                    table=name,
+                    p=p,
+                    alpha=alpha,
+                )
                 cells.append(f"{100 * np.mean(errors):.1f}")
                 records.append(["pvalues", name, p, alpha, errors])
             rows.append([TITLES[name], f"{p:g}", *cells])
@@ -184,13 +207,8 @@ def part_pvalues(data, options, tables, records):
 
 def pictures(folder, quick):
     """Rows of MNIST whose pixels are tests, or all letters; which of the two."""
-    from sklearn.datasets import fetch_openml
-
-    try:
-        X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False)
-    except Exception as error:  # whatever a machine without a network raises
-        print(f"MNIST is not to be had ({type(error).__name__}): letters instead.")
-    else:
+    if mnist() is not None:
+        X, y = mnist()
         X = (X > 100).astype(np.uint8)
         n = 2000 if quick else 60_000
         return "MNIST", X[:n], y[:n], X[-10_000:], y[-10_000:]
@@ -229,7 +247,7 @@ PARTS = {"noise": part_noise, "pvalues": part_pvalues, "features": part_features
 
 def main(argv=None):
     """Print the tables."""
-    parser = command.parser(__doc__, "data", "quick", "json")
+    parser = command.parser(__doc__, "data", "cache", "quick", "json")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--table", choices=TABLES, nargs="+", default=list(TABLES))
     parser.add_argument("--runs", type=int, default=50, help="of each setting")

@@ -1,15 +1,19 @@
 """How near `estimate_label_noise` comes to noise that was planted.
 
-    python benchmarks label_noise [--data FOLDER] [--runs N] [--json FILE]
+    python benchmarks label_noise [--data FOLDER] [--runs N] [--cache SCRATCH]
 
 The labels of exactly a share of the rows are replaced by another class, and the share
 is estimated with a forest, a tree, naive Bayes and logistic regression. Shown are the
 mean estimate and, in brackets, the largest distance to what was planted, over the runs.
+What has run stays in the cache folder; a second run adds what is missing.
 """
+
+from functools import partial
 
 import numpy as np
 from common import options as command
 from common.data import data_folder, encoded, impute, manifest
+from common.runs import Runs
 from common.timing import print_environment, write_json
 from papers.paper_d_oasis import TITLES, numbers
 from sklearn.linear_model import LogisticRegression
@@ -23,7 +27,7 @@ from skconftree.evaluation import estimate_label_noise
 
 ALPHAS = (0.0, 0.1, 0.2, 0.3)
 EASY = ("letter", "pendigits", "wdbc", "banknote")
-HARD = ("segment", "vowel", "diabetes")
+HARD = ("segment", "vowel", "diabetes", "yeast")
 MOST = 1500
 
 
@@ -63,9 +67,19 @@ def summary(estimates, alpha):
     return f"{estimates.mean():.3f} ({np.abs(estimates - alpha).max():.3f})"
 
 
+def estimates(X, y, alpha, seed):
+    """Estimate of every classifier of one planting."""
+    given = plant(y, alpha, np.random.default_rng(seed))
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    return {
+        maker: float(estimate_label_noise(model, X, given, folds))
+        for maker, model in makers(seed).items()
+    }
+
+
 def main(argv=None):
     """Print the table."""
-    parser = command.parser(__doc__, "data", "quick", "json")
+    parser = command.parser(__doc__, "data", "cache", "quick", "json")
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args(argv)
     folder = data_folder(options.data)
@@ -74,17 +88,14 @@ def main(argv=None):
         options.runs, names = 2, names[:1]
     tables = command.tables("label_noise", options, f"{options.runs} runs")
     print_environment(tables.facts)
-    rows, records = [], []
+    kept, rows, records = Runs("label_noise", options), [], []
     for name in names:
         X, y = table(name, folder)
         found = {}
         for alpha in ALPHAS:
-            for seed in range(options.runs):
-                given = plant(y, alpha, np.random.default_rng(seed))
-                folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-                for maker, model in makers(seed).items():
-                    one = estimate_label_noise(model, X, given, folds)
-                    found.setdefault(maker, {}).setdefault(alpha, []).append(one)
+            runs = kept.each(partial(estimates, X, y, alpha), table=name, alpha=alpha)
+            for maker in runs[0]:
+                found.setdefault(maker, {})[alpha] = [run[maker] for run in runs]
         for maker, by_alpha in found.items():
             cells = [summary(by_alpha[alpha], alpha) for alpha in ALPHAS]
             shape = f"{TITLES.get(name, name)}, {len(X):,} x {X.shape[1]}"
