@@ -33,19 +33,16 @@ def prune_nodes(arrays, keep_as_leaf, keeps_evidence):
     if leaf.shape != (n,):
         raise ValueError(f"keep_as_leaf must have shape ({n},), got {leaf.shape}.")
     leaf |= arrays["n_children"] == 0
-    alive, parent = survivors(
+    kept, parent = survivors(
         arrays["first_child"], arrays["n_children"], leaf.view(np.uint8)
     )
-    kept = np.flatnonzero(alive)
     leaf = leaf[kept]
-    new_id = (np.cumsum(alive) - 1).astype(np.int32)
     found = {
         name: arrays[name][kept]
         for name in ("n_node_samples", "counts", "impurity", REFUSED)
         if name in arrays
     }
-    found["parent"] = new_id[parent[kept]]
-    found["parent"][0] = -1
+    found["parent"] = parent
     found["evidence"] = arrays["evidence"].copy()
     if keeps_evidence or COSTS in arrays:
         first = np.sort(arrays["first_child"][kept][~leaf])

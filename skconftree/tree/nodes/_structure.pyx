@@ -53,25 +53,30 @@ def survivors(
 
     Returns
     -------
-    alive : ndarray of shape (node_count,), bool
-    parent : ndarray of shape (node_count,), int32
-        Of those that are alive; that of the root is -1.
+    kept : ndarray of shape (n_left,), intp
+        Their ids, in ascending order.
+    parent : ndarray of shape (n_left,), int32
+        Place of the parent among them; that of the root is -1.
     """
     cdef intp_t n = n_children.shape[0]
-    alive = np.zeros(n, dtype=np.bool_)
     parent = np.full(n, -1, dtype=np.int32)
-    cdef uint8_t[::1] is_alive = alive.view(np.uint8)
-    cdef int32_t[::1] above = parent
+    kept = np.empty(n, dtype=np.intp)
+    cdef int32_t[::1] above = parent    # by id; afterwards by place
+    cdef intp_t[::1] left = kept
+    cdef intp_t n_left = 0
     cdef intp_t node, child
-    is_alive[0] = True
     for node in range(n):
-        if is_alive[node] and not is_leaf[node]:
+        if node > 0 and above[node] < 0:
+            continue
+        if not is_leaf[node]:
             for child in range(
                 first_child[node], first_child[node] + n_children[node]
             ):
-                is_alive[child] = True
-                above[child] = <int32_t> node
-    return alive, parent
+                above[child] = <int32_t> n_left
+        above[n_left] = above[node]
+        left[n_left] = node
+        n_left += 1
+    return kept[:n_left].copy(), parent[:n_left].copy()
 
 
 def sum_up(
