@@ -308,11 +308,11 @@ def draw_default():
         "credible .3, Perks": "credible, lax",
         "derosa, no split": "derosa, no split",
     }
-    keep = {"default", "CART", "chi2", "possibilistic", "ec2", "evalue", *short}
+    keep = {"default", "greedy", "CART", "chi2", "possibilistic", "ec2", "evalue"}
     rows = [
         (short.get(row["rule"], row["rule"]), row["leaves 2"], row["accuracy, report"])
         for row in table("default-rules")
-        if row["rule"] in keep
+        if row["rule"] in keep | set(short)
     ]
     return front(
         "Untuned rules beside tuned CART, on tables that no choice was made on",
