@@ -305,7 +305,6 @@ def draw_default():
         "gtest, entropy, t = 1": "gtest, not pruned",
         "odds, evidence, odds > 1": "bayes_factor",
         "C4.5-like > c45": "C4.5",
-        "credible .3, Perks": "credible, lax",
         "derosa, no split": "derosa, no split",
     }
     keep = {"default", "greedy", "CART", "chi2", "possibilistic", "ec2", "evalue"}

@@ -10,10 +10,10 @@ classes. Nominal columns are ordinal codes and missing values are filled with th
 training rows' median or mode, for every rule alike. What was chosen is "greedy"; the
 default has looked ahead since.
 
-On the tables that have nominal columns or missing values, the default is then also given
-the categories and missing values themselves ("native"), beside CART on the codes, on one-hot
-columns and on the categories, and itself on codes and one-hot columns. This is a report
-only: nothing was chosen by it.
+On the tables that have nominal columns or missing values, the default is then also
+given the categories and missing values themselves ("native"), beside CART on the codes,
+on one-hot columns and on the categories, and itself on codes and one-hot columns. This
+is a report only: nothing was chosen by it.
 
 A tree is grown once per table, fold and way of growing; stopping rules that are stored
 with every split (posterior odds, expected false cuts) and prunings are then applied to
