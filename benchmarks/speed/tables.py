@@ -4,8 +4,8 @@
 
 Prints two kinds of tables. Sparse ones beside scikit-learn's tree on the same matrix:
 a9a as CSR (made-up words if the folder of the data is not named), and made-up texts
-of 100,000 words as CSC. And fits of dense tables from 10,000 to `--rows` rows, and one
-of 100 columns. CPU seconds, one thread, medians of
+of 100,000 words as CSC. And fits without look-ahead of dense tables from 10,000 to
+`--rows` rows, and one of 100 columns. CPU seconds, one thread, medians of
 runs that take turns; a fit of more than a million values is timed once. Memory is the
 peak beyond what the process held with the input loaded, in a process of its own.
 ``--quick`` shrinks the tables to try the script; its figures mean nothing.
@@ -31,8 +31,10 @@ LARGE = 1_000_000  # values of a table that is fitted once
 WIDE = 100_000_000  # places of a sparse table that is not made dense to compare
 OURS = "from skconftree import ConfidenceTreeClassifier\n"
 SCIKIT = "from sklearn.tree import DecisionTreeClassifier\n"
+GREEDY = "``lookahead=0``"
 MODELS = {
     "default": OURS + "def make(): return ConfidenceTreeClassifier()",
+    GREEDY: OURS + "def make(): return ConfidenceTreeClassifier(lookahead=0)",
     "``bound=None``": OURS + "def make(): return ConfidenceTreeClassifier(bound=None)",
     "scikit-learn": SCIKIT
     + "def make(): return DecisionTreeClassifier(random_state=0)",
@@ -84,7 +86,7 @@ def size_rows(sizes, repeats):
     for n_rows, n_features in sizes:
         X, y = make_table(n_rows, n_features)
         for name, source in MODELS.items():
-            if name == RIVAL:
+            if name in (RIVAL, "default"):
                 continue
             tree = model(source)
             if X.size > LARGE:
