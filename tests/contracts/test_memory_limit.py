@@ -71,6 +71,28 @@ def test_limit_is_kept_with_a_branch_for_each_category(memory):
     assert model.get_n_leaves() > 1000
 
 
+@pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])
+def test_limit_is_kept_when_categories_come_late(nominal_splits):
+    """Tests that are there learn no more categories than there is room for."""
+    rng = np.random.default_rng(0)
+    n = 6 * 1024
+    X = rng.integers(0, 8, (n, 4))
+    y = rng.integers(0, 2, n)
+    X[2048:] += rng.integers(0, 3000, (n - 2048, 4))
+    model = ConfidenceTreeClassifier(
+        bound=None,
+        categorical_features=[0, 1, 2, 3],
+        nominal_splits=nominal_splits,
+        grace_period=20,
+        max_bytes=LIMIT,
+    )
+    assert largest_at_boundaries(model, Stream(X, y, 2)) <= 1.1 * LIMIT
+    assert model.tree_.is_nominal.any()
+    paths = model.decision_path(X[:2048])  # what was known is not forgotten
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert (paths.sum(axis=1) > 1).all()
+
+
 @pytest.mark.parametrize("drift", [None, "ddm"])
 def test_limit_is_kept_with_drift(drift):
     stream = make_stream(2, 8 * 1024, kinds=["continuous"] * 6, signal=2.0)

@@ -8,6 +8,11 @@ from skconftree.tree.nodes._node_table cimport NodeTable
 from skconftree.tree.nodes._routing cimport Branching, Node
 from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
 
+# Ordinals that a test takes once it has met a category that it had no room for: there
+# will be more of them.
+cdef inline intp_t room_for_code(intp_t code) noexcept nogil:
+    return 2 * code + 2
+
 
 cdef class Tree(NodeTable):
     cdef intp_t n_ordinals              # used; 0 if no test is nominal

@@ -181,7 +181,7 @@ cdef class Tree(NodeTable):
         cdef intp_t room = n_codes
         cdef intp_t i
         if code >= n_codes:
-            room = 2 * code + 2
+            room = room_for_code(code)
             self.reserve_ordinals(self.n_ordinals + room)
             for i in range(room):
                 self.ordinals[self.n_ordinals + i] = (

@@ -56,6 +56,7 @@ cdef class Grower(GrowingTree):
     cdef int limit_memory(self) except -1
     cdef intp_t _spare_bytes(self) noexcept nogil
     cdef int _admit(self, const float32_t* x) except -1
+    cdef bint _has_room_for_code(self, intp_t node, intp_t code) noexcept nogil
     cdef bint _due(self, const Leaf* leaf) noexcept nogil
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
     cdef int _grow(self, Leaf* leaf) except -1 nogil

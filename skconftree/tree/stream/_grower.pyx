@@ -22,7 +22,8 @@ from skconftree.tree.leaves._leaf cimport add_row
 from skconftree.tree.leaves._leaf_store cimport LeafStore
 from skconftree.tree.leaves._pool_rows cimport leave_pool, place_in_pool
 from skconftree.tree.leaves._predictor cimport LeafPredictor
-from skconftree.tree.nodes._tree cimport Tree
+from skconftree.tree.nodes._routing cimport Node
+from skconftree.tree.nodes._tree cimport Tree, room_for_code
 from skconftree.tree.split._node cimport RootFacts
 from skconftree.tree.stream._growing_tree cimport require_fit
 from skconftree.tree.stream._leaf_source cimport LeafSource
@@ -424,19 +425,31 @@ cdef class Grower(GrowingTree):
         return 0
 
     cdef int _admit(self, const float32_t* x) except -1:
-        # Where a category was not known it is now: the row goes that way.
+        # Where a category was not known it is now, if there is room for it: the row
+        # goes that way.
+        cdef const Node* at
         cdef intp_t node = 0
-        cdef intp_t to
+        cdef intp_t to, code
         while self.tree.nodes[node].feature >= 0:
             to = self.tree.child(node, x)
-            if to == node:
-                try:
-                    self.tree.admit(node, <intp_t> x[self.tree.nodes[node].feature])
-                except MemoryError:
-                    give_way()
+            if to != node:
+                node = to
                 continue
-            node = to
+            at = &self.tree.nodes[node]
+            code = <intp_t> x[at.feature]
+            if not self._has_room_for_code(node, code):
+                node = at.left + self.tree.branching[node].missing_left
+                continue
+            try:
+                self.tree.admit(node, code)
+            except MemoryError:
+                give_way()
         return 0
+
+    cdef bint _has_room_for_code(self, intp_t node, intp_t code) noexcept nogil:
+        return code < self.tree.branching[node].n_codes or (
+            self.limit.has_room(self.tree, self.leaves, 0, room_for_code(code))
+        )
 
     # -- growth -------------------------------------------------------------------
 
