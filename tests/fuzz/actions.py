@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from skconftree.tree import export_graphviz, export_rules, export_text, node_table
 
-from . import forests, functions, invariants, together, wrong
+from . import forests, functions, invariants, together, trees, wrong
 from .damage import damaged_pickle
 from .findings import Finding, require
 from .parameters import FIT_ALONE, OTHERS
@@ -81,7 +81,10 @@ def learn(sequence):
         table.met = min(1.0, table.met + 0.3)
     if draw.chance(0.2):
         table.shift += 1
-    rows = sequence.rows(draw_size(draw))
+    n = draw_size(draw)
+    if sequence.parameters.get("max_bytes") is not None and draw.chance(0.3):
+        n = sequence.rows_to_boundary()
+    rows = sequence.rows(n)
     options = {}
     if first:
         options["classes"] = draw.one([list, np.asarray])(table.classes)
@@ -116,6 +119,12 @@ def learn(sequence):
 def after_learning(sequence):
     model = sequence.model
     invariants.size(model, sequence.parameters)
+    invariants.memory(model, sequence.parameters)
+    last = sequence.parts[-1]
+    learnt = np.flatnonzero(last.weights * sequence.class_weights()[last.y] > 0.0)
+    if len(learnt) and sequence.parameters.get("max_bytes") is None:
+        X = sequence.table.give(sequence.draw, last.X[learnt[-1:]])
+        invariants.reaches_leaf(model, X)
     if invariants_of_counts(sequence):
         expected, weight = sequence.expected_counts()
         require(
@@ -403,8 +412,11 @@ def use(sequence, model):
     for _ in range(2):
         rows = sequence.rows(draw.one([5, 60]), weights=table.weights != "extreme")
         X = table.give(draw, rows.X)
-        model.predict_proba(X)
-        invariants.paths(model, X, len(rows))  # of any state that is believed
+        # what is true of any state that is believed
+        proba = model.predict_proba(X)
+        require(proba.shape[1] == len(model.classes_), "classes of probabilities")
+        invariants.kinds_of_tests(model)
+        invariants.paths(model, X, len(rows))
         model.explain(X[:2] if table.family == "array" else X)
         export_text(model)
         for name in invariants.ARRAYS:
@@ -487,6 +499,8 @@ ACTIONS = {
     "absent": leave_out_absent,
     "forest": forests.use_forest,
     "means": forests.use_class_means,
+    "beside": trees.grow_beside_slow_tree,
+    "row numbers": trees.leave_row_numbers_out,
 }
 OFTEN = {
     **{"fit": 1, "learn": 6, "set parameters": 0.2, "read": 5, "read as sklearn": 1},
@@ -494,11 +508,18 @@ OFTEN = {
     **{"again": 0.4, "sparse": 0.0, "wrong": 1, "functions": 0.1, "bound": 0.1},
     **{"wrong functions": 0.05, "threads": 0, "models": 0, "signals": 0, "deep": 0},
     **{"memory": 0.0, "index": 0.7, "count again": 0.3, "from pool": 0.7},
-    **{"absent": 0.5, "forest": 0.1, "means": 0.0},
+    **{"absent": 0.5, "forest": 0.1, "means": 0.0, "beside": 0.1, "row numbers": 0.0},
 }
 BY_THEME = {
-    "batch": {"fit": 5, "learn": 2, "again": 1, "read as sklearn": 3},
-    "stream": {"fit": 0.2},
+    "batch": {
+        "fit": 5,
+        "learn": 2,
+        "again": 1,
+        "read as sklearn": 3,
+        "row numbers": 0.1,
+    },
+    "stream": {"fit": 0.2, "beside": 1},
+    "competition": {"beside": 2},
     "sparse": {"fit": 5, "learn": 3, "sparse": 2},
     "drift": {"fit": 0.2, "learn": 9},
     "threads": {"threads": 4, "models": 2, "fit": 0.2},

@@ -8,6 +8,7 @@ from .findings import require
 from .parameters import draw_bound
 
 COUNTS = (0, 0, 1, 2, 3, 7, 50, 1000, 10**6, 0.5, 0.25, 1e-9, 1e12, 9e15)
+EVEN = (1.0, 1e6, 1e12, 9e15)  # of all cells of a table
 WRONG = (-1.0, np.nan, np.inf)
 
 
@@ -156,4 +157,6 @@ def _tables(draw, leading=None):
     shape = (*leading, draw.whole(2, 4), draw.one([2, 2, 3, 5, 40]))
     pool = draw.one([COUNTS[:6], COUNTS[:8], COUNTS[:11], COUNTS])
     tables = draw.rng.choice(np.array(pool, dtype=float), shape)
+    if draw.chance(0.3):
+        tables[:] = draw.one(EVEN)
     return tables

@@ -12,6 +12,8 @@ ARRAYS = (
     *("value", "impurity", "n_node_samples", "weighted_n_node_samples", "evidence"),
 )
 
+BOUNDARY = 1024  # rows, after which a growing model looks at its memory
+
 
 def state_of(model):
     """All a model knows, as bytes."""
@@ -164,6 +166,34 @@ def size(model, parameters):
     require(most is None or leaves <= most, "more leaves than max_leaf_nodes")
     most = parameters.get("max_depth")
     require(most is None or model.get_depth() <= most, "deeper than max_depth")
+
+
+def memory(model, parameters):
+    """After every so many rows leaves have forgotten what there is no room for."""
+    most, n = parameters.get("max_bytes"), model._grower.n_rows_seen
+    if most is not None and n > 0 and n % BOUNDARY == 0:
+        require(
+            model.n_bytes_ <= most,
+            "more bytes than max_bytes",
+            lambda: f"{model.n_bytes_} instead of {most}",
+        )
+
+
+def reaches_leaf(model, X):
+    """What has just been learnt is known to all tests on its way."""
+    require(
+        (model.tree_.feature[model.apply(X)] < 0).all(), "a learnt row stays at a test"
+    )
+
+
+def kinds_of_tests(model):
+    """Tests of nominal columns are nominal, and no others."""
+    tree, nominal = model.tree_, model.is_categorical_
+    split = tree.feature >= 0
+    expected = np.zeros(split.sum(), dtype=bool)
+    if nominal is not None:
+        expected = nominal[tree.feature[split]]
+    require(np.array_equal(tree.is_nominal[split], expected), "kinds of tests")
 
 
 def counts_of_leaves(model, expected, *, rtol=1e-9):

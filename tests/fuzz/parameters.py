@@ -198,6 +198,8 @@ def draw_parameters(draw, table, theme, *, batch):
             parameters |= {"bound": None, "criterion": None}
     if parameters.get("nominal_splits") == "multiway" and draw.chance(0.4):
         parameters["max_leaf_nodes"] = draw.one([2, 3, 4, 6])
+    if parameters.get("nominal_splits") == "multiway" and draw.chance(0.3):
+        parameters["max_bytes"] = 65536
     if theme == "drift":
         parameters["drift"] = draw.one(OTHERS["drift"])
     parameters["grace_period"] = draw.one(GRACE)

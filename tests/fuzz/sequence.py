@@ -14,6 +14,7 @@ from skconftree.bounds import CredibleBound
 from . import actions, invariants
 from .draws import Draw
 from .findings import Finding
+from .invariants import BOUNDARY
 from .parameters import draw_parameters, make_model
 from .tables import Rows, draw_table
 
@@ -138,6 +139,11 @@ class Sequence:
         rows = self.table.rows(self.draw, n, **options)
         rows.y = self.known[rows.y % len(self.known)]
         return rows
+
+    def rows_to_boundary(self):
+        """How many more rows until the model looks at its memory."""
+        grower = getattr(self.model, "_grower", None)
+        return BOUNDARY - (0 if grower is None else grower.n_rows_seen % BOUNDARY)
 
     def learnt(self):
         """Rows that the model has learnt, in their order."""

@@ -1,0 +1,87 @@
+"""Trees of tables of their own: beside a slow tree, and with row numbers."""
+
+import pickle
+
+from reference.beside import assert_same as assert_same_nodes
+from reference.beside import grow_both, in_order_of_appearance
+from reference.cases import CRITERIA, PAIRS
+from reference.contingency import UndecidedError
+from reference.streams import KINDS, make_stream
+
+from . import invariants
+from .findings import Finding, require
+from .parameters import make_model
+
+GROWTH = {
+    "grace_period": [1, 3, 10],
+    "max_depth": [1, 2, 4],
+    "max_leaf_nodes": [2, 3, 4, 8],
+    "min_samples_split": [5, 0.21],
+    "min_samples_leaf": [3, 0.07],
+    "tie_threshold": [0.05, 0.5],
+}
+MOST_CATEGORIES = 4096  # of which a column can be told apart
+
+
+def grow_beside_slow_tree(sequence):
+    """Row by row, the compiled tree grows the nodes of the slow one."""
+    draw = sequence.draw
+    case, criterion = draw.one(PAIRS)
+    if draw.chance(0.2):
+        case, criterion = "none", draw.one(CRITERIA)
+    fixed = case.startswith("evalue")  # which has no cuts before the 32nd row
+    kinds = [draw.one([*KINDS, "nominal", "nominal"]) for _ in range(draw.whole(1, 3))]
+    stream = make_stream(
+        draw.whole(0, 2**16),
+        70 if fixed else draw.one([20, 40]),
+        n_classes=draw.one([2, 2, 3, 6]),
+        kinds=kinds,
+        signal=draw.one([1.0, 4.0]),
+        weight=draw.one([None, None, "counts", "quarters", "heavy"]),
+        n_pool=draw.one([0, 3, 20]),
+    )
+    if not stream.weights.any():
+        return
+    if case == "credible-volume":
+        stream.X_pool = stream.X.copy()  # the limits of all features
+    if stream.nominal:
+        in_order_of_appearance(stream)
+    growth = {name: draw.one(GROWTH[name]) for name in draw.some(GROWTH, 0.25)}
+    try:
+        found, expected = sequence.call(
+            "beside a slow tree",
+            *(grow_both, case, criterion, stream, None),
+            multiway=bool(stream.nominal) and draw.chance(0.7),
+            **growth,
+        )
+    except UndecidedError:
+        return
+    if expected.ambiguous:
+        return
+    try:
+        assert_same_nodes(found, expected)
+    except AssertionError as error:
+        raise Finding("another tree than the slow one", str(error)) from error
+
+
+def leave_row_numbers_out(sequence):
+    """A column with a category for nearly every row is given up, and stays so."""
+    draw = sequence.draw
+    n = MOST_CATEGORIES + draw.whole(1, 50)
+    X = draw.rng.normal(size=(n, 2))
+    X[:, 0] = draw.rng.permutation(n)
+    y = (X[:, 1] > 0.0).astype(int)
+    parameters = {"max_depth": 2, "categorical_features": [0], "pruning": None}
+    model = sequence.call("fit with row numbers", make_model(parameters).fit, X, y)
+    other = sequence.call("pickle", lambda: pickle.loads(pickle.dumps(model)))
+    require(
+        invariants.state_of(other) == invariants.state_of(model),
+        "a pickle is not the same",
+    )
+    for one in (model, other):
+        sequence.call("partial_fit with row numbers", one.partial_fit, X[:5] + n, y[:5])
+    require(
+        invariants.growth_of(other) == invariants.growth_of(model)
+        and other.categories_ == model.categories_,
+        "a pickle learns otherwise",
+    )
