@@ -21,6 +21,7 @@ from ..utils import canonical, unchanged_on_error
 from ._answers import Batch, Pool
 from ._asking import Asking
 from ._labels import LabelCodes
+from ._pickled import WithoutPool
 from ._pool import n_rows_of, readable, take, weighs_pool
 from ._registry import STRATEGIES, resolve_strategy
 from ._reporting import Reporting
@@ -470,7 +471,15 @@ class ActiveLearner(
         # what was handed out, but not answered, is not part of the state, nor is what
         # can be made again
         state = super().__getstate__() | {"_asked": None}
+        if state.get("_weighs_pool") and hasattr(self, "estimator_"):
+            state["estimator_"] = WithoutPool.of(self.estimator_, self._pool.X)
         return canonical({k: v for k, v in state.items() if k not in REMADE})
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        model = vars(self).get("estimator_")
+        if isinstance(model, WithoutPool):
+            self.estimator_ = model.joined(self._pool.X)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_codes")

@@ -72,7 +72,7 @@ class LTSSampling(SamplingStrategy):
     without_model = True
 
     _parameter_constraints = {
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="both")],
         "groups": ["array-like", HasMethods(["fit_predict"]), None],
         "max_dimensions": [Interval(Integral, 1, 16, closed="both")],
         "sampler": [HasMethods(["fit", "predict"]), None],

@@ -28,6 +28,7 @@ from ..utils import (
 )
 from ..utils._lock import Lockable, learns, reads
 from ..utils._state import Frozen
+from ._columns import refuse_categories
 from ._model_state import FIRST_ROWS, check_model, count_problems
 from ._particle_filter import ParticleFilter
 from ._questions import Questions, decide
@@ -355,6 +356,7 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
         return check_random_state(self.random_state).randint(2**31 - 1)
 
     def _read(self, X, first):
+        refuse_categories(self, X)
         return validate_data(self, X, dtype=np.float64, order="C", reset=first)
 
     def _take_classes(self, classes, first):

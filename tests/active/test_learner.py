@@ -1,5 +1,6 @@
 """The active learner: labels, questions, answers, and what it must not forget."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier
@@ -252,6 +254,39 @@ def test_growing_equals_partial_fit_by_hand(bound):
     for answer in one.history_:
         hand.partial_fit(X[[answer.row]], [answer.label])
     np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asarray,
+        np.float32,
+        csr_matrix,
+        lambda X: pd.DataFrame(X, columns=list("abcd")),
+        lambda X: np.where(X > 7.0, np.nan, X),
+    ],
+    ids=["float64", "float32", "sparse", "frame", "holes"],
+)
+def test_a_pickle_holds_the_pool_once(form):
+    """A growing tree has it as float32, to weigh its tests by."""
+    rng = np.random.default_rng(0)
+    table = form(rng.integers(0, 9, (3000, 4)) + 0.1)
+    y = rng.integers(0, 2, 3000)
+    tree = ConfidenceTreeClassifier("credible", grace_period=1, leaf_memory="rows")
+    one = learner(tree, strategy="random", refit=False).fit(table)
+
+    def teach(one):
+        rows = one.query(20)
+        return one.teach(rows, y[rows])
+
+    teach(one)
+    state = pickle.dumps(one)
+    assert len(state) < len(pickle.dumps(table)) + 3000 * 9 + 20_000
+    again = pickle.loads(state)
+    assert pickle.dumps(again) == state
+    assert again.estimator_ is not one.estimator_
+    assert pickle.dumps(teach(again)) == pickle.dumps(teach(one))
+    assert pickle.dumps(copy.copy(one)) == pickle.dumps(one)
 
 
 def test_a_growing_tree_weighs_its_tests_by_the_pool():

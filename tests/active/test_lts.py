@@ -464,6 +464,14 @@ def test_strategy_scores_are_errors_between_0_and_1(pairs):
     assert (np.diff(scores) <= 0).all()
 
 
+def test_strategy_spreads_over_all_groups_at_infinity(pairs):
+    X, y = pairs
+    groups = np.arange(len(X)) % 40
+    strategy = LTSSampling(alpha=np.inf, groups=groups)
+    rows = learn(strategy, X, y, 30, 2).query(40)
+    assert sorted(groups[rows]) == list(range(40))
+
+
 def test_strategy_takes_any_table():
     """Words have coordinates too."""
     rng = np.random.default_rng(0)

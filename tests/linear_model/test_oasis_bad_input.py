@@ -43,7 +43,10 @@ def test_parameters(parameter, values):
         (np.where(X > 2, np.nan, X), "NaN"),
         (np.where(X > 1, np.inf, X), "infinity"),
         (csr_array(X), "[Ss]parse"),
-        (pd.DataFrame({"a": ["x"] * 30}), "could not convert string"),
+        (pd.DataFrame({"a": ["x"] * 30}), r"columns of categories: \['a'\]"),
+        (pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(Y)}), r"\['b'\]. Encode"),
+        (pd.DataFrame({"b": pd.array(["x"] * 30, "string")}), r"\['b'\]. Encode"),
+        (np.full((30, 2), "x"), "could not convert string"),
         (X[0], "2D array"),
         (X[:, :0], "0 feature"),
     ],
@@ -55,6 +58,17 @@ def test_tables(table, words):
     with pytest.raises((ValueError, TypeError), match=words):
         model.partial_fit(table, Y, classes=[0, 1])
     assert vars(model) == vars(OASISClassifier())
+
+
+def test_objects_that_are_numbers_are_numbers():
+    frame = pd.DataFrame(X).astype(object)
+    frame.columns = list("abcdef")[: X.shape[1]]
+    model = OASISClassifier(random_state=0).fit(frame, Y)
+    same = OASISClassifier(random_state=0).fit(X, Y)
+    assert (model.particles_ == same.particles_).all()
+    frame["a"] = "x"
+    with pytest.raises(ValueError, match=r"columns of categories: \['a'\]"):
+        model.predict(frame)
 
 
 def test_columns_of_another_table():
