@@ -91,6 +91,7 @@ def _has_features(parts, tree):
         and len(features.dictionaries) == d
         and np.array_equal(nominal, features.is_categorical)
         and _asks_of_kinds(tree, nominal)
+        and _has_categories(tree, features)
     )
 
 
@@ -98,6 +99,12 @@ def _asks_of_kinds(tree, nominal):
     # Nominal tests are of nominal columns, and thresholds of the others.
     split = tree.feature >= 0
     return np.array_equal(nominal[tree.feature[split]], tree.is_nominal[split])
+
+
+def _has_categories(tree, features):
+    # A category that a test knows has a name.
+    named = [0 if one is None else len(one.codes) for one in features.dictionaries]
+    return bool((tree.n_known() <= named).all())
 
 
 def _has_grower(parts, tree, grower):

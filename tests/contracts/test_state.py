@@ -508,6 +508,19 @@ def test_thresholds_of_nominal_columns():
             pickle.loads(pickle.dumps(other))
 
 
+def test_categories_without_a_name():
+    """A tree knows no category that the columns of its model do not have."""
+    model, X = with_categories()
+    fewer = clone(model).set_params(bound=None, delta=None)
+    fewer.fit(X[:1], STREAM.y[:1])
+    for one in (model, clone(fewer).fit(X, STREAM.y)):
+        other = copy.copy(one)
+        other._features = fewer._features
+        assert (other._features.is_categorical == one._features.is_categorical).all()
+        with pytest.raises(ValueError, match="is damaged"):
+            pickle.loads(pickle.dumps(other))
+
+
 def test_attributes_that_are_changed_while_the_model_lives():
     model, X = with_categories()
     before = pickle.dumps(model)
