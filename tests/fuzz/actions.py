@@ -9,9 +9,9 @@ from sklearn.base import clone
 from skconftree.tree import export_graphviz, export_rules, export_text, node_table
 
 from . import forests, functions, invariants, together, trees, wrong
-from .damage import damaged_pickle
+from .damage import damaged_pickle, mixed_pickle
 from .findings import Finding, require
-from .parameters import FIT_ALONE, OTHERS
+from .parameters import FIT_ALONE, OTHERS, make_model
 from .tables import Rows
 
 # Rows of a call. Compiled code has limits of its own: 24, 64, 128, 256, 512, 1,024 and
@@ -382,12 +382,33 @@ def use_damaged(sequence):
         return
     # the draws of a use do not depend on what the use meets
     for _ in range(4):
-        data, target = damaged_pickle(draw, sequence.model)
+        if draw.chance(0.2):
+            data, target = mixed_pickle(draw, sequence.model, stranger(sequence))
+        else:
+            data, target = damaged_pickle(draw, sequence.model)
         state = draw.rng.bit_generator.state
         sequence.call(
             f"pickle with another {target}", _load_and_use, sequence, data, target
         )
         draw.rng.bit_generator.state = state
+
+
+def stranger(sequence):
+    """A model of rows of the same table, for which other columns are nominal."""
+    draw, table = sequence.draw, sequence.table
+    rows = sequence.rows(draw.one([10, 100]), weights=False)
+    kinds = table.categorical_features
+    if table.family == "array":
+        kinds = [draw.chance(0.5) for _ in table.kinds]
+    model = make_model(
+        {
+            "bound": None,
+            "max_depth": 3,
+            "pruning": None,
+            "categorical_features": kinds,
+        }
+    )
+    return model.fit(table.give(draw, rows.X), table.labels[rows.y])
 
 
 def _load_and_use(sequence, data, target):

@@ -7,6 +7,7 @@ import struct
 
 import numpy as np
 
+from skconftree import ConfidenceTreeClassifier
 from skconftree.tree.stream._grower_state import GrowerState
 from skconftree.utils._state import Frozen
 
@@ -19,6 +20,8 @@ TARGETS = {
 }
 GROWTH = ("recipe", "leaves", "growth")  # are parts of what a growing tree comes from
 LEAVES = 1 + GrowerState._fields.index("leaves")  # of its state, behind the version
+# Parts of a model that another one may have as well.
+PARTS = ("tree_", "classes_", "n_classes_", "_features", "is_categorical_", "_grower")
 # What happens to bytes, which hold arrays: of half words most of all.
 BYTES = {
     **{"short": 4, "trade": 3, "flip": 1, "integer": 1, "number": 1, "float": 1},
@@ -88,6 +91,29 @@ def damaged_pickle(draw, model):
         if file.getvalue() != sound:
             break
     return file.getvalue(), target
+
+
+class Mixer(pickle.Pickler):
+    """Gives an estimator parts of another one on its way into the pickle."""
+
+    def __init__(self, file, parts):
+        super().__init__(file)
+        self.parts = parts
+
+    def reducer_override(self, one):
+        if type(one) is not ConfidenceTreeClassifier:
+            return NotImplemented
+        make, arguments, state, *_ = one.__reduce_ex__(4)
+        return make, arguments, state | self.parts
+
+
+def mixed_pickle(draw, model, other):
+    """Bytes of a pickle of a model, some of whose parts are those of another one."""
+    state = other.__reduce_ex__(4)[2]
+    file = io.BytesIO()
+    names = draw.some(PARTS, 0.5) or [draw.one(PARTS)]
+    Mixer(file, {name: state[name] for name in names}).dump(model)
+    return file.getvalue(), "stranger"
 
 
 def damaged(draw, value):
