@@ -11,6 +11,7 @@ from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
+from sphinx_gallery.sorting import ExplicitOrder
 
 import skconftree
 from skconftree.bounds import _registry
@@ -52,6 +53,14 @@ numpydoc_class_members_toctree = False
 autosummary_generate = True
 autosummary_imported_members = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"  # the side list is narrow
+
+# In the order of the guide.
+GALLERY = """
+default_tree tree_evidence rows_for_a_split noise pruning_or_stopping categories
+missing_values probabilities forest_or_tree drift forest_in_drift new_class labelling
+learning_to_sample oasis_diced ec2_decision
+""".split()
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -63,6 +72,9 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "capture_repr": (),  # what is to be seen is printed or drawn
     "copyfile_regex": r"(?!)",
+    "within_subsection_order": ExplicitOrder(
+        [f"plot_{name}.py" for name in GALLERY] + ["*"]
+    ),
 }
 
 # Defaults come from the code: |credible delta| is what CredibleBound() has.

@@ -12,6 +12,7 @@ import csv
 import math
 import re
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 
 from sklearn.datasets import load_breast_cancer
@@ -112,31 +113,52 @@ def odds(value):
     return f"{value:.0e}".replace("e-0", "e-") if value < 1e-3 else f"{value:.2g}"
 
 
+def arrange(below):
+    """Where nodes stand from left to right, subtrees as near as no level forbids.
+
+    ``below[i]`` are the children of node i, which has a smaller number than they have.
+    """
+    places = [0.0] * len(below)
+    edges = [None] * len(below)  # of a subtree: leftmost and rightmost of each level
+
+    def move(node, by):
+        places[node] += by
+        edges[node] = [(left + by, right + by) for left, right in edges[node]]
+        for child in below[node]:
+            move(child, by)
+
+    for node in reversed(range(len(below))):
+        levels = []
+        for child in below[node]:
+            shared = zip(levels, edges[child], strict=False)
+            gap = [left[1] + 1 - right[0] for left, right in shared]
+            move(child, max(gap, default=0.0))
+            levels = [
+                ((left or right)[0], (right or left)[1])
+                for left, right in zip_longest(levels, edges[child])
+            ]
+        at = [places[child] for child in below[node]]
+        places[node] = (at[0] + at[-1]) / 2 if at else 0.0
+        edges[node] = [(places[node], places[node]), *levels]
+    least = min(left for left, _ in edges[0])
+    return [place - least for place in places]
+
+
 def draw_tree():
     """The default tree on the breast cancer table."""
     data = load_breast_cancer(as_frame=True)
     tree = ConfidenceTreeClassifier().fit(data.data, data.target)
     rows = node_table(tree, class_names=list(data.target_names))
-    places, order = {}, iter(range(len(rows)))
-
-    def place(node):
-        below = [branch.node for branch in rows[node].branches]
-        for child in below:
-            place(child)
-        places[node] = (
-            sum(places[child] for child in below) / len(below) if below else next(order)
-        )
-
-    place(0)
-    step, width, height = 172, 164, 112
+    places = arrange([[branch.node for branch in row.branches] for row in rows])
+    step, width, height = 186, 178, 112
     depth = max(row.depth for row in rows)
     leaves = sum(not row.branches for row in rows)
-    whole = step * leaves + 12, height * depth + 110
+    whole = step * (max(places) + 1) + 12, height * depth + 110
     told = (
         f"A tree with {leaves} leaves. Each split shows the evidence that allowed it."
     )
     picture = Picture(*whole, told)
-    middle = {node: step * (at + 0.5) + 6 for node, at in places.items()}
+    middle = [step * (at + 0.5) + 6 for at in places]
     top = {row.node: row.depth * height + 10 for row in rows}
     for row in rows:
         for branch, words in zip(row.branches, ("yes", "no"), strict=False):
@@ -154,7 +176,7 @@ def draw_tree():
         picture.box(x - width / 2, y, width, tall, fill=PAPER, radius=6, stroke=edge)
         head = row.test or str(row.label)
         picture.say(
-            x, y + 17, head, size=min(12, 270 // len(head)), anchor="middle", bold=True
+            x, y + 17, head, size=min(12.0, 258 / len(head)), anchor="middle", bold=True
         )
         start = x - width / 2 + 8
         for count, colour in zip(row.counts, COLOURS, strict=True):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HTML = os.environ.get("SKCONFTREE_HTML")
-MOST = 120  # characters of a code line that a window of usual width shows
+MOST = 100  # characters of a code line that a window of 1,366 pixels shows
 
 
 class Reader(HTMLParser):

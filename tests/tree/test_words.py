@@ -27,6 +27,7 @@ from skconftree.tree import (
     export_text,
     node_table,
 )
+from skconftree.tree.reading._html import STYLE
 from skconftree.tree.reading._rules import limit
 from skconftree.tree.reading._strength import log_chance, log_chi2_tail, write_chance
 
@@ -398,6 +399,17 @@ def test_notebooks_show_the_tree_below_the_diagram_of_scikit_learn():
     with config_context(display="text"):
         assert not hasattr(model, "_repr_html_")
         assert set(model._repr_mimebundle_()) == {"text/plain"}
+
+
+def test_lists_of_a_tree_outweigh_those_of_a_notebook():
+    """JupyterLab gives marks to ``.notebook ul ul``, and room to ``ul:not(.x)``."""
+    rules = re.findall(r"^(.*\b(?:ul|li)) {([^}]*)}", STYLE, re.MULTILINE)
+    assert {chosen.split()[-1] for chosen, _ in rules} == {"ul", "li"}
+    for chosen, told in rules:
+        assert chosen.count(".") >= 2
+        assert {"margin", "padding"} <= set(re.findall(r"\b(margin|padding):", told))
+        if chosen.endswith("li"):  # what a list says of its marks, an item overrules
+            assert "list-style: none" in told
 
 
 def test_large_trees_stay_readable_pages():

@@ -18,14 +18,15 @@ MOST_SHARES = 6  # in a bar
 OTHERS = "#8a8a8a"
 LONGEST = 80  # characters of a test
 
+# Notebooks style lists as well: the class twice outweighs ``.notebook ul:not(.other)``.
 STYLE = """\
 .skconftree { font-family: system-ui, sans-serif; font-size: 14px; line-height: 1.5;
   color: inherit; max-width: 100%; overflow-x: auto; padding: 4px 2px;
   text-align: left }
 .skconftree p { margin: 2px 0 }
-.skconftree ul { list-style: none; margin: 0 0 0 9px; padding: 0 0 0 12px;
+.skconftree.skconftree ul { margin: 0 0 0 9px; padding: 0 0 0 12px;
   border-left: 1px solid rgba(128,128,128,.45) }
-.skconftree li { margin: 1px 0; padding: 0 }
+.skconftree.skconftree li { list-style: none; margin: 1px 0; padding: 0 }
 .skconftree summary { cursor: pointer; display: list-item }
 .skconftree summary:focus-visible { outline: 2px solid #0072B2; outline-offset: 1px }
 .skconftree .bar { display: inline-block; width: 84px; height: 10px; margin: 0 6px;
