@@ -60,6 +60,7 @@ def check_model(estimator):
         "tree_": sound,
         "classes_": sound and _has_classes(parts, tree),
         "n_features_in_": sound and _has_features(parts, tree),
+        "bound_": sound and _has_bound(parts, tree),
         "_grower": sound and _has_grower(parts, tree, grower),
         "_honest_counts": sound and _has_honest_counts(parts, tree),
     }
@@ -105,6 +106,11 @@ def _has_categories(tree, features):
     # A category that a test knows has a name.
     named = [0 if one is None else len(one.codes) for one in features.dictionaries]
     return bool((tree.n_known() <= named).all())
+
+
+def _has_bound(parts, tree):
+    # Splits have evidence if a bound has looked at them.
+    return "bound_" in parts and tree.keeps_evidence == (parts["bound_"] is not None)
 
 
 def _has_grower(parts, tree, grower):

@@ -66,7 +66,7 @@ def test_each_tree_is_the_one_of_the_reference(case):
             n_splits += 1
             assert found.feature[i] == node.split.feature
             assert found.threshold[i] == node.split.threshold
-            assert_same_evidence(found.evidence[i], node.split.evidence, f"node {i}")
+            assert_same_evidence(found, i, node.split.evidence, f"node {i}")
     assert n_splits > 3
 
 

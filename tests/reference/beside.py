@@ -86,7 +86,7 @@ def assert_same(found, expected):
             )
             continue
         assert found.feature[i] == node.split.feature, where
-        assert_same_evidence(found.evidence[i], node.split.evidence, where)
+        assert_same_evidence(found, i, node.split.evidence, where)
         assert found.children(i).tolist() == [one.number for one in node.children]
         if node.branches is None:
             assert found.threshold[i] == node.split.threshold, where

@@ -12,9 +12,10 @@ from skconftree.tree.nodes._node_table import NodeTable
 from skconftree.tree.nodes._tree import Tree
 from skconftree.tree.stream._grower import Grower
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound
 from skconftree.tables._training_data import TrainingData
+from skconftree.tree import node_table
 from skconftree.tree.batch._grow import grow
 from skconftree.tree.nodes._derived import NONE
 from skconftree.tree.nodes._node_state import COSTS_DTYPE, NODE_ARRAYS
@@ -184,6 +185,7 @@ def test_classes_that_cannot_be_appended():
 FIT = STREAM.X, STREAM.y
 OF_A_NODE = 4 * 4 + 8 + 8 + 8 * 3 + NODE_DTYPE.itemsize + BRANCHING_DTYPE.itemsize
 OF_A_SPLIT = NONE.nbytes
+WITHOUT_A_BOUND = 8  # the number of tests alone
 OF_A_LOOK = COSTS_DTYPE.itemsize
 
 
@@ -210,23 +212,66 @@ def test_bytes_are_those_of_the_arrays(how):
         assert shown.nbytes == tree.counts.nbytes
 
 
-def test_trees_without_evidence():
-    tree = make_model(lookahead=0).fit(*FIT).tree_
-    kind, (*size, weight, _, _, _), state = tree.__reduce__()
-    bare = kind(*size, weight, False)
-    state = list(state)
+GROWN_WITHOUT_A_BOUND = {
+    "fit": lambda model: model.fit(*FIT),
+    "stream": lambda model: grown(model, STREAM, [900]),
+    "go on": lambda model: grown(model.fit(*FIT), STREAM, [900]),
+    "drift": lambda model: grown(model.set_params(drift="ddm"), STREAM, [900]),
+    "forest": lambda model: (
+        ConfidenceForestClassifier(3, bound=None).fit(*FIT).estimators_[1]
+    ),
+}
+
+
+@pytest.mark.parametrize("how", GROWN_WITHOUT_A_BOUND)
+def test_no_evidence_without_a_bound(how):
+    """But the number of tests, without which no chance can be told."""
+    plain = make_model(bound=None, delta=None, max_depth=4)
+    model = GROWN_WITHOUT_A_BOUND[how](plain)
+    tree = model.tree_
+    inner = tree.n_children > 0
+    assert inner.sum() >= 3
+    assert tree.n_bytes == tree.node_count * OF_A_NODE + inner.sum() * WITHOUT_A_BOUND
+    said = tree.evidence
+    assert np.all(said["n_tests"][inner] >= 1)
+    for name in set(said.dtype.names) - {"n_tests", "rival_feature"}:
+        assert np.isnan(said[name]).all()
+    assert np.all(said["rival_feature"] == NONE["rival_feature"])
+    assert np.isnan(said["n_tests"][~inner]).all()
+    for row in node_table(model):
+        assert row.evidence == (
+            {"n_tests": row.strength.n_tests} if row.branches else {}
+        )
+    pruned = tree.pruned(tree.depth == 1)
+    assert pruned.evidence[0].tobytes() == said[0].tobytes()
+    assert pickle.dumps(pickle.loads(pickle.dumps(tree))) == pickle.dumps(tree)
+
+
+def test_evidence_that_a_tree_cannot_have():
+    tree = make_model(bound=None, delta=None).fit(*FIT).tree_
+    kind, (*size, weight, keeps, refuses, shrinkage), state = tree.__reduce__()
+    assert not keeps
+    n_splits = tree.node_count - tree.n_leaves
     place = 1 + NODE_ARRAYS.index("evidence")
-    with pytest.raises(ValueError, match="'evidence'"):
-        bare.__setstate__(tuple(state))
-    state[place] = b""
-    bare.__setstate__(tuple(state))
-    assert bare.n_bytes == tree.node_count * OF_A_NODE
-    assert bare.evidence.tobytes() == np.full(tree.node_count, NONE).tobytes()
-    again = pickle.loads(pickle.dumps(bare))
-    assert again.evidence.tobytes() == bare.evidence.tobytes()
-    assert bare.pruned([True] * bare.node_count).node_count == 1
-    with pytest.raises(ValueError, match="'evidence'"):
-        kind(*size, weight).__setstate__(tuple(state))
+    assert len(state[place]) == n_splits * WITHOUT_A_BOUND
+    more = np.full(n_splits, NONE).tobytes()
+    for keeps, data in (
+        (False, more),
+        (False, b""),
+        (False, state[place][:-8]),
+        (True, state[place]),
+        (True, b""),
+    ):
+        changed = (*state[:place], data, *state[place + 1 :])
+        with pytest.raises(ValueError, match="'evidence'"):
+            kind(*size, weight, keeps, refuses, shrinkage).__setstate__(changed)
+    claims = kind(*size, weight, True, refuses, shrinkage)
+    claims.__setstate__((*state[:place], more, *state[place + 1 :]))
+    for bound, other in ((None, claims), ("gtest", tree)):
+        model = make_model(bound=bound, delta=None).fit(*FIT)
+        model.tree_ = other
+        with pytest.raises(ValueError, match="bound_"):
+            pickle.loads(pickle.dumps(model))
 
 
 def grow_tree(max_leaves=None, **options):

@@ -170,7 +170,7 @@ def assert_consistent(tree):
         assert_array_equal(parent[children], node)
     assert parent[0] == -1
     assert np.all(np.isnan(tree.evidence["n_tests"]) == leaf)
-    assert np.all((tree.evidence["rival_feature"] == -2) == leaf)
+    assert np.all((tree.evidence["rival_feature"] == -2)[leaf])
     again = pickle.loads(pickle.dumps(tree))  # checks the state
     assert_array_equal(again.parent, parent)
 

@@ -150,7 +150,7 @@ def assert_same(tree, node, i=0):
     assert tree.children_left[i] != -1, f"{where} was not split"
     found = (tree.feature[i], tree.threshold[i])
     assert found == (node.split.feature, node.split.threshold), where
-    assert_same_evidence(tree.evidence[i], node.split.evidence, where)
+    assert_same_evidence(tree, i, node.split.evidence, where)
     for child, expected in (
         (tree.children_left[i], node.left),
         (tree.children_right[i], node.right),

@@ -36,7 +36,6 @@ def grow(
     left_out=None,
     distinct=None,
     spends=False,
-    keep_evidence=True,
     keep_refusals=False,
     lookahead=None,
 ):
@@ -65,7 +64,7 @@ def grow(
     spends : bool
         Take over the arrays of the table, which saves their copy; `data` cannot be
         used any more.
-    keep_evidence, keep_refusals : bool
+    keep_refusals : bool
         As in `NodeTable`.
     lookahead : Lookahead or None
         Only where `serves_lookahead` says so.
@@ -126,9 +125,9 @@ def grow(
         data.n_features,
         data.n_classes,
         class_weight,
-        keep_evidence,
+        settings.bound is not None,
         keep_refusals,
-        keep_costs=lookahead is not None and keep_evidence,
+        keep_costs=lookahead is not None,
     )
     root_pool = 1.0 if by_volume else root_weight + sample.pool
     searched = np.arange(data.n_features, dtype=np.int32)

@@ -23,7 +23,9 @@ def evidence_of_nodes(arrays):
     parent, rows = arrays["parent"], arrays["evidence"]
     evidence = np.full(len(parent), NONE)
     if len(rows):
-        evidence[parent[first_children(parent)]] = rows
+        nodes = parent[first_children(parent)]
+        for name in rows.dtype.names:  # without a bound only some of the fields
+            evidence[name][nodes] = rows[name]
     return evidence
 
 

@@ -32,7 +32,7 @@ cdef class NodeArrays:
     cdef readonly intp_t n_leaves
     cdef readonly intp_t max_depth
     cdef readonly object class_weight   # ndarray (n_classes,): counts -> values
-    cdef readonly bint keeps_evidence   # of splits
+    cdef readonly bint keeps_evidence   # of splits; else the number of tests alone
     cdef readonly bint keeps_refusals   # evidence of leaves that did not split
     cdef readonly bint keeps_costs      # of trials, of splits
     cdef readonly double shrinkage      # of the values towards those of the parents
@@ -54,6 +54,7 @@ cdef class NodeArrays:
     cdef float64_t* counts              # [capacity, n_classes]
     cdef float64_t* impurity
     cdef SplitEvidence* evidence        # [capacity // 2] one a split; NULL if not kept
+    cdef float64_t* n_tests             # [capacity // 2] likewise; NULL if evidence is kept
     cdef SplitEvidence* refused         # [capacity]; NULL if not kept
     cdef TrialCosts* costs              # [capacity // 2] one a split; NULL if not kept
 

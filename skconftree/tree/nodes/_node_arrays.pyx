@@ -7,8 +7,8 @@ from skconftree.tree.nodes._derived import (
     proportions_of_leaves, weights,
 )
 from skconftree.tree.nodes._node_state import (
-    COSTS, COSTS_DTYPE, EVIDENCE_DTYPE, NODE_ARRAYS, REFUSED, check_size, checked_class_weight,
-    checked_shrinkage,
+    COSTS, COSTS_DTYPE, EVIDENCE_DTYPE, NODE_ARRAYS, REFUSED, TESTS_DTYPE, check_size,
+    checked_class_weight, checked_shrinkage,
 )
 from skconftree.tree.nodes._structure import sum_up
 from skconftree.utils._readonly import read_only
@@ -68,7 +68,7 @@ cdef class NodeArrays:
             "counts": ((capacity, self.n_classes), np.float64),
             "impurity": ((capacity,), np.float64),
             "evidence": (
-                (capacity // 2 if self.keeps_evidence else 0,), EVIDENCE_DTYPE
+                (capacity // 2,), EVIDENCE_DTYPE if self.keeps_evidence else TESTS_DTYPE
             ),
         }
         if self.keeps_refusals:
@@ -86,9 +86,7 @@ cdef class NodeArrays:
 
     cdef intp_t _size(self, str name) except -1:
         # How much of an array is used.
-        if name == "evidence":
-            return self.node_count - self.n_leaves if self.keeps_evidence else 0
-        if name == COSTS:
+        if name in ("evidence", COSTS):
             return self.node_count - self.n_leaves
         return self.node_count
 
@@ -130,11 +128,9 @@ cdef class NodeArrays:
         cdef void* n_node_samples = address_of(arrays["n_node_samples"])
         cdef void* counts = address_of(arrays["counts"])
         cdef void* impurity = address_of(arrays["impurity"])
-        cdef void* evidence = NULL
+        cdef void* evidence = address_of(arrays["evidence"])
         cdef void* refused = NULL
         cdef void* costs = NULL
-        if self.keeps_evidence:
-            evidence = address_of(arrays["evidence"])
         if self.keeps_refusals:
             refused = address_of(arrays[REFUSED])
         if self.keeps_costs:
@@ -148,7 +144,12 @@ cdef class NodeArrays:
         self.n_node_samples = <intp_t*> n_node_samples
         self.counts = <float64_t*> counts
         self.impurity = <float64_t*> impurity
-        self.evidence = <SplitEvidence*> evidence
+        self.evidence = NULL
+        self.n_tests = NULL
+        if self.keeps_evidence:
+            self.evidence = <SplitEvidence*> evidence
+        else:
+            self.n_tests = <float64_t*> evidence
         self.refused = <SplitEvidence*> refused
         self.costs = <TrialCosts*> costs
 
@@ -168,7 +169,7 @@ cdef class NodeArrays:
     cdef intp_t split_bytes(self) noexcept nogil:
         # That it takes in addition once it has split.
         return (
-            self.keeps_evidence * sizeof(SplitEvidence)
+            (sizeof(SplitEvidence) if self.keeps_evidence else sizeof(float64_t))
             + self.keeps_costs * sizeof(TrialCosts)
         )
 

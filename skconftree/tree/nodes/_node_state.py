@@ -15,6 +15,8 @@ EVIDENCE_DTYPE = np.dtype(
     ],
     align=True,
 )
+# What is left of it where no bound has asked for evidence.
+TESTS_DTYPE = np.dtype([("n_tests", np.float64)])
 COSTS_DTYPE = np.dtype(
     [("cost", np.float64), ("rival_cost", np.float64), ("rival_feature", np.intp)],
     align=True,
@@ -130,7 +132,7 @@ def read_arrays(state, names, templates):
     return arrays
 
 
-def check_nodes(arrays, n_features, keeps_evidence):
+def check_nodes(arrays, n_features):
     """Raise unless a table can have these nodes, whatever their tests.
 
     Parameters
@@ -138,18 +140,13 @@ def check_nodes(arrays, n_features, keeps_evidence):
     arrays : dict of str to ndarray
         With `n_children`, which follows from `parent`.
     n_features : int
-    keeps_evidence : bool
     """
     count = len(arrays["parent"])
     n_splits = np.count_nonzero(arrays["n_children"])
     for name in (*NODE_ARRAYS, REFUSED, COSTS):
         if name not in arrays:
             continue
-        size = count
-        if name == "evidence":
-            size = n_splits if keeps_evidence else 0
-        elif name == COSTS:
-            size = n_splits
+        size = n_splits if name in ("evidence", COSTS) else count
         if len(arrays[name]) != size:
             raise damaged(repr(name))
     for name, is_sound in (
@@ -169,7 +166,7 @@ def _are_counts(counts, limit):
 
 
 def _names_features(evidence, n_features):
-    if evidence is None:
+    if evidence is None or "rival_feature" not in evidence.dtype.names:
         return True
     rival = evidence["rival_feature"]
     return bool(((rival >= LEAF) & (rival < n_features)).all())

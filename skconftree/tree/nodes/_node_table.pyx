@@ -30,7 +30,8 @@ cdef class NodeTable(NodeArrays):
     n_features, n_classes : int
     class_weight : array-like of shape (n_classes,) or None, default=None
     keep_evidence : bool, default=True
-        Whether splits keep their evidence: 64 bytes each.
+        Whether splits keep their evidence, 64 bytes each. Else they keep the number of
+        tests that were compared, 8 bytes: all there is without a bound.
     keep_refusals : bool, default=False
         Whether leaves keep the evidence of their last examination, which did not let
         them split: 64 bytes a node.
@@ -81,10 +82,13 @@ cdef class NodeTable(NodeArrays):
 
     cdef void accept(self, const SplitEvidence* evidence) noexcept nogil:
         # Why the split is installed whose children are added next.
+        cdef intp_t place = self.node_count - self.n_leaves
         if self.evidence != NULL:
-            self.evidence[self.node_count - self.n_leaves] = evidence[0]
+            self.evidence[place] = evidence[0]
+        else:
+            self.n_tests[place] = evidence.n_tests
         if self.costs != NULL:
-            self.costs[self.node_count - self.n_leaves] = NOTHING_TRIED
+            self.costs[place] = NOTHING_TRIED
 
     cdef void refuse(self, intp_t node, const SplitEvidence* evidence) noexcept nogil:
         # What was found when a leaf was last examined, and stayed one.
@@ -193,7 +197,7 @@ cdef class NodeTable(NodeArrays):
         """
         self._check_root()
         cdef dict shown = self._still().all_arrays()
-        arrays, kept, leaf = prune_nodes(shown, keep_as_leaf, self.keeps_evidence)
+        arrays, kept, leaf = prune_nodes(shown, keep_as_leaf)
         self._prune_tests(shown, arrays, kept, leaf)
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
@@ -256,7 +260,7 @@ cdef class NodeTable(NodeArrays):
 
     cdef object _check(self, dict arrays):
         # Raise unless these can be believed.
-        check_nodes(arrays, self.n_features, self.keeps_evidence)
+        check_nodes(arrays, self.n_features)
 
     cdef object _take(self, dict arrays):
         # Become the tree of these arrays, whose structure is known.

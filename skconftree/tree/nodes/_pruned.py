@@ -7,7 +7,7 @@ from ._node_state import COSTS, REFUSED
 from ._structure import structure_of, survivors
 
 
-def prune_nodes(arrays, keep_as_leaf, keeps_evidence):
+def prune_nodes(arrays, keep_as_leaf):
     """Arrays of the nodes that are left.
 
     Parameters
@@ -17,7 +17,6 @@ def prune_nodes(arrays, keep_as_leaf, keeps_evidence):
         have taken the place of their parents; ``arrays["parent"]`` still tells which
         nodes were siblings, and so which evidence is whose.
     keep_as_leaf : array-like of shape (node_count,), bool
-    keeps_evidence : bool
 
     Returns
     -------
@@ -43,13 +42,10 @@ def prune_nodes(arrays, keep_as_leaf, keeps_evidence):
         if name in arrays
     }
     found["parent"] = parent
-    found["evidence"] = arrays["evidence"].copy()
-    if keeps_evidence or COSTS in arrays:
-        first = np.sort(arrays["first_child"][kept][~leaf])
-        place = np.searchsorted(first_children(arrays["parent"]), first)
-        if keeps_evidence:
-            found["evidence"] = arrays["evidence"][place]
-        if COSTS in arrays:
-            found[COSTS] = arrays[COSTS][place]
+    first = np.sort(arrays["first_child"][kept][~leaf])
+    place = np.searchsorted(first_children(arrays["parent"]), first)
+    for name in ("evidence", COSTS):
+        if name in arrays:
+            found[name] = arrays[name][place]
     found.update(structure_of(found["parent"]))
     return found, kept, leaf

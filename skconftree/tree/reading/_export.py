@@ -241,6 +241,8 @@ def describe_evidence(evidence, digits=4):
     -------
     str
     """
+    if "score" not in evidence:
+        return "no bound"
 
     def number(name):
         return f"{evidence.get(name, math.nan):.{digits}g}"

@@ -93,8 +93,9 @@ def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
           ``weight`` is their sum;
         - ``impurity``, as in ``tree_``;
         - ``evidence``: a dict of the fields of ``tree_.evidence`` that apply, empty at
-          a leaf. ``"rival"`` puts ``"rival_feature"`` into words, and ``"statement"``
-          says what ``"confidence"`` is. Where `lookahead` had a choice, ``"cost"`` is
+          a leaf; without a bound ``"n_tests"`` alone. ``"rival"`` puts
+          ``"rival_feature"`` into words, and ``"statement"`` says what
+          ``"confidence"`` is. Where `lookahead` had a choice, ``"cost"`` is
           the pessimistic count of errors of the trees that were tried below the test,
           ``"tried_cost"`` that below the cheapest test of another feature, ``"tried"``;
         - ``strength``: how sure the split is, the same question to every bound, None

@@ -42,7 +42,8 @@ def start_grower(n_features, n_classes, recipe):
     -------
     Grower
     """
-    tree = Tree(n_features, n_classes, recipe.class_weight)
+    bounded = recipe.settings.bound is not None
+    tree = Tree(n_features, n_classes, recipe.class_weight, bounded)
     tree.add_root()
     return make_grower(tree, recipe)
 

@@ -129,7 +129,10 @@ cdef class WatchedGrower(Grower):
 
     def _new_background(self):
         # An empty tree of the same kind.
-        tree = Tree(self.tree.n_features, self.tree.n_classes, self.tree.class_weight)
+        tree = Tree(
+            self.tree.n_features, self.tree.n_classes, self.tree.class_weight,
+            self.tree.keeps_evidence,
+        )
         tree.add_root()
         grower = self._second(tree)
         grower.reserve_codes(self.splitter.tests.sets.room - 1)
