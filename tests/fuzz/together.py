@@ -7,8 +7,10 @@ import pickle
 import resource
 import signal
 import threading
+from importlib.util import find_spec
 
 import numpy as np
+from skconftree.utils._memory import fail_from
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
@@ -18,6 +20,9 @@ from . import invariants
 from .findings import require
 from .parameters import make_model
 
+# A checked build makes allocations fail when it is told to.
+IS_CHECKED = find_spec("skconftree.utils._checks") is not None
+IS_WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
 READERS = 2
 LOOKS = 5  # of a signal handler
 LEARNS = "tree/_online.py", "_learn"  # where a call of `partial_fit` holds the lock
@@ -248,8 +253,8 @@ def after_a_stop(sequence, plain, rows, n_before):
 
 def learn_with_little_memory(sequence):
     """A MemoryError leaves a model of all rows up to some boundary."""
-    if "libasan" in os.environ.get("LD_PRELOAD", ""):
-        return  # it takes all address space there is
+    if IS_WATCHED:
+        return  # a sanitizer takes all address space there is
     if not sequence.parts or not sequence.comparable:
         return
     draw, model, table = sequence.draw, sequence.model, sequence.table
@@ -257,10 +262,13 @@ def learn_with_little_memory(sequence):
     X, y = table.give(draw, rows.X), table.labels[rows.y]
     plain = sequence.copy_by_pickle()
     n_before = model.n_rows_seen_
-    little = draw.one([2, 30, 200, 1000])
+    if IS_CHECKED:
+        little = _FailingAllocations(draw, sequence.copy_by_pickle(), X, y)
+    else:
+        little = _LittleMemory(draw.one([2, 30, 200, 1000]))
 
     def learn():
-        with _LittleMemory(little):
+        with little:
             model.partial_fit(X, y)
 
     try:
@@ -268,6 +276,21 @@ def learn_with_little_memory(sequence):
     except MemoryError:
         sequence.traits.add("little memory")
     after_a_stop(sequence, plain, rows, n_before)
+
+
+class _FailingAllocations:
+    """No allocation succeeds from one of those on that learning some rows takes."""
+
+    def __init__(self, draw, model, X, y):
+        fail_from(0)
+        model.partial_fit(X, y)
+        self.first = draw.whole(1, max(1, fail_from(0)))
+
+    def __enter__(self):
+        fail_from(self.first)
+
+    def __exit__(self, *_):
+        fail_from(0)
 
 
 class _LittleMemory:
