@@ -6,6 +6,7 @@ other, within a budget. Strategies work by name or as objects.
 """
 
 from ._answers import Answer
+from ._auto import AutoSampling
 from ._committee import VoteEntropySampling
 from ._context import QueryContext
 from ._coverage import DensitySampling, DiversitySampling, KCenterSampling
@@ -21,7 +22,6 @@ from ._leaves import (
 from ._lts import LearningToSampleClassifier
 from ._lts_groups import lts_select
 from ._lts_strategy import LTSSampling
-from ._mixed import AutoSampling, WeightedSampling
 from ._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from ._simulate import SimulationResult, StrategySummary, simulate
 from ._stopping import Budget, RiskBelow, Stable, StoppingRule
@@ -47,6 +47,7 @@ from ._uncertainty import (
     MarginSampling,
     RandomSampling,
 )
+from ._weighted import WeightedSampling
 
 __all__ = [
     "ActiveLearner",

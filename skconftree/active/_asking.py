@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from ._auto import tie_break_for
 from ._context import QueryContext
 from ._leaves import LeafSampling
-from ._mixed import tie_break_for
 from ._oracles import QuestionsEnded
 from ._pool import check_costs, take
 from ._registry import STRATEGIES

@@ -1,11 +1,11 @@
 """Query strategies by name."""
 
+from ._auto import AutoSampling
 from ._committee import VoteEntropySampling
 from ._coverage import DensitySampling, DiversitySampling, KCenterSampling
 from ._ec2 import EC2Sampling, GBSSampling
 from ._leaves import ExpectedErrorSampling, LeafEntropySampling, LeafRiskSampling
 from ._lts_strategy import LTSSampling
-from ._mixed import AutoSampling
 from ._strategy import FunctionSampling, SamplingStrategy
 from ._uncertainty import (
     EntropySampling,

@@ -199,12 +199,29 @@ def test_weighted_scores_are_scaled_sums():
     np.testing.assert_allclose(one._strategy.score(context), 2 * scaled[0] + scaled[1])
 
 
+def test_weighted_strategies_may_be_named_or_functions():
+    def first(estimator, X):
+        return X[:, 0]
+
+    mixed = WeightedSampling([("a", "margin", 1.0), ("b", first, 2.0)])
+    one, context = context_of(GaussianNB(), mixed)
+    parts = [MarginSampling().score(context), X[context.candidates, 0]]
+    scaled = [(s - s.min()) / (s.max() - s.min()) for s in parts]
+    np.testing.assert_allclose(one._strategy.score(context), scaled[0] + 2 * scaled[1])
+    with pytest.raises(ValueError, match="needs members that vote"):
+        ActiveLearner(
+            GaussianNB(), strategy=WeightedSampling([("a", "vote_entropy", 1.0)])
+        ).fit(X)
+
+
 @pytest.mark.parametrize(
     ("strategies", "message"),
     [
         ([], "must not be empty"),
         ([("a", MarginSampling())], r"list of \(name, strategy, weight\)"),
-        ([("a", "margin", 1.0)], "'a' must be a SamplingStrategy"),
+        ([("a", "margins", 1.0)], "Strategy 'a' is none: strategy must be one of"),
+        ([("a", MarginSampling, 1.0)], "Strategy 'a' is none: strategy must be one of"),
+        ([("a", "auto", 1.0)], "Strategy 'a' must give scores. Got 'auto'"),
         ([("a", MarginSampling(), 0.0)], "weight of strategy 'a' must be above 0"),
     ],
 )

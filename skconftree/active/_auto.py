@@ -1,4 +1,4 @@
-"""Strategies made of others."""
+"""What is asked for unless a strategy is named."""
 
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
@@ -10,74 +10,6 @@ from ._uncertainty import MarginSampling, RandomSampling
 CLUSTERED = 20000  # rows among which clusters are looked for
 FEW = 3  # labels a class, on average, up to which the pool is covered first
 AT_RANDOM = 0.1  # share of the questions after that
-
-
-class WeightedSampling(SamplingStrategy):
-    """Add the scores of several strategies.
-
-    Each strategy's scores are first brought to [0, 1] by their smallest and largest
-    value among the candidates; a strategy that scores all alike adds nothing.
-
-    Parameters
-    ----------
-    strategies : list of (str, SamplingStrategy, float)
-        Name, strategy and weight, above 0. In a batch, scores are not changed by the
-        rows that are chosen.
-
-    Examples
-    --------
-    Uncertain rows in crowded places, far from what is known:
-
-    >>> from skconftree.active import (
-    ...     DensitySampling, DiversitySampling, MarginSampling, WeightedSampling)
-    >>> strategy = WeightedSampling([
-    ...     ("uncertain", MarginSampling(), 1.0),
-    ...     ("crowded", DensitySampling(), 1.0),
-    ...     ("new", DiversitySampling(), 1.0),
-    ... ])
-    """
-
-    def __init__(self, strategies):
-        self.strategies = strategies
-
-    @property
-    def needs(self):
-        """What all of the strategies need."""
-        return tuple(
-            dict.fromkeys(n for _, one, _ in self._checked() for n in one.needs)
-        )
-
-    def _checked(self):
-        try:
-            found = [
-                (str(name), one, float(weight)) for name, one, weight in self.strategies
-            ]
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                "strategies must be a list of (name, strategy, weight). Got "
-                f"{self.strategies!r}."
-            ) from error
-        for name, one, weight in found:
-            if not isinstance(one, SamplingStrategy):
-                raise ValueError(
-                    f"Strategy {name!r} must be a SamplingStrategy. Got {one!r}."
-                )
-            if not weight > 0.0:
-                raise ValueError(
-                    f"The weight of strategy {name!r} must be above 0. Got {weight}."
-                )
-        if not found:
-            raise ValueError("strategies must not be empty.")
-        return found
-
-    def score(self, context):
-        total = np.zeros(len(context.candidates))
-        for _, one, weight in self._checked():
-            scores = np.asarray(one.score(context), dtype=np.float64)
-            low, high = scores.min(), scores.max()
-            if low < high:
-                total += weight * (scores - low) / (high - low)
-        return total
 
 
 class AutoSampling(SamplingStrategy):
