@@ -401,7 +401,8 @@ def test_pickle(tree):
     [
         ("branching", "first", 10**6),
         ("branching", "first", -1),
-        ("branching", "n_codes", 10**6),
+        ("branching", "first", -3),
+        ("branching", "n_codes", 10**4),
         ("branching", "missing_left", 2),
         ("parent", None, 0),
         ("ordinals", None, 2),

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from ._node_state import COSTS, COSTS_DTYPE, EVIDENCE_DTYPE, LEAF
+from ._tree_state import MISSING_SEEN
 
 NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
 
@@ -69,7 +70,7 @@ def missing_go_to_left(arrays):
 
 
 def missing_seen(arrays):
-    return arrays["branching"]["missing_seen"] != 0
+    return arrays["branching"]["first"] == MISSING_SEEN
 
 
 def weights(counts, class_weight, parent):

@@ -19,12 +19,19 @@ cdef struct Node:
     int32_t left            # first child; its own id at a leaf
 
 
+cdef enum:
+    NUMERIC = -1
+    MISSING_SEEN = -2
+    MOST_CODES = 32767
+
+
 cdef struct Branching:  # without padding, whose bytes would show in pickles
-    int32_t first           # of the node's ordinals; -1 unless the test is nominal
-    int32_t n_codes         # how many there are
+    int32_t first           # of the node's ordinals; below 0 unless the test is nominal:
+                            # MISSING_SEEN if where missing values go was learnt from
+                            # rows with some, else NUMERIC
+    int16_t n_codes         # how many there are
     int16_t missing_left    # where a numeric test sends missing values; the child
                             # with which categories not known grow on otherwise
-    int16_t missing_seen    # learnt from rows with missing values
 
 
 cdef inline intp_t child_of(

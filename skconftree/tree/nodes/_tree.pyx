@@ -12,7 +12,9 @@ from skconftree.tree.nodes._tree_state import (
 from libc.math cimport INFINITY, NAN
 
 from skconftree.tree.nodes._node_arrays cimport address_of
-from skconftree.tree.nodes._routing cimport child_of, route, route_any
+from skconftree.tree.nodes._routing cimport (
+    MISSING_SEEN, MOST_CODES, NUMERIC, child_of, route, route_any,
+)
 from skconftree.utils._finite cimport FINITE, finiteness
 from skconftree.utils._typedefs cimport int32_t
 
@@ -145,10 +147,9 @@ cdef class Tree(NodeTable):
         self.nodes[node].threshold = INFINITY
         self.nodes[node].feature = UNDEFINED
         self.nodes[node].left = <int32_t> node
-        self.branching[node].first = -1
+        self.branching[node].first = NUMERIC
         self.branching[node].n_codes = 0
         self.branching[node].missing_left = True    # so that rows stay at a leaf
-        self.branching[node].missing_seen = False
         return node
 
     cdef void split(
@@ -166,10 +167,10 @@ cdef class Tree(NodeTable):
         self.nodes[node].left = <int32_t> self.node_count
         if ordinals == NULL:
             branching.missing_left = missing_left
-            branching.missing_seen = any_missing
+            branching.first = MISSING_SEEN if any_missing else NUMERIC
             return
         branching.missing_left = <int16_t> unknown
-        branching.n_codes = <int32_t> n_codes
+        branching.n_codes = <int16_t> n_codes
         branching.first = <int32_t> self.n_ordinals
         for code in range(n_codes):
             self.ordinals[self.n_ordinals + code] = ordinals[code]
@@ -183,6 +184,8 @@ cdef class Tree(NodeTable):
         cdef intp_t i
         if code >= n_codes:
             room = room_for_code(code)
+            if room > MOST_CODES:
+                raise ValueError("A feature has more categories than a tree can hold.")
             self.reserve_ordinals(self.n_ordinals + room)
             for i in range(room):
                 self.ordinals[self.n_ordinals + i] = (
@@ -191,7 +194,7 @@ cdef class Tree(NodeTable):
             first = self.n_ordinals
             self.n_ordinals += room
             self.branching[node].first = <int32_t> first
-            self.branching[node].n_codes = <int32_t> room
+            self.branching[node].n_codes = <int16_t> room
         self.lead(node, code)
         self.n_edits += 1
 
@@ -205,17 +208,20 @@ cdef class Tree(NodeTable):
         nodes["left"] = np.where(leaf, np.arange(len(kept)), arrays["first_child"])
         nodes["feature"][leaf] = UNDEFINED
         nodes["threshold"][leaf] = INFINITY
-        branching[leaf] = (-1, 0, True, False)
+        branching[leaf] = (NUMERIC, 0, True)
         if len(shown["ordinals"]) == 0:
             arrays["ordinals"] = shown["ordinals"].copy()
             return
         nominal = np.flatnonzero(branching["first"] >= 0)
         owned = [
             shown["ordinals"][first : first + size]
-            for first, size in branching[["first", "n_codes"]][nominal]
+            for first, size in zip(
+                branching["first"][nominal].tolist(),
+                branching["n_codes"][nominal].tolist(),
+            )
         ]
         arrays["ordinals"] = np.concatenate([np.zeros(0, np.int16), *owned])
-        size = branching["n_codes"][nominal]
+        size = branching["n_codes"][nominal].astype(np.intp)
         branching["first"][nominal] = np.cumsum(size) - size
 
     # -- tests --------------------------------------------------------------------

@@ -11,12 +11,12 @@ NODE_DTYPE = np.dtype(
 BRANCHING_DTYPE = np.dtype(
     [
         ("first", np.int32),
-        ("n_codes", np.int32),
+        ("n_codes", np.int16),
         ("missing_left", np.int16),
-        ("missing_seen", np.int16),
     ],
     align=True,
 )
+NUMERIC, MISSING_SEEN = -1, -2  # as `first` of a test that has no ordinals
 # What the state has behind those of the nodes; one element a node but in `ordinals`.
 TEST_ARRAYS = ("nodes", "branching", "ordinals")
 ARRAYS = NODE_ARRAYS + TEST_ARRAYS
@@ -65,12 +65,14 @@ def _are_branches(arrays):
     nominal = (branching["first"] >= 0) & ~leaf
     if np.any((branching["first"] >= 0) != nominal):
         return False
+    if np.any(branching["first"] < np.where(leaf, NUMERIC, MISSING_SEEN)):
+        return False
     # rows without a value stay at a leaf because it sends them to the left
     left = branching["missing_left"]
     if np.any(left[leaf] != 1) or np.any((left[~nominal] < 0) | (left[~nominal] > 1)):
         return False
     owned, n_children = branching[nominal], n_children[nominal]
-    first, n_codes = owned["first"].astype(np.int64), owned["n_codes"]
+    first, n_codes = owned["first"].astype(np.int64), owned["n_codes"].astype(np.int64)
     # a category that is seen later is written into the node's own part of them
     order = np.argsort(first, kind="stable")
     end = np.append(first[order], len(arrays["ordinals"]))[1:]
