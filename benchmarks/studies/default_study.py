@@ -108,14 +108,14 @@ SHOWN = [  # in the table of the documentation
     "default",
     "greedy",
     "gtest, entropy, t = 1",
-    "gtest, entropy, t = 2 > PEP 0.1",
-    "gtest, Gini, t = 2 > PEP 0.05",
-    "gtest, Kearns-Mansour, t = 1 > PEP 0.1",
-    "odds, evidence > PEP 0.01",
+    "gtest, entropy, t = 2, pruned 0.1",
+    "gtest, Gini, t = 2, pruned 0.05",
+    "gtest, Kearns-Mansour, t = 1, pruned 0.1",
+    "odds, evidence, pruned 0.01",
     "odds, evidence > averaged, prior 1",
     "odds, evidence > most probable, prior 0.5",
     "odds, evidence, odds > 1",
-    "odds, Gini, odds > 1 > PEP 0.01",
+    "odds, Gini, odds > 1, pruned 0.01",
     "C4.5-like > c45",
     "CART",
     "chi2",
@@ -155,7 +155,7 @@ def prunings(name, model):
     for label, stopped in stops:
         rules.append(name + label)
         leaves.append(bare | stopped[:, None])
-        rules += [f"{name}{label} > PEP {c:g}" for c in CONFIDENCES]
+        rules += [f"{name}{label}, pruned {c:g}" for c in CONFIDENCES]
         repeated = np.repeat(stopped[:, None], len(CONFIDENCES), axis=1)
         leaves.append(bottom_up(arrays, costs, stopped=repeated))
     if name == "C4.5-like":

@@ -118,7 +118,7 @@ class ParquetStream:
             return Guess(None, [] if found.reading else found.notes)
         if found.reading is None or not any(texts):
             return Guess(None, found.notes)
-        return Guess(found.reading, ["texts are read as numbers", *found.notes])
+        return Guess(found.reading, ["strings are read as numbers", *found.notes])
 
     def _places(self):
         """Places of the features among all columns."""

@@ -362,7 +362,7 @@ class _Run:
         kinds = {batch.dtype.kind in "OUS" for batch in (*self.labels, labels)}
         if len(kinds) > 1:
             raise TypeError(
-                "The oracle mixes texts with numbers as labels. Got "
+                "The oracle mixes strings with numbers as labels. Got "
                 f"{labels[0]!r} after {self.labels[0][0]!r}."
             )
         self.coder.learn(*self.labels, labels)

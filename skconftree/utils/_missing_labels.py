@@ -123,10 +123,10 @@ def _equal(one, other):
 
 
 def _of_one_kind(labels, name):
-    # Objects as texts or as numbers: NumPy would make texts of a mixture.
+    # Objects as strings or as numbers: NumPy would make strings of a mixture.
     texts = sum(isinstance(one, str) for one in labels)
     if 0 < texts < len(labels):
         raise ValueError(
-            f"{name} mixes texts with other labels. Give labels of one kind."
+            f"{name} mixes strings with other labels. Give labels of one kind."
         )
     return np.array(labels.tolist())

@@ -391,7 +391,7 @@ def taught(rows, labels, **more):
         ([3, 3], [1, 1], "rows must be different"),
         ([3, 4], [1], "a label for each row"),
         ([3], [np.inf], "contains infinity"),
-        ([3, 4], [1, "a"], "labels mixes texts with other labels"),
+        ([3, 4], [1, "a"], "labels mixes strings with other labels"),
     ],
 )
 def test_bad_answers_change_nothing(rows, labels, message):

@@ -255,7 +255,7 @@ def test_parquet_holds_dates_and_texts_that_are_numbers(tmp_path, rows, capsys):
         argv = ["stream", str(path), "--target", "kind", "--output", str(models[-1])]
         assert main(argv) == 0
         err = capsys.readouterr().err
-        assert "column 'number': texts are read as numbers" in err
+        assert "column 'number': strings are read as numbers" in err
         assert "column 'number': 2 are no numbers ('unknown')" in err
     models.append(tmp_path / "csv")
     argv = ["stream", str(table), "--target", "kind", "--output", str(models[-1])]

@@ -246,6 +246,15 @@ cdef class Tree(NodeTable):
     def missing_seen(self):
         return self._still().of_structure(missing_seen)
 
+    @property
+    def n_outputs(self):
+        # What scikit-learn's own functions for trees ask first.
+        raise AttributeError(
+            "This is not a tree of scikit-learn, whose functions need what to_sklearn() "
+            "of the estimator returns. export_text, export_graphviz and node_table of "
+            "skconftree.tree read this one."
+        )
+
     def branches(self, node):
         """Child that each category of a nominal test leads to.
 
