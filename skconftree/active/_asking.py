@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import validate_parameters
 from ._auto import tie_break_for
 from ._context import QueryContext
 from ._leaves import LeafSampling
@@ -201,6 +202,14 @@ class Asking:
                 f"oracle must be callable with (rows, places). Got {oracle!r} instead."
             )
         rules = [] if stop is None else stop if isinstance(stop, list) else [stop]
+        for rule in rules:
+            if not hasattr(rule, "reached"):
+                raise TypeError(
+                    "stop must be a StoppingRule, with reached(learner), or a list of "
+                    f"them. Got {rule!r}."
+                )
+            if hasattr(rule, "_parameter_constraints"):
+                validate_parameters(rule)
         shares = [
             rule.audit_share
             for rule in rules

@@ -227,6 +227,7 @@ class ActiveLearner(
     def _check_parameters(self):
         validate_parameters(self)
         self._strategy = resolve_strategy(self.strategy)
+        validate_parameters(self._strategy)
         if self.refit is False and not hasattr(self.estimator, "partial_fit"):
             raise InvalidParameterError(
                 "The 'refit' parameter of ActiveLearner must be True or 'auto' with an "

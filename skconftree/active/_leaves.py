@@ -4,8 +4,11 @@ All rows of a leaf have the same score, so that these strategies say how much a 
 is worth and draw inside it.
 """
 
+from numbers import Real
+
 import numpy as np
 
+from .._compat import Interval, StrOptions
 from ..bounds import excess_risk_upper, risk_upper
 from ..bounds._risk import PRIORS, risk_of_leaves
 from ._strategy import FOR_LEAVES, FOR_ROWS, SamplingStrategy
@@ -207,6 +210,12 @@ class LeafRiskSampling(LeafSampling):
     >>> int(learner.fit(X, y).query()[0]) > 24    # where one label stands for many rows
     True
     """
+
+    _parameter_constraints = {
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "gap": ["boolean"],
+        "prior": [StrOptions(set(PRIORS))],
+    }
 
     def __init__(self, delta=0.1, gap=False, prior="uniform"):
         self.delta = delta

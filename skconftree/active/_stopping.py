@@ -1,6 +1,6 @@
 """When to stop buying labels."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -25,6 +25,8 @@ class StoppingRule(BaseEstimator):
     ...         labels = [answer.label for answer in learner.history_]
     ...         return all(labels.count(one) >= 10 for one in learner.classes_)
     """
+
+    _parameter_constraints: dict = {}
 
     def reached(self, learner):
         """Tell whether to stop.
@@ -61,6 +63,8 @@ class Budget(StoppingRule):
     >>> learner.run(ArrayOracle(y), stop=Budget(20)).n_labeled_
     20
     """
+
+    _parameter_constraints = {"n_labels": [Interval(Integral, 1, None, closed="left")]}
 
     def __init__(self, n_labels):
         self.n_labels = n_labels
@@ -200,6 +204,11 @@ class Stable(StoppingRule):
     True
     """
 
+    _parameter_constraints = {
+        "agreement": [Interval(Real, 0, 1, closed="right")],
+        "n_looks": [Interval(Integral, 1, None, closed="left")],
+    }
+
     def __init__(self, agreement=0.99, n_looks=5):
         self.agreement = agreement
         self.n_looks = n_looks
@@ -210,7 +219,9 @@ class Stable(StoppingRule):
         n = learner._pool.n_rows
         rows = np.linspace(0, n - 1, min(n, COMPARED)).astype(np.intp)
         predicted = in_chunks(learner._pool.X, rows, learner.predict)
-        before, self._predicted = getattr(self, "_predicted", None), predicted
-        same = before is not None and (before == predicted).mean() >= self.agreement
-        self._streak = getattr(self, "_streak", 0) + 1 if same else 0
-        return self._streak >= self.n_looks
+        of, before, streak = getattr(self, "_looked", (None, None, 0))
+        same = of == id(learner._pool) and len(before) == len(predicted)
+        same = same and (before == predicted).mean() >= self.agreement
+        streak = streak + 1 if same else 0
+        self._looked = id(learner._pool), predicted, streak
+        return streak >= self.n_looks

@@ -44,6 +44,8 @@ class SamplingStrategy(BaseEstimator):
     118
     """
 
+    _parameter_constraints: dict = {}
+
     needs = ()
     takes_costs = True
     without_model = False

@@ -163,6 +163,7 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # Before the first row: everything that is decided once.
         validate_parameters(self)
         strategy = resolve_stream_strategy(self.strategy)
+        validate_parameters(strategy)
         others = {name: make() for name, make in STREAM_STRATEGIES.items()}
         refuse_unserved(strategy, self.estimator, others)
         if self.drift is not None and not strategy.has_random_branch:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
+from .._compat import Interval, StrOptions
 from ..bounds import consistency_radius
 from ..utils import canonical
 from ._decisions import decide_by_chance, decide_by_threshold
@@ -13,6 +14,7 @@ from ._decisions import decide_by_chance, decide_by_threshold
 # what draws are for
 FOR_ROWS, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 
+NU = Interval(Real, 0, 1, closed="neither")
 THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within those of the thesis
 
 
@@ -47,6 +49,8 @@ class StreamStrategy(BaseEstimator):
 
     needs = ()
     has_random_branch = False
+
+    _parameter_constraints: dict = {}
 
     def start(self):
         """Make what the strategy remembers, before the first row.
@@ -155,6 +159,8 @@ class FixedUncertainty(StreamStrategy):
 
     needs = ("predict_proba",)
 
+    _parameter_constraints = {"threshold": [Interval(Real, 0, 1, closed="right")]}
+
     def __init__(self, threshold=0.9):
         self.threshold = threshold
 
@@ -202,21 +208,14 @@ class QueryScoreSampling(StreamStrategy):
 
     needs = ("query_score",)
 
+    _parameter_constraints = {
+        "score": [StrOptions(set(THRESHOLDS))],
+        "threshold": [Interval(Real, 0, 1, closed="both"), None],
+    }
+
     def __init__(self, score="oasis", threshold=None):
         self.score = score
         self.threshold = threshold
-
-    def start(self):
-        if not (isinstance(self.score, str) and self.score in THRESHOLDS):
-            raise ValueError(
-                f"score must be one of {list(THRESHOLDS)}. Got {self.score!r} instead."
-            )
-        given = self.threshold
-        if given is not None and not (isinstance(given, Real) and 0.0 <= given <= 1.0):
-            raise ValueError(
-                f"threshold must be a number in [0, 1] or None. Got {given!r} instead."
-            )
-        return super().start()
 
     def decide(self, context, state, asked):
         limit = self.threshold
@@ -259,6 +258,11 @@ class VariableUncertainty(StreamStrategy):
     """
 
     needs = ("predict_proba",)
+
+    _parameter_constraints = {
+        "step": [Interval(Real, 0, 1, closed="left")],
+        "noise": [Interval(Real, 0, None, closed="left")],
+    }
 
     def __init__(self, step=0.01, noise=0.0):
         self.step = step
@@ -373,6 +377,12 @@ class ConfTreeSampling(StreamStrategy):
 
     needs = ("leaves",)
 
+    _parameter_constraints = {
+        "consistency": [StrOptions({"theory", "practical"})],
+        "c": [Interval(Real, 0, None, closed="neither")],
+        "probability": [callable],
+    }
+
     def __init__(self, consistency="theory", c=1.0, probability=query_probability):
         self.consistency = consistency
         self.c = c
@@ -467,6 +477,11 @@ class Split(VariableUncertainty):
 
     has_random_branch = True
 
+    _parameter_constraints = {
+        "nu": [NU],
+        **VariableUncertainty._parameter_constraints,
+    }
+
     def __init__(self, nu=0.2, step=0.01, noise=0.0):
         super().__init__(step, noise)
         self.nu = nu
@@ -498,6 +513,8 @@ class SplitConfTree(ConfTreeSampling):
     """
 
     has_random_branch = True
+
+    _parameter_constraints = {"nu": [NU], **ConfTreeSampling._parameter_constraints}
 
     def __init__(
         self, nu=0.2, consistency="theory", c=1.0, probability=query_probability

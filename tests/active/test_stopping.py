@@ -71,11 +71,23 @@ def test_no_limit_before_there_is_a_tree():
         (RiskBelow(0.1, method="guess"), "method"),
         (RiskBelow(0.1, delta=1.0), "delta"),
         (RiskBelow(0.1, audit_share=0.0), "audit_share"),
+        (Budget(0), "n_labels"),
+        (Budget(2.5), "n_labels"),
+        (Stable(agreement=3), "agreement"),
+        (Stable(n_looks=0), "n_looks"),
     ],
 )
 def test_bad_rules(rule, name):
-    with pytest.raises(ValueError, match=f"'{name}' parameter"):
-        learner().fit(X).run(ArrayOracle(Y), budget=3, stop=rule)
+    one = learner().fit(X)
+    for stop in (rule, [Budget(2), rule]):
+        with pytest.raises(ValueError, match=f"'{name}' parameter"):
+            one.run(ArrayOracle(Y), budget=3, stop=stop)
+    assert one.n_labeled_ == 0
+
+
+def test_a_rule_that_is_none():
+    with pytest.raises(TypeError, match="stop must be a StoppingRule"):
+        learner().fit(X).run(ArrayOracle(Y), stop=0.1)
 
 
 def test_the_audit_judges_before_it_learns():
@@ -135,6 +147,16 @@ def test_stable():
         .run(ArrayOracle(Y[:50]), stop=Stable(1.0, n_looks=1000))
     )
     assert with_tree.n_labeled_ == 50
+
+
+def test_stable_begins_anew_with_another_learner():
+    rule, again = Stable(0.99, n_looks=5), Stable(0.99, n_looks=5)
+    learner(GaussianNB(), strategy="margin").fit(X[:300]).run(
+        ArrayOracle(Y[:300]), stop=rule
+    )
+    one, other = (learner(GaussianNB(), strategy="margin").fit(X) for _ in range(2))
+    one.run(ArrayOracle(Y), stop=rule)
+    assert one.n_labeled_ == other.run(ArrayOracle(Y), stop=again).n_labeled_
 
 
 # -- simulations --------------------------------------------------------------------

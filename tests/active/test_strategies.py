@@ -12,13 +12,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import (
     ActiveLearner,
     DensitySampling,
     DiversitySampling,
+    EC2Sampling,
     ExpectedErrorSampling,
     LeafRiskSampling,
+    LTSSampling,
     MarginSampling,
     WeightedSampling,
 )
@@ -242,3 +244,22 @@ def test_auto_asks_at_random_now_and_then():
         margins.append(np.isin(rows, narrow).sum())
         others.append(20 - margins[-1])
     assert 1.0 < np.mean(others) < 3.0
+
+
+@pytest.mark.parametrize(
+    ("strategy", "name"),
+    [
+        (LeafRiskSampling(delta=1.0), "delta"),
+        (LeafRiskSampling(gap="yes"), "gap"),
+        (LeafRiskSampling(prior="flat"), "prior"),
+        (LTSSampling(alpha=-1.0), "alpha"),
+        (EC2Sampling(stale_factor=-1.0), "stale_factor"),
+    ],
+)
+def test_parameters_of_strategies_are_checked_by_fit(strategy, name):
+    one = ActiveLearner(ConfidenceForestClassifier(2), strategy=strategy)
+    with pytest.raises(
+        ValueError, match=f"'{name}' parameter of {type(strategy).__name__}"
+    ):
+        one.fit(X)
+    assert not hasattr(one, "n_features_in_")

@@ -12,7 +12,15 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier, OASISClassifier
-from skconftree.active import StreamActiveLearner, StreamStrategy
+from skconftree.active import (
+    ConfTreeSampling,
+    FixedUncertainty,
+    Split,
+    SplitConfTree,
+    StreamActiveLearner,
+    StreamStrategy,
+    VariableUncertainty,
+)
 from skconftree.active._stream_strategies import STREAM_STRATEGIES
 from skconftree.bounds import consistency_radius
 from skconftree.datasets import make_sea
@@ -268,3 +276,29 @@ def test_answers_that_are_missing_are_said():
         ask = one.query(X[20:40])
     with pytest.warns(UserWarning, match="tell nothing of a drift"):
         one.teach(X[20:40][ask][:2], Y[20:40][ask][:2])
+
+
+@pytest.mark.parametrize(
+    ("strategy", "name"),
+    [
+        (FixedUncertainty(0), "threshold"),
+        (FixedUncertainty(5), "threshold"),
+        (VariableUncertainty(step=-0.1), "step"),
+        (VariableUncertainty(noise=-1), "noise"),
+        (Split(nu=1.5), "nu"),
+        (Split(step=2), "step"),
+        (SplitConfTree(nu="half"), "nu"),
+        (SplitConfTree(c=0), "c"),
+        (ConfTreeSampling(consistency="x"), "consistency"),
+        (ConfTreeSampling(c=-1), "c"),
+        (ConfTreeSampling(probability=0.5), "probability"),
+    ],
+)
+def test_parameters_of_strategies_out_of_range(strategy, name):
+    one = StreamActiveLearner(
+        ConfidenceTreeClassifier(), strategy=strategy, classes=[0, 1]
+    )
+    where = f"'{name}' parameter of {type(strategy).__name__}"
+    with pytest.raises(ValueError, match=where):
+        one.query(np.zeros((3, 2)))
+    assert not hasattr(one, "n_features_in_")

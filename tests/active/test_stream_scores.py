@@ -149,11 +149,11 @@ def test_a_classifier_without_scores(score):
 @pytest.mark.parametrize(
     ("strategy", "message"),
     [
-        (QueryScoreSampling("margin"), "score must be one of"),
-        (QueryScoreSampling(["uc"]), "score must be one of"),
-        (QueryScoreSampling("uc", -0.1), "threshold must be a number in"),
-        (QueryScoreSampling("uc", np.nan), "threshold must be a number in"),
-        (QueryScoreSampling("uc", "low"), "threshold must be a number in"),
+        (QueryScoreSampling("margin"), "'score' parameter of Query"),
+        (QueryScoreSampling(["uc"]), "'score' parameter of Query"),
+        (QueryScoreSampling("uc", -0.1), "'threshold' parameter of"),
+        (QueryScoreSampling("uc", np.nan), "'threshold' parameter of"),
+        (QueryScoreSampling("uc", "low"), "'threshold' parameter of"),
     ],
 )
 def test_strategies_that_do_not_exist(strategy, message):
