@@ -12,6 +12,7 @@ from skconftree.ensemble._bootstrap import draw_counts, tree_seed
 from skconftree.tables._row_hashes import hash_dense
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
@@ -418,3 +419,19 @@ def test_trees_as_hypotheses():
     assert (
         forest.hypotheses(sparse.csr_array(full))[0] == forest.hypotheses(full)[0]
     ).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_nodes_without_a_bound_are_no_larger_than_those_of_scikit_learn(n_classes):
+    X, y = make_classification(
+        600, 8, n_informative=6, n_classes=n_classes, random_state=0
+    )
+    forest = ConfidenceForestClassifier(4, bound=None, random_state=0).fit(X, y)
+    other = RandomForestClassifier(4, random_state=0).fit(X, y)
+    states = [tree.tree_.__getstate__() for tree in other.estimators_]
+    theirs = sum(state["nodes"].nbytes + state["values"].nbytes for state in states)
+    n_ours, n_theirs = (
+        sum(tree.tree_.node_count for tree in one.estimators_)
+        for one in (forest, other)
+    )
+    assert forest.n_bytes_ / n_ours < 0.97 * theirs / n_theirs
