@@ -167,7 +167,7 @@ def best_rows(name, found, grid):
             method,
             criterion,
             f"{'c' if method == 'C-Tree' else 'delta'} {value:.3g}",
-            f"{means[best, -1, 0]:.2%} +- {spread:.2%}",
+            f"{means[best, -1, 0]:.2%} ± {spread:.2%}",
             f"{means[best, -1, 1]:,.0f}",
             f"{early:.2%}",
         ]
