@@ -474,9 +474,8 @@ def test_halving_with_many_classes():
     ],
 )
 def test_parameters_out_of_range(parameters, message):
-    one = learner_of(EC2Sampling(**parameters))
     with pytest.raises(ValueError, match=message):
-        one.query()
+        learner_of(EC2Sampling(**parameters)).query()
     for costs in (np.zeros(120), -np.ones(120), np.ones(3)):
         with pytest.raises(ValueError, match="costs"):
             learner_of("ec2").query(costs=costs)
