@@ -2,8 +2,14 @@
 
 import pickle
 
+from reference.beside import (
+    AT_ONCE,
+    FIXED_CUTS,
+    family,
+    grow_both,
+    in_order_of_appearance,
+)
 from reference.beside import assert_same as assert_same_nodes
-from reference.beside import grow_both, in_order_of_appearance
 from reference.cases import CRITERIA, PAIRS
 from reference.contingency import UndecidedError
 from reference.streams import KINDS, make_stream
@@ -29,11 +35,16 @@ def grow_beside_slow_tree(sequence):
     case, criterion = draw.one(PAIRS)
     if draw.chance(0.2):
         case, criterion = "none", draw.one(CRITERIA)
-    fixed = case.startswith("evalue")  # which has no cuts before the 32nd row
     kinds = [draw.one([*KINDS, "nominal", "nominal"]) for _ in range(draw.whole(1, 3))]
+    growth = {name: draw.one(GROWTH[name]) for name in draw.some(GROWTH, 0.25)}
+    n = 70 if family(case, FIXED_CUTS) else draw.one([20, 40])  # cuts need 32 rows
+    if draw.chance(0.3):
+        # nodes that wait for long, so that several levels grow at once
+        case, criterion = draw.one([one for one in PAIRS if family(one[0], AT_ONCE)])
+        kinds, growth, n = ["nominal"] * 3, {"grace_period": 30}, 90
     stream = make_stream(
         draw.whole(0, 2**16),
-        70 if fixed else draw.one([20, 40]),
+        n,
         n_classes=draw.one([2, 2, 3, 6]),
         kinds=kinds,
         signal=draw.one([1.0, 4.0]),
@@ -46,7 +57,6 @@ def grow_beside_slow_tree(sequence):
         stream.X_pool = stream.X.copy()  # the limits of all features
     if stream.nominal:
         in_order_of_appearance(stream)
-    growth = {name: draw.one(GROWTH[name]) for name in draw.some(GROWTH, 0.25)}
     try:
         found, expected = sequence.call(
             "beside a slow tree",
