@@ -343,7 +343,7 @@ NAMES = [
     name
     for name in dir(make_model().fit(*FIT).tree_)
     if not name.startswith("_")
-    and isinstance(getattr(make_model().fit(*FIT).tree_, name), np.ndarray)
+    and isinstance(getattr(make_model().fit(*FIT).tree_, name, None), np.ndarray)
 ]
 
 

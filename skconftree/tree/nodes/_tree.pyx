@@ -246,13 +246,16 @@ cdef class Tree(NodeTable):
     def missing_seen(self):
         return self._still().of_structure(missing_seen)
 
-    @property
-    def n_outputs(self):
-        # What scikit-learn's own functions for trees ask first.
+    def __getattr__(self, name):
+        # Only of what is not there. scikit-learn's functions for trees ask this first.
+        if name == "n_outputs":
+            raise AttributeError(
+                "This is not a tree of scikit-learn, whose functions need what "
+                "to_sklearn() of the estimator returns. export_text, export_graphviz and "
+                "node_table of skconftree.tree read this one."
+            )
         raise AttributeError(
-            "This is not a tree of scikit-learn, whose functions need what to_sklearn() "
-            "of the estimator returns. export_text, export_graphviz and node_table of "
-            "skconftree.tree read this one."
+            f"{type(self).__name__!r} object has no attribute {name!r}"
         )
 
     def branches(self, node):
