@@ -53,6 +53,8 @@ def estimators():
     yield StreamActiveLearner(GaussianNB(), strategy="random")
     yield ConfidenceTreeClassifier(bound=None)
     yield ConfidenceTreeClassifier(bound=None, max_leaf_nodes=9, criterion="entropy")
+    yield ConfidenceTreeClassifier(bound=None, shrinkage=3.0)
+    yield ConfidenceTreeClassifier(lookahead=2, shrinkage=0.0)
     for name, bound in BOUNDS.items():
         yield ConfidenceTreeClassifier(bound=name)
         for criterion in bound.criteria[1:]:
