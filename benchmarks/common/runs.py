@@ -5,6 +5,8 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+
 
 class Runs:
     """Runs with the seeds 0, 1, ... of a script's settings.
@@ -69,3 +71,10 @@ class Runs:
 def as_json(value):
     """Give a value as it comes back from a file."""
     return json.loads(json.dumps(value))
+
+
+def mean_and_error(shares):
+    """Mean of some runs, and twice its standard error, in percent."""
+    values = 100 * np.asarray(shares, dtype=float)
+    error = 2 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    return f"{values.mean():.1f} ± {error:.1f}"

@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 from common import options as command
 from common.data import folder_if_any, manifest
-from common.runs import Runs
+from common.runs import Runs, mean_and_error
 from common.timing import median, print_environment, write_json
 from threadpoolctl import threadpool_limits
 
@@ -104,13 +104,6 @@ def run(options, X, y, strategy, n_labels, seed):
     return errors, seconds
 
 
-def percent(values):
-    """Mean, and the double standard error that the thesis draws, in percent."""
-    values = 100 * np.asarray(values, dtype=float)
-    error = 2 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return f"{values.mean():.1f} ± {error:.1f}"
-
-
 def part_family(data, options, tables, records):
     """Errors and seconds of the family, one table of the documentation each."""
     n_labels = 10 if options.quick else 50
@@ -134,8 +127,8 @@ def part_family(data, options, tables, records):
             rows.append(
                 [
                     title,
-                    *(percent(values) for values in errors),
-                    "-" if base is last else percent(last - base),
+                    *(mean_and_error(values) for values in errors),
+                    "-" if base is last else mean_and_error(last - base),
                     f"{np.mean([one[1] for one in runs]):.2f}",
                     thesis,
                 ]
@@ -194,7 +187,7 @@ def part_done(data, options, tables, records):
                             if options.runs > 1
                             else ""
                         ),
-                        percent(at_stop),
+                        mean_and_error(at_stop),
                         f"{100 * final:.1f}",
                     ]
                 )

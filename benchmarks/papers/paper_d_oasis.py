@@ -29,7 +29,7 @@ from functools import partial
 import numpy as np
 from common import options as command
 from common.data import encoded, folder_if_any, impute, load, manifest, mnist
-from common.runs import Runs
+from common.runs import Runs, mean_and_error
 from common.timing import cpu_seconds, median, print_environment, write_json
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -194,13 +194,6 @@ class Cloud:
         if score == "uc":
             return np.abs(self.share() - 0.5)
         return np.abs(2 * (self.weights() @ self.above) - 1)
-
-
-def mean_and_error(values):
-    """Mean, and the double standard error that the thesis draws, as a text."""
-    values = 100 * np.asarray(values, dtype=float)
-    error = 2 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return f"{values.mean():.1f} ± {error:.1f}"
 
 
 def part_online(data, options, tables, records):

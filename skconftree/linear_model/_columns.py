@@ -1,10 +1,10 @@
 """Columns of a frame that a plane has no coordinate for."""
 
-TEXTS = ("category", "categorical", "enum", "str", "large_str")
+NOMINAL = ("category", "categorical", "enum", "str", "large_str")
 
 
 def refuse_categories(estimator, X):
-    """Raise if a frame has columns of categories or texts; categories may be numbers.
+    """Raise if a frame has columns of categories or strings; categories may be numbers.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ def refuse_categories(estimator, X):
     columns = [
         name
         for place, (name, kind) in enumerate(zip(X.columns, X.dtypes, strict=True))
-        if str(kind).lower().startswith(TEXTS)
-        or (str(kind) == "object" and _has_texts(X.iloc[:, place]))
+        if str(kind).lower().startswith(NOMINAL)
+        or (str(kind) == "object" and _has_strings(X.iloc[:, place]))
     ]
     if columns:
         raise ValueError(
@@ -33,5 +33,5 @@ def refuse_categories(estimator, X):
         )
 
 
-def _has_texts(column):
+def _has_strings(column):
     return any(isinstance(value, str) for value in column)
