@@ -1,5 +1,6 @@
 """When to stop buying labels."""
 
+import weakref
 from numbers import Integral, Real
 
 import numpy as np
@@ -219,9 +220,18 @@ class Stable(StoppingRule):
         n = learner._pool.n_rows
         rows = np.linspace(0, n - 1, min(n, COMPARED)).astype(np.intp)
         predicted = in_chunks(learner._pool.X, rows, learner.predict)
-        of, before, streak = getattr(self, "_looked", (None, None, 0))
-        same = of == id(learner._pool) and len(before) == len(predicted)
-        same = same and (before == predicted).mean() >= self.agreement
+        pool, before, streak = getattr(self, "_looked", (None, None, 0))
+        same = (
+            pool is not None
+            and pool() is learner._pool
+            and (before == predicted).mean() >= self.agreement
+        )
         streak = streak + 1 if same else 0
-        self._looked = id(learner._pool), predicted, streak
+        self._looked = weakref.ref(learner._pool), predicted, streak
         return streak >= self.n_looks
+
+    def __getstate__(self):
+        # A copy has looked at no learner yet.
+        state = dict(super().__getstate__())
+        state.pop("_looked", None)
+        return state
