@@ -18,9 +18,10 @@ from ..tree._training import read_chunk
 from ..utils import class_indices, exact_labels, unchanged_on_error
 from ..utils._lock import learns
 from ._bootstrap import tree_seed
-from ._streaming import begin_step, end_step, learn_step, stream_counts, trusts
+from ._streaming import begin_step, end_step, learn_step, trusts
 
 STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
+PARTS = 4  # of a thread's work in a step: trees do not take equally long
 VOTE_BYTES = 1 << 24  # of the votes that are waiting to be added up
 
 
@@ -294,11 +295,14 @@ class ForestGrowth(StreamWeights):
             votes = [np.empty(shape) for _ in trees]
         tasks = []
         for first, end in workers.parts(len(trees)):
-            weights = [self._weights_in(t, weight, before) for t in range(first, end)]
             tasks.append(
                 {
                     "estimators": trees[first:end],
-                    "weights": weights,
+                    "first": first,
+                    "seed": self._seed,
+                    "rate": float(self.online_rate) if self.bootstrap else None,
+                    "before": before,
+                    "weight": weight,
                     "X": X,
                     "y": labels,
                     "finite": finite,
@@ -336,16 +340,6 @@ class ForestGrowth(StreamWeights):
             ) from error
         return interrupt
 
-    def _weights_in(self, tree, weight, before):
-        # Of rows in a tree; -1 if no tree learns the row.
-        if not self.bootstrap:
-            counts = np.ones(len(before))
-        else:
-            counts = stream_counts(self._seed, tree, self.online_rate, before)
-        if weight is None:
-            return counts
-        return np.where(weight > 0.0, counts * weight, -1.0)
-
     def _vote_weights(self):
         if self.vote == "mean" or not self._learns_on():
             return None
@@ -380,8 +374,9 @@ class _Workers:
             self._pool.shutdown()
 
     def parts(self, n):
-        """Divide n neighbours among the threads: first and end of each part."""
-        ends = np.linspace(0, n, self.n_threads + 1).astype(int).tolist()
+        """Divide n neighbours into parts for the threads: first and end of each."""
+        n_parts = min(n, PARTS * self.n_threads) if self.n_threads > 1 else 1
+        ends = np.linspace(0, n, n_parts + 1).astype(int).tolist()
         return list(pairwise(ends))
 
     def run(self, tasks):

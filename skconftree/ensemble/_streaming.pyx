@@ -21,50 +21,39 @@ cdef float64_t FADING = 0.999       # what a row's outcome is worth a row later
 cdef enum:
     MOST_SPARE = 268435456          # bytes kept back
     MOST_DRAWS = 1000
+    FIRST_DRAWS = 4
+
+
+cdef struct Poisson:
+    # How often one tree learns each row of a stream, keyed by tree and row.
+    uint64_t key
+    float64_t below[MOST_DRAWS]     # probability of at most k
 
 
 @cython.overflowcheck(False)     # keys wrap
-def stream_counts(
-    uint64_t seed, uint64_t tree, float64_t rate, const intp_t[::1] rows not None
-):
-    """How often a tree learns each row of a stream: Poisson numbers.
-
-    Parameters
-    ----------
-    seed : int
-        Of the forest.
-    tree : int
-        Index of the tree.
-    rate : float
-        Their mean, at most 100.
-    rows : ndarray of shape (n_rows,), intp
-        How many rows had been learnt before each, which is its key.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float64
-    """
-    cdef intp_t n = rows.shape[0]
-    counts = np.empty(n)
-    cdef float64_t[::1] out = counts
-    cdef float64_t below[MOST_DRAWS]    # probability of at most k
-    cdef uint64_t key = mix(mix(seed ^ GOLDEN) + mix(tree))
-    cdef float64_t share
+cdef void make_poisson(
+    Poisson* counts, uint64_t seed, uint64_t tree, float64_t rate
+) noexcept nogil:
     cdef float64_t term = exp(-rate)
-    cdef intp_t i
     cdef int k
-    below[0] = term
+    counts.key = mix(mix(seed ^ GOLDEN) + mix(tree))
+    counts.below[0] = term
     for k in range(1, MOST_DRAWS):
         term *= rate / k
-        below[k] = below[k - 1] + term
-    with nogil:
-        for i in range(n):
-            share = unit(mix(key + <uint64_t> rows[i] * GOLDEN))
-            k = 0
-            while k < MOST_DRAWS - 1 and share >= below[k]:
-                k += 1
-            out[i] = k
-    return counts
+        counts.below[k] = counts.below[k - 1] + term
+
+
+@cython.overflowcheck(False)     # keys wrap
+cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
+    cdef float64_t share = unit(mix(counts.key + <uint64_t> row * GOLDEN))
+    cdef int k = 0
+    cdef int j
+    for j in range(FIRST_DRAWS):    # most end here, without a branch to mispredict
+        k += share >= counts.below[j]
+    if k == FIRST_DRAWS:
+        while k < MOST_DRAWS - 1 and share >= counts.below[k]:
+            k += 1
+    return k
 
 
 def begin_step(list growers):
@@ -90,7 +79,8 @@ def end_step():
 
 
 def learn_step(
-    list estimators, list weights, const float32_t[:, ::1] X not None,
+    list estimators, intp_t first, uint64_t seed, rate, const intp_t[::1] before not None,
+    const float64_t[::1] weight, const float32_t[:, ::1] X not None,
     const label_t[::1] y not None, bint finite, list votes, float64_t[:, ::1] records,
     list outcome,
 ):
@@ -102,8 +92,17 @@ def learn_step(
     ----------
     estimators : list of ConfidenceTreeClassifier
         That grow.
-    weights : list of ndarray of shape (n_rows,), float64
-        Of the rows in each tree; 0 is not learnt.
+    first : int
+        Index of the first of them in the forest.
+    seed : int
+        Of the forest.
+    rate : float or None
+        Mean of the Poisson numbers that say how often a tree learns a row, at most
+        100; None: every row once.
+    before : ndarray of shape (n_rows,), intp
+        How many rows had been learnt before each, which keys the numbers.
+    weight : ndarray of shape (n_rows,), float64, or None
+        Of the rows; no tree learns a row of weight 0.
     X : ndarray of shape (n_rows, n_features), float32
     y : ndarray of shape (n_rows,), uint16
     finite : bool
@@ -121,9 +120,16 @@ def learn_step(
     cdef Lockable estimator
     cdef Grower grower
     cdef ModelLock lock
+    cdef Poisson counts
+    cdef Poisson* drawn = NULL if rate is None else &counts
     cdef intp_t t
     if outcome:
         return
+    require_fit(
+        before.shape[0] == X.shape[0]
+        and (records is None or records.shape[0] == len(estimators))
+        and (votes is None or len(votes) == len(estimators))
+    )
     failures = []
     held = None     # what a signal handler raised in the middle of a row
     outcome.append(failures)
@@ -134,8 +140,10 @@ def learn_step(
         lock.learn()
         done = [0]
         try:
+            if drawn is not NULL:
+                make_poisson(drawn, seed, first + t, rate)
             _learn_tree(
-                grower, weights[t], X, y, finite,
+                grower, drawn, before, weight, X, y, finite,
                 None if votes is None else votes[t],
                 None if records is None else records[t], done,
             )
@@ -150,15 +158,16 @@ def learn_step(
 
 
 cdef int _learn_tree(
-    Grower grower, const float64_t[::1] weight, const float32_t[:, ::1] X,
-    const label_t[::1] y, bint finite, float64_t[:, ::1] votes, float64_t[::1] record,
-    list done,
+    Grower grower, const Poisson* counts, const intp_t[::1] before,
+    const float64_t[::1] weight, const float32_t[:, ::1] X, const label_t[::1] y,
+    bint finite, float64_t[:, ::1] votes, float64_t[::1] record, list done,
 ) except -1:
     cdef intp_t n = X.shape[0]
     cdef intp_t K = grower.policy.n_classes
     cdef bint asked = votes is not None or record is not None
     cdef float64_t[::1] proba = np.empty(K)
     cdef float64_t trust = 1.0
+    cdef float64_t w
     cdef Arena arena = Arena()
     cdef Scratch scratch
     cdef intp_t i = 0
@@ -174,6 +183,7 @@ cdef int _learn_tree(
     try:
         with nogil:
             while i < n:
+                w = 1.0 if weight is None else weight[i]
                 if asked:
                     node = grower._route_row(&X[i, 0], finite, &stopped_at)
                     if stopped_at < 0:
@@ -189,15 +199,17 @@ cdef int _learn_tree(
                         for c in range(1, K):
                             if proba[c] > proba[best]:
                                 best = c
-                        if weight[i] >= 0.0:    # -1 says that nobody learns the row
+                        if w > 0.0:     # or no tree learns the row
                             record[0] = FADING * record[0] + (best == y[i])
                             record[1] = FADING * record[1] + 1.0
                     if votes is not None:
                         for c in range(K):
                             votes[i, c] = trust * proba[c]
                         votes[i, K] = trust
-                if weight[i] > 0.0:
-                    grower.learn_row(&X[i, 0], y[i], weight[i], NULL, NULL)
+                if w > 0.0 and counts is not NULL:
+                    w = w * poisson(counts, before[i])
+                if w > 0.0:
+                    grower.learn_row(&X[i, 0], y[i], w, NULL, NULL)
                     if grower.n_rows_seen % 1024 == 0:
                         with gil:
                             grower.limit_memory()

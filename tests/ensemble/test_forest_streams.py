@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skconftree.ensemble._streaming import stream_counts
+from reference.forest import stream_counts
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier
@@ -144,7 +144,17 @@ def test_each_tree_is_one_that_learns_its_rows_by_itself():
         alone.partial_fit(X, y, CLASSES, counts * weight)
         assert pickle.dumps(alone) == pickle.dumps(tree)
     assert abs(counts.mean() - 1.0) < 0.1
-    assert abs(stream_counts(0, 0, 50.0, before).mean() - 50.0) < 1.0
+
+
+@pytest.mark.parametrize("rate", [0.3, 6.0, 100.0])
+def test_how_often_a_tree_learns_a_row(rate):
+    X, y = make_stream(3)
+    forest = forest_of(bound=None, online_rate=rate)
+    learn(forest, X, y, [])
+    for i, tree in enumerate(forest.estimators_):
+        counts = stream_counts(forest._seed, i, rate, range(len(y)))
+        assert tree.tree_.counts[0].sum() == counts.sum()
+        assert abs(counts.mean() - rate) <= 4.0 * np.sqrt(rate / len(y))
 
 
 def test_it_goes_on_after_fit():
@@ -315,12 +325,12 @@ def test_trees_without_memory_are_named(monkeypatch, n_jobs):
     alone = [pickle.dumps([t.tree_ for t in one.estimators_]) for one in alone]
     before, after = map(pickle.loads, alone)
     forest = forest_of(n_jobs=n_jobs, bootstrap=True)
-    # each tree asks twice a step: to draw its weights, and for a vector of its own
+    # each tree asks once a step, for a vector of its own
     numpy = NoMemory(0)
     monkeypatch.setattr(_streaming, "np", numpy)
     forest.partial_fit(X[:1024], y[:1024], CLASSES)
     a_step = numpy.n_calls
-    assert a_step == 2 * 4
+    assert a_step == 4
     numpy.n_calls, numpy.call = 0, a_step  # the last tree that begins the next step
     with pytest.raises(MemoryError, match=r"Nothing is left. Trees \[\d\]") as raised:
         forest.partial_fit(X[1024:], y[1024:])

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from reference.cases import settings_of
 from reference.draws import LastingTree, mix
+from reference.forest import stream_counts
 from reference.tree import assert_same_evidence
-from skconftree.ensemble._streaming import stream_counts
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 

@@ -30,6 +30,32 @@ def key_of(feature, value):
     return mix(feature << 32 | bits)
 
 
+def stream_counts(seed, tree, rate, before):
+    """How often a tree learns rows of a stream: Poisson numbers, by inversion.
+
+    Parameters
+    ----------
+    seed, tree : int
+        Of the forest, and the tree's place in it.
+    rate : float
+        Their mean.
+    before : iterable of int
+        How many rows had been learnt before each row.
+    """
+    key = mix(seed ^ GOLDEN) + mix(tree) & WORD
+    key, counts = mix(key), []
+    for row in before:
+        share = unit(mix(key + int(row) * GOLDEN & WORD))
+        term = below = math.exp(-rate)
+        count = 0
+        while share >= below:
+            count += 1
+            term *= rate / count
+            below += term
+        counts.append(float(count))
+    return np.array(counts)
+
+
 def hashes_of(row, label):
     """Two numbers that equal rows with equal labels share."""
     first = second = mix(label)
