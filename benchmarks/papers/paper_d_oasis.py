@@ -127,7 +127,7 @@ def online(X, y, score, threshold, options, seed):
 
 
 def offline(X, y, score, options, seed, n_labels=50, unlabelled=False, **parameters):
-    """Error on all rows after labels 1, 2, ... of one run."""
+    """Error on all rows after all labels of one run."""
     rng = np.random.default_rng(seed)
     if len(X) > POOL:
         rows = rng.choice(len(X), POOL, replace=False)
@@ -136,7 +136,7 @@ def offline(X, y, score, options, seed, n_labels=50, unlabelled=False, **paramet
     # without a run the cloud is the prior: a row at the origin weighs all planes alike
     seen = X if unlabelled else np.zeros((1, X.shape[1]))
     start.partial_fit(seen, np.full(len(seen), np.nan), classes=[0, 1])
-    left, errors = np.ones(len(X), dtype=bool), []
+    left = np.ones(len(X), dtype=bool)
     model = Cloud(start, X)
     for _ in range(n_labels):
         if score == "random":
@@ -144,9 +144,8 @@ def offline(X, y, score, options, seed, n_labels=50, unlabelled=False, **paramet
         else:
             i = np.flatnonzero(left)[model.scores(score)[left].argmin()]
         left[i] = False
-        model.weigh(i, 2 * y[i] - 1)
-        errors.append(((model.share() > 0.5) != y).mean())
-    return errors
+        model.weigh(i, y[i])
+    return ((model.share() > 0.5) != y).mean()
 
 
 class Cloud:
@@ -156,38 +155,36 @@ class Cloud:
     """
 
     def __init__(self, model, X):
-        margins = model.particles_[0] @ X.T
+        margins = model.particles_[0].astype(np.float32) @ X.T.astype(np.float32)
         alpha, gamma = {
             "normal": (0.5, 0.2),
             "steep": (0.1, 0.1),
             "flat": (0.7, 0.3),
         }[model.likelihood]
-        low, high = np.log(gamma * alpha), np.log1p(-gamma)
+        low, high = np.float32(np.log(gamma * alpha)), np.float32(np.log1p(-gamma))
         middle = (low + high) / 2
         with np.errstate(divide="ignore"):
             self.log_weights = np.log(model.weights_[0])
-        self.above = margins > 0
-        self.likelihood = {
-            sign: np.clip(middle + sign * (middle - low) * margins, low, high)
-            for sign in (-1, 1)
-        }
-        self.positive = np.exp(self.likelihood[1])
-        self.negative = np.exp(self.likelihood[-1])
+        # float32 alone: a bool or a second type would be converted at every question
+        self.above = (margins > 0).astype(np.float32)
+        margins *= middle - low
+        self.of_label = [
+            np.exp(np.clip(middle + sign * margins, low, high)) for sign in (-1, 1)
+        ]
 
-    def weigh(self, i, sign):
+    def weigh(self, i, label):
         """Learn the label of row i."""
-        self.log_weights = self.log_weights + self.likelihood[sign][:, i]
+        self.log_weights = self.log_weights + np.log(self.of_label[label][:, i])
 
     def weights(self):
         """Give the weights, which sum to 1."""
         weights = np.exp(self.log_weights - self.log_weights.max())
-        return weights / weights.sum()
+        return (weights / weights.sum()).astype(np.float32)
 
     def share(self):
         """P(+1 | x) of every row."""
-        weights = self.weights()
-        positive = weights @ self.positive
-        return positive / (positive + weights @ self.negative)
+        negative, positive = (self.weights() @ of for of in self.of_label)
+        return positive / (positive + negative)
 
     def scores(self, score):
         """Scores of every row; small is worth asking."""
@@ -272,7 +269,7 @@ def part_offline(data, options, tables, records):
                 score=score,
                 **parameters,
             )
-            cells.append(mean_and_error(np.array(runs)[:, -1]))
+            cells.append(mean_and_error(runs))
             records.append(["offline", name, title, runs])
         rows.append([title, *cells, thesis])
         print(*rows[-1], sep=" | ", flush=True)
