@@ -166,8 +166,9 @@ cdef int _learn_tree(
     cdef intp_t K = grower.policy.n_classes
     cdef bint asked = votes is not None or record is not None
     cdef float64_t[::1] proba = np.empty(K)
+    cdef float64_t* guess = &proba[0] if asked else NULL
     cdef float64_t trust = 1.0
-    cdef float64_t w
+    cdef float64_t w, drawn
     cdef Arena arena = Arena()
     cdef Scratch scratch
     cdef intp_t i = 0
@@ -184,35 +185,32 @@ cdef int _learn_tree(
         with nogil:
             while i < n:
                 w = 1.0 if weight is None else weight[i]
-                if asked:
+                drawn = w
+                if counts is not NULL and w > 0.0:
+                    drawn = w * poisson(counts, before[i])
+                if drawn > 0.0:
+                    grower.learn_row(&X[i, 0], y[i], drawn, NULL, guess)
+                elif asked:
                     node = grower._route_row(&X[i, 0], finite, &stopped_at)
-                    if stopped_at < 0:
-                        grower.predictor.fill_proba(
-                            grower.tree, grower.leaves.at[node], &X[i, 0], &scratch,
-                            &proba[0],
-                        )
-                    else:
-                        grower._fill_below(stopped_at, &proba[0])
-                    if record is not None:
-                        trust = trust_of(record[0], record[1])
-                        best = 0
-                        for c in range(1, K):
-                            if proba[c] > proba[best]:
-                                best = c
-                        if w > 0.0:     # or no tree learns the row
-                            record[0] = FADING * record[0] + (best == y[i])
-                            record[1] = FADING * record[1] + 1.0
-                    if votes is not None:
-                        for c in range(K):
-                            votes[i, c] = trust * proba[c]
-                        votes[i, K] = trust
-                if w > 0.0 and counts is not NULL:
-                    w = w * poisson(counts, before[i])
-                if w > 0.0:
-                    grower.learn_row(&X[i, 0], y[i], w, NULL, NULL)
-                    if grower.n_rows_seen % 1024 == 0:
-                        with gil:
-                            grower.limit_memory()
+                    grower._fill_proba(
+                        grower.leaves.at[node], stopped_at, &X[i, 0], &scratch, guess
+                    )
+                if record is not None:
+                    trust = trust_of(record[0], record[1])
+                    best = 0
+                    for c in range(1, K):
+                        if guess[c] > guess[best]:
+                            best = c
+                    if w > 0.0:     # or no tree learns the row
+                        record[0] = FADING * record[0] + (best == y[i])
+                        record[1] = FADING * record[1] + 1.0
+                if votes is not None:
+                    for c in range(K):
+                        votes[i, c] = trust * guess[c]
+                    votes[i, K] = trust
+                if drawn > 0.0 and grower.n_rows_seen % 1024 == 0:
+                    with gil:
+                        grower.limit_memory()
                 i += 1
     finally:
         done[0] = i

@@ -44,12 +44,20 @@ cdef class LeafPredictor:
         self, const Leaf* leaf, const float32_t* x, Scratch* scratch
     ) noexcept nogil
     cdef intp_t predict_before(
-        self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row
+        self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row,
+        float64_t* proba,
     ) noexcept nogil
     cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil
     cdef void pass_on(self, const Leaf* parent, Leaf* child) noexcept nogil
     cdef void fill_proba(
         self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
+        float64_t* out,
+    ) noexcept nogil
+    cdef void _fill_by_scores(
+        self, const Scratch* scratch, float64_t* out
+    ) noexcept nogil
+    cdef void _fill_by_counts(
+        self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
         float64_t* out,
     ) noexcept nogil
     cdef Model _trusted(self, const Leaf* leaf) noexcept nogil

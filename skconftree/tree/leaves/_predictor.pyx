@@ -65,23 +65,30 @@ cdef class LeafPredictor:
         return row
 
     cdef intp_t predict_before(
-        self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row
+        self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row,
+        float64_t* proba,
     ) noexcept nogil:
-        # The class predicted for a row to be learnt, which has been located.
-        cdef intp_t trusted
+        # The class predicted for a row to be learnt, which has been located, and class
+        # probabilities if there is a place for them.
+        cdef Model trusted
+        cdef bint waiting = proba != NULL
+        cdef int model
         self.guess[<intp_t> MAJORITY] = self._majority(tree, leaf.node)
         self.guess[<intp_t> HELD] = -1
         self.guess[<intp_t> OWN] = -1
-        if not self.judging:
-            return self.guess[<intp_t> MAJORITY]
-        if self._score(leaf, HELD, x, row, &self.scratch):
-            self.guess[<intp_t> HELD] = self._best_score(&self.scratch)
-        if self._score(leaf, OWN, x, row, &self.scratch):
-            self.guess[<intp_t> OWN] = self._best_score(&self.scratch)
-        self.guess[<intp_t> RECENT] = self._most_recent(leaf)
         trusted = self._trusted(leaf)
-        if self.guess[trusted] >= 0:
-            return self.guess[trusted]
+        if self.judging:
+            for model in range(<int> HELD, <int> OWN + 1):
+                if self._score(leaf, <Model> model, x, row, &self.scratch):
+                    self.guess[model] = self._best_score(&self.scratch)
+                    if waiting and model == trusted:
+                        self._fill_by_scores(&self.scratch, proba)
+                        waiting = False
+            self.guess[<intp_t> RECENT] = self._most_recent(leaf)
+        if waiting:
+            self._fill_by_counts(tree, leaf, trusted, &self.scratch, proba)
+        if self.guess[<intp_t> trusted] >= 0:
+            return self.guess[<intp_t> trusted]
         return self.guess[<intp_t> MAJORITY]
 
     cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil:
@@ -214,25 +221,38 @@ cdef class LeafPredictor:
         float64_t* out,
     ) noexcept nogil:
         # Class probabilities of a row.
-        cdef intp_t K = self.policy.n_classes
         cdef Model trusted = self._trusted(leaf)
-        cdef intp_t node = leaf.node
-        cdef const float64_t* counts
-        cdef float64_t total = 0.0
         cdef const float32_t* row = self.locate(leaf, x, scratch)
-        cdef float64_t peak
-        cdef intp_t c
         if (trusted == HELD or trusted == OWN) and self._score(
             leaf, trusted, x, row, scratch
         ):
-            peak = scratch.scores[self._best_score(scratch)]
-            for c in range(K):
-                out[c] = exp(scratch.scores[c] - peak)
-                total += out[c]
-            for c in range(K):
-                out[c] /= total
-            return
-        counts = tree.counts + node * K
+            self._fill_by_scores(scratch, out)
+        else:
+            self._fill_by_counts(tree, leaf, trusted, scratch, out)
+
+    cdef void _fill_by_scores(
+        self, const Scratch* scratch, float64_t* out
+    ) noexcept nogil:
+        # Probabilities whose logarithms, up to a constant, are there.
+        cdef float64_t peak = scratch.scores[self._best_score(scratch)]
+        cdef float64_t total = 0.0
+        cdef intp_t c
+        for c in range(self.policy.n_classes):
+            out[c] = exp(scratch.scores[c] - peak)
+            total += out[c]
+        for c in range(self.policy.n_classes):
+            out[c] /= total
+
+    cdef void _fill_by_counts(
+        self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
+        float64_t* out,
+    ) noexcept nogil:
+        # Proportions of a leaf's rows, or of those of the nearest ancestor that has any.
+        cdef intp_t K = self.policy.n_classes
+        cdef intp_t node = leaf.node
+        cdef const float64_t* counts = tree.counts + node * K
+        cdef float64_t total = 0.0
+        cdef intp_t c
         if trusted == RECENT:
             counts = leaf.recent
         while True:

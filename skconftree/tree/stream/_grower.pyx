@@ -370,6 +370,7 @@ cdef class Grower(GrowingTree):
         cdef Leaf* leaf = self.leaves.at[node]
         cdef Scratch* scratch = &self.predictor.scratch
         cdef bint judging = self.predictor.judging
+        cdef float64_t* asked = NULL    # to be filled with the guess
         cdef const float32_t* row
         cdef float64_t* counts
         cdef intp_t* n_rows
@@ -378,11 +379,13 @@ cdef class Grower(GrowingTree):
             if not judging and self._is_summed(leaf, stopped_at):
                 with gil:
                     self._ask_tree(stopped_at if stopped_at >= 0 else node, proba)
+            elif stopped_at >= 0:
+                self._fill_below(stopped_at, proba)
             else:
-                self._fill_proba(leaf, stopped_at, x, scratch, proba)
+                asked = proba
         row = self.predictor.locate(leaf, x, scratch)
-        if judging or predicted != NULL:
-            guess = self.predictor.predict_before(self.tree, leaf, x, row)
+        if judging or predicted != NULL or asked != NULL:
+            guess = self.predictor.predict_before(self.tree, leaf, x, row, asked)
             if predicted != NULL:
                 predicted[0] = guess
                 if stopped_at >= 0:
