@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -71,22 +72,41 @@ def spread(seconds):
 
 
 _MEMORY = """
-import json, re, sys
+import json, sys
 sys.path.insert(0, {folder!r})
 from common import timing
 import numpy as np
 {setup}
 X, y = timing.load_table({x!r}), np.load({y!r})
-def status(field):
-    with open("/proc/self/status") as file:
-        return int(re.search(field + r":\\s+(\\d+) kB", file.read()).group(1)) / 1024
 make().fit(X[:500].copy(), y[:500].copy())
-with open("/proc/self/clear_refs", "w") as file:
-    file.write("5")
-before = status("VmRSS")
-model = make().fit(X, y)
-print(json.dumps(status("VmHWM") - before))
+with timing.Peak() as peak:
+    model = make().fit(X, y)
+print(json.dumps(peak.megabytes))
 """
+
+
+class Peak:
+    """Peak of this process's memory within a ``with``, beyond what it had, in MB.
+
+    `megabytes` is None where the system does not tell; Linux does.
+    """
+
+    megabytes = None
+
+    def __enter__(self):
+        self.told = os.access("/proc/self/clear_refs", os.W_OK)
+        if self.told:
+            Path("/proc/self/clear_refs").write_text("5", "utf-8")  # forget the peak
+            self.before = self._status("VmRSS")
+        return self
+
+    def __exit__(self, *error):
+        if self.told:
+            self.megabytes = self._status("VmHWM") - self.before
+
+    def _status(self, field):
+        text = Path("/proc/self/status").read_text("utf-8")
+        return int(re.search(rf"{field}:\s+(\d+) kB", text).group(1)) / 1024
 
 
 def peak_memory(setup, X, y):
@@ -107,8 +127,6 @@ def peak_memory(setup, X, y):
     float or None
         None where the system does not tell.
     """
-    if not os.access("/proc/self/clear_refs", os.W_OK):
-        return None
     with tempfile.TemporaryDirectory() as folder:
         x_path, y_path = save_table(folder, X, y)
         script = _MEMORY.format(
@@ -117,7 +135,7 @@ def peak_memory(setup, X, y):
         answer = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True
         )
-    return float(answer.stdout)
+    return json.loads(answer.stdout)
 
 
 def save_table(folder, X, y):
