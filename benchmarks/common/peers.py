@@ -253,7 +253,14 @@ def river_forest(X, y, *, n_trees=10, seed=0, repeats=1):
     return timed(one, repeats)
 
 
-def moa_forest(X, y, *, n_trees=10, **how):
-    """Run MOA's adaptive random forest, its defaults; `how` as of `moa_learner`."""
-    name = "moa.classifiers.meta.AdaptiveRandomForest"
+MOA_FORESTS = {
+    "ARF": "AdaptiveRandomForest",
+    "random patches": "StreamingRandomPatches",
+    "leveraging bagging": "LeveragingBag",
+}
+
+
+def moa_forest(X, y, *, kind="ARF", n_trees=10, **how):
+    """Run one of MOA's forests, its defaults; `how` as of `moa_learner`."""
+    name = f"moa.classifiers.meta.{MOA_FORESTS[kind]}"
     return moa_learner(X, y, name, f"-s {n_trees}", **how)
