@@ -1,7 +1,9 @@
 """The import rules of the rooms, on the source: a breach is an error, not a taste.
 
 Confidence statements that know no tree can be used and tested alone; a room that
-imports upwards drags in everything. Imports inside functions count too.
+imports upwards drags in everything. Imports inside functions count too. Raw memory is
+a matter of the same kind: an allocation that its owner does not know of cannot be made
+to fail by a test, and is freed only if somebody remembers.
 """
 
 import ast
@@ -72,6 +74,12 @@ COMPILED_OF_ENSEMBLE = {
     "utils",
     "ensemble",
 }
+# The spare memory belongs to no model: it lies beneath what models own.
+OWNERS_OF_MEMORY = {"utils/_memory.pyx", "utils/_spare_memory.pyx"}
+RAW_MEMORY = re.compile(
+    r"\b(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|mmap|munmap"
+    r"|Py\w+_(?:Raw)?(?:Malloc|Calloc|Realloc|Free))[ \t]*\(|\b(libcpp)\b"
+)
 
 CYTHON_FROM = re.compile(
     r"^[ \t]*from[ \t]+([.\w]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE
@@ -276,3 +284,35 @@ def test_the_checker_catches_a_planted_breach(tmp_path, path, text, words):
     (source / path).write_text(text)
     (wrong,) = breaches(source)
     assert words in wrong
+
+
+def takers_of_memory(source):
+    """Compiled files that allocate on their own, and how."""
+    for path in sorted(source.rglob("*")):
+        name = path.relative_to(source).as_posix()
+        if path.suffix in {".pyx", ".pxd", ".pxi", ".h"}:
+            text = COMMENT.sub("", path.read_text(encoding="utf-8"))
+            for called, library in RAW_MEMORY.findall(text):
+                yield name, called or library
+
+
+def test_memory_is_taken_of_its_owners():
+    takers = set(takers_of_memory(SOURCE))
+    assert {name for name, _ in takers} == OWNERS_OF_MEMORY
+    assert ("utils/_memory.pyx", "realloc") in takers
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("a = <int*> malloc(n * sizeof(int))", "malloc"),
+        ("    free(self.a)", "free"),
+        ("a = <int*> PyMem_RawMalloc(n)", "PyMem_RawMalloc"),
+        ("from libcpp.vector cimport vector", "libcpp"),
+    ],
+)
+def test_raw_memory_is_seen(tmp_path, text, how):
+    (tmp_path / "_a.pyx").write_text(
+        f"# free() and malloc(n)\na = free_lock(b)\n{text}"
+    )
+    assert list(takers_of_memory(tmp_path)) == [("_a.pyx", how)]

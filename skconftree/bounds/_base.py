@@ -137,6 +137,7 @@ class BaseBound(BaseEstimator):
         self.check_parameters()
         kernel = self._make_kernel(self.check_criterion(criterion), n_classes)
         kernel.check()
+        kernel.reserve(n_classes, 2)
         kernel.settle_ties(tie_threshold)
         return kernel
 

@@ -44,8 +44,12 @@ cdef class Chi2Kernel(Bound):
             else NO_CORRECTION
         )
         self.fisher = POINT if fisher == "point" else FREEMAN_HALTON
-        self.work = Contingency()
+        self.work = Contingency(exact=True)
         self.ranks_attributes = self.correction != NO_CORRECTION
+
+    def reserve(self, intp_t n_classes, intp_t n_outcomes):
+        """See `Bound.reserve`."""
+        self.work.reserve(n_outcomes, n_classes)
 
     cdef float64_t rank(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
@@ -207,11 +211,12 @@ def chi2_pvalue(tables, *, fisher="freeman_halton"):
             f"fisher must be 'freeman_halton' or 'point'. Got {fisher!r} instead."
         )
     tables = check_tables(tables)
-    cdef Contingency work = Contingency()
+    cdef Contingency work = Contingency(exact=True)
     cdef Fisher kind = POINT if fisher == "point" else FREEMAN_HALTON
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t k = tables.shape[tables.ndim - 1]
     cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
+    work.reserve(r, k)
     out = np.empty(counts.shape[0])
     cdef float64_t[::1] p = out
     cdef intp_t i

@@ -1,6 +1,7 @@
 # Tests of independence in a table of counts, shared by the bounds `gtest` and
 # `chi2`.
 
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
@@ -10,7 +11,9 @@ cdef enum Fisher:
 
 
 cdef class Contingency:
-    # One table at a time, without its empty rows and columns. Used by one thread.
+    # One table at a time, without its empty rows and columns. Used by one thread. There
+    # has to be room for a table before it is tested.
+    cdef Arena arena
     cdef intp_t r                       # outcomes that have rows
     cdef intp_t k                       # classes that have rows
     cdef float64_t n
@@ -23,8 +26,8 @@ cdef class Contingency:
     cdef float64_t* log_fac_from        # [k] their log_fac(label), summed
     cdef float64_t* memory              # holds the seven above
     cdef intp_t capacity
-    cdef float64_t* ways                # scratch of too_many_tables()
-    cdef intp_t ways_capacity
+    cdef float64_t* ways                # [2, MAX_COUNTING / 2 + 1] scratch of
+                                        # too_many_tables(), NULL if no test is exact
     cdef float64_t[::1] log_factorial   # of small whole numbers, immutable
 
     # State of an enumeration.
@@ -33,7 +36,8 @@ cdef class Contingency:
     cdef float64_t enough               # a tail above it need not be known
     cdef intp_t budget                  # negative ends it
 
-    cdef bint load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil
+    cdef int reserve(self, intp_t r, intp_t k) except -1
+    cdef void load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil
     cdef float64_t degrees_of_freedom(self) noexcept nogil
     cdef float64_t g_statistic(self) noexcept nogil
     cdef float64_t pearson(self, bint yates) noexcept nogil

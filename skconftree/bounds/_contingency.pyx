@@ -3,7 +3,6 @@
 from libc.math cimport (
     INFINITY, NAN, erfc, exp, fabs, floor, fmax, fmin, log, log1p, sqrt,
 )
-from libc.stdlib cimport free, realloc
 from scipy.special.cython_special cimport chdtrc, gammaln
 
 import numpy as np
@@ -35,18 +34,6 @@ cdef float64_t ROUNDING = 1e-15
 cdef float64_t SMALL_TAIL = 1e-280
 
 
-cdef bint grow(float64_t** buffer, intp_t* capacity, intp_t size) noexcept nogil:
-    cdef float64_t* larger
-    if size <= capacity[0]:
-        return True
-    larger = <float64_t*> realloc(buffer[0], size * sizeof(float64_t))
-    if larger == NULL:
-        return False
-    buffer[0] = larger
-    capacity[0] = size
-    return True
-
-
 cdef void sort_into(
     float64_t* out, const float64_t* values, intp_t n
 ) noexcept nogil:
@@ -62,28 +49,42 @@ cdef void sort_into(
 
 
 cdef class Contingency:
-    """A table of counts without its empty rows and columns, and its tests."""
+    """A table of counts without its empty rows and columns, and its tests.
 
-    def __cinit__(self):
+    Parameters
+    ----------
+    exact : bool
+        Whether there are tests that enumerate tables.
+    """
+
+    def __init__(self, *, bint exact):
         cdef float64_t[::1] table = np.empty(FACTORIALS)
         cdef intp_t i
         for i in range(FACTORIALS):
             table[i] = gammaln(i + 1.0)
         self.log_factorial = table
+        self.arena = Arena()
+        if exact:
+            self.ways = <float64_t*> self.arena.take(
+                2 * (MAX_COUNTING // 2 + 1), sizeof(float64_t)
+            )
 
-    def __dealloc__(self):
-        free(self.memory)
-        free(self.ways)
+    cdef int reserve(self, intp_t r, intp_t k) except -1:
+        # Room for tables of so many outcomes and classes.
+        cdef intp_t size = r * k + 2 * r + 4 * k
+        if size > self.capacity:
+            self.memory = <float64_t*> self.arena.resize(
+                self.memory, size, sizeof(float64_t)
+            )
+            self.capacity = size
+        return 0
 
-    cdef bint load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil:
-        # False if there is no memory for it.
+    cdef void load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil:
         cdef intp_t c
         cdef intp_t z
         cdef intp_t row
         cdef intp_t column
         cdef float64_t total
-        if not grow(&self.memory, &self.capacity, r * k + 2 * r + 4 * k):
-            return False
         self.cells = self.memory
         self.outcome = self.cells + r * k
         self.room = self.outcome + r
@@ -120,7 +121,6 @@ cdef class Contingency:
             if self.label[c] > 0.0:
                 self.label[column] = self.label[c]
                 column += 1
-        return True
 
     cdef float64_t degrees_of_freedom(self) noexcept nogil:
         return (self.r - 1.0) * (self.k - 1.0) if self.n > 0.0 else 0.0
@@ -259,8 +259,6 @@ cdef class Contingency:
         if first * n_sums > MAX_COUNTING:
             return True
         size = <intp_t> first + 1
-        if not grow(&self.ways, &self.ways_capacity, 2 * size):
-            return True
         before = self.ways
         after = self.ways + size
         for s in range(size):
@@ -375,10 +373,8 @@ cdef float64_t g_pvalue(
 cdef float64_t g_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil:
-    # NaN if there is no memory for the table.
     cdef float64_t df
-    if not work.load(table, r, k):
-        return NAN
+    work.load(table, r, k)
     df = work.degrees_of_freedom()
     return log_chi2_tail(df, work.g_statistic()) if df > 0.0 else 0.0
 
@@ -393,12 +389,10 @@ cdef float64_t chi2_rule_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind,
     float64_t log_most,
 ) noexcept nogil:
-    # NaN if there is no memory for the table.
     cdef float64_t df
     cdef float64_t p
     cdef float64_t least
-    if not work.load(table, r, k):
-        return NAN
+    work.load(table, r, k)
     df = work.degrees_of_freedom()
     if df <= 0.0:
         return 0.0

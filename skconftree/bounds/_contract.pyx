@@ -209,6 +209,17 @@ cdef class Bound:
                 "tree's criterion."
             )
 
+    def reserve(self, intp_t n_classes, intp_t n_outcomes):
+        """Make room for what rank() and decide() need, as these cannot fail.
+
+        Called before them, and again before tests may have more outcomes.
+
+        Parameters
+        ----------
+        n_classes, n_outcomes : int
+            The most that a test may have.
+        """
+
     def settle_ties(self, float64_t tie_threshold):
         """Install the best test once the radius has shrunk to this; races only.
 
@@ -349,6 +360,7 @@ cdef class Bound:
             scores.begin(&facts)
             evidence.parent_limit = scores.outcomes(&node[0], 1) / facts.n
             evidence.score = scores.outcomes(&counts[0, 0], r) / facts.n
+        self.reserve(facts.n_classes, r)
         self.node_begin(&facts)
         self.judge(&facts, &counts[0, 0], &child_pool[0], r, &evidence, floors)
         split = self.decide(&facts, &counts[0, 0], r, &evidence)

@@ -4,7 +4,6 @@
 
 import numpy as np
 
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from skconftree.bounds._contract cimport IntervalBound, NodeFacts, SplitEvidence
@@ -12,6 +11,7 @@ from skconftree.bounds._credible_floor cimport CredibleFloor
 from skconftree.bounds._heterogeneity cimport (
     Heterogeneity, binary_lower, binary_upper, matched_limit,
 )
+from skconftree.utils._memory cimport Blocks, give_all_back, give_back, new_array
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
 from .._compat import Interval, RealNotInt, StrOptions
@@ -46,6 +46,7 @@ cdef class CredibleKernel(IntervalBound):
     cdef Heterogeneity kind
     cdef float64_t alpha
     cdef CredibleFloor floor
+    cdef Blocks blocks
     cdef Memo* memo                 # upper limits for two classes
     cdef intp_t memo_size           # a power of two
     cdef intp_t memo_used
@@ -64,7 +65,7 @@ cdef class CredibleKernel(IntervalBound):
         self.score = self.floor
 
     def __dealloc__(self):
-        free(self.memo)
+        give_all_back(&self.blocks)
 
     cdef void forget(self) noexcept nogil:
         cdef intp_t i
@@ -100,7 +101,7 @@ cdef class CredibleKernel(IntervalBound):
         if size > MEMO_LIMIT:
             self.forget()
             return True
-        block = <Memo*> malloc(size * sizeof(Memo))
+        block = <Memo*> new_array(&self.blocks, size, sizeof(Memo), False)
         if block == NULL:
             if old_size > 0:
                 self.forget()
@@ -112,7 +113,7 @@ cdef class CredibleKernel(IntervalBound):
             if old[i].smaller >= 0.0:
                 self.lookup(old[i].larger, old[i].smaller)[0] = old[i]
                 self.memo_used += 1
-        free(old)
+        give_back(&self.blocks, old)
         return True
 
     cdef float64_t upper(self, const float64_t* counts) noexcept nogil:

@@ -2,6 +2,7 @@
 
 from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
 from skconftree.bounds._heterogeneity cimport Heterogeneity
+from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
@@ -16,6 +17,7 @@ cdef class CredibleFloor(Score):
     cdef float64_t loss             # what it takes off
 
     # Posterior means from tables, for whole counts.
+    cdef Blocks blocks
     cdef float64_t* class_term      # [k] (k + alpha) psi(k + alpha + 1)
     cdef float64_t* node_term       # [k] psi(k + prior_rows + 1), shifted
     cdef float64_t* excess          # [k] trigamma_excess(k + alpha), K > 2
@@ -39,6 +41,7 @@ cdef class CredibleFloor(Score):
     cdef float64_t ceiling          # tests above it are not worth a closer look
 
     cdef bint allocate(self, intp_t capacity) noexcept nogil
+    cdef bint lengthen(self, float64_t** table, intp_t capacity) noexcept nogil
     cdef bint grow(self, intp_t size) noexcept nogil
     cdef float64_t lower(self, const float64_t* counts) noexcept nogil
     cdef float64_t close(self, float64_t n1, float64_t n0) noexcept nogil

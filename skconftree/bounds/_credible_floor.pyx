@@ -6,7 +6,6 @@ import numpy as np
 from scipy import special
 
 from libc.math cimport INFINITY, exp, log, log1p, sqrt
-from libc.stdlib cimport free, realloc
 from scipy.special.cython_special cimport ndtri, psi
 
 from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
@@ -15,6 +14,7 @@ from skconftree.bounds._heterogeneity cimport (
     largest_heterogeneity, match_beta, matched_limit, moments, tail_quantile,
     trigamma_excess,
 )
+from skconftree.utils._memory cimport give_all_back, longer_array
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 # Largest node whose psi values are tabulated; above it psi itself is called.
@@ -113,9 +113,7 @@ cdef class CredibleFloor(Score):
                 self.gain *= 0.46 if self.kind == ENTROPY else 0.85
 
     def __dealloc__(self):
-        free(self.class_term)
-        free(self.node_term)
-        free(self.excess)
+        give_all_back(&self.blocks)
 
     def reserve(self, n_max):
         """Fill the tables; see `Score.reserve`."""
@@ -147,20 +145,22 @@ cdef class CredibleFloor(Score):
         self.tabulated = True
 
     cdef bint allocate(self, intp_t capacity) noexcept nogil:
-        cdef void* block = realloc(self.class_term, capacity * sizeof(float64_t))
-        if block == NULL:
+        if not (
+            self.lengthen(&self.class_term, capacity)
+            and self.lengthen(&self.node_term, capacity)
+            and (self.n_classes <= 2 or self.lengthen(&self.excess, capacity))
+        ):
             return False
-        self.class_term = <float64_t*> block
-        block = realloc(self.node_term, capacity * sizeof(float64_t))
-        if block == NULL:
-            return False
-        self.node_term = <float64_t*> block
-        if self.n_classes > 2:
-            block = realloc(self.excess, capacity * sizeof(float64_t))
-            if block == NULL:
-                return False
-            self.excess = <float64_t*> block
         self.capacity = capacity
+        return True
+
+    cdef bint lengthen(self, float64_t** table, intp_t capacity) noexcept nogil:
+        cdef void* longer = longer_array(
+            &self.blocks, table[0], capacity, sizeof(float64_t)
+        )
+        if longer == NULL:
+            return False
+        table[0] = <float64_t*> longer
         return True
 
     cdef bint grow(self, intp_t size) noexcept nogil:

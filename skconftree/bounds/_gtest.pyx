@@ -33,9 +33,13 @@ cdef class GTestKernel(Bound):
 
     def __cinit__(self, float64_t delta, bint by_entropy):
         self.delta = delta
-        self.work = Contingency()
+        self.work = Contingency(exact=False)
         self.ranks_attributes = True
         self.ranks_by_gain = by_entropy
+
+    def reserve(self, intp_t n_classes, intp_t n_outcomes):
+        """See `Bound.reserve`."""
+        self.work.reserve(n_outcomes, n_classes)
 
     cdef float64_t rank(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
@@ -190,10 +194,11 @@ def gtest_pvalue(tables):
     array([0.0082, 1.    ])
     """
     tables = check_tables(tables)
-    cdef Contingency work = Contingency()
+    cdef Contingency work = Contingency(exact=False)
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t k = tables.shape[tables.ndim - 1]
     cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
+    work.reserve(r, k)
     out = np.empty(counts.shape[0])
     cdef float64_t[::1] p = out
     cdef intp_t i

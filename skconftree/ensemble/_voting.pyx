@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from libc.stdlib cimport free, malloc
-
 from skconftree.tree.nodes._routing cimport Branching, Node, route, route_any
 from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, uint8_t,
 )
@@ -56,6 +55,7 @@ def add_votes(
         max(BLOCK_BYTES // (<intp_t> sizeof(float32_t) * max(d, 1)), LEAST_ROWS),
         <intp_t> MOST_ROWS,
     )
+    cdef Arena arena = Arena()
     cdef Tree tree
     cdef const float64_t[:, ::1] value
     cdef const uint8_t[::1] mask
@@ -65,11 +65,9 @@ def add_votes(
     cdef const float64_t* share
     if n == 0:
         return
-    voters = <Voter*> malloc(n_trees * sizeof(Voter))
-    leaves = <intp_t*> malloc(min(block, n) * sizeof(intp_t))
+    voters = <Voter*> arena.take(n_trees, sizeof(Voter))
+    leaves = <intp_t*> arena.take(min(block, n), sizeof(intp_t))
     try:
-        if voters == NULL or leaves == NULL:
-            raise MemoryError("No memory to predict.")
         for t in range(n_trees):
             tree = trees[t]
             value = values[t]
@@ -111,8 +109,6 @@ def add_votes(
                             out[start + i, c] += share[c]
                 start += width
     finally:
-        free(voters)
-        free(leaves)
         for t in range(n_held):
             tree = trees[t]
             tree._leave()
@@ -145,39 +141,35 @@ def add_changes(list nodes not None, list changes not None, sums not None):
     cdef const uint8_t[::1] differs
     cdef const int64_t* step
     cdef const int32_t* at
+    cdef Arena arena = Arena()
     cdef Changed* trees
     cdef intp_t t, i, c, start, width
     if n == 0 or n_trees == 0:
         return
     held = [(one != 0).any(axis=1).view(np.uint8) for one in changes]
-    trees = <Changed*> malloc(n_trees * sizeof(Changed))
-    if trees == NULL:
-        raise MemoryError()
-    try:
-        for t in range(n_trees):
-            places, change, differs = nodes[t], changes[t], held[t]
-            if places.shape[0] != n or change.shape[1] != K or change.shape[0] == 0:
-                raise ValueError("There must be a node for each row, and its change.")
-            trees[t].nodes = &places[0]
-            trees[t].change = &change[0, 0]
-            trees[t].differs = &differs[0]
-        with nogil:
-            start = 0
-            while start < n:    # while all trees add to some rows, these stay in cache
-                width = min(<intp_t> LEAST_ROWS, n - start)
-                for t in range(n_trees):
-                    at = trees[t].nodes + start
-                    if K == 2:
-                        for i in range(width):
-                            step = trees[t].change + 2 * <intp_t> at[i]
-                            out[start + i, 0] += step[0]
-                            out[start + i, 1] += step[1]
-                    else:
-                        for i in range(width):
-                            if trees[t].differs[at[i]]:
-                                step = trees[t].change + K * <intp_t> at[i]
-                                for c in range(K):
-                                    out[start + i, c] += step[c]
-                start += width
-    finally:
-        free(trees)
+    trees = <Changed*> arena.take(n_trees, sizeof(Changed))
+    for t in range(n_trees):
+        places, change, differs = nodes[t], changes[t], held[t]
+        if places.shape[0] != n or change.shape[1] != K or change.shape[0] == 0:
+            raise ValueError("There must be a node for each row, and its change.")
+        trees[t].nodes = &places[0]
+        trees[t].change = &change[0, 0]
+        trees[t].differs = &differs[0]
+    with nogil:
+        start = 0
+        while start < n:    # while all trees add to some rows, these stay in cache
+            width = min(<intp_t> LEAST_ROWS, n - start)
+            for t in range(n_trees):
+                at = trees[t].nodes + start
+                if K == 2:
+                    for i in range(width):
+                        step = trees[t].change + 2 * <intp_t> at[i]
+                        out[start + i, 0] += step[0]
+                        out[start + i, 1] += step[1]
+                else:
+                    for i in range(width):
+                        if trees[t].differs[at[i]]:
+                            step = trees[t].change + K * <intp_t> at[i]
+                            for c in range(K):
+                                out[start + i, c] += step[c]
+            start += width

@@ -9,6 +9,7 @@
 # The GIL guards the fields of the lock: a free lock costs a few comparisons, and
 # nothing here gives the GIL up but a wait.
 
+from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport intp_t
 
 
@@ -28,6 +29,7 @@ cdef class ModelLock:
     cdef unsigned long learner  # thread that learns; 0 = none
     cdef intp_t n_readers
     cdef intp_t room
+    cdef Blocks blocks
     cdef Hold* readers          # [room]
     cdef list queue             # of tickets
     cdef intp_t n_forks         # that it has heard of

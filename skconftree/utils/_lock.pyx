@@ -7,7 +7,8 @@ from functools import wraps
 from inspect import signature
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdlib cimport free, realloc
+
+from skconftree.utils._memory cimport give_all_back, longer_array
 
 
 cdef extern from "Python.h":
@@ -35,7 +36,7 @@ cdef class ModelLock:
         self.n_forks = n_forks
 
     def __dealloc__(self):
-        free(self.readers)
+        give_all_back(&self.blocks)
 
     def __reduce__(self):
         return ModelLock, ()
@@ -119,7 +120,7 @@ cdef class ModelLock:
     cdef int _reserve(self, intp_t room) except -1:
         cdef void* larger
         if room > self.room:
-            larger = realloc(self.readers, 2 * room * sizeof(Hold))
+            larger = longer_array(&self.blocks, self.readers, 2 * room, sizeof(Hold))
             if larger == NULL:
                 raise MemoryError("No memory for another thread that reads.")
             self.readers = <Hold*> larger

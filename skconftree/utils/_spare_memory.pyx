@@ -6,6 +6,7 @@ from libc.stdlib cimport free, malloc
 
 from skconftree.utils._memory cimport is_refused, longer_array, new_array, relieve
 
+# No owner has it: what count_arrays() counts are the arrays of models.
 cdef void* spare = NULL
 cdef intp_t spare_size = 0
 cdef object lock = Lock()

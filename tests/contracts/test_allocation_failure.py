@@ -12,6 +12,8 @@ from functools import cache
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 from skconftree.utils._memory import count_arrays, fail_from
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
@@ -37,6 +39,11 @@ SETTINGS = {
         "categorical_features": [3],
         "nominal_splits": "multiway",
         "leaf_prediction": "nba",
+    },
+    "multiway-gtest": {
+        "bound": "gtest",
+        "categorical_features": [3],
+        "nominal_splits": "multiway",
     },
     "missing": {"leaf_memory": "gaussian", "leaf_prediction": "nba"},
     "pool": {"bound": CredibleBound(delta=0.3), "leaf_memory": "rows"},
@@ -159,12 +166,26 @@ def test_first_call_of_partial_fit(name):
     assert count_arrays() == n_arrays
 
 
-@pytest.mark.parametrize("memory", ["auto", "rows"])
-def test_fit_keeps_the_last_model(memory):
+FITTED = {
+    "gtest": {},
+    "rows": {"leaf_memory": "rows"},
+    "chi2": {"bound": "chi2", "nominal_splits": "multiway"},
+    "credible": {"bound": "credible"},
+    "possibilistic": {"bound": "possibilistic"},
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_fit_keeps_the_last_model(name):
+    """And what a bound cannot keep, such as limits found before, changes no tree."""
     X, y, weight = make_rows("rows")
-    model = ConfidenceTreeClassifier("gtest", leaf_memory=memory, max_depth=3)
+    if name == "credible":
+        y = np.minimum(y, 1)  # limits of two classes are kept
+    options = {"bound": "gtest", "categorical_features": [3], **FITTED[name]}
+    model = ConfidenceTreeClassifier(max_depth=3, **options)
     begun = pickle.dumps(model.fit(X[:500], y[:500]))
     expected = pickle.dumps(model.fit(X, y, weight))
+    assert model.get_n_leaves() > 2
     del model
     gc.collect()
     n_arrays = count_arrays()
@@ -180,29 +201,81 @@ def test_fit_keeps_the_last_model(memory):
     assert count_arrays() == n_arrays
 
 
+def check_question(model, method, *args):
+    """A question that finds no memory is a MemoryError, and can be asked again."""
+    ask = getattr(model, method)
+    expected = ask(*args)
+    state = pickle.dumps(model)
+    gc.collect()
+    n_arrays = count_arrays()
+    fail_from(0)
+    ask(*args)
+    n_allocations = fail_from(0)
+    for n in range(1, n_allocations + 1):
+        fail_from(n)
+        try:
+            with pytest.raises(MemoryError):
+                ask(*args)
+        finally:
+            fail_from(0)
+        assert_array_equal(ask(*args), expected)
+    assert pickle.dumps(model) == state
+    assert count_arrays() == n_arrays
+    return n_allocations
+
+
 @pytest.mark.parametrize("name", ["auto-nba", "missing", "multiway", "rows"])
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "apply"])
 def test_predict(name, method):
     rows = make_rows(name)
     (state,) = states_at(name, rows, FIRST)
-    model = pickle.loads(state)
-    predicted = getattr(model, method)(rows[0])
-    gc.collect()
-    n_arrays = count_arrays()
-    fail_from(0)
-    getattr(model, method)(rows[0])
-    n_allocations = fail_from(0)
+    n_allocations = check_question(pickle.loads(state), method, rows[0])
     assert n_allocations > 0 or method == "apply" or name == "rows"
-    for n in range(1, n_allocations + 1):
-        fail_from(n)
-        try:
-            with pytest.raises(MemoryError):
-                getattr(model, method)(rows[0])
-        finally:
-            fail_from(0)
-        np.testing.assert_array_equal(getattr(model, method)(rows[0]), predicted)
-    assert pickle.dumps(model) == state
-    assert count_arrays() == n_arrays
+
+
+@pytest.mark.parametrize("method", ["predict_proba", "apply"])
+def test_predict_sparse_rows(method):
+    X, y, _ = make_rows("rows")
+    X = csr_array(np.where(X > 0, X, 0))
+    model = ConfidenceTreeClassifier(None, max_depth=3).fit(X, y)
+    assert check_question(model, method, X) > 0
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_predict_of_a_forest(bootstrap):
+    X, y, _ = make_rows("rows")
+    forest = ConfidenceForestClassifier(3, bootstrap=bootstrap, random_state=0)
+    assert check_question(forest.fit(X, y), "predict_proba", X) >= 2
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_row_index(is_sparse):
+    """What was half done when memory ran out is begun again."""
+    X, y, _ = make_rows("categories")
+    options = {"bound": None, "grace_period": 40, "leaf_memory": "histogram"}
+    if is_sparse:
+        X = csr_array(np.where(X > 0, X, 0))
+    else:
+        options["categorical_features"] = [3]
+
+    def prepare():
+        model = ConfidenceTreeClassifier(**options)
+        model.partial_fit(X[:FIRST], y[:FIRST], [0, 1, 2])
+        index = model.index_rows(X)
+        index.take([3, 4])
+        model.partial_fit(X[FIRST:1500], y[FIRST:1500])
+        return model, index
+
+    n_raised = 0
+    for (model, index), raised in failures(prepare, lambda pair: pair[1].update()):
+        n_raised += raised is not None
+        model.partial_fit(X[1500:], y[1500:])  # further nodes, before it asks again
+        index.update()
+        assert_array_equal(index.apply(), model.apply(X))
+        fresh = model.index_rows(X)
+        fresh.take([3, 4])
+        assert_array_equal(index.counts(), fresh.counts())
+    assert n_raised > 2
 
 
 FORESTS = {

@@ -33,6 +33,8 @@ cdef class NodeRanges:
     cdef uint8_t[::1] touched           # [room] its rows are others than before
 
     cdef int follow(self, Tree tree) except -1
+    cdef int _go_on(self, Tree tree) except -1
+    cdef int _begin(self, Tree tree) except -1
     cdef int _reserve(self, intp_t n_nodes) except -1
     cdef int _settle(self, intp_t top) except -1
     cdef bint _moves(self, Tree tree, intp_t node) noexcept nogil

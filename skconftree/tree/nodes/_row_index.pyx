@@ -4,11 +4,11 @@ import numpy as np
 
 from skconftree.tree.nodes._sparse_apply import apply_sparse
 
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from skconftree.tree.nodes._routing cimport Node, child_of
 from skconftree.utils._draws cimport mix, unit
+from skconftree.utils._memory cimport Arena
 
 cdef enum:
     LANES = 8           # rows routed in step, as in `_routing`
@@ -63,47 +63,54 @@ cdef class NodeRanges:
         self.follow(tree)
 
     cdef int follow(self, Tree tree) except -1:
-        cdef intp_t node, above
-        if tree is self.tree:
-            if (
-                self.n_nodes == tree.node_count and self.n_edits == tree.n_edits
-                and not self.recoded
-            ):
-                return 0
-            self._reserve(tree.node_count)
-            for node in range(self.n_nodes, tree.node_count):
-                above = tree.parent[node]
-                if above < self.n_nodes and node == tree.first_child[above]:
-                    self._settle(above)
-            self.n_nodes = tree.node_count
-            if self.n_edits != tree.n_edits or self.recoded:
-                for node in range(tree.node_count):
-                    if self.size[node] > 0 and tree.n_children[node] > 0:
-                        if self._moves(tree, node):
-                            self._settle(node)
-        else:
-            tree._check_root()
-            if self.n_rows > 0 and tree.n_features != (
-                self.stored if self.X is None else self.X
-            ).shape[1]:
-                raise ValueError("The table does not fit the tree.")
-            self.tree = None        # whole again, or nothing, if memory fails
-            self.n_nodes = 0
-            self._reserve(tree.node_count)
-            self.tree = tree
-            self._arrays["order"][:] = np.arange(self.n_rows, dtype=np.int32)
-            for name in ("first", "size", "n_taken"):
-                self._arrays[name][:] = 0
-            self.size[0] = <int32_t> self.n_rows
-            try:
-                self._settle(0)
-            except BaseException:
-                self.tree = None
-                raise
-            self._arrays["touched"][: tree.node_count] = 1
-            self.n_nodes = tree.node_count
+        if (
+            tree is self.tree and self.n_nodes == tree.node_count
+            and self.n_edits == tree.n_edits and not self.recoded
+        ):
+            return 0
+        try:
+            if tree is self.tree:
+                self._go_on(tree)
+            else:
+                self._begin(tree)
+        except BaseException:
+            self.tree = None        # what is half done is begun again
+            raise
+        self.n_nodes = tree.node_count
         self.n_edits = tree.n_edits
         self.recoded = False
+        return 0
+
+    cdef int _go_on(self, Tree tree) except -1:
+        cdef intp_t node, above
+        self._reserve(tree.node_count)
+        for node in range(self.n_nodes, tree.node_count):
+            above = tree.parent[node]
+            if above < self.n_nodes and node == tree.first_child[above]:
+                self._settle(above)
+        self.n_nodes = tree.node_count
+        if self.n_edits != tree.n_edits or self.recoded:
+            for node in range(tree.node_count):
+                if self.size[node] > 0 and tree.n_children[node] > 0:
+                    if self._moves(tree, node):
+                        self._settle(node)
+        return 0
+
+    cdef int _begin(self, Tree tree) except -1:
+        tree._check_root()
+        if self.n_rows > 0 and tree.n_features != (
+            self.stored if self.X is None else self.X
+        ).shape[1]:
+            raise ValueError("The table does not fit the tree.")
+        self.n_nodes = 0
+        self._reserve(tree.node_count)
+        self.tree = tree
+        self._arrays["order"][:] = np.arange(self.n_rows, dtype=np.int32)
+        for name in ("first", "size", "n_taken"):
+            self._arrays[name][:] = 0
+        self.size[0] = <int32_t> self.n_rows
+        self._settle(0)
+        self._arrays["touched"][: tree.node_count] = 1
         return 0
 
     cdef int _reserve(self, intp_t n_nodes) except -1:
@@ -132,6 +139,7 @@ cdef class NodeRanges:
         cdef intp_t node = top
         cdef intp_t start = self.first[top]
         cdef intp_t i, row, at
+        cdef Arena arena = Arena()
         cdef int32_t* rows
         cdef int32_t* where
         cdef int32_t* old
@@ -142,21 +150,12 @@ cdef class NodeRanges:
         self.touched[top] = True
         if mixed:
             self._arrays["order"][start : start + total].sort()
-        rows = <int32_t*> malloc((2 * total + 1) * sizeof(int32_t))
-        old = <int32_t*> malloc(tree.node_count * sizeof(int32_t))
-        if rows == NULL or old == NULL:
-            free(rows)
-            free(old)
-            raise MemoryError()
-        where = rows + total
-        try:
-            if total > 0:
-                memcpy(rows, &self.order[start], total * sizeof(int32_t))
-                self._find(top, rows, total, where)
-        except BaseException:
-            free(rows)
-            free(old)
-            raise
+        rows = <int32_t*> arena.take(total, sizeof(int32_t))
+        where = <int32_t*> arena.take(total, sizeof(int32_t))
+        old = <int32_t*> arena.take(tree.node_count, sizeof(int32_t))
+        if total > 0:
+            memcpy(rows, &self.order[start], total * sizeof(int32_t))
+            self._find(top, rows, total, where)
         with nogil:
             node = top
             while node >= 0:
@@ -184,8 +183,6 @@ cdef class NodeRanges:
             while node >= 0:
                 self.first[node] -= self.size[node]
                 node = tree.next_below(top, node)
-        free(rows)
-        free(old)
         return 0
 
     cdef bint _moves(self, Tree tree, intp_t node) noexcept nogil:

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from libc.stdlib cimport calloc, free
-
 from skconftree.tree.nodes._routing cimport Node
 from skconftree.tree.nodes._tree cimport Tree
+from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, int32_t, int64_t, intp_t
 
 
@@ -30,6 +29,7 @@ def apply_sparse(Tree tree not None, X):
     leaves = np.empty(n, dtype=np.intp)
     cdef intp_t[::1] out = leaves
     cdef const Node* nodes = tree.nodes
+    cdef Arena arena = Arena()
     cdef float32_t* row
     cdef intp_t i
     cdef int64_t j
@@ -38,9 +38,7 @@ def apply_sparse(Tree tree not None, X):
         raise ValueError(f"X has {X.shape[1]} features, the tree has {tree.n_features}.")
     tree._check_root()
     # zero but for the values of the row at hand
-    row = <float32_t*> calloc(tree.n_features, sizeof(float32_t))
-    if row == NULL:
-        raise MemoryError()
+    row = <float32_t*> arena.take_zeros(tree.n_features, sizeof(float32_t))
     with nogil:
         for i in range(n):
             for j in range(starts[i], starts[i + 1]):
@@ -53,5 +51,4 @@ def apply_sparse(Tree tree not None, X):
             out[i] = node
             for j in range(starts[i], starts[i + 1]):
                 row[places[j]] = 0.0
-    free(row)
     return leaves

@@ -31,6 +31,9 @@ cdef class Splitter:
     cdef int32_t* visited           # those that vary, ascending
     cdef intp_t n_visited
 
+    # Make room for features with this many categories.
+    cdef int reserve_categories(self, intp_t room) except -1
+    cdef int _reserve_outcomes(self) except -1
     # The split of a node. Drops features found to be constant from record.features.
     cdef Split find(
         self, NodeRecord* record, const float64_t* counts

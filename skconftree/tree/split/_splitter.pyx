@@ -62,6 +62,17 @@ cdef class Splitter:
         self.sample = <int32_t*> self.arena.take(
             d if self.sampling else 1, sizeof(int32_t)
         )
+        self._reserve_outcomes()
+
+    cdef int reserve_categories(self, intp_t room) except -1:
+        self.tests.reserve_categories(room)
+        self._reserve_outcomes()
+        return 0
+
+    cdef int _reserve_outcomes(self) except -1:
+        if self.bound is not None:
+            self.bound.reserve(self.node.n_classes, self.tests.child_room)
+        return 0
 
     cdef Split find(
         self, NodeRecord* record, const float64_t* counts

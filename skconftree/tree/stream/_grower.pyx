@@ -158,7 +158,7 @@ cdef class Grower(GrowingTree):
     def reserve_codes(self, intp_t n_codes):
         """Make room for tests of features with so many categories."""
         if self.policy.n_codes != NULL:
-            self.splitter.tests.reserve_categories(n_codes + 1)
+            self.splitter.reserve_categories(n_codes + 1)
 
     def remember(
         self, const float32_t[:, ::1] X, const label_t[::1] y,
