@@ -4,13 +4,13 @@ from numbers import Real
 
 import numpy as np
 
-from libc.math cimport INFINITY, log, sqrt
+from libc.math cimport INFINITY, log, log2, sqrt
 
 from skconftree.bounds._contract cimport (
     IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
 )
 from skconftree.bounds._impurity cimport (
-    ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity, impurity_code, largest_impurity,
+    ENTROPY, ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity_code, largest_impurity,
 )
 from skconftree.bounds._race cimport RaceBound
 from skconftree.utils._memory cimport Arena
@@ -44,6 +44,28 @@ cdef class HoeffdingRace(RaceBound):
         # Against "no split" the baseline of BOCT counts every labelled row of the node.
         cdef float64_t m = facts.n if self.against_no_split else facts.n_fresh
         return self.scale / sqrt(m) if m > 0.0 else INFINITY
+
+
+cdef inline float64_t observed_impurity(
+    Impurity criterion, const float64_t* counts, intp_t n_classes, float64_t n
+) noexcept nogil:
+    # Entropy, Gini index or error of the class shares of one child, n > 0, which a
+    # radius is added to. The criteria give n times as much, from sums over counts that a
+    # scan can keep up: equal but for the rounding, and limits meet each other exactly.
+    cdef intp_t c
+    cdef float64_t p
+    cdef float64_t total = 0.0
+    for c in range(n_classes):
+        if counts[c] <= 0.0:
+            continue
+        p = counts[c] / n
+        if criterion == ENTROPY:
+            total -= 0.5 * p * log2(p)
+        elif criterion == GINI:
+            total += p * (1.0 - p)
+        elif p > total:
+            total = p
+    return 1.0 - total if criterion == ERROR else total
 
 
 cdef class HoeffdingLimits(Score):
@@ -86,10 +108,10 @@ cdef class HoeffdingLimits(Score):
             return self.largest if side > 0.0 else 0.0
         if self.impurity == KEARNS_MANSOUR:
             # fractional weights leave a rounding in a pure child, and its root is large
-            h = 0.5 * impurity(GINI, counts, self.n_classes, n)
+            h = 0.5 * observed_impurity(GINI, counts, self.n_classes, n)
             h = sqrt(h) if h > 1e-12 else 0.0
         else:
-            h = impurity(self.impurity, counts, self.n_classes, n)
+            h = observed_impurity(self.impurity, counts, self.n_classes, n)
         return min(max(h + side * self.scale / sqrt(n), 0.0), self.largest)
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:

@@ -6,6 +6,7 @@ literature; each reading is pinned down here by a worked number.
 
 import numpy as np
 import pytest
+from skconftree.tree.split._criterion import CRITERIA as CRITERIA_OF_SCANS
 
 from skconftree._compat import InvalidParameterError
 from skconftree.bounds import HoeffdingBound, hoeffding_radius
@@ -36,6 +37,27 @@ def test_radius():
     for kwargs in ({"n": 0}, {"delta": 1}, {"delta": 0}, {"value_range": -1}):
         with pytest.raises(ValueError, match=next(iter(kwargs))):
             hoeffding_radius(**{"n": 5, "delta": 0.1, **kwargs})
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("name", CRITERIA)
+def test_limits_are_around_the_criterion_of_a_scan(name, n_classes):
+    """The impurity of shares in a bound is the one that splits are chosen by."""
+    rng = np.random.default_rng(n_classes)
+    counts = rng.integers(0, 50, (40, n_classes)) * rng.choice([1.0, 0.37], (40, 1))
+    counts[:n_classes] = 9 * np.eye(n_classes)
+    counts[-1] = 4
+    counts += np.eye(n_classes)[0]
+    bound = HoeffdingBound(variant="interval", against="no_split", factor=1e-300)
+    costs, _ = bound.kernel(name, n_classes).child_costs(counts)
+    measure = CRITERIA_OF_SCANS[name](n_classes)
+    expected = measure.impurities(counts) / measure.unit
+    if name == "kearns_mansour":  # the interval's third is a root of the second
+        root = np.sqrt(CRITERIA_OF_SCANS["gini"](n_classes).impurities(counts) / 2)
+        if n_classes == 2:
+            np.testing.assert_allclose(expected, root, atol=1e-12)
+        expected = root
+    np.testing.assert_allclose(costs / counts.sum(axis=1), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize(
