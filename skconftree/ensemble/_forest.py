@@ -21,7 +21,7 @@ from ..tables._content_order import ContentOrder
 from ..tables._reading import is_finite, read_more, read_rows, read_table
 from ..tables._sparse import take_rows
 from ..tables._weights import resolve_class_weight, rows_with_weight
-from ..tree import ConfidenceTreeClassifier
+from ..tree._parameters import CONSTRAINTS
 from ..tree._training import TrainingTable, leave_out
 from ..tree.nodes._tree_state import MAX_CLASSES
 from ..utils import (
@@ -209,7 +209,7 @@ class ConfidenceForestClassifier(
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         **{
             name: allowed
-            for name, allowed in ConfidenceTreeClassifier._parameter_constraints.items()
+            for name, allowed in CONSTRAINTS.items()
             if name in TREE_PARAMETERS
         },
         "bound": [str, BaseBound, list, tuple, None],

@@ -13,7 +13,8 @@ from ..tables._reading import read_with_pool, settle
 from ..tables._sparse import blocks
 from ..tables._weights import resolve_class_weight
 from ..tree import ConfidenceTreeClassifier
-from ..tree._online import MIN_BYTES, StreamWeights
+from ..tree._online import StreamWeights
+from ..tree._parameters import MIN_BYTES
 from ..tree._training import read_chunk
 from ..utils import class_indices, exact_labels, unchanged_on_error
 from ..utils._lock import learns

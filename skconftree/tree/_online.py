@@ -17,7 +17,6 @@ from .stream._feeding import learn_rows
 from .stream._make_grower import make_grower, start_grower
 from .stream._recipe import make_recipe
 
-MIN_BYTES = 65536  # smallest `max_bytes`
 NO_POOL = (
     "from_pool needs an X_pool, given to the first call of partial_fit, and a bound "
     "that weighs its rows."
