@@ -1,8 +1,8 @@
 """Upper confidence limit of an error rate."""
 
 import numpy as np
-from scipy.special import betainc, betaincinv
 
+from ._beta import beta_lower
 from ._checks import check_open
 
 
@@ -61,21 +61,5 @@ def binomial_upper(errors, n, delta=0.25):
     none = errors == 0
     limit[none] = -np.expm1(np.log(delta[none]) / n[none])
     some = ~none & (errors < n)
-    limit[some] -= _beta_quantile(delta[some], n[some] - errors[some], errors[some] + 1)
+    limit[some] -= beta_lower(n[some] - errors[some], errors[some] + 1, delta[some])
     return limit[()]
-
-
-def _beta_quantile(q, a, b):
-    # Of the reflected distribution: 1 - q would lose a small q.
-    x = betaincinv(a, b, q)
-    lost = np.isnan(x)  # SciPy's, now and then, for q below 1e-100
-    if lost.any():
-        q, a, b = q[lost], a[lost], b[lost]
-        low, high = np.zeros(len(q)), np.ones(len(q))
-        for _ in range(60):
-            middle = (low + high) / 2
-            below = betainc(a, b, middle) < q
-            low[below] = middle[below]
-            high[~below] = middle[~below]
-        x[lost] = high
-    return x

@@ -4,8 +4,9 @@ Active learning asks them where a label is worth its price.
 """
 
 import numpy as np
-from scipy.special import betainc, betaincc, betainccinv, betaincinv
+from scipy.special import betainc, betaincc, betainccinv, betaincinv, ndtri
 
+from ._beta import MANY, beta_lower, beta_upper
 from ._checks import check_choice, check_counts, check_open, check_range
 from ._credible import PRIORS
 
@@ -66,13 +67,13 @@ def risk_upper(counts, delta=0.1, *, weight=1.0, predicted=None, prior="uniform"
     posterior, chosen, delta, weight = _leaves(counts, delta, weight, predicted, prior)
     a = np.take_along_axis(posterior, chosen, -1)[..., 0]
     # the upper quantile of the complement: one minus a small number would lose digits
-    return (weight * betainccinv(_rest(posterior, chosen), a, delta))[()]
+    return (weight * beta_upper(_rest(posterior, chosen), a, delta))[()]
 
 
 def risk_of_leaves(counts, delta, weight, prior):
     """`risk_upper` of leaves that predict their most frequent class, without checks.
 
-    For whoever asks about few leaves very often.
+    For whoever asks about few leaves very often. They have fewer than 1e8 rows.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ def excess_risk_upper(
     b = np.take_along_axis(posterior, chosen, -1)[..., 0]
     rest = _rest(posterior, chosen)
     if posterior.shape[-1] == 2:
-        gap = 1.0 - 2.0 * betaincinv(b, rest, delta)
+        gap = 1.0 - 2.0 * beta_lower(b, rest, delta)
     else:
         others = posterior.copy()
         np.put_along_axis(others, chosen, -1.0, -1)
@@ -196,6 +197,14 @@ def _rest(posterior, chosen):
 def _gap_quantile(a, b, r, delta):
     # The e with P(p - q > e) = delta for Dirichlet(a, b, r) probabilities (p, q, .),
     # or 0 if p is larger with less than that probability.
+    many = a + b > MANY
+    gap = np.zeros(delta.shape)
+    gap[~many] = _gap_of_few(a[~many], b[~many], r[~many], delta[~many])
+    gap[many] = _gap_of_many(a[many], b[many], r[many], delta[many])
+    return gap
+
+
+def _gap_of_few(a, b, r, delta):
     u, share = np.polynomial.legendre.leggauss(NODES)
     both = betaincinv((a + b)[..., None], r[..., None], (u + 1.0) / 2.0)
     a, b = a[..., None], b[..., None]
@@ -211,6 +220,14 @@ def _gap_quantile(a, b, r, delta):
         above = exceeds(middle) > delta
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.where(never, 0.0, high)
+
+
+def _gap_of_many(a, b, r, delta):
+    # Normal, unless p has nearly all rows: then the gap is 1 to the last digits.
+    n = a + b + r
+    gap = (a - b) / n
+    spread = (a + b) / n - gap * gap
+    return np.maximum(gap - ndtri(delta) * np.sqrt(np.maximum(spread, 0.0) / n), 0.0)
 
 
 def consistency_radius(

@@ -1,10 +1,10 @@
 """Limits of class probabilities, and the rows that they rest on."""
 
 import numpy as np
-from scipy.special import betaincinv
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._compat import InvalidParameterError
+from ..bounds._beta import beta_lower
 from ..bounds._sequence import confidence_sequence
 from ..tables._weights import stream_weights
 from ..utils import class_indices, exact_labels
@@ -240,7 +240,7 @@ def credible_limits(counts, n, confidence_level):
     # the sum of what has been divided and multiplied may be the larger one
     a, b = counts + prior, np.maximum(n - counts, 0.0) + (1.0 - prior)
     tail = (1.0 - confidence_level) / 2.0
-    limits = np.stack([betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)], axis=2)
+    limits = np.stack([beta_lower(a, b, tail), beta_lower(a, b, 1.0 - tail)], axis=2)
     limits[..., 0][counts == 0.0] = 0.0
     limits[..., 1][counts == n] = 1.0
     return limits

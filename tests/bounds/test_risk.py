@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import beta
 
-from skconftree.bounds import consistency_radius, excess_risk_upper, risk_upper
+from skconftree.bounds import (
+    binomial_upper,
+    consistency_radius,
+    excess_risk_upper,
+    risk_upper,
+)
 from skconftree.bounds._risk import risk_of_leaves
 
 BINARY = st.tuples(st.integers(0, 60), st.integers(0, 60))
@@ -90,6 +95,31 @@ def test_a_gap_larger_than_the_limit_has_probability_delta(counts, delta):
 def test_more_classes_with_nothing_in_them_do_not_settle_a_leaf():
     two, three = excess_risk_upper([6, 5], 0.1), excess_risk_upper([6, 5, 0], 0.1)
     assert 0.0 < three < two
+
+
+@pytest.mark.parametrize("delta", [1e-12, 0.1, 0.4, 0.9])
+@pytest.mark.parametrize("limit", [risk_upper, excess_risk_upper, binomial_upper])
+def test_limits_of_more_rows_are_as_many_standard_deviations_away(limit, delta):
+    """Where quantiles of SciPy are wrong, and where there are none, as well."""
+    sizes = np.array([1e7, 1e9, 1e11, 1e13, 1e15, 9e15])
+    for shares in (
+        [0.5, 0.5],
+        [1.0, 0.75],
+        [1.0, 0.5, 1.0],
+        [0.9, 0.3, 0.1],
+        [1.0] * 40,
+    ):
+        shares = np.array(shares)
+        risk = 1.0 - shares[1] / shares.sum()
+        mean = shares[0] / shares.sum() + risk - 1.0
+        if limit is binomial_upper:
+            found, mean = limit(risk * sizes, sizes, delta), risk
+        else:
+            found = limit(sizes[:, None] * shares, delta, predicted=1)
+            mean = risk if limit is risk_upper else mean
+        away = (found - mean) * np.sqrt(sizes)
+        assert (found > 0.0).all() or (delta > 0.1 and mean == 0.0)
+        np.testing.assert_allclose(away, away[1], rtol=2e-2, atol=2e-2)
 
 
 @pytest.mark.parametrize("limit", [risk_upper, excess_risk_upper])

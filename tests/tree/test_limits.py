@@ -116,6 +116,18 @@ def test_leaves_without_a_row_know_nothing():
     assert (limits[others] == [0.0, 1.0]).all()
 
 
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_limits_of_heavy_rows_are_as_many_standard_deviations_away(k):
+    """Where quantiles of SciPy are wrong as well."""
+    X, y = np.zeros((k, 1)), np.arange(k)
+    away = []
+    for n in (1e9, 1e12, 1e14, 9e15):
+        model = ConfidenceTreeClassifier().fit(X, y, np.full(k, n / k))
+        limits = model.predict_proba_interval(X[:1])
+        away.append((limits - 1.0 / k) * np.sqrt(n))
+    np.testing.assert_allclose(away, away[:1] * 4, rtol=1e-2, atol=1e-2)
+
+
 def test_honest_limits_without_rows_are_an_error():
     model, X, y = fitted()
     with pytest.raises(ValueError, match="call recount_leaves"):
