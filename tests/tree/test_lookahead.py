@@ -176,8 +176,8 @@ def test_never_costs_more_than_the_greedy_tree(confidence):
 def test_cost_of_a_leaf_is_that_of_the_pruning(confidence):
     rng = np.random.default_rng(0)
     of = PessimisticCost(confidence, 0)
-    for _ in range(3):
-        counts = rng.integers(0, 30, (400, 3)).astype(float)
+    for size in (1.0, 1.0, 1e9, 1e13):
+        counts = rng.integers(0, 30, (400, 3)) * size
         counts[::3] *= rng.uniform(0.5, 2, (134, 1))
         counts[:, 0] += 1
         n = counts.sum(axis=1)
