@@ -3,7 +3,7 @@
 import numpy as np
 
 from skconftree.ensemble._ncm_state import (
-    TEST_ARRAYS, TEST_DTYPE, check_centroids, places_of,
+    TEST_ARRAYS, TEST_DTYPE, check_centroids,
 )
 from skconftree.tree.nodes._structure import sum_up
 
@@ -276,17 +276,18 @@ cdef class NCMTree(NodeTable):
 
     # -- pruning ------------------------------------------------------------------
 
-    cdef object _prune_tests(
-        self, dict shown, dict arrays, object kept, object leaf
-    ):
-        old = shown["tests"][kept]
-        n = np.where(leaf, 0, old["n"])
-        tests = arrays["tests"] = np.zeros(len(kept), dtype=TEST_DTYPE)
-        tests["n"] = n
-        tests["first"] = places_of(n)
-        rows = np.repeat(old["first"] - tests["first"], n) + np.arange(n.sum())
-        for name in ("centroids", "owners", "sides"):
-            arrays[name] = shown[name][rows]
+    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:
+        cdef NCMTree tree = pruned
+        cdef CentroidTest test
+        cdef intp_t node
+        tree.reserve_centroids(self.n_centroids)
+        for node in range(kept.shape[0]):
+            if tree.n_children[node] > 0:
+                test = self.tests[kept[node]]
+                tree.split(
+                    node, self.means + test.first * self.n_features,
+                    self.owners + test.first, self.sides + test.first, test.n,
+                )
 
     # -- tests --------------------------------------------------------------------
 
@@ -310,7 +311,7 @@ cdef class NCMTree(NodeTable):
         test = shown["tests"][place]
         some = slice(test["first"], test["first"] + test["n"])
         return (
-            shown["centroids"][some],
+            self._still().array("centroids")[some],
             shown["owners"][some].astype(np.intp),
             shown["first_child"][place] + shown["sides"][some].astype(np.intp),
         )

@@ -280,6 +280,41 @@ def grow_tree(max_leaves=None, **options):
     return grow(data, None, settings, **options)
 
 
+@pytest.mark.parametrize("how", ["fit", "multiway", "stream"])
+def test_tests_of_a_pruned_tree_are_those_of_the_tree(how):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 12, (900, 2)), rng.normal(size=(900, 2))])
+    X[rng.random(900) < 0.2, 2] = np.nan
+    y = (X[:, 0] * 7 % 12 + X[:, 1] * 5 % 12 + 6 * (X[:, 3] > 0) > 13).astype(int)
+    model = make_model(
+        bound="chi2", delta=0.1, pruning=None, categorical_features=[0, 1]
+    )
+    if how == "stream":
+        model.set_params(pruning="auto").partial_fit(X, y, classes=[0, 1])
+    else:
+        splits = "binary" if how == "fit" else "multiway"
+        model.set_params(nominal_splits=splits).fit(X, y)
+    tree = model.tree_
+    inner = np.flatnonzero(tree.n_children)
+    cut = np.isin(np.arange(tree.node_count), inner[2::3])
+    pruned = tree.pruned(cut)
+    kept = [0]
+    for node in range(1, tree.node_count):
+        if tree.parent[node] in kept and not cut[tree.parent[node]]:
+            kept.append(node)
+    assert tree.is_nominal[kept].sum() >= 2
+    assert 5 < pruned.node_count == len(kept) < tree.node_count
+    np.testing.assert_array_equal(pruned.counts, tree.counts[kept])
+    # a row ends where it has come through the tree when it reaches what is cut
+    X[:50, 0] = 40  # no test knows it
+    rows = X.astype(np.float32)
+    passed = tree.path(tree.apply(rows)).toarray()[:, kept]
+    last = len(kept) - 1 - passed[:, ::-1].argmax(axis=1)
+    np.testing.assert_array_equal(pruned.apply(rows), last)
+    assert pickle.dumps(pruned) == pickle.dumps(copy.copy(tree).pruned(cut))
+    assert pickle.dumps(pickle.loads(pickle.dumps(pruned))) == pickle.dumps(pruned)
+
+
 def test_evidence_of_leaves_that_were_refused_a_split():
     """How close they were; of a leaf that was never examined, nothing is known."""
     plain, tree = grow_tree(), grow_tree(keep_refusals=True)

@@ -95,7 +95,7 @@ cdef class Builder:
         if box is not None:
             root.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
             memcpy(root.box, &box[0, 0], 2 * d * sizeof(float64_t))
-        tree.reserve(min(self.source.n_rows // 2, <intp_t> FIRST_ROOM))
+        tree.reserve(min(self.source.n_rows // 4, <intp_t> FIRST_ROOM))
         tree.add_leaf(-1, &counts[0], n_labelled, self.splitter.impurity(&counts[0]))
         with nogil:
             if self._may_split(0):

@@ -113,10 +113,11 @@ cdef class NodeArrays:
 
     cdef void cut_to_size(self) except *:
         # Give back the room that a tree which is finished will not need.
-        self._hold({
-            name: array[: self._size(name)].copy()
-            for name, array in self._arrays.items()
-        })
+        arrays = {}
+        for name, array in self._arrays.items():
+            size = self._size(name)
+            arrays[name] = array if len(array) == size else array[:size].copy()
+        self._hold(arrays)
         self._shown = None
 
     cdef object _hold(self, dict arrays):
@@ -220,7 +221,7 @@ cdef class NodeArrays:
         new.shrinkage = self.shrinkage
         if self.lock is None:
             for name, array in self._arrays.items():
-                new.arrays[name] = read_only(array[: self._size(name)])
+                new.arrays[name] = array[: self._size(name)]
         else:
             self._copy_to(new, old)
         return new
@@ -239,16 +240,14 @@ cdef class NodeArrays:
         else:
             for name, array in self._arrays.items():
                 if name not in OF_ROWS:
-                    new.arrays[name] = read_only(array[: self._size(name)].copy())
+                    new.arrays[name] = array[: self._size(name)].copy()
         if self.keeps_refusals:
-            new.arrays[REFUSED] = read_only(
-                self._arrays[REFUSED][: self.node_count].copy()
-            )
+            new.arrays[REFUSED] = self._arrays[REFUSED][: self.node_count].copy()
         counts = self._arrays["counts"][: self.node_count].copy()
         n_rows = self._arrays["n_node_samples"][: self.node_count].copy()
         sum_up(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
-        new.arrays["counts"] = read_only(counts)
-        new.arrays["n_node_samples"] = read_only(n_rows)
+        new.arrays["counts"] = counts
+        new.arrays["n_node_samples"] = n_rows
         new.arrays["impurity"] = None   # until somebody asks
         new.criterion = self.criterion
 

@@ -22,6 +22,7 @@ cdef class NodeTable(NodeArrays):
     cdef void refuse(self, intp_t node, const SplitEvidence* evidence) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef void grows(self, object criterion, ModelLock lock) except *
-    cdef object _prune_tests(self, dict shown, dict arrays, object kept, object leaf)
+    cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil
+    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *
     cdef object _check(self, dict arrays)
     cdef object _take(self, dict arrays)

@@ -1,13 +1,14 @@
 """The nodes of a tree: structure, counts and evidence."""
 
+from copy import copy
+
 import numpy as np
 
 from skconftree.tree.nodes._node_state import (
     EVIDENCE_DTYPE, STATE_VERSION, check_nodes, check_size, checked_children,
     checked_class_weight, checked_shrinkage, damaged, read_arrays,
 )
-from skconftree.tree.nodes._pruned import prune_nodes
-from skconftree.tree.nodes._structure import structure_of
+from skconftree.tree.nodes._structure import structure_of, survivors
 from skconftree.utils._readonly import read_only
 
 from libc.math cimport NAN
@@ -196,21 +197,61 @@ cdef class NodeTable(NodeArrays):
             evidence.
         """
         self._check_root()
-        cdef dict shown = self._still().all_arrays()
-        arrays, kept, leaf = prune_nodes(shown, keep_as_leaf)
-        self._prune_tests(shown, arrays, kept, leaf)
+        if self.lock is not None:   # inner nodes of a tree that grows have no counts
+            return copy(self).pruned(keep_as_leaf)
+        cdef intp_t n = self.node_count
+        leaf = np.array(keep_as_leaf, dtype=np.bool_)
+        if leaf.shape != (n,):
+            raise ValueError(f"keep_as_leaf must have shape ({n},), got {leaf.shape}.")
+        left, above = survivors(
+            self._arrays["first_child"][:n], self._arrays["n_children"][:n],
+            leaf.view(np.uint8),
+        )
+        cdef const intp_t[::1] kept = left
+        cdef const int32_t[::1] parent = above
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
             self.keeps_refusals, self.shrinkage, self.keeps_costs,
         )
-        tree._take(arrays)
+        cdef intp_t split = -1      # that the children come of which were seen last
+        cdef intp_t seen = 0
+        cdef intp_t place, node
+        tree.reserve(kept.shape[0])
+        with nogil:
+            for place in range(kept.shape[0]):
+                node = kept[place]
+                # A branch may have taken the place of its parent, but siblings have
+                # the parent that they were made with.
+                while seen < node:
+                    seen += 1
+                    split += self.parent[seen] != self.parent[seen - 1]
+                if place > 0 and tree.n_children[parent[place]] == 0:
+                    self._copy_split(tree, split)
+                tree.add_leaf(
+                    parent[place], self.counts + node * self.n_classes,
+                    self.n_node_samples[node], self.impurity[node],
+                )
+                if tree.refused != NULL:
+                    tree.refused[place] = self.refused[node]
+        self._copy_tests(tree, kept)
+        tree.cut_to_size()
         return tree
 
-    cdef object _prune_tests(
-        self, dict shown, dict arrays, object kept, object leaf
-    ):
-        # Add the tests of those that are left.
-        return None
+    cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil:
+        # Why it was installed, for that of another tree whose children are added next.
+        cdef SplitEvidence evidence
+        clear_evidence(&evidence)
+        if self.evidence != NULL:
+            evidence = self.evidence[split]
+        else:
+            evidence.n_tests = self.n_tests[split]
+        tree.accept(&evidence)
+        if self.costs != NULL:
+            tree.costs[tree.node_count - tree.n_leaves] = self.costs[split]
+
+    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:
+        # Give a tree that has its nodes the tests of those that have split there.
+        return
 
     # -- shrinkage ----------------------------------------------------------------
 

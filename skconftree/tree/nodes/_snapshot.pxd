@@ -18,6 +18,7 @@ cdef class Snapshot:
     cdef dict counted           # good until the next row
 
     cdef object array(self, str name)
+    cdef object _found(self, str name)
     cdef dict all_arrays(self)
     cdef object of_structure(self, object make)
     cdef object of_counts(self, object make)

@@ -5,7 +5,7 @@ from skconftree.utils._readonly import read_only
 
 
 cdef class Snapshot:
-    """The arrays of a tree, read-only, and what was built from them."""
+    """The arrays of a tree, and what was built from them."""
 
     def __cinit__(self):
         self.arrays = {}
@@ -13,16 +13,23 @@ cdef class Snapshot:
         self.counted = {}
 
     cdef object array(self, str name):
+        # To be handed out, from when on nobody can write to it.
+        found = self._found(name)
+        if found.flags.writeable:
+            found = self.arrays[name] = read_only(found)
+        return found
+
+    cdef object _found(self, str name):
         found = self.arrays.get(name)
         if found is None:   # the impurity of a tree that grows
-            found = read_only(
-                self.criterion.impurities(self.arrays["counts"] * self.class_weight)
+            found = self.arrays[name] = self.criterion.impurities(
+                self.arrays["counts"] * self.class_weight
             )
-            self.arrays[name] = found
         return found
 
     cdef dict all_arrays(self):
-        self.array("impurity")
+        # To be read here; they may be the tree's own.
+        self._found("impurity")
         return self.arrays
 
     cdef object of_structure(self, object make):

@@ -10,6 +10,7 @@ from skconftree.tree.nodes._tree_state import (
 )
 
 from libc.math cimport INFINITY, NAN
+from libc.string cimport memcpy
 
 from skconftree.tree.nodes._node_arrays cimport address_of
 from skconftree.tree.nodes._routing cimport (
@@ -200,29 +201,25 @@ cdef class Tree(NodeTable):
 
     # -- pruning ------------------------------------------------------------------
 
-    cdef object _prune_tests(
-        self, dict shown, dict arrays, object kept, object leaf
-    ):
-        nodes = arrays["nodes"] = shown["nodes"][kept]
-        branching = arrays["branching"] = shown["branching"][kept]
-        nodes["left"] = np.where(leaf, np.arange(len(kept)), arrays["first_child"])
-        nodes["feature"][leaf] = UNDEFINED
-        nodes["threshold"][leaf] = INFINITY
-        branching[leaf] = (NUMERIC, 0, True)
-        if len(shown["ordinals"]) == 0:
-            arrays["ordinals"] = shown["ordinals"].copy()
-            return
-        nominal = np.flatnonzero(branching["first"] >= 0)
-        owned = [
-            shown["ordinals"][first : first + size]
-            for first, size in zip(
-                branching["first"][nominal].tolist(),
-                branching["n_codes"][nominal].tolist(),
-            )
-        ]
-        arrays["ordinals"] = np.concatenate([np.zeros(0, np.int16), *owned])
-        size = branching["n_codes"][nominal].astype(np.intp)
-        branching["first"][nominal] = np.cumsum(size) - size
+    cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:
+        cdef Tree tree = pruned
+        cdef Branching* branching
+        cdef intp_t node
+        tree.reserve_ordinals(self.n_ordinals)
+        for node in range(kept.shape[0]):
+            if tree.n_children[node] == 0:
+                continue
+            branching = &tree.branching[node]
+            branching[0] = self.branching[kept[node]]
+            tree.nodes[node] = self.nodes[kept[node]]
+            tree.nodes[node].left = tree.first_child[node]
+            if branching.first >= 0:
+                memcpy(
+                    tree.ordinals + tree.n_ordinals, self.ordinals + branching.first,
+                    branching.n_codes * sizeof(int16_t),
+                )
+                branching.first = <int32_t> tree.n_ordinals
+                tree.n_ordinals += branching.n_codes
 
     # -- tests --------------------------------------------------------------------
 
