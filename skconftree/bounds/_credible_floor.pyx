@@ -52,7 +52,7 @@ def folded_root(delta):
     return high
 
 
-def folded_entropy():
+def tabulated_entropy():
     """Entropy at equidistant (1 - 2 mu)^2, of which it is a concave function."""
     mu = 0.5 - 0.5 * np.sqrt(np.linspace(0.0, 1.0, ENTROPY_CELLS + 1))
     table = special.entr(mu) + special.entr(1.0 - mu)
@@ -60,7 +60,7 @@ def folded_entropy():
     return table
 
 
-FOLDED_ENTROPY = folded_entropy()
+ENTROPY_TABLE = tabulated_entropy()
 
 
 def psi_of(x):
@@ -103,7 +103,7 @@ cdef class CredibleFloor(Score):
         self.solved_for[1] = -1.0
         if n_classes == 2:
             self.root_table = folded_root(float(delta))
-            self.entropy_table = FOLDED_ENTROPY
+            self.entropy_table = ENTROPY_TABLE
             self.root_step = (ROOT_END + self.z) / ROOT_CELLS
             if self.loss == 0.0:
                 # A balanced node of n rows has the limit mean + (1 - q(0)^2) / 2n

@@ -13,7 +13,7 @@
 # (row << 1) | new, where new says that the value differs from the entry's predecessor;
 # at the first entry it means nothing.
 #
-# A column of a sparse table may be FOLDED: only its rows other than zero are kept,
+# A column of a sparse table may be SPARSE: only its rows other than zero are kept,
 # see _sparse_columns.pxd.
 #
 # NaN is the largest value: the last level, or the last entries.

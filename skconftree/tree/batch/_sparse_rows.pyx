@@ -276,15 +276,15 @@ cdef class SparseRows:
         column.values = NULL
         if sparse.n_levels > 0:
             column.codes = self.dense_codes
-            self._unfold_codes(feature, rows + start, n, column.codes + start)
+            self._densify_codes(feature, rows + start, n, column.codes + start)
             return
         column.order = self.dense_order
         column.values = self.dense_values
-        self._unfold_order(feature, rows + start, n, column.order + start)
+        self._densify_order(feature, rows + start, n, column.order + start)
         if with_values:
-            self._unfold_values(feature, rows + start, n)
+            self._densify_values(feature, rows + start, n)
 
-    cdef void _unfold_codes(
+    cdef void _densify_codes(
         self, intp_t feature, const uint32_t* rows, intp_t n, uint8_t* codes
     ) noexcept nogil:
         # The code of each of the node's rows.
@@ -304,7 +304,7 @@ cdef class SparseRows:
         for i in range(n_stored):
             self.by_row[entries[i] >> 1] = 0
 
-    cdef void _unfold_order(
+    cdef void _densify_order(
         self, intp_t feature, const uint32_t* rows, intp_t n, uint32_t* order
     ) noexcept nogil:
         # Entries of all the node's rows in ascending order of the value.
@@ -333,7 +333,7 @@ cdef class SparseRows:
         if n_below < n_stored:
             order[p] |= 1
 
-    cdef void _unfold_values(
+    cdef void _densify_values(
         self, intp_t feature, const uint32_t* rows, intp_t n
     ) noexcept nogil:
         # The value of each of the node's rows, by row.

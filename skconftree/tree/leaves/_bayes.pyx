@@ -134,7 +134,7 @@ cdef class NaiveBayes:
         cdef const float64_t* low
         cdef const float64_t* high
         cdef const float64_t* centre
-        cdef bint holes
+        cdef bint has_missing
         cdef float64_t n, inverse, gap, ratio, product, distance, total
         cdef intp_t f, c, in_group
         squares = moments.blocks[self.n_classes] + SQUARES * d
@@ -162,7 +162,7 @@ cdef class NaiveBayes:
             n = moments.n[c]
             inverse = 1.0 / (n + 1.0)
             product = 1.0
-            holes = moments.known != NULL and moments.known[c] != NULL
+            has_missing = moments.known != NULL and moments.known[c] != NULL
             if alone:       # the share of the class
                 product = 1.0 / _at_least(LEAST_SQUARE, weights[c] * weights[c])
             distance = 0.0
@@ -172,7 +172,7 @@ cdef class NaiveBayes:
                 if precision[f] == 0.0:
                     continue
                 gap = x[f] - mean[f]
-                if holes:
+                if has_missing:
                     n = moments.known[c][f]
                     inverse = 1.0 / (n + 1.0)
                     if not n > 0.0:

@@ -44,10 +44,10 @@ def to_sklearn(estimator):
                 classifier.feature_names_in_ = estimator.feature_names_in_
             return classifier
     _check_categories(estimator)
-    unfolding = _Unfolding(estimator)
-    transformer = ColumnTransformer(unfolding.transformers())
+    binary = _BinaryTree(estimator)
+    transformer = ColumnTransformer(binary.transformers())
     transformer.fit(_example(estimator))
-    return Pipeline([("tests", transformer), ("tree", unfolding.classifier())])
+    return Pipeline([("tests", transformer), ("tree", binary.classifier())])
 
 
 def warn_of_missing(trees, stacklevel):
@@ -102,10 +102,10 @@ def forest_to_sklearn(trees, parameters):
         return forest
     _check_categories(one)
     encoded = {}
-    unfolded = [_Unfolding(tree, encoded) for tree in trees]
-    transformer = ColumnTransformer(unfolded[0].transformers())
+    binaries = [_BinaryTree(tree, encoded) for tree in trees]
+    transformer = ColumnTransformer(binaries[0].transformers())
     transformer.fit(_example(one))
-    forest.estimators_ = [_member(tree.classifier()) for tree in unfolded]
+    forest.estimators_ = [_member(tree.classifier()) for tree in binaries]
     forest.n_features_in_ = forest.estimators_[0].n_features_in_
     return Pipeline([("tests", transformer), ("forest", forest)])
 
@@ -170,7 +170,7 @@ class _Targets(NamedTuple):
         return self._replace(nodes=self.nodes[first:last], ends=self.ends[first:last])
 
 
-class _Unfolding:
+class _BinaryTree:
     """Nodes of a binary tree in which nominal tests are thresholds.
 
     Parameters
@@ -207,7 +207,7 @@ class _Unfolding:
         waiting = [(0, None)]
         while waiting:
             target, link = waiting.pop()
-            new, children = self._unfold(target)
+            new, children = self._expand(target)
             if link is not None:
                 parent, side = link
                 self.rows[parent][side] = new
@@ -216,7 +216,7 @@ class _Unfolding:
             ):
                 waiting.append((child, (new, side)))
 
-    def _unfold(self, target):
+    def _expand(self, target):
         # Write the node at the top of a target; its id and what its children are.
         if isinstance(target, _Stay):
             nothing = np.zeros(len(self.class_weight))

@@ -169,7 +169,7 @@ def _fits_tree(recipe, tree):
     return bool(
         tree.node_count > 0
         and _is_table(recipe.class_weight, np.float64, (K,), low=0.0)
-        and _is_table(pool, np.float32, (None, d), holes=True)
+        and _is_table(pool, np.float32, (None, d), may_miss=True)
         and _is_table(box, np.float64, (d, 2))
         and (pool is None or settings.uses_pool)
         and settings.by_volume == (box is not None)
@@ -184,7 +184,7 @@ def _fits_tree(recipe, tree):
     )
 
 
-def _is_table(array, dtype, shape, *, low=-math.inf, holes=False):
+def _is_table(array, dtype, shape, *, low=-math.inf, may_miss=False):
     # Whether it is None or an array that compiled code can take.
     if array is None:
         return True
@@ -199,7 +199,7 @@ def _is_table(array, dtype, shape, *, low=-math.inf, holes=False):
     ):
         return False
     sound = np.isfinite(array) & (array >= low)
-    return bool((sound | np.isnan(array) if holes else sound).all())
+    return bool((sound | np.isnan(array) if may_miss else sound).all())
 
 
 def _are_codes(pool, nominal):
