@@ -10,7 +10,7 @@ from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._split cimport Split
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 
 cdef struct TriedNode:
@@ -40,7 +40,8 @@ cdef class Builder:
     cdef Arena arena                # of the candidates too
     cdef intp_t* starts             # where the children of the last split begin
     cdef float64_t* pools           # and their weights W
-    cdef uint8_t* passings          # of the features to one child; NULL without segments
+    cdef int32_t* passed            # features of one child and its segments, as they
+    cdef Segment* segments          # are found; NULL if there are no segments
     cdef Candidate* made            # children of the last split, not yet open
     cdef intp_t n_made
     cdef Candidate* open            # stack, or heap by improvement

@@ -13,7 +13,7 @@ from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._box cimport cut_box
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 cdef enum:
     FIRST_ROOM = 512        # nodes: a small tree is not copied as it grows
@@ -48,10 +48,14 @@ cdef class Builder:
         self.starts = <intp_t*> self.arena.take(room + 1, sizeof(intp_t))
         self.pools = <float64_t*> self.arena.take(room, sizeof(float64_t))
         self.made = <Candidate*> self.arena.take(room, sizeof(Candidate))
-        self.passings = NULL
+        self.passed = NULL
+        self.segments = NULL
         if self.source.has_segments:
-            self.passings = <uint8_t*> self.arena.take(
-                splitter.node.n_features, sizeof(uint8_t)
+            self.passed = <int32_t*> self.arena.take(
+                splitter.node.n_features, sizeof(int32_t)
+            )
+            self.segments = <Segment*> self.arena.take(
+                splitter.node.n_features, sizeof(Segment)
             )
 
     def build(
@@ -257,8 +261,7 @@ cdef class Builder:
         cdef NodeRecord* child = &candidate.record
         cdef intp_t n_features = 0
         cdef intp_t n_segments = 0
-        cdef intp_t j, f
-        cdef Segment segment
+        cdef intp_t j
         cdef Passing passing
         candidate.segments = NULL
         candidate.n_segments = 0
@@ -272,24 +275,18 @@ cdef class Builder:
             )
             return 0
         for j in range(parent.n_features):
-            passing = self.source.passes(parent.features[j], outcome, &segment)
-            self.passings[j] = passing
+            self.passed[n_features] = parent.features[j]
+            passing = self.source.passes(
+                parent.features[j], outcome, &self.segments[n_segments]
+            )
             n_segments += passing == SEGMENT
             n_features += passing != GONE or keeps_all
         child.n_features = n_features
-        candidate.segments = <Segment*> self.arena.take(n_segments, sizeof(Segment))
         child.features = <int32_t*> self.arena.take(n_features, sizeof(int32_t))
-        n_features = 0
-        for j in range(parent.n_features):
-            f = parent.features[j]
-            passing = <Passing> self.passings[j]
-            if passing == SEGMENT:
-                self.source.passes(f, outcome, &segment)
-                candidate.segments[candidate.n_segments] = segment
-                candidate.n_segments += 1
-            if passing != GONE or keeps_all:
-                child.features[n_features] = <int32_t> f
-                n_features += 1
+        memcpy(child.features, self.passed, n_features * sizeof(int32_t))
+        candidate.segments = <Segment*> self.arena.take(n_segments, sizeof(Segment))
+        memcpy(candidate.segments, self.segments, n_segments * sizeof(Segment))
+        candidate.n_segments = n_segments
         return 0
 
     cdef void _release(self, Candidate* candidate) noexcept nogil:

@@ -323,6 +323,10 @@ cdef class BestTests(Selection):
         # Compare the best test of a feature with those of the features before it.
         cdef const Best* best = self.best_of + feature * self.step
         cdef Contender new
+        if not self.ranks and not (     # as most are
+            best.score < max(self.first.score, self.rival.score) - self.tie
+        ):
+            return
         new.feature = feature
         new.cut = best.cut
         new.score = best.score
