@@ -11,6 +11,7 @@ from skconftree.tree import export_graphviz, export_rules, export_text, node_tab
 from . import forests, functions, invariants, together, trees, wrong
 from .damage import damaged_pickle, mixed_pickle
 from .findings import Finding, require
+from .leaves import sound_leaves
 from .parameters import FIT_ALONE, OTHERS, make_model
 from .tables import Rows
 
@@ -120,6 +121,8 @@ def after_learning(sequence):
     model = sequence.model
     invariants.size(model, sequence.parameters)
     invariants.memory(model, sequence.parameters)
+    if sequence.draw.chance(0.1):
+        sound_leaves(model)
     last = sequence.parts[-1]
     learnt = np.flatnonzero(last.weights * sequence.class_weights()[last.y] > 0.0)
     if len(learnt) and sequence.parameters.get("max_bytes") is None:
@@ -437,6 +440,8 @@ def use(sequence, model):
         proba = model.predict_proba(X)
         require(proba.shape[1] == len(model.classes_), "classes of probabilities")
         invariants.kinds_of_tests(model)
+        if model._grower is not None:
+            sound_leaves(model)
         invariants.paths(model, X, len(rows))
         model.explain(X[:2] if table.family == "array" else X)
         export_text(model)

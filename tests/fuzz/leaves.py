@@ -1,0 +1,76 @@
+"""What growing leaves remember is true, whoever wrote it."""
+
+import numpy as np
+from reference.leaf_state import NOMINAL, read_leaves
+
+from skconftree.tree.stream._grower_state import GrowerState
+
+from .findings import require
+
+CODES = 1 + GrowerState._fields.index("n_codes")  # behind the version
+ROUNDING = 1e-6  # of sums
+
+
+def sound_leaves(model):
+    """Rows, bins and counts of each leaf of a model that grows fit each other."""
+    tree = model.tree_
+    n_codes = model._grower.__getstate__()[CODES]
+    n_codes = np.full(tree.n_features, -1) if n_codes is None else np.array(n_codes)
+    for leaf in read_leaves(model).values():
+        _sums(leaf)
+        _rows(leaf, tree.n_classes, n_codes)
+        if leaf.first is not None:
+            _bins(leaf, n_codes)
+        for table, counts in (
+            (leaf.histogram, leaf.held),
+            (leaf.fresh_histogram, leaf.fresh),
+        ):
+            if table is not None:
+                _counts(leaf, table, counts)
+
+
+def _sums(leaf):
+    for counts, n in ((leaf.fresh, leaf.n_fresh), (leaf.held, leaf.n_held)):
+        require(np.isfinite(counts).all() and (counts >= 0.0).all(), "counts of a leaf")
+        require(
+            abs(counts.sum() - n) <= ROUNDING * n,
+            "classes of a leaf do not sum to its weight",
+            lambda counts=counts, n=n: f"{counts}, {n}",
+        )
+
+
+def _rows(leaf, n_classes, n_codes):
+    require((leaf.y < n_classes).all(), "a row of a leaf has a class that is none")
+    if not len(leaf.y):
+        return
+    weight = np.ones(len(leaf.y)) if leaf.weight is None else leaf.weight
+    held = np.bincount(leaf.y, weight, n_classes)
+    require(np.allclose(held, leaf.held, rtol=ROUNDING), "rows of a leaf are not held")
+    codes = leaf.X[:, n_codes >= 0]
+    require(
+        ((codes >= 0.0) & (codes < n_codes[n_codes >= 0])).all(),
+        "a row of a leaf has a category that is none",
+    )
+
+
+def _bins(leaf, n_codes):
+    require(
+        leaf.first[0] == 0 and (np.diff(leaf.first) > 0).all(),
+        "bins of a leaf's columns",
+    )
+    require(
+        np.array_equal(leaf.kind == NOMINAL, n_codes >= 0), "kinds of a leaf's columns"
+    )
+    for feature in np.flatnonzero(leaf.kind != NOMINAL):
+        require((np.diff(leaf.bins_of(feature)) > 0).all(), "cuts of a leaf's column")
+
+
+def _counts(leaf, table, counts):
+    # of each column; rows may lack a value
+    require(np.isfinite(table).all() and (table >= 0.0).all(), "counts of bins")
+    found = np.add.reduceat(table, leaf.first[:-1], axis=0)
+    require(
+        (found - counts <= ROUNDING * (1.0 + counts)).all(),
+        "bins of a leaf know more rows than it",
+        lambda: f"{found}, {counts}",
+    )
