@@ -526,6 +526,7 @@ ACTIONS = {
     "forest": forests.use_forest,
     "means": forests.use_class_means,
     "beside": trees.grow_beside_slow_tree,
+    "limits": trees.grow_within_limits,
     "row numbers": trees.leave_row_numbers_out,
 }
 OFTEN = {
@@ -535,6 +536,7 @@ OFTEN = {
     **{"wrong functions": 0.05, "threads": 0, "models": 0, "signals": 0, "deep": 0},
     **{"memory": 0.0, "index": 0.7, "count again": 0.3, "from pool": 0.7},
     **{"absent": 0.5, "forest": 0.1, "means": 0.0, "beside": 0.1, "row numbers": 0.0},
+    "limits": 0.02,
 }
 BY_THEME = {
     "batch": {
@@ -544,8 +546,8 @@ BY_THEME = {
         "read as sklearn": 3,
         "row numbers": 0.1,
     },
-    "stream": {"fit": 0.2, "beside": 1},
-    "competition": {"beside": 2},
+    "stream": {"fit": 0.2, "beside": 1, "limits": 0.3},
+    "competition": {"beside": 2, "limits": 0.5},
     "sparse": {"fit": 5, "learn": 3, "sparse": 2},
     "drift": {"fit": 0.2, "learn": 9},
     "threads": {"threads": 4, "models": 2, "fit": 0.2},

@@ -1,7 +1,8 @@
-"""Trees of tables of their own: beside a slow tree, and with row numbers."""
+"""Trees of tables of their own: beside a slow tree, within limits, of row numbers."""
 
 import pickle
 
+import numpy as np
 from reference.beside import (
     AT_ONCE,
     FIXED_CUTS,
@@ -72,6 +73,34 @@ def grow_beside_slow_tree(sequence):
         assert_same_nodes(found, expected)
     except AssertionError as error:
         raise Finding("another tree than the slow one", str(error)) from error
+
+
+def grow_within_limits(sequence):
+    """A split into very many leaves is not made if there is no room for all of them."""
+    draw = sequence.draw
+    limits = {"max_bytes": [65536, 70_000, 100_000], "max_leaf_nodes": [2, 3, 7, 60]}
+    name = draw.one(sorted(limits))
+    widths = [draw.one([2, 5, 40, 300, 700]) for _ in range(draw.whole(1, 3))]
+    n = draw.one([1, 2]) * invariants.BOUNDARY
+    X = np.column_stack([draw.rng.integers(0, width, n) for width in widths])
+    y = (X[:, 0] + draw.rng.integers(0, 2, n)) % draw.one([2, 3])
+    parameters = {
+        "bound": draw.one([None, None, "gtest"]),
+        "nominal_splits": draw.one(["multiway", "multiway", "binary"]),
+        "categorical_features": [*range(len(widths))],
+        "grace_period": draw.one([1, 20, 200]),
+        "leaf_memory": draw.one(["rows", "auto", "histogram"]),
+        name: draw.one(limits[name]),
+    }
+    model = make_model(parameters)
+    for part in np.split(np.arange(n), [draw.whole(1, n - 1)]):
+        if not sequence.attempt(
+            "partial_fit within limits",
+            *(model.partial_fit, X[part], y[part], [0, 1, 2]),
+        ):
+            return
+        invariants.size(model, parameters)
+        invariants.memory(model, parameters)
 
 
 def leave_row_numbers_out(sequence):
