@@ -25,8 +25,17 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = PYPROJECT["project"]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 # What the steps may start: all that the machine of a workflow has, or installs before.
-COMMANDS = {"bash", "python", "pytest", "skconftree", "sphinx-build"}
+COMMANDS = {"bash", "cmp", "git", "python", "pytest", "skconftree", "sphinx-build"}
 MADE_BY_A_STEP = ("dist/", "html", "wheelhouse/")
+# Older releases of these run on Node.js 20, which GitHub's machines no longer have.
+OLDEST_THAT_RUNS = {
+    "actions/checkout": 5,
+    "actions/deploy-pages": 5,
+    "actions/download-artifact": 7,
+    "actions/setup-python": 6,
+    "actions/upload-artifact": 6,
+    "actions/upload-pages-artifact": 5,
+}
 
 
 def read_yaml(path):
@@ -104,6 +113,9 @@ def test_steps_use_pinned_actions_and_jobs_end():
         assert ("run" in step) != ("uses" in step), where
         if "uses" in step:
             assert re.fullmatch(r"[\w-]+/[\w./-]+@(v\d[\d.]*|release/v1)", step["uses"])
+            action, _, version = step["uses"].partition("@v")
+            if action.startswith("actions/"):
+                assert float(version) >= OLDEST_THAT_RUNS[action], where
     for path, name, job in jobs():
         where = f"{path.stem}, {name}"
         needed = job.get("needs", name)
