@@ -119,10 +119,10 @@ def online(X, y, score, threshold, options, seed):
     wrong = asked = 0
     for i in order[2:]:
         row = X[i : i + 1]
-        wrong += model.predict(row)[0] != y[i]
         ask = asks(score, model.query_score(row, score)[0], threshold)
         asked += ask
-        model.partial_fit(row, [float(y[i]) if ask else np.nan])
+        label = [float(y[i]) if ask else np.nan]
+        wrong += model.partial_fit_predict(row, label)[0] != y[i]
     return wrong / len(X), int(asked)
 
 
