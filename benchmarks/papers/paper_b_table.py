@@ -45,19 +45,28 @@ import numpy as np
 from common import options as command
 from common.data import data_folder, encoded, manifest
 from common.timing import print_environment, write_json
-from scipy.stats import ttest_rel, wilcoxon
 from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import PossibilisticBound
 
+from ._paper_b_findings import (
+    BATCH,
+    PUBLISHED,
+    TREES,
+    leaves,
+    percent,
+    targets,
+    tests,
+    tests_table,
+)
+
 LAX = (0.999, 0.99, 0.9)
 VALUES = (*LAX, 0.5, 0.2, 0.1, 0.05, 0.01, 1e-3, 1e-5, 1e-8, 1e-12, 1e-20)
 C45_LARGEST = 0.5  # confidence factor
 BEGINNINGS = (0.0, 0.1, 0.2, 0.5)  # of O-PiTree, as shares of the training rows
 TUNING_ROWS = 2_500  # of a stream that begins with nothing
-LEVEL = 0.05
 REACH = (0.999, 0.9, 0.5, 0.05, 1e-3, 1e-8)  # shown for each table
 SMALL = 400  # rows of a table for --quick
 
@@ -88,24 +97,8 @@ METHODS = {
         "pruning_confidence",
     ),
 }
-BATCH = ("LogTree", "PrunTree", "PiTree", "C4.5")
 POSSIBILISTIC = ("PiTree", "O-PiTree")  # their bound has a choice of classes
 TUNED = ("PrunTree", "PiTree", "O-PiTree", "C4.5")
-
-# Accuracy and its standard deviation over folds, in per cent, as printed, in the order
-# of METHODS. Six tables of the paper are not in the data folder.
-PUBLISHED = {
-    "soybean": ((89.4, 5.0), (89.4, 5.0), (94.0, 2.8), (89.0, 3.8), (91.7, 3.1)),
-    "zoo": ((97.0, 4.8), (97.0, 4.8), (97.0, 4.8), (96.0, 5.1), (92.6, 7.3)),
-    "yeast": ((52.0, 4.1), (57.0, 3.3), (57.1, 3.4), (56.7, 3.6), (57.8, 5.5)),
-    "diabetes": ((68.7, 5.7), (70.4, 4.7), (74.3, 4.4), (70.4, 3.4), (74.2, 5.1)),
-    "banknote": ((98.3, 1.1), (98.3, 1.1), (98.3, 1.0), (97.4, 2.1), (98.5, 1.0)),
-    "ecoli": ((78.9, 7.7), (80.4, 7.4), (82.4, 7.9), (83.6, 7.2), (83.3, 8.5)),
-    "ionosphere": ((90.3, 4.7), (90.3, 4.7), (91.1, 3.6), (87.7, 4.0), (91.4, 3.7)),
-    "segment": ((96.8, 0.6), (96.7, 0.7), (96.9, 1.2), (94.7, 1.4), (97.1, 1.1)),
-    "pendigits": ((96.5, 0.5), (96.4, 0.5), (96.4, 0.2), (93.2, 1.0), (96.5, 0.5)),
-    "wine": ((92.5, 8.7), (92.5, 8.7), (93.7, 7.3), (94.3, 8.3), (94.1, 3.5)),
-}
 
 
 def classes_of(method, options, beginning):
@@ -282,18 +275,12 @@ def join(found):
     return {key: np.concatenate([one[key] for one in found]) for key in found[0]}
 
 
-def percent(accuracy):
-    """Mean and standard deviation over folds, as the paper gives them."""
-    accuracy = 100.0 * np.array(accuracy)
-    return accuracy.mean(), accuracy.std(ddof=1)
-
-
 def accuracy_table(results):
     """Rows of the table of accuracies; whether each is within the published spread."""
     rows, within = [], {}
     for name, found in results.items():
         cells = [name]
-        for method, (mean, spread) in zip(METHODS, PUBLISHED[name], strict=True):
+        for method, (mean, spread) in zip(TREES, PUBLISHED[name], strict=True):
             ours, deviation = percent(found[method]["accuracy"])
             within[name, method] = abs(ours - mean) <= spread
             mark = "" if within[name, method] else " (!)"
@@ -302,11 +289,6 @@ def accuracy_table(results):
             )
         rows.append(cells)
     return rows, within
-
-
-def leaves(found, method):
-    """Mean number of leaves."""
-    return float(np.mean(found[method]["leaves"]))
 
 
 def leaves_table(results):
@@ -352,7 +334,7 @@ def reach_table(studies):
         every = 100.0 * np.mean(found["PiTree"]["accuracy"], axis=0)
         sizes = np.mean(found["PiTree"]["leaves"], axis=0)
         kept = [VALUES.index(value) for value in REACH]
-        mean, spread = PUBLISHED[name][list(METHODS).index("PiTree")]
+        mean, spread = PUBLISHED[name][TREES.index("PiTree")]
         rows.append(
             [name]
             + [f"{every[i]:.1f}, {sizes[i]:.0f}" for i in kept]
@@ -365,7 +347,7 @@ def beginnings_table(results):
     """Rows: O-PiTree after each beginning on each table; how often as published."""
     rows, within = [], dict.fromkeys(BEGINNINGS, 0)
     for name, found in results.items():
-        mean, spread = PUBLISHED[name][list(METHODS).index("O-PiTree")]
+        mean, spread = PUBLISHED[name][TREES.index("O-PiTree")]
         cells = [name]
         for beginning in BEGINNINGS:
             one = found["O-PiTree", beginning]
@@ -376,120 +358,6 @@ def beginnings_table(results):
             cells.append(f"{ours:.1f}, {np.mean(one['leaves']):.0f}{mark}")
         rows.append([*cells, f"{mean:.1f} ± {spread:.1f}"])
     return [*rows, ["as published", *map(str, within.values()), f"of {len(results)}"]]
-
-
-def wilcoxon_p(a, b):
-    """Two-sided p-value of the signed-rank test; tables that tie are left out."""
-    difference = np.round(np.array(a) - np.array(b), 9)
-    if not difference.any():
-        return 1.0
-    return float(wilcoxon(difference, zero_method="wilcox").pvalue)
-
-
-def tests(results, folds):
-    """PiTree against the other trees over the tables, ours and as published."""
-    means = {
-        method: [percent(found[method]["accuracy"])[0] for found in results.values()]
-        for method in METHODS
-    }
-    printed = {
-        method: [PUBLISHED[name][i][0] for name in results]
-        for i, method in enumerate(METHODS)
-    }
-    answer = {}
-    for method in METHODS:
-        if method == "PiTree":
-            continue
-        difference = np.array(means["PiTree"]) - np.array(means[method])
-        pairs = [
-            (found["PiTree"]["accuracy"][:folds], found[method]["accuracy"][:folds])
-            for found in results.values()
-        ]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            t = [
-                ttest_rel(*pair).pvalue if (pair[0] != pair[1]).any() else 1
-                for pair in pairs
-            ]
-        answer[method] = {
-            "mean difference": float(difference.mean()),
-            "better": int((difference > 1e-9).sum()),
-            "worse": int((difference < -1e-9).sum()),
-            "p": wilcoxon_p(means["PiTree"], means[method]),
-            "p published": wilcoxon_p(printed["PiTree"], printed[method]),
-            "mean difference published": float(
-                np.mean(np.array(printed["PiTree"]) - np.array(printed[method]))
-            ),
-            "paired t better": int((np.array(t) < LEVEL)[difference > 0].sum()),
-            "paired t worse": int((np.array(t) < LEVEL)[difference < 0].sum()),
-        }
-    return answer
-
-
-def tests_table(answer):
-    """Rows of the table of tests."""
-    return [
-        [
-            f"PiTree - {method}",
-            f"{row['mean difference']:+.2f}",
-            f"{row['better']}/{row['worse']}",
-            f"{row['paired t better']}/{row['paired t worse']}",
-            f"{row['p']:.3f}",
-            f"{row['mean difference published']:+.2f}",
-            f"{row['p published']:.3f}",
-        ]
-        for method, row in answer.items()
-    ]
-
-
-def targets(results, within, answer):
-    """Say what of the paper's findings holds here.
-
-    Returns
-    -------
-    list of (str, bool)
-    """
-    n = len(results)
-    claims = []
-    for method in METHODS:
-        inside = sum(within[name, method] for name in results)
-        claims.append(
-            (
-                f"{method} within one published standard deviation: {inside} of {n}",
-                inside == n,
-            )
-        )
-    for method in ("LogTree", "PrunTree"):
-        row = answer[method]
-        claims.append(
-            (
-                f"PiTree over {method}: {row['mean difference']:+.2f} points, "
-                f"Wilcoxon p = {row['p']:.3f}",
-                row["mean difference"] > 0 and row["p"] < LEVEL,
-            )
-        )
-    most = sum(
-        leaves(found, "LogTree") >= max(leaves(found, method) for method in BATCH)
-        for found in results.values()
-    )
-    claims.append((f"LogTree has the most leaves: {most} of {n}", most == n))
-    ratio = [
-        leaves(found, "PiTree") / leaves(found, "PrunTree")
-        for found in results.values()
-    ]
-    middle = float(np.exp(np.mean(np.log(ratio))))
-    claims.append(
-        (
-            f"leaves of PiTree / PrunTree: geometric mean {middle:.2f}, "
-            f"{min(ratio):.2f} to {max(ratio):.2f}",
-            0.5 <= middle <= 2.0,
-        )
-    )
-    largest = sum(
-        leaves(found, "O-PiTree") > max(leaves(found, method) for method in BATCH)
-        for found in results.values()
-    )
-    claims.append((f"O-PiTree has the most leaves: {largest} of {n}", largest <= 3))
-    return claims
 
 
 def main(argv=None):
