@@ -13,6 +13,7 @@ from .._compat import Interval, StrOptions
 from ..utils import canonical
 from ..utils._lock import reads
 from ._bootstrap import tree_seed
+from ._growing import TASKS_PER_JOB
 from ._ncm import GROWTH_CONSTRAINTS, NCMEstimator, NCMTreeClassifier
 from ._ncm_model_state import check_ncm_forest
 from ._ncm_samples import Samples
@@ -20,7 +21,6 @@ from ._ncm_tree import add_ncm_votes
 from ._ncm_update import TreeUpdate, Update, judge, seed_of_call
 
 BLOCK = 512  # rows that go through all trees: they stay in the cache meanwhile
-TASKS_PER_JOB = 4  # batches of trees: the last ones end at about the same time
 OF_TREES = (
     "criterion",
     "bound",

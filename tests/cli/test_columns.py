@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from skconftree._cli import _checkpoint, main
+from skconftree._cli import _checkpoint, _columns, main
 from skconftree._cli._columns import COMMA, DATE, POINT, guess, read_numbers
 from skconftree._cli._common import UserError
 from skconftree._cli._reading import (
@@ -23,11 +23,18 @@ from skconftree._cli._reading import (
     check_header,
     settle_columns,
 )
+from skconftree.tables import _features, _strays
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
 N_ROWS = 400
 DAYS = ["2024-01-31", "2024-02-01T06:00", "2024-01-31 12:00:00.5", "1969-12-31"]
+
+
+def test_a_file_and_a_frame_are_judged_alike():
+    """The command line imports no private name of `tables`, and has the limits too."""
+    assert _columns.MOST_STRAYS == _strays.MOST_STRAYS
+    assert _columns.FEW_CATEGORIES == _features.FEW_CATEGORIES
 
 
 @pytest.mark.parametrize(
