@@ -5,6 +5,8 @@ It exists so that a new bound is tested for these by being registered.
 
 import inspect
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -38,6 +40,19 @@ def test_parameter_object(name):
             )
     assert resolve_bound(name).get_params() == bound.get_params()
     assert resolve_bound(bound) is not bound
+
+
+def test_a_bound_answers_where_nothing_else_was_imported():
+    """As the first lines of a program: criteria are those of another room."""
+    program = """
+from skconftree import bounds
+for name in bounds.__all__:
+    bound = getattr(bounds, name)
+    if isinstance(bound, type) and bound is not bounds.BaseBound:
+        for criterion in (None, *bound.criteria):
+            bound().evaluate([[9, 1], [0, 8]], criterion=criterion)
+"""
+    subprocess.run([sys.executable, "-P", "-c", program], check=True)
 
 
 @pytest.mark.parametrize("name", sorted(BOUNDS))
