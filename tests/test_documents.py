@@ -69,9 +69,10 @@ def test_links_of_the_readme_lead_somewhere():
         assert (ROOT / link).exists(), link
 
 
-def test_pages_of_the_guide_are_short_and_all_are_listed():
-    index = (ROOT / "doc/guide/index.rst").read_text("utf-8")
-    for page in GUIDE:
+@pytest.mark.parametrize("part", ["guide", "results"])
+def test_pages_are_short_and_all_are_listed(part):
+    index = (ROOT / f"doc/{part}/index.rst").read_text("utf-8")
+    for page in sorted((ROOT / "doc" / part).glob("*.rst")):
         assert len(page.read_text("utf-8").splitlines()) <= 150, page.name
         assert page.stem == "index" or f"\n   {page.stem}\n" in index, page.name
 

@@ -204,7 +204,7 @@ def _summary(run, record):
     size = "" if record.n_bytes is None else f", {record.n_bytes / 1e6:.2f} MB"
     lines.append(
         f"{record.n_leaves} leaves{size}; {duration(record.cpu_seconds)} of CPU time "
-        f"for {run.n_rows - run.resumed_at} rows."
+        f"to predict and learn {run.n_rows - run.resumed_at} rows."
     )
     if run.resumed_at and run.resumed_at == run.n_rows:
         lines.append(
