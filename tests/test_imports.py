@@ -218,6 +218,21 @@ def test_rooms_import_only_what_they_may():
     assert breaches(SOURCE) == []
 
 
+def test_imports_are_written_in_one_style():
+    """Compiled files name a module of ours in full, others from where they are.
+
+    The command line and the pictures stand outside: they use public names.
+    """
+    for path in SOURCE.rglob("*"):
+        text = path.read_text("utf-8") if path.suffix in {".py", ".pyx", ".pxd"} else ""
+        room = path.relative_to(SOURCE).parts[0]
+        if path.suffix == ".py" and room not in PUBLIC_NAMES_OF_ANYTHING:
+            found = [origin for _, origin, _ in python_imports(text)]
+            assert not any(one.split(".")[0] == PACKAGE for one in found), path
+        elif path.suffix in {".pyx", ".pxd"}:
+            assert not any(level for level, _, _ in cython_imports(text)), path
+
+
 def test_the_checker_sees_the_source():
     seen = {(found.module, found.origin) for found in imports(SOURCE)}
     assert (f"{PACKAGE}.bounds._registry", f"{PACKAGE}.bounds._base") in seen

@@ -14,9 +14,9 @@ from skconftree.bounds._heterogeneity cimport (
 from skconftree.utils._memory cimport Blocks, give_all_back, give_back, new_array
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
-from .._compat import Interval, RealNotInt, StrOptions
-from ._base import BaseBound
-from ._checks import check_choice, check_counts, check_open
+from skconftree._compat import Interval, RealNotInt, StrOptions
+from skconftree.bounds._base import BaseBound
+from skconftree.bounds._checks import check_choice, check_counts, check_open
 
 CRITERIA = ("entropy", "gini", "kearns_mansour")
 PRIORS = ("uniform", "perks")

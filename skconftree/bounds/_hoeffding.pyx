@@ -16,9 +16,9 @@ from skconftree.bounds._race cimport RaceBound
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
-from .._compat import Interval, InvalidParameterError, RealNotInt, StrOptions
-from ._base import BaseBound
-from ._checks import check_open
+from skconftree._compat import Interval, InvalidParameterError, RealNotInt, StrOptions
+from skconftree.bounds._base import BaseBound
+from skconftree.bounds._checks import check_open
 
 
 cdef class HoeffdingRace(RaceBound):

@@ -13,9 +13,9 @@ from skconftree.bounds._possibilistic_floor cimport PossibilisticFloor
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
-from .._compat import Interval, RealNotInt, StrOptions
-from ._base import BaseBound
-from ._checks import check_choice, check_counts, check_open
+from skconftree._compat import Interval, RealNotInt, StrOptions
+from skconftree.bounds._base import BaseBound
+from skconftree.bounds._checks import check_choice, check_counts, check_open
 
 
 cdef class PossibilisticKernel(IntervalBound):

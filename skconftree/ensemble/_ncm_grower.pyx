@@ -5,6 +5,7 @@ import numpy as np
 from skconftree.tree.split._kernels import make_kernels
 
 cimport cython
+from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, log
 from libc.string cimport memset
 
@@ -26,7 +27,6 @@ cdef enum:
     MOST_ENUMERATED = 10    # classes whose assignments to sides are all compared
     BLOCK = 512             # assignments compared at a time: all of that many classes
 
-cdef float64_t EPSILON = 2.220446049250313e-16     # as scikit-learn's builder
 cdef float64_t ROUNDING = 1e-12     # totals that differ by less are equal
 
 
@@ -234,7 +234,7 @@ cdef class NCMGrower:
         return (
             tree.depth[node] < self.max_depth
             and n >= self.min_split
-            and tree.impurity[node] > EPSILON
+            and tree.impurity[node] > DBL_EPSILON
         )
 
     cdef intp_t _examine(

@@ -1,7 +1,6 @@
 """Growth of a tree from a table, depth-first or best-first."""
 
-import numpy as np
-
+from libc.float cimport DBL_EPSILON
 from libc.string cimport memcpy
 
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
@@ -17,8 +16,6 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 cdef enum:
     FIRST_ROOM = 512        # nodes: a small tree is not copied as it grows
-
-cdef float64_t EPSILON = np.finfo(np.float64).eps
 
 
 cdef class Builder:
@@ -170,7 +167,7 @@ cdef class Builder:
         return (
             self.tree.depth[node] < self.max_depth
             and n >= self.min_split_weight
-            and self.tree.impurity[node] > EPSILON
+            and self.tree.impurity[node] > DBL_EPSILON
         )
 
     cdef int _install(self, Candidate* candidate) except -1 nogil:

@@ -4,6 +4,10 @@ from skconftree.utils._typedefs cimport (
     float64_t, int32_t, intp_t, label_t, uint8_t, uint32_t,
 )
 
+cdef enum:
+    SORT_LIMIT = 16384      # rows of a node that are sorted; of more, codes are counted
+
+
 ctypedef fused code_t:
     uint8_t
     label_t

@@ -5,6 +5,7 @@ from libc.string cimport memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.batch._code_counts cimport SORT_LIMIT
 from skconftree.tree.batch._key_walks cimport walk_square_keys, walk_two_class_keys
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._rank_sort cimport MOST_TAGGED
@@ -14,9 +15,6 @@ from skconftree.tree.split._source cimport drawn_between
 from skconftree.tree.split._split cimport Split
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._prefetch cimport prefetch
-
-cdef enum:
-    SORT_LIMIT = 16384       # as of TableSource: longer walks are over histograms
 
 cdef int32_t NO_CODE = 0x7FFFFFFF
 

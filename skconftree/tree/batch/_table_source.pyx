@@ -6,7 +6,7 @@ from libc.string cimport memset
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._code_counts cimport count_codes, sort_codes
+from skconftree.tree.batch._code_counts cimport SORT_LIMIT, count_codes, sort_codes
 from skconftree.tree.batch._lookahead_rows cimport KeptOrder
 from skconftree.tree.batch._row_source cimport GONE, SEGMENT, WHOLE, Passing
 from skconftree.tree.batch._sparse_rows cimport Segment
@@ -18,9 +18,6 @@ from skconftree.tree.split._source cimport (
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._midpoint cimport midpoint
 from skconftree.utils._typedefs cimport label_t
-
-cdef enum:
-    SORT_LIMIT = 16384       # rows of a node sorted on the fly
 
 
 cdef class TableSource(RowSource):

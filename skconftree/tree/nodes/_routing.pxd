@@ -23,6 +23,7 @@ cdef enum:
     NUMERIC = -1
     MISSING_SEEN = -2
     MOST_CODES = 32767
+    LANES = 8       # rows routed in step: their cache misses overlap
 
 
 cdef struct Branching:  # without padding, whose bytes would show in pickles

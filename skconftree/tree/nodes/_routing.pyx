@@ -1,8 +1,5 @@
 """Routing of many rows through a tree."""
 
-cdef enum:
-    LANES = 8       # rows routed in step: their cache misses overlap
-
 
 cdef void route(
     const Node* nodes, const float32_t* x, intp_t n, intp_t d, intp_t* out

@@ -6,12 +6,11 @@ from skconftree.tree.nodes._sparse_apply import apply_sparse
 
 from libc.string cimport memcpy
 
-from skconftree.tree.nodes._routing cimport Node, child_of
+from skconftree.tree.nodes._routing cimport LANES, Node, child_of
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._memory cimport Arena
 
 cdef enum:
-    LANES = 8           # rows routed in step, as in `_routing`
     AT_RANDOM = 64      # places tried for a row before those left are listed
 
 

@@ -1,7 +1,6 @@
 """The best test of a node, and whether its bound allows it."""
 
-import numpy as np
-
+from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, NAN
 
 from skconftree.bounds._contract cimport (
@@ -12,8 +11,6 @@ from skconftree.tree.split._selection cimport BestTests
 from skconftree.tree.split._summed_evidence cimport SummedEvidence
 from skconftree.utils._draws cimport mix
 from skconftree.utils._typedefs cimport uint64_t
-
-cdef float64_t EPSILON = np.finfo(np.float64).eps     # scikit-learn's, for impurities
 
 
 cdef class Splitter:
@@ -125,7 +122,7 @@ cdef class Splitter:
         if not self._decide(split):
             return False
         split.improvement = self._improvement(&split.children)
-        if split.improvement + EPSILON < self.min_impurity_decrease:
+        if split.improvement + DBL_EPSILON < self.min_impurity_decrease:
             return False
         split.threshold = NAN
         if not self.tests.is_nominal(split.feature):

@@ -7,7 +7,6 @@ import numpy as np
 from skconftree.tree.stream._grower_state import (
     STATE_VERSION, GrowerState, damaged, read_state,
 )
-
 from skconftree.tree.split._kernels import make_kernels
 from skconftree.tree.stream._recipe import check_recipe, read_recipe
 
