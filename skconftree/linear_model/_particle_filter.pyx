@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from skconftree.linear_model._scaling import FAR
 from skconftree.utils._canonical import canonical
 
 from libc.math cimport INFINITY, log, sqrt
@@ -17,7 +18,6 @@ from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
 STATE_VERSION = 1
-FAR = 1e100             # no coordinate is further out: products of two stay finite
 
 cdef enum:
     AHEAD = 4           # rows whose margins are found at once

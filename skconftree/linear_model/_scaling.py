@@ -3,7 +3,7 @@
 import numpy as np
 
 SPREAD = 0.5
-FAR = 1e100  # no value is further out: products of two stay finite
+FAR = 1e100  # no value or coordinate is further out: products of two stay finite
 
 
 def measure(X):
