@@ -118,14 +118,11 @@ def _has_grower(parts, tree, grower):
         return False
     if grower is None:
         return True
+    if grower.tree is not tree:
+        return False  # it would learn what nobody reads
     nominal = parts["is_categorical_"]
     nominal = () if nominal is None else tuple(np.flatnonzero(nominal).tolist())
-    return (
-        (grower.tree.n_features, grower.tree.n_classes)
-        == (tree.n_features, tree.n_classes)
-        and grower.recipe.nominal == nominal
-        and is_count(parts.get("_rows_before"))
-    )
+    return grower.recipe.nominal == nominal and is_count(parts.get("_rows_before"))
 
 
 def _has_honest_counts(parts, tree):

@@ -13,6 +13,8 @@ ROUNDING = 1e-6  # of sums
 
 def sound_leaves(model):
     """Rows, bins and counts of each leaf of a model that grows fit each other."""
+    if model._grower.recipe.draws_for_life:
+        return  # which the reader does not know, and no tree but that of a forest does
     tree = model.tree_
     n_codes = model._grower.__getstate__()[CODES]
     n_codes = np.full(tree.n_features, -1) if n_codes is None else np.array(n_codes)
