@@ -25,7 +25,7 @@ from ._pickled import WithoutPool
 from ._pool import n_rows_of, readable, take, weighs_pool
 from ._registry import STRATEGIES, resolve_strategy
 from ._reporting import Reporting
-from ._strategy import TIES, refuse_unserved
+from ._strategy import TIES, has_leaves, refuse_unserved
 
 # attributes that are no part of the state
 REMADE = ("_index", "_kept", "_forest", "_memory")
@@ -68,8 +68,8 @@ class ActiveLearner(
         is hardly ever better, and often worse.
     tie_break : {"auto", "random", "leaf", "density"}, default="auto"
         Which of the rows with equal scores come first: any, those in leaves with many
-        rows a label, or those in crowded places. ``"auto"`` takes leaves with a single
-        tree, else any.
+        rows a label, of a single tree only, or those in crowded places. ``"auto"``
+        takes leaves with a single tree, else any.
     missing_label : object, default=None
         What stands for a missing label in `y` and in answers, beside None and NaN; -1
         as in scikit-learn's semi-supervised classifiers.
@@ -238,6 +238,12 @@ class ActiveLearner(
             self.estimator,
             {name: make() for name, make in STRATEGIES.items()},
         )
+        if self.tie_break == "leaf" and not has_leaves(self.estimator):
+            raise InvalidParameterError(
+                "The 'tie_break' parameter of ActiveLearner can be 'leaf' only with a "
+                "single tree, whose leaves (apply) are compared. Got "
+                f"{self.estimator!r}."
+            )
 
     # -- learning -----------------------------------------------------------------
 

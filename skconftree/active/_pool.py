@@ -15,6 +15,7 @@ REFERENCE = 20000  # rows among which neighbours are searched exactly
 SAMPLE = 5000  # reference rows of larger pools
 DIMENSIONS = 16  # of coordinates of sparse rows
 CELLS = 1 << 24  # distances that are made at once
+LARGE = np.float32(1e18)  # above it, differences may be more than 32 bits hold
 CATEGORIES = 30  # of a column of strings that become coordinates
 
 
@@ -210,7 +211,7 @@ def _coordinates(X):
             return X.toarray()
         return TruncatedSVD(size, random_state=0).fit_transform(X)
     if hasattr(X, "columns"):
-        columns = [np.asarray(_safe_indexing(X, j, axis=1)) for j in range(X.shape[1])]
+        columns = [_column(X, j) for j in range(X.shape[1])]
     else:
         X = np.asarray(X)
         if X.ndim == 1:
@@ -221,7 +222,7 @@ def _coordinates(X):
     numbers, words = [], []
     for column in columns:
         try:
-            numbers.append(np.asarray(column, dtype=np.float32))
+            numbers.append(_narrow(column))
         except (TypeError, ValueError):
             words.append([str(one) for one in column])
     parts = []
@@ -236,8 +237,24 @@ def _coordinates(X):
     return np.hstack(parts)
 
 
+def _column(X, j):
+    column = _safe_indexing(X, j, axis=1)
+    if str(getattr(column, "dtype", None)) == "category":
+        column = column.astype(str)  # of numbers too
+    return np.asarray(column)
+
+
+def _narrow(X):
+    with np.errstate(over="ignore"):  # which makes them infinite
+        return np.array(X, dtype=np.float32)
+
+
 def _standardised(X):
-    X = np.array(X, dtype=np.float32)
+    X = _narrow(X)
     X[~np.isfinite(X)] = np.nan
-    scaled = StandardScaler(copy=False).fit_transform(X)
-    return np.nan_to_num(scaled, copy=False, nan=0.0)
+    X[:, np.isnan(X).all(axis=0)] = 0.0  # such columns have no mean
+    most = np.maximum(np.nanmax(X, axis=0), -np.nanmin(X, axis=0))
+    X[:, most > LARGE] /= LARGE
+    with np.errstate(all="ignore"):  # of a sum that it tries, and of spreads near 0
+        scaled = StandardScaler(copy=False).fit_transform(X)
+    return np.nan_to_num(scaled, copy=False, nan=0.0, posinf=0.0, neginf=0.0)

@@ -102,8 +102,19 @@ class Reporting:
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
+            Columns are those of `classes_`; 0 for a class without a label yet.
         """
-        return self._fitted(X).predict_proba(X)
+        model = self._fitted(X)
+        proba = model.predict_proba(X)
+        seen = getattr(model, "classes_", None)
+        if seen is None or len(seen) == len(self.classes_):
+            return proba
+        places = self._coder.encode(np.asarray(seen))
+        if places is None:  # a model that was fitted elsewhere knows more
+            return proba
+        out = np.zeros((len(proba), len(self.classes_)))
+        out[:, places] = proba
+        return out
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X):

@@ -176,8 +176,7 @@ def _lacks(needs, estimator):
     lacks = []
     for need in needs:
         if need == "leaves":
-            # one tree, whose apply gives one leaf a row
-            found = hasattr(final, "apply") and not _is_committee(final)
+            found = has_leaves(estimator)
         elif need == "committee":
             found = _is_committee(final)
         elif need == "hypotheses":
@@ -187,6 +186,12 @@ def _lacks(needs, estimator):
         if not found:
             lacks.append(need)
     return lacks
+
+
+def has_leaves(estimator):
+    """Whether it is one tree, fitted or not, whose `apply` gives one leaf a row."""
+    final, _ = final_step(estimator)
+    return hasattr(final, "apply") and not _is_committee(final)
 
 
 def _is_committee(final):

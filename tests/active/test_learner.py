@@ -195,6 +195,51 @@ def test_ties_in_a_tree_go_to_leaves_with_many_rows():
     assert (rows < 300).all()
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [GaussianNB(), RandomForestClassifier(3), ConfidenceForestClassifier(3)],
+)
+def test_only_leaves_of_a_single_tree_are_compared(estimator):
+    one = learner(estimator, strategy="margin", tie_break="leaf")
+    with pytest.raises(ValueError, match="'leaf' only with a single tree"):
+        one.fit(X, some(Y))
+
+
+@pytest.mark.parametrize("strategy", ["density", "diversity", "k_center"])
+def test_columns_of_any_numbers_have_distances(strategy):
+    """Nothing known, more than 32 bits hold, hardly anything; and categories."""
+    odd = np.column_stack(
+        [
+            np.full(8, np.nan),
+            np.tile([3e38, -3e38, 0.0, np.nan], 2),
+            np.tile([1e-45, -1e-45], 4),
+            np.tile([1e300, -1e300], 4),
+        ]
+    )
+    plain = np.column_stack([X[:8], odd])
+    frame = pd.DataFrame(X[:8], columns=[*"abcd"]).assign(
+        kind=pd.Categorical(odd[:, 3])
+    )
+    for pool in (plain, plain.astype(object), frame):
+        one = learner(strategy=strategy).fit(pool)
+        assert sorted(one.query(8)) == [*range(8)]
+    words = pd.DataFrame(X[:8], columns=[*"abcd"]).assign(kind=odd[:, 3].astype(str))
+    np.testing.assert_array_equal(
+        learner(strategy=strategy).fit(frame).query(8),
+        learner(strategy=strategy).fit(words).query(8),
+    )
+
+
+def test_probabilities_have_the_columns_of_the_classes():
+    """Those of classes that have no label yet, and lie between others, too."""
+    one = learner(classes=["a", "setosa", "versicolor", "virginica"])
+    one.fit(X, some(WORDS, (0, 1, 120, 121)))
+    proba = one.predict_proba(X)
+    assert proba.shape == (150, 4)
+    np.testing.assert_array_equal(proba[:, [1, 3]], one.estimator_.predict_proba(X))
+    np.testing.assert_array_equal(one.classes_[proba.argmax(axis=1)], one.predict(X))
+
+
 # -- answers ----------------------------------------------------------------------
 
 
