@@ -8,7 +8,17 @@ from sklearn.base import clone
 
 from skconftree.tree import export_graphviz, export_rules, export_text, node_table
 
-from . import forests, functions, invariants, together, trees, wrong
+from . import (
+    detectors,
+    forests,
+    functions,
+    invariants,
+    oasis,
+    queries,
+    together,
+    trees,
+    wrong,
+)
 from .damage import damaged_pickle, mixed_pickle
 from .findings import Finding, require
 from .leaves import sound_leaves
@@ -527,6 +537,10 @@ ACTIONS = {
     "means": forests.use_class_means,
     "beside": trees.grow_beside_slow_tree,
     "limits": trees.grow_within_limits,
+    "detectors": detectors.watch_errors,
+    "planes": oasis.learn_with_planes,
+    "pool labels": queries.ask_of_a_pool,
+    "stream labels": queries.ask_of_a_stream,
     "row numbers": trees.leave_row_numbers_out,
 }
 OFTEN = {
@@ -536,7 +550,8 @@ OFTEN = {
     **{"wrong functions": 0.05, "threads": 0, "models": 0, "signals": 0, "deep": 0},
     **{"memory": 0.0, "index": 0.7, "count again": 0.3, "from pool": 0.7},
     **{"absent": 0.5, "forest": 0.1, "means": 0.0, "beside": 0.1, "row numbers": 0.0},
-    "limits": 0.02,
+    **{"limits": 0.02, "detectors": 0.05, "planes": 0.03},
+    **{"pool labels": 0.02, "stream labels": 0.03},
 }
 BY_THEME = {
     "batch": {
@@ -558,7 +573,10 @@ BY_THEME = {
     "wrong": {"wrong": 6},
     "deep": {"deep": 1},
     "forests": {"forest": 3, "means": 2, "fit": 0.3, "learn": 2},
-    "functions": {"functions": 3, "bound": 3, "wrong functions": 1},
+    "functions": {
+        **{"functions": 2, "bound": 2, "wrong functions": 1, "detectors": 1},
+        **{"planes": 1, "pool labels": 0.3, "stream labels": 0.5},
+    },
 }
 
 

@@ -1,0 +1,138 @@
+"""Drift detectors by themselves, in a few calls of their own."""
+
+import io
+import pickle
+
+import numpy as np
+from sklearn.base import clone
+
+from skconftree.drift import ADWIN, DDM, HDDMA, HDDMW, KSWIN, DriftState, PageHinkley
+
+from . import invariants
+from .damage import Pickler
+from .findings import require
+
+# One of the values of each parameter is drawn, or its default.
+PARAMETERS = {
+    ADWIN: {"warning_delta": [0.5, 0.9], "drift_delta": [1e-12, 0.1, 0.5]},
+    DDM: {
+        "min_samples": [1, 2**40],
+        "warning_level": [1e-9, 1e300],
+        "drift_level": [1e-9, 1.0, 1e300],
+        "min_errors": [2, 2**40],
+    },
+    HDDMA: {"warning_delta": [0.5, 0.99], "drift_delta": [1e-300, 0.4]},
+    HDDMW: {
+        "warning_delta": [0.5, 0.99],
+        "drift_delta": [1e-300, 0.4],
+        "smoothing": [1e-9, 0.5, 1.0],
+    },
+    KSWIN: {
+        "warning_delta": [0.3],
+        "drift_delta": [1e-12, 0.3],
+        "window_size": [20, 400],
+        "stat_size": [1, 7],
+        "random_state": [5],
+    },
+    PageHinkley: {
+        "min_samples": [1, 2**40],
+        "delta": [0.0, 1.0, 1e300],
+        "threshold": [1e-9, 3.0, 1e300],
+        "warning_threshold": [1e-9, 2.0],
+        "alpha": [0.5, 1.0, 1e-9],
+    },
+}
+FACTS = ("state_", "n_rows_seen_", "n_drifts_", "n_rows_")
+OF_SOME = ("error_rate_", "width_", "drift_limit_", "warning_limit_", "excess_")
+WRONG = ([2], [-1], [np.nan], ["error"], [[0, 1]], [0.5], None)
+
+
+def watch_errors(sequence):
+    """Rows one by one or together, in one detector or in its copies."""
+    draw = sequence.draw
+    kind = draw.one(list(PARAMETERS))
+    parameters = {
+        name: draw.one(values)
+        for name, values in PARAMETERS[kind].items()
+        if draw.chance(0.4)
+    }
+    detector = kind(**parameters)
+    n = draw.one([1, 30, 300, 3000])
+    rates = draw.one([[0.0], [1.0], [0.1, 0.9], [0.5, 0.0, 1.0, 0.2]])
+    errors = draw.rng.random(n) < np.repeat(rates, -(-n // len(rates)))[:n]
+    name = kind.__name__
+    try:
+        detector.check_parameters()
+    except ValueError:
+        sequence.refused(f"{name}.update_many", detector.update_many, errors)
+        return
+    states = sequence.call(f"{name}.update_many", detector.update_many, errors)
+    _facts(detector, states)
+    same = clone(detector)
+    ends = sorted({draw.whole(0, n), draw.whole(0, n), n})
+    again, begin = [], 0
+    for end in ends:
+        part = errors[begin:end]
+        if len(part) < 20:
+            again += [same.update(draw.one([bool, int, float])(one)) for one in part]
+        else:
+            again += same.update_many(part).tolist()
+        same = sequence.call(f"{name}: pickle", pickle.loads, pickle.dumps(same))
+        begin = end
+    require(np.array_equal(states, again), f"{name}: other chunks give other states")
+    require(
+        invariants.state_of(same) == invariants.state_of(detector),
+        f"{name}: a copy is not the same",
+    )
+    try:
+        detector.update_many(draw.one(WRONG))
+    except (ValueError, TypeError):
+        require(
+            invariants.state_of(same) == invariants.state_of(detector),
+            f"{name}: a failed call changed it",
+        )
+    else:
+        require(False, f"{name}: errors that are none")
+    _damaged(sequence, detector, errors)
+    sequence.call(f"{name}.reset", detector.reset)
+    require(
+        np.array_equal(detector.update_many(errors), states),
+        f"{name}: something is left after a reset",
+    )
+
+
+def _facts(detector, states):
+    require(
+        np.isin(states, list(DriftState)).all() and states.dtype == np.int8,
+        "states of a detector",
+    )
+    state, n_seen, n_drifts, n = (getattr(detector, name) for name in FACTS)
+    require(
+        state == states[-1]
+        and n_seen == len(states)
+        and n_drifts == (states == DriftState.DRIFT).sum()
+        and 0 <= n <= n_seen,
+        "facts about a detector",
+        lambda: f"{detector!r}: {state}, {n_seen}, {n_drifts}, {n}",
+    )
+    for name in OF_SOME:
+        if hasattr(detector, name):
+            require(not np.isnan(getattr(detector, name)), f"{name} of a detector")
+
+
+def _damaged(sequence, detector, errors):
+    """What is in a damaged pickle is refused, or can be used."""
+    draw = sequence.draw
+    file = io.BytesIO()
+    Pickler(file, draw, draw.one(["Detector", type(detector).__name__])).dump(detector)
+
+    def use():
+        try:
+            other = pickle.loads(file.getvalue())
+            other.update_many(errors)
+            pickle.dumps(other)
+        except Exception as error:
+            if isinstance(error, SystemError | AssertionError | IndexError):
+                raise
+
+    sequence.call("detector: damaged pickle", use)
