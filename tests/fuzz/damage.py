@@ -220,7 +220,8 @@ def _damaged_array(draw, array):
     if what == "value" and array.size and array.dtype.kind in "fiub":
         array = array.copy()
         values = NUMBERS if array.dtype.kind == "f" else (0, 1, 100)
-        array.flat[draw.whole(0, array.size - 1)] = draw.one(values)
+        with np.errstate(over="ignore"):  # 1e300 in 32 bits
+            array.flat[draw.whole(0, array.size - 1)] = draw.one(values)
         return array
     if what == "cut":
         return array[: len(array) // 2].copy()
