@@ -299,6 +299,12 @@ def follow_rows(sequence):
         np.array_equal(np.sort(index.members(node)), np.flatnonzero(leaves == node)),
         "rows of a node",
     )
+    drawn = sequence.call("index.draw", index.draw, node, draw.whole(0, 2**62))
+    require(leaves[drawn] == node, "a row drawn from a node")
+    sequence.call("index.take", index.take, drawn)
+    require(drawn not in index.members(node), "a row that is taken out")
+    sequence.call("index.put_back", index.put_back, drawn)
+    require(drawn in index.members(node), "a row that is put back")
 
 
 def count_again(sequence):

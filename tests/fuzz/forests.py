@@ -73,7 +73,9 @@ def use_forest(sequence):
     invariants.probabilities(forest, proba, len(ask))
     leaves = sequence.call("forest: apply", forest.apply, X)
     require(leaves.shape == (len(ask), len(forest.estimators_)), "leaves of a forest")
+    _ask(sequence, forest, X, proba)
     index = sequence.call("forest: index_rows", forest.index_rows, X)
+    index.predict_proba()
     more = sequence.rows(20, weights=False)
     if not batch:
         sequence.call(
@@ -83,8 +85,15 @@ def use_forest(sequence):
             table.labels[more.y],
         )
     index.update()
+    told = sequence.call("forest: index.predict_proba", index.predict_proba)
     require(
-        np.array_equal(index.apply(), forest.apply(X)), "an index of rows is not apply"
+        np.array_equal(index.apply(), forest.apply(X))
+        and np.array_equal(told, forest.index_rows(X).predict_proba()),
+        "an index of rows is not one made now",
+    )
+    require(
+        np.allclose(told, forest.predict_proba(X), rtol=0.0, atol=1e-12),
+        "an index of rows predicts otherwise",
     )
     again = sequence.call("forest: pickle", lambda: pickle.loads(pickle.dumps(forest)))
     require(
@@ -95,6 +104,35 @@ def use_forest(sequence):
     if forest.estimators_[0]._grower is not None:
         targets += GROWTH
     _damaged(sequence, forest, targets, X)
+
+
+def _ask(sequence, forest, X, proba):
+    """What else a forest is asked."""
+    predicted = sequence.call("forest: predict", forest.predict, X)
+    require(
+        np.array_equal(predicted, forest.classes_[proba.argmax(axis=1)]),
+        "a forest's predict is not the argmax",
+    )
+    logs = sequence.call("forest: predict_log_proba", forest.predict_log_proba, X)
+    require((logs <= 1e-12).all(), "logarithms of a forest's probabilities")
+    path, ends = sequence.call("forest: decision_path", forest.decision_path, X)
+    n_nodes = [tree.tree_.node_count for tree in forest.estimators_]
+    require(
+        path.shape == (len(proba), sum(n_nodes))
+        and np.array_equal(np.diff(ends), n_nodes),
+        "paths of a forest",
+    )
+    share = sequence.call("importances", lambda: forest.feature_importances_)
+    require(
+        np.isfinite(share).all() and (abs(share.sum() - 1.0) < 1e-6 or not share.any()),
+        "feature importances of a forest",
+    )
+    outcomes, weights, _ = sequence.call("forest: hypotheses", forest.hypotheses, X)
+    require(
+        outcomes.shape[1] == len(proba) and abs(weights.sum() - 1.0) < 1e-9,
+        "hypotheses of a forest",
+    )
+    require(forest.n_bytes_ > 0 and forest.n_drifts_ >= 0, "bytes of a forest")
 
 
 def _fit(sequence, forest, rows, ends):
