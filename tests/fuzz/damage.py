@@ -6,6 +6,7 @@ import pickletools
 import struct
 
 import numpy as np
+from reference.leaf_state import fields_of_leaves
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree.stream._grower_state import GrowerState
@@ -61,9 +62,17 @@ class Pickler(pickle.Pickler):
         elif self.target == "growth":
             state = damaged(self.draw, state)
         else:
-            leaves = damaged(self.draw, state[LEAVES])
+            leaves = self._in_leaves(tree, recipe, state[LEAVES])
             state = (*state[:LEAVES], leaves, *state[LEAVES + 1 :])
         return tree, recipe, state
+
+    def _in_leaves(self, tree, recipe, leaves):
+        # Most bytes are those of rows and counts; half the time any array is as likely.
+        if recipe["draws_for_life"] or self.draw.chance(0.5):
+            return damaged(self.draw, leaves)
+        begin, end = self.draw.one(fields_of_leaves(tree, leaves))
+        field = _damaged_bytes(self.draw, leaves[begin:end])
+        return leaves[:begin] + field + leaves[end:]
 
 
 def targets_of(model):

@@ -61,7 +61,9 @@ def _bins(leaf, n_codes):
         "bins of a leaf's columns",
     )
     require(
-        np.array_equal(leaf.kind == NOMINAL, n_codes >= 0), "kinds of a leaf's columns"
+        np.array_equal(leaf.kind == NOMINAL, n_codes >= 0)
+        and (leaf.kind <= NOMINAL).all(),
+        "kinds of a leaf's columns",
     )
     for feature in np.flatnonzero(leaf.kind != NOMINAL):
         require((np.diff(leaf.bins_of(feature)) > 0).all(), "cuts of a leaf's column")

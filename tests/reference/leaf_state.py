@@ -65,11 +65,14 @@ class _Reader:
     def __init__(self, data):
         self.data = data
         self.position = 0
+        self.fields = []  # begin and end of each that is not empty
 
     def take(self, dtype, *shape):
         dtype = np.dtype(dtype)
         n_bytes = dtype.itemsize * int(np.prod(shape))
         piece = self.data[self.position : self.position + n_bytes]
+        if n_bytes:
+            self.fields.append((self.position, self.position + n_bytes))
         self.position += n_bytes
         return np.frombuffer(piece, dtype).reshape(shape).copy()
 
@@ -136,11 +139,19 @@ def bytes_of_leaves(state):
 
 def read_leaves(model):
     """Return the leaves of a model that has learnt by partial_fit, by node."""
-    tree = model.tree_
-    reader = _Reader(bytes_of_leaves(model._grower.__getstate__())[1])
+    return _read(model.tree_, bytes_of_leaves(model._grower.__getstate__())[1])[0]
+
+
+def fields_of_leaves(tree, data):
+    """Return where the arrays and headers of leaves are in their bytes."""
+    return _read(tree, data)[1]
+
+
+def _read(tree, data):
+    reader = _Reader(data)
     leaves = {
         int(node): _read_leaf(reader, int(node), tree.n_features, tree.n_classes)
         for node in np.flatnonzero(tree.feature < 0)
     }
     assert reader.position == len(reader.data)
-    return leaves
+    return leaves, reader.fields
