@@ -157,7 +157,7 @@ def excess_risk_upper(
         np.put_along_axis(others, chosen, -1.0, -1)
         a = others.max(-1)
         gap = _gap_quantile(a, b, rest - a, delta)
-    return (weight * np.maximum(gap, 0.0))[()]
+    return (weight * np.clip(gap, 0.0, 1.0))[()]
 
 
 def _leaves(counts, delta, weight, predicted, prior):

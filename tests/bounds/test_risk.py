@@ -184,3 +184,8 @@ def test_a_settled_majority_is_rarely_wrong():
 def test_bad_arguments_of_the_radius(change, message):
     with pytest.raises(ValueError, match=message):
         consistency_radius(**({"n_queried": 5, "n_seen": 9} | change))
+
+
+def test_no_leaf_is_worse_than_all_of_its_rows():
+    """Not by a rounding either."""
+    assert excess_risk_upper([0, 9e15, 3, 7], 1e-12, predicted=0) == 1.0
