@@ -29,7 +29,8 @@ class SavedModel:
         super().__setstate__(state)
         if isinstance(self._grower, Frozen):  # copy.copy does not share what grows
             self._grower = self._grower.thaw()
-            self.tree_ = self._grower.tree
+        if isinstance(self._grower, Grower) and "tree_" in vars(self):
+            self.tree_ = self._grower.tree  # what is read is what learns
         check_model(self)
         if self._grower is not None:
             self._grower.share_lock(self)
@@ -118,8 +119,6 @@ def _has_grower(parts, tree, grower):
         return False
     if grower is None:
         return True
-    if grower.tree is not tree:
-        return False  # it would learn what nobody reads
     nominal = parts["is_categorical_"]
     nominal = () if nominal is None else tuple(np.flatnonzero(nominal).tolist())
     return grower.recipe.nominal == nominal and is_count(parts.get("_rows_before"))

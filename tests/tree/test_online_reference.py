@@ -150,6 +150,20 @@ def test_volumes_after_fit_are_those_of_a_stream():
         np.testing.assert_array_equal(found.evidence[name], expected.evidence[name])
 
 
+def test_a_cell_may_be_as_small_as_it_likes():
+    """Costs of volumes are compared on their own scale, not on that of the rows."""
+    low, high = np.linspace(0.0, 10.0, 200), np.geomspace(11.0, 1e12, 200)
+    X = np.concatenate([low, high])[:, np.newaxis]
+    y = np.concatenate([low > 5.0, np.full(200, 2)]).astype(int)
+    bound = CredibleBound(pool_weight="volume")
+    fitted = ConfidenceTreeClassifier(bound, pruning=None).fit(X, y)
+    assert fitted.tree_.threshold[fitted.tree_.feature >= 0].tolist() == [10.5, 5.0]
+    order = np.random.default_rng(0).permutation(len(y))
+    streamed = ConfidenceTreeClassifier(bound, leaf_memory="rows", grace_period=50)
+    streamed.partial_fit(X[order], y[order], [0, 1, 2], X_pool=X)
+    assert streamed.get_n_leaves() == 3
+
+
 # Longer streams, on which the published systems really grow: case, criterion, rows,
 # features, weight of every row, leaves at least.
 GROWING = [

@@ -34,6 +34,8 @@ cdef class Challengers(Selection):
 
     cdef void begin(self) noexcept nogil:
         Selection.begin(self)
+        # in the unit of costs: a volume may be far smaller than the weight of the rows
+        self.tie = tie_of(self.node.facts.pool)
         self.challenging = False
 
     cdef void read(self, Scan scan) noexcept nogil:
@@ -78,7 +80,6 @@ cdef class Challengers(Selection):
         cdef float64_t floor
         cdef intp_t j, feature
         self.interval.node_begin(&self.node.facts)
-        self.tie = tie_of(self.node.facts.pool)
         self.incumbent = self.interval.limit
         self.incumbent_feature = -1
         self.incumbent_cut.place = -1
