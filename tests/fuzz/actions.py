@@ -61,11 +61,11 @@ def fit(sequence):
         return
     sequence.fitted = rows, X_pool
     sequence.parts = []
-    least = 0.0
+    weights, least = rows.weights, 0.0
     if sequence.parameters.get("sample_weight_kind") == "relative":
-        with np.errstate(over="ignore"):  # which is refused
-            least = 1e-12 * rows.weights.sum()  # rows of less weight are left out
-    sequence.known = np.unique(rows.y[rows.weights > least])
+        weights = weights / weights.max()  # their sum may overflow
+        least = 1e-12 * weights.sum()  # rows of less weight are left out
+    sequence.known = np.unique(rows.y[weights > least])
     after_fit(sequence, rows)
 
 
