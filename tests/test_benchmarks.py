@@ -274,6 +274,38 @@ def test_the_cloud_of_a_pool_is_the_estimator_without_moves(
     assert model.n_moves_[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("score", "threshold"), [("oasis", 0.99), ("gbs", 0.01), ("uc", 0.29)]
+)
+def test_the_particles_of_a_stream_are_asked_as_the_estimator_is(
+    score, threshold, monkeypatch
+):
+    """Figures made without the estimator's validation are the estimator's figures."""
+    with benchmarks_on_path(monkeypatch):
+        from papers.paper_d_oasis import online, standard
+    X, y = make_diced(60, random_state=1)
+    X = standard(X) + np.random.default_rng(0).normal(scale=0.5, size=X.shape)
+    error, n_asked = online(X, y, score, threshold, SimpleNamespace(particles=50), 3)
+
+    order = np.random.default_rng(3).permutation(60)
+    second = next(i for i in order if y[i] != y[order[0]])
+    model = OASISClassifier(n_particles=50, standardize=False, random_state=3)
+    given = [order[0], second]
+    model.partial_fit(X[given], y[given], classes=[0, 1])
+    wrong = asked = 0
+    for i in order:
+        if i in given:
+            continue
+        value = model.query_score(X[[i]], score)[0]
+        ask = value > threshold if score == "gbs" else value < threshold
+        asked += ask
+        label = [float(y[i]) if ask else np.nan]
+        wrong += model.partial_fit_predict(X[[i]], label)[0] != y[i]
+    assert (error, n_asked) == (wrong / 60, asked)
+    assert 3 < asked < 57
+    assert wrong > 0
+
+
 def test_the_toy_problem_is_that_of_the_paper(monkeypatch):
     """Its risks are known, and trees grown side by side are those grown alone."""
     with benchmarks_on_path(monkeypatch):

@@ -31,6 +31,7 @@ from common import options as command
 from common.data import encoded, folder_if_any, impute, load, manifest, mnist
 from common.runs import Runs, mean_and_error
 from common.timing import cpu_seconds, median, print_environment, write_json
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
@@ -39,6 +40,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skconftree import OASISClassifier
 from skconftree.datasets import make_diced
+from skconftree.linear_model._questions import decide
 
 THRESHOLDS = {  # table 4.3
     "oasis": (0.001, 0.005, 0.01, 0.05, 0.1, 0.2, 0.5),
@@ -105,25 +107,37 @@ def make(options, seed, **parameters):
     )
 
 
-def asks(score, value, threshold):
-    """Say whether a label is bought (D3)."""
-    return value > threshold if score == "gbs" else value < threshold
-
-
 def online(X, y, score, threshold, options, seed):
-    """Error before learning, and labels asked, of one permutation."""
+    """Error before learning, and labels asked, of one permutation.
+
+    What `query_score` and `partial_fit_predict` do row by row, on the particles
+    themselves: of such a call nearly all the time is validation.
+    """
     order = np.random.default_rng(seed).permutation(len(X))
     first = [order[0], order[(y[order] != y[order[0]]).argmax()]]
     order = [*first, *(i for i in order if i not in first)]
     model = make(options, seed).partial_fit(X[first], y[first], classes=[0, 1])
+    particles, odds = model._filter, np.ones((1, 1, 2))
+    X = np.ascontiguousarray(X, dtype=np.float64)
     wrong = asked = 0
     for i in order[2:]:
         row = X[i : i + 1]
-        ask = asks(score, model.query_score(row, score)[0], threshold)
+        ask = asks(particles, row, score, threshold)
         asked += ask
-        label = [float(y[i]) if ask else np.nan]
-        wrong += model.partial_fit_predict(row, label)[0] != y[i]
+        label = np.array([y[i] if ask else -1], dtype=np.intp)
+        particles.learn(row, label, None, odds)
+        wrong += (decide(odds)[0, 0] > 0) != y[i]
     return wrong / len(X), int(asked)
+
+
+def asks(particles, row, score, threshold):
+    """Say whether a label is bought (D3)."""
+    if score == "uc":
+        return abs(expit(decide(particles.odds(row))[0, 0]) - 0.5) < threshold
+    negative, positive = particles.sides(row)[0, 0]
+    if score == "oasis":
+        return abs(negative - positive) < threshold
+    return min(negative, positive) > threshold
 
 
 def offline(X, y, score, options, seed, n_labels=50, unlabelled=False, **parameters):
