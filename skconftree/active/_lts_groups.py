@@ -5,8 +5,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state, gen_batches
 
 from ..utils import is_missing
-
-CHUNK = 65536  # rows whose coordinates are computed at once
+from ._pool import CHUNK
 
 
 def cell_groups(X, n_cells, max_dimensions=8):

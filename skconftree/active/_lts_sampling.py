@@ -5,9 +5,10 @@ from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.utils import gen_batches
 
+from ._pool import CHUNK
+
 ENOUGH = 20  # labels for predictions out of fold
 FOLDS = 5
-CHUNK = 65536  # rows whose errors are predicted at once
 
 
 def fit_sampler(sampler, X, codes, proba, seed):

@@ -24,6 +24,10 @@ from libc.math cimport NAN
 
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
+cdef enum:
+    TABLE_LIMIT = 1048576   # entries of 8 bytes in tables of what a whole count gives:
+                            # larger counts are rare below the root
+
 
 cdef struct NodeFacts:
     # What is known about a node before a decision.

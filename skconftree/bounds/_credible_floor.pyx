@@ -8,7 +8,7 @@ from scipy import special
 from libc.math cimport INFINITY, exp, log, log1p, sqrt
 from scipy.special.cython_special cimport ndtri, psi
 
-from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.bounds._contract cimport NodeFacts, Score, TABLE_LIMIT, TestBlock
 from skconftree.bounds._heterogeneity cimport (
     DEVIATION, ENTROPY, VARIANCE, Heterogeneity, binary_heterogeneity, binary_lower,
     largest_heterogeneity, match_beta, matched_limit, moments, tail_quantile,
@@ -17,8 +17,6 @@ from skconftree.bounds._heterogeneity cimport (
 from skconftree.utils._memory cimport give_all_back, longer_array
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
-# Largest node whose psi values are tabulated; above it psi itself is called.
-cdef intp_t TABLE_LIMIT = 1 << 20
 cdef intp_t CHUNK = 65536           # entries filled at a time
 # The posterior mean lies below the upper limit for every delta up to this: over
 # all counts, both priors and K = 2, ..., 100 the least P(H >= E[H]) is .317. For

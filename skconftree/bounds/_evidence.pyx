@@ -13,11 +13,10 @@ from scipy.special.cython_special cimport gammaln
 
 import numpy as np
 
-from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.bounds._contract cimport NodeFacts, Score, TABLE_LIMIT, TestBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:
-    TABLE_LIMIT = 1048576   # entries of 8 bytes: larger counts are rare below the root
     STIRLING_FROM = 32      # its first omitted term is below 2e-14, the value above 78
 
 

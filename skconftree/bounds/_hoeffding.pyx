@@ -14,6 +14,7 @@ from skconftree.bounds._impurity cimport (
 )
 from skconftree.bounds._race cimport RaceBound
 from skconftree.utils._memory cimport Arena
+from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 from skconftree._compat import Interval, InvalidParameterError, RealNotInt, StrOptions
@@ -109,7 +110,7 @@ cdef class HoeffdingLimits(Score):
         if self.impurity == KEARNS_MANSOUR:
             # fractional weights leave a rounding in a pure child, and its root is large
             h = 0.5 * observed_impurity(GINI, counts, self.n_classes, n)
-            h = sqrt(h) if h > 1e-12 else 0.0
+            h = sqrt(h) if h > ROUNDING else 0.0
         else:
             h = observed_impurity(self.impurity, counts, self.n_classes, n)
         return min(max(h + side * self.scale / sqrt(n), 0.0), self.largest)

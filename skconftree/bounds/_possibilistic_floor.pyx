@@ -6,15 +6,14 @@ from libc.math cimport INFINITY, log, log1p, sqrt
 from libc.string cimport memcpy
 from scipy.special.cython_special cimport ndtri
 
-from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.bounds._contract cimport NodeFacts, Score, TABLE_LIMIT, TestBlock
 from skconftree.bounds._cumulative_entropy cimport (
     corrected_quantile, cumulative_entropy, left_out, sort_order, upper_limit,
 )
+from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
 cdef float64_t LN2 = 0.6931471805599453
-# Largest node whose x ln x values are tabulated.
-cdef intp_t TABLE_LIMIT = 1048576
 # Cells of PossibilisticFloor along either axis: 32 octaves from FIRST_EDGE on.
 cdef enum:
     CELL_BITS = 5           # of an octave
@@ -22,7 +21,7 @@ cdef enum:
     FIRST_CELL = 32544      # of FIRST_EDGE: (1023 - 6) << CELL_BITS
 cdef float64_t FIRST_EDGE = 1.0 / 64.0
 # Floor and cost may agree on paper; rounding must not put the floor on top.
-cdef float64_t SHRINK = 1.0 - 1e-12
+cdef float64_t SHRINK = 1.0 - ROUNDING
 
 
 cdef inline intp_t cell_of(float64_t x) noexcept nogil:

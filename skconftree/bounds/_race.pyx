@@ -4,11 +4,8 @@ from libc.math cimport INFINITY
 
 from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
 from skconftree.bounds._impurity cimport impurity_code
+from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t
-
-# Two totals of one node that are equal on paper differ by rounding; a tie may
-# not be broken by that.
-cdef float64_t ROUNDING = 1e-12
 
 
 cdef class RaceBound(Bound):
@@ -84,6 +81,7 @@ cdef class RaceBound(Bound):
         evidence.radius = self.radius(facts, child_counts, r, evidence)
         evidence.confidence = self.confidence(facts, child_counts, r, evidence)
         gap = evidence.rival_score - evidence.score
+        # Totals that are equal on paper are a tie.
         if not no_split - evidence.score > ROUNDING:
             return False
         if gap > self.factor * evidence.radius:

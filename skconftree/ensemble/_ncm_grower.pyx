@@ -18,6 +18,7 @@ from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.split._criterion cimport Criterion
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport Arena
+from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint8_t, uint16_t, uint32_t,
     uint64_t,
@@ -26,8 +27,6 @@ from skconftree.utils._typedefs cimport (
 cdef enum:
     MOST_ENUMERATED = 10    # classes whose assignments to sides are all compared
     BLOCK = 512             # assignments compared at a time: all of that many classes
-
-cdef float64_t ROUNDING = 1e-12     # totals that differ by less are equal
 
 
 cdef class NCMGrower:

@@ -27,20 +27,21 @@ cdef enum:
 cdef struct Poisson:
     # How often one tree learns each row of a stream, keyed by tree and row.
     uint64_t key
-    float64_t below[MOST_DRAWS]     # probability of at most k
+    float64_t below[MOST_DRAWS]     # probability of at most k, the same for all trees
 
 
-@cython.overflowcheck(False)     # keys wrap
-cdef void make_poisson(
-    Poisson* counts, uint64_t seed, uint64_t tree, float64_t rate
-) noexcept nogil:
+cdef void make_poisson(Poisson* counts, float64_t rate) noexcept nogil:
     cdef float64_t term = exp(-rate)
     cdef int k
-    counts.key = mix(mix(seed ^ GOLDEN) + mix(tree))
     counts.below[0] = term
     for k in range(1, MOST_DRAWS):
         term *= rate / k
         counts.below[k] = counts.below[k - 1] + term
+
+
+@cython.overflowcheck(False)     # keys wrap
+cdef inline uint64_t key_of(uint64_t seed, uint64_t tree) noexcept nogil:
+    return mix(mix(seed ^ GOLDEN) + mix(tree))
 
 
 @cython.overflowcheck(False)     # keys wrap
@@ -133,6 +134,8 @@ def learn_step(
     failures = []
     held = None     # what a signal handler raised in the middle of a row
     outcome.append(failures)
+    if drawn is not NULL:
+        make_poisson(drawn, rate)
     for t in range(len(estimators)):
         estimator = estimators[t]
         grower = estimator._grower
@@ -140,8 +143,7 @@ def learn_step(
         lock.learn()
         done = [0]
         try:
-            if drawn is not NULL:
-                make_poisson(drawn, seed, first + t, rate)
+            counts.key = key_of(seed, first + t)
             _learn_tree(
                 grower, drawn, before, weight, X, y, finite,
                 None if votes is None else votes[t],

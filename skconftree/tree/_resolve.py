@@ -10,12 +10,11 @@ from .._compat import InvalidParameterError
 from ..bounds._registry import resolve_bound
 from ..drift._registry import resolve_detector
 from ..tables._inputs import count_limit, resolve_max_features, size_limits
-from ._settings import GrowthSettings
+from ._settings import FIRST_CUTS, GrowthSettings
 
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
 AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
 AUTO_ROWS = (128, 512)
-FIRST_CUTS = 32  # rows that set the cuts of a leaf without a past, if they are fixed
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
 
 # What `resolve_settings` takes from an estimator, by the names of its parameters.

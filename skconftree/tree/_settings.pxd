@@ -10,6 +10,10 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 cdef extern from "Python.h":
     const intp_t NO_LIMIT "PY_SSIZE_T_MAX"
 
+cpdef enum:
+    # Weight of the rows of a leaf without a past that set its cuts, if they are fixed.
+    FIRST_CUTS = 32
+
 
 cdef class GrowthSettings:
     # What is searched, and who decides.

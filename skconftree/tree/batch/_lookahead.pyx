@@ -5,9 +5,8 @@ from libc.math cimport NAN
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.nodes._leaf_cost cimport as_cheap
 from skconftree.tree.split._splitter cimport Splitter
+from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport int32_t
-
-cdef float64_t ROUNDING = 1e-12     # costs that differ by less are equal
 
 
 cdef class LookaheadBuilder(Builder):

@@ -3,6 +3,7 @@
 from libc.math cimport INFINITY, fmin
 from libc.string cimport memset
 
+from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy
 from skconftree.tree.leaves._counts cimport (
     count_categories_of_bins, count_row, hold_shares, open_categories, part_bins,
@@ -24,7 +25,6 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     MOST_BINS = 11      # of a feature
-    FIRST_CUTS = 32     # weight of the rows of a leaf without a past that set its cuts
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:

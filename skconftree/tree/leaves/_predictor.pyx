@@ -6,11 +6,11 @@ from libc.string cimport memset
 from skconftree.tree.leaves._bayes cimport make_scratch
 from skconftree.tree.leaves._bins cimport find_bins
 from skconftree.tree.leaves._drawn cimport policy_of, seen_by
+from skconftree.utils._rounding cimport ROUNDING
 
 cdef float64_t FADING = 0.98    # of past hits with every row: streams change
 cdef float64_t FORGETTING = 0.9     # of the class frequencies of the latest rows
 cdef float64_t TINY = 1e-9      # nothing; spares slow denormal numbers
-cdef float64_t SAME = 1e-12     # log scores this close are a tie
 cdef float64_t TRUST = 1.0      # hits that a child starts with at most
 
 PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
@@ -187,7 +187,7 @@ cdef class LeafPredictor:
         # a rounding decides nothing, here or in the exponentials taken later
         peak = scores[self._best_score(scratch)]
         for c in range(self.policy.n_classes):
-            if scores[c] > peak - SAME:
+            if scores[c] > peak - ROUNDING:
                 scores[c] = peak
         return True
 

@@ -5,6 +5,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
 from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy
 from skconftree.tree.leaves._counts cimport (
@@ -26,7 +27,6 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     FIRST_ROOM = 8
-    FIRST_CUTS = 32     # rows of a leaf without a past that set its cuts
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:

@@ -6,14 +6,13 @@ from scipy.sparse import issparse
 from libc.math cimport expm1, fmax, log, sqrt
 from scipy.special.cython_special cimport ndtri
 
+from skconftree.tree.nodes._leaf_cost cimport as_cheap
 from skconftree.tree.split._criterion cimport Criterion
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, uint8_t,
 )
 
-# A leaf as good as its subtree on paper must not lose by rounding.
-cdef float64_t ROUNDING = 1e-12
 # C4.5's: expected errors by which a smaller tree may be worse, and training errors
 # by which a test has to be better.
 cdef float64_t SLACK = 0.1
@@ -52,7 +51,7 @@ def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
             below = best[left]
             for child in range(left + 1, left + tree.n_children[node]):
                 below += best[child]
-            if cost[node] <= below * (1.0 + ROUNDING):
+            if as_cheap(cost[node], below):
                 leaf[node] = True
             else:
                 best[node] = below

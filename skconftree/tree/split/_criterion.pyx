@@ -7,14 +7,14 @@ from libc.math cimport INFINITY, log2, sqrt
 
 from skconftree.bounds._contract import CRITERIA
 
-cdef enum:
-    TABLE_LIMIT = 1048576  # entries of 8 bytes: larger counts are rare below the root
+from skconftree.bounds._contract cimport TABLE_LIMIT
+from skconftree.utils._rounding cimport ROUNDING
 
 
 cdef inline float64_t _rest(float64_t whole, float64_t part) noexcept nogil:
     # Fractional weights leave a rounding where nothing is left, and its root is large.
     cdef float64_t rest = whole - part
-    return rest if rest > 1e-12 * whole else 0.0
+    return rest if rest > ROUNDING * whole else 0.0
 
 
 cdef class Criterion(Score):

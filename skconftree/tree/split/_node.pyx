@@ -1,8 +1,7 @@
 """The node whose tests are compared."""
 
 from skconftree.utils._draws cimport mix
-
-cdef float64_t ROUNDING = 1e-12
+from skconftree.utils._rounding cimport ROUNDING
 
 
 cdef class RootFacts:
