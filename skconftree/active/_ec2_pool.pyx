@@ -6,16 +6,36 @@ The outcome of a test removes the hypotheses that did not foresee it, with their
 
 import numpy as np
 
-from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t, uint8_t
+from libc.string cimport memset
+
+from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint8_t
 
 cdef enum:
     BLOCK = 256         # tests that are looked at side by side
+    RUN = 32            # so many without a gap are worth a block of their own
 
 # What rounding may take from a score, in parts of it and of all edges.
 cdef float64_t PART = 1e-9
 cdef float64_t PART_OF_ALL = 1e-12
 # What differences of squares may lose, in parts of the square of all weights.
 cdef float64_t PART_OF_SQUARE = 1e-13
+
+
+cdef struct Counts:
+    # Hypotheses that foresee outcome 1, test by test.
+    int32_t alone[BLOCK]            # of weight 1, each a group of its own
+    int32_t own[BLOCK]              # weight of those of one group
+    float64_t reached[BLOCK]        # weight of other groups
+    float64_t squares_1[BLOCK]      # of that of each such group
+    float64_t squares_0[BLOCK]      # of what is left of it
+
+
+cdef inline intp_t length_of_run(const intp_t* tests, intp_t n) noexcept nogil:
+    # How many of the first tests lie side by side.
+    cdef intp_t j = 1
+    while j < n and tests[j] == tests[0] + j:
+        j += 1
+    return j
 
 
 cdef class Edges:
@@ -43,7 +63,8 @@ cdef class Edges:
 
     Notes
     -----
-    If weights are whole numbers and their sum is below 2**17, all sums are exact.
+    If weights are whole numbers and their sum is below 2**17, all sums are exact, in
+    whatever way they are found.
     """
 
     cdef readonly float64_t total
@@ -56,6 +77,7 @@ cdef class Edges:
     cdef const intp_t[::1] starts
     cdef const float64_t[::1] weight
     cdef bint exact
+    cdef bint counts        # exact, of two outcomes: what is left is the other one's
 
     def __init__(
         self, const int16_t[:, ::1] outcomes, weights, groups, alive, intp_t n_outcomes,
@@ -84,6 +106,7 @@ cdef class Edges:
             before += sums[g]
         self.total = before
         self.exact = before < 2**17 and bool((kept == np.rint(kept)).all())
+        self.counts = self.exact and n_outcomes == 2
 
     cdef int _check(self, const intp_t[::1] tests) except -1:
         cdef intp_t i
@@ -138,7 +161,8 @@ cdef class Edges:
         return scores * (1.0 + PART) + PART_OF_ALL * self.all / self.unit
 
     cdef _in_blocks(self, const intp_t[::1] tests, bint limits):
-        # Scores, or limits before rounding; 0 where no edge is left.
+        # Scores, or limits before rounding; 0 where no edge is left. Where sums are
+        # exact the two are the same.
         cdef intp_t n = tests.shape[0]
         cdef intp_t start = 0
         cdef intp_t size
@@ -146,11 +170,14 @@ cdef class Edges:
         found = np.zeros(n)
         cdef float64_t[::1] out = found
         cdef float64_t[::1] scratch = self._scratch(n)
+        cdef Counts counts
         if self.all > 0.0:
             with nogil:
                 while start < n:
                     size = min(<intp_t> BLOCK, n - start)
-                    if limits:
+                    if self.counts:
+                        size = self._count(&tests[start], size, &counts, &out[start])
+                    elif limits or self.exact:
                         self._limit(&tests[start], size, &scratch[0], &out[start])
                     else:
                         self._score(&tests[start], size, &scratch[0], &out[start])
@@ -231,6 +258,60 @@ cdef class Edges:
                 left = 0.5 * (reached[p] * reached[p] - squares[p])
                 out[j] += reached[p] * (self.all - (left if left > 0.0 else 0.0))
             out[j] = out[j] / self.total / self.unit
+
+    cdef intp_t _count(
+        self, const intp_t* tests, intp_t n, Counts* of, float64_t* out
+    ) noexcept nogil:
+        # What _limit finds, for two outcomes and sums that are exact: only those who
+        # foresee 1 are counted. Says how many tests that is, at most n.
+        cdef intp_t run = length_of_run(tests, n)
+        cdef bint together = run >= RUN
+        cdef const int16_t* foreseen
+        cdef int32_t* into
+        cdef int32_t w
+        cdef float64_t a, b, left_0, left_1
+        cdef float64_t whole        # weight of a group
+        cdef float64_t n_alone = 0.0
+        cdef intp_t g, i, j
+        if together:
+            n = run
+        memset(of, 0, sizeof(Counts))
+        for g in range(self.starts.shape[0] - 1):
+            i = self.starts[g]
+            # a hypothesis of weight 1 that is a group by itself: its square is 1 as well
+            if self.starts[g + 1] - i == 1 and self.weight[i] == 1.0:
+                into = of.alone
+                n_alone += 1.0
+            else:
+                into = of.own
+            whole = 0.0
+            for i in range(self.starts[g], self.starts[g + 1]):
+                w = <int32_t> self.weight[i]
+                whole += w
+                foreseen = &self.outcomes[self.order[i], 0]
+                if together:
+                    foreseen += tests[0]
+                    for j in range(n):
+                        into[j] += w * foreseen[j]
+                else:
+                    for j in range(n):
+                        into[j] += w * foreseen[tests[j]]
+            if into == of.own:
+                for j in range(n):
+                    a = of.own[j]
+                    b = whole - a
+                    of.reached[j] += a
+                    of.squares_1[j] += a * a
+                    of.squares_0[j] += b * b
+                    of.own[j] = 0
+        for j in range(n):
+            a = of.reached[j] + of.alone[j]
+            b = self.total - a
+            left_1 = 0.5 * (a * a - of.squares_1[j] - of.alone[j])
+            left_0 = 0.5 * (b * b - of.squares_0[j] - (n_alone - of.alone[j]))
+            out[j] = b * (self.all - left_0) + a * (self.all - left_1)
+            out[j] = out[j] / self.total / self.unit
+        return n
 
     def best(
         self, const intp_t[::1] tests not None, const float64_t[::1] limits not None,

@@ -52,13 +52,43 @@ def test_against_tables(instance):
     assert_allclose(found, ec2_score(tables, normalize=False), rtol=1e-12, atol=1e-12)
 
 
+def one_by_one(edges, tests):
+    """Scores as they are found for single tests: from edges, without a difference."""
+    n = len(tests)
+    scores, known = np.zeros(n), np.zeros(n, dtype=np.uint8)
+    edges.best(
+        tests, np.full(n, np.inf), None, np.arange(float(n)), scores, known, n, n
+    )
+    assert known.all()
+    return scores
+
+
 @given(instances())
 def test_a_limit_is_the_score_if_sums_are_exact(instance):
     outcomes, weights, groups, alive, k = instance
     weights = np.ceil(weights)
     edges = Edges(outcomes, weights, groups, alive, k, 7.0)
     tests = np.arange(outcomes.shape[1])
-    assert_array_equal(edges.limits(tests), edges.scores(tests))
+    found = one_by_one(edges, tests)
+    assert_array_equal(edges.limits(tests), found)
+    assert_array_equal(edges.scores(tests), found)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("left_out", [0, 0.002, 0.2])
+def test_many_tests_at_once(k, left_out):
+    """Blocks of tests, side by side or with gaps, are the tests one by one."""
+    rng = np.random.default_rng(0)
+    outcomes = rng.integers(0, k, (60, 1500)).astype(np.int16)
+    groups = rng.integers(0, 50, 60)  # some alone, some not
+    alive = rng.random(60) < 0.8
+    tests = np.flatnonzero(rng.random(1500) >= left_out)
+    for weights in (np.ones(60), rng.integers(1, 400, 60).astype(float)):
+        edges = Edges(outcomes, weights, groups, alive, k, 7.0)
+        assert_array_equal(edges.scores(tests), one_by_one(edges, tests))
+    for i in (0, len(tests) - 1):
+        slow = score(outcomes[:, tests[i]], weights, groups, alive) / 7
+        assert_allclose(edges.scores(tests)[i], slow, rtol=1e-12)
 
 
 @pytest.mark.parametrize("share", [1e-3, 1e-7, 1e-11, 1e-15])
