@@ -206,6 +206,10 @@ def _coordinates(X):
     if issparse(X):
         from sklearn.decomposition import TruncatedSVD
 
+        X = X.tocsr()
+        most = abs(X).max() if X.nnz else 0.0
+        if LARGE < most < np.inf:
+            X = X / most
         size = min(DIMENSIONS, X.shape[1] - 1)
         if size < 1:
             return X.toarray()

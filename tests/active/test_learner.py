@@ -223,6 +223,11 @@ def test_columns_of_any_numbers_have_distances(strategy):
     for pool in (plain, plain.astype(object), frame):
         one = learner(strategy=strategy).fit(pool)
         assert sorted(one.query(8)) == [*range(8)]
+    large = np.column_stack([X[:8], odd[:, 1]])
+    for width in (1, 5):
+        pool = csr_matrix(np.nan_to_num(large[:, -width:]))
+        one = learner(strategy=strategy).fit(pool)
+        assert sorted(one.query(8)) == [*range(8)]
     words = pd.DataFrame(X[:8], columns=[*"abcd"]).assign(kind=odd[:, 3].astype(str))
     np.testing.assert_array_equal(
         learner(strategy=strategy).fit(frame).query(8),
