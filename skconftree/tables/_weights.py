@@ -193,6 +193,7 @@ def resolve_class_weight(class_weight, classes, y, weight):
     if bad.any():
         raise ValueError(
             f"class_weight must be 0 or in [{low:g}, {high:g}], got "
-            f"{weights[bad][0]:g} for class {classes[bad][0]!r} from {class_weight!r}."
+            f"{weights[bad][0]:g} for class {classes[bad].tolist()[0]!r} from "
+            f"{class_weight!r}."
         )
     return weights

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier
@@ -396,8 +396,6 @@ def test_a_fitted_estimator_is_asked_from_the_start(refit):
 
 
 def test_frames_sparse_tables_and_missing_values():
-    from scipy.sparse import coo_matrix, csr_matrix
-
     frame = pd.DataFrame(X, columns=list("abcd"), index=np.arange(150)[::-1])
     frame["word"] = pd.Categorical(np.where(X[:, 0] > 5.5, "long", "short"))
     frame.iloc[3, 1] = np.nan
