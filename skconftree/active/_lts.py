@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -15,7 +15,7 @@ from .._compat import (
     _safe_indexing,
     validate_parameters,
 )
-from ..utils import unchanged_on_error
+from ..utils import canonical, unchanged_on_error
 from ._labels import LabelCodes
 from ._lts_boosting import BoostedTrees
 from ._lts_groups import choose, find_groups
@@ -26,6 +26,7 @@ from ._lts_sampling import (
     fit_sampler,
     predict_errors,
 )
+from ._lts_state import check_model
 
 
 class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
@@ -194,6 +195,8 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
         """
         with unchanged_on_error(self) as guard:
             validate_parameters(self)
+            if self.sampler is not None:
+                clone(self.sampler)  # no label is paid for if that fails
             given = X
             X = validate_data(self, X, dtype=np.float32, order="C")
             ask = _oracle(y, given, len(X))
@@ -283,6 +286,13 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
         """
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        check_model(self)
 
 
 def _oracle(y, X, n_rows):

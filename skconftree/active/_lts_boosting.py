@@ -12,6 +12,7 @@ from copy import copy
 import numpy as np
 from scipy.special import softmax
 
+from ..utils import canonical
 from ._lts_trees import add_scores, best_test
 
 LEAST_CURVATURE = 1e-16  # of a loss: probabilities of 1 have none
@@ -53,6 +54,9 @@ class BoostedTrees:
     def n_trees(self):
         """Trees so far."""
         return len(self.roots)
+
+    def __getstate__(self):
+        return canonical(vars(self))
 
     def renumbered(self, places):
         """The same trees with classes in another order.

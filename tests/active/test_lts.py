@@ -389,6 +389,16 @@ def test_bad_parameters(parameters, message):
     assert not hasattr(model, "n_features_in_")
 
 
+def test_a_class_is_no_sampling_model():
+    model = LearningToSampleClassifier(10, sampler=RandomForestRegressor)
+
+    def ask(rows, places):
+        raise AssertionError("nothing may be bought")
+
+    with pytest.raises(TypeError, match="instance"):
+        model.fit(np.arange(50.0)[:, None], ask)
+
+
 @pytest.mark.parametrize(
     ("y", "message"),
     [
@@ -396,7 +406,7 @@ def test_bad_parameters(parameters, message):
         (7, "y must be labels of the pool's rows, or a function"),
         (np.zeros(49), "Got 50 and 49"),
         (np.zeros((50, 2)), "1d array"),
-        (np.linspace(0, 1, 50), "Unknown label type"),
+        (np.linspace(0.1, 0.9, 50), "Unknown label type"),
     ],
 )
 def test_bad_labels(y, message):
