@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from scipy.stats import wilcoxon
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ShuffleSplit, check_cv
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length, check_random_state, check_scalar
 
 from .._compat import _safe_indexing
 from ..utils import exact_labels
@@ -204,14 +204,22 @@ def simulate(
     """
     y = np.asarray(exact_labels(y))
     check_consistent_length(X, y)
+    budget = check_scalar(budget, "budget", Integral, min_val=1)
+    n_initial = check_scalar(n_initial, "n_initial", Integral, min_val=0)
+    batch_size = check_scalar(batch_size, "batch_size", Integral, min_val=1)
     named = _named(estimator, strategies)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     splits = list(_partition(cv, seed).split(X, y))
     smallest = min(len(pool) for pool, _ in splits)
-    if not 0 <= n_initial < budget <= smallest:
+    if not n_initial < budget <= smallest:
         raise ValueError(
             f"budget must be above n_initial={n_initial} and at most {smallest}, the "
             f"rows of the smallest pool. Got {budget}."
+        )
+    if batch_size > budget - n_initial:
+        raise ValueError(
+            f"batch_size must be at most the {budget - n_initial} labels that are "
+            f"bought after the first {n_initial}. Got {batch_size}."
         )
     steps = np.arange(n_initial + batch_size, budget + 1, batch_size)
     given = {"refit": refit, "batch_size": batch_size}

@@ -93,6 +93,8 @@ class FunctionSampling(SamplingStrategy):
         Given the fitted classifier and the rows of the candidates.
     """
 
+    needs = ("predict",)  # it is not asked before there is a classifier
+
     def __init__(self, function):
         self.function = function
 

@@ -202,3 +202,21 @@ def test_bad_simulations():
         simulate(GaussianNB(), X[:80], Y[:80], cv=2, budget=50)
     with pytest.raises(ValueError, match="strategy must be one of"):
         simulate(GaussianNB(), X[:80], Y[:80], ["best"], cv=2, budget=5)
+    with pytest.raises(ValueError, match="batch_size must be at most the 4 labels"):
+        simulate(
+            GaussianNB(), X[:80], Y[:80], cv=2, budget=9, n_initial=5, batch_size=5
+        )
+
+
+@pytest.mark.parametrize("name", ["budget", "batch_size", "n_initial"])
+@pytest.mark.parametrize(
+    ("value", "error"), [(-1, ValueError), (0.5, TypeError), ("5", TypeError)]
+)
+def test_counts_of_a_simulation(name, value, error):
+    with pytest.raises(error, match=name):
+        simulate(GaussianNB(), X[:80], Y[:80], **{"budget": 9, "cv": 2, name: value})
+
+
+def test_batches_of_no_label():
+    with pytest.raises(ValueError, match="batch_size"):
+        simulate(GaussianNB(), X[:80], Y[:80], cv=2, budget=9, batch_size=0)

@@ -263,3 +263,19 @@ def test_parameters_of_strategies_are_checked_by_fit(strategy, name):
     ):
         one.fit(X)
     assert not hasattr(one, "n_features_in_")
+
+
+def test_a_function_is_given_fitted_classifiers_only():
+    asked = []
+
+    def least_sure(estimator, X):
+        asked.append(len(X))
+        return 1.0 - estimator.predict_proba(X).max(axis=1)
+
+    learner = ActiveLearner(GaussianNB(), strategy=least_sure, random_state=0).fit(X)
+    while len(getattr(learner, "classes_", ())) < 2:
+        rows = learner.query()  # the pool is covered
+        learner.teach(rows, Y[rows])
+    assert not asked
+    learner.query()
+    assert asked == [150 - learner.n_labeled_]
