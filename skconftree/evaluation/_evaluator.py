@@ -11,6 +11,8 @@ from ..utils import canonical, exact_labels, find_labels
 from ._record import PrequentialRecord
 from ._tally import Baselines, Tally
 
+MOST_WEIGHT = 1e300  # of all rows of a run: figures are finite
+
 
 class PrequentialEvaluator:
     """Test an estimator on rows, then let it learn them, and keep the score.
@@ -135,6 +137,7 @@ class PrequentialEvaluator:
         given = {}
         if weight is not None:
             self._check_accepts("sample_weight")
+            self._check_sum(weight)
             given["sample_weight"] = weight
         fitted = hasattr(self.estimator, "classes_")
         if not fitted:
@@ -212,6 +215,14 @@ class PrequentialEvaluator:
                 f"classes {_shown(classes)}."
             )
         return place
+
+    def _check_sum(self, weight):
+        with np.errstate(over="ignore"):
+            total = self._baselines.counts.sum() + weight.sum()
+        if not total <= MOST_WEIGHT:
+            raise ValueError(
+                f"sample_weight must sum to at most {MOST_WEIGHT:g} in a run."
+            )
 
     def _check_accepts(self, name):
         method = (

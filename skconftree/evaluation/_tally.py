@@ -54,7 +54,11 @@ class Tally:
             Index of the class whose F1 is wanted.
         """
         accuracy = self._share(self.right.sum())
-        chance = self._share(self._share(self.true @ self.predicted))
+        chance = math.nan
+        if not math.isnan(accuracy):
+            # of shares: products of weights may be too large for a float, or too small
+            total = self.true.sum()
+            chance = float((self.true / total) @ (self.predicted / total))
         f1 = math.nan
         if positive is not None and not math.isnan(accuracy):
             either = float(self.true[positive] + self.predicted[positive])

@@ -182,6 +182,28 @@ def test_many_classes_are_no_reason_to_warn():
     assert run.report().kappa == pytest.approx(want["kappa"], abs=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e290])
+def test_kappa_does_not_depend_on_the_size_of_weights(scale):
+    X, y = stream(300, n_classes=3)
+    found = []
+    for factor in (1.0, scale):
+        weight = np.linspace(1.0, 2.0, 300) * factor
+        (record,) = iter_prequential(Counter(), X, y, sample_weight=weight)
+        found.append((record.accuracy, record.kappa, record.no_change_accuracy))
+    assert found[1] == pytest.approx(found[0], abs=1e-9)
+
+
+def test_weights_whose_sum_is_too_large():
+    X, y = stream(300, n_classes=3)
+    run = PrequentialEvaluator(Counter(), classes=np.unique(y))
+    run.update(X[:100], y[:100], np.full(100, 5e297))
+    before = pickle.dumps(run)
+    for weight in (np.full(100, 6e297), np.full(100, 1e308)):
+        with pytest.raises(ValueError, match=r"sum to at most 1e\+300"):
+            run.update(X[100:200], y[100:200], weight)
+    assert pickle.dumps(run) == before
+
+
 def test_labels_may_be_text():
     X, y = stream(n_classes=2)
     text = np.array(["down", "up"])[y]
