@@ -1,6 +1,7 @@
 """The picture of a tree with its evidence."""
 
 import math
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -196,8 +197,15 @@ class ConfidenceTreeDisplay:
         """
         import matplotlib.pyplot as plt
 
-        if max_depth == "auto":
+        if isinstance(max_depth, str) and max_depth == "auto":
             max_depth = None if compact else self._depth_of(AUTO_LEAVES)
+        elif max_depth is not None and (
+            not isinstance(max_depth, Integral) or max_depth < 0
+        ):
+            raise ValueError(
+                "max_depth must be 'auto', None or a whole number of at least 0. Got "
+                f"{max_depth!r} instead."
+            )
         places = self._places(max_depth)
         width = 1 + max(x for x, _ in places.values())
         height = 1 - min(y for _, y in places.values())

@@ -217,3 +217,6 @@ def test_wrong_input_is_named():
         ConfidenceTreeDisplay.from_estimator(tree, feature_names=["a"])
     with pytest.raises(ValueError, match="class_names must contain 3 elements"):
         ConfidenceTreeDisplay.from_estimator(tree, class_names=["a"])
+    for depth in (-1, 1.5, "deep", np.nan):
+        with pytest.raises(ValueError, match="max_depth must be 'auto', None or a"):
+            ConfidenceTreeDisplay.from_estimator(tree, max_depth=depth)
