@@ -2,6 +2,7 @@
 
 import gzip
 import warnings
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -123,28 +124,17 @@ def read_table(path, nominal):
     Table
     """
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", newline="") as lines:
-        names = [name.strip().strip('"') for name in lines.readline().split(",")]
-        if TARGET not in names:
-            raise ValueError(f"{path} must have a column {TARGET!r}. It has {names}.")
-        coded = {
-            j: Codes() for j, name in enumerate(names) if name in (*nominal, TARGET)
-        }
-        try:
-            with warnings.catch_warnings():
-                # A file without rows is our error below.
-                warnings.simplefilter("ignore", UserWarning)
-                values = np.loadtxt(
-                    lines,
-                    delimiter=",",
-                    comments=None,
-                    quotechar='"',
-                    ndmin=2,
-                    converters={j: codes.__getitem__ for j, codes in coded.items()},
-                    encoding="utf-8",
-                )
-        except ValueError as error:
-            raise ValueError(f"{path} cannot be read: {error}") from error
+    try:
+        with opener(path, "rt", encoding="utf-8", newline="") as lines:
+            names = [name.strip().strip('"') for name in lines.readline().split(",")]
+            coded = {
+                j: Codes() for j, name in enumerate(names) if name in (*nominal, TARGET)
+            }
+            values = _read_values(lines, coded) if TARGET in names else None
+    except (ValueError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    if values is None:
+        raise ValueError(f"{path} must have a column {TARGET!r}. It has {names}.")
     if len(values) == 0 or values.shape[1] != len(names):
         raise ValueError(
             f"{path} must have rows of as many values as its header has names, "
@@ -164,6 +154,21 @@ def read_table(path, nominal):
     return Table(
         np.delete(values, at, axis=1), names, categories, labels, classes, str(path)
     )
+
+
+def _read_values(lines, coded):
+    with warnings.catch_warnings():
+        # A file without rows is an error of ours.
+        warnings.simplefilter("ignore", UserWarning)
+        return np.loadtxt(
+            lines,
+            delimiter=",",
+            comments=None,
+            quotechar='"',
+            ndmin=2,
+            converters={j: codes.__getitem__ for j, codes in coded.items()},
+            encoding="utf-8",
+        )
 
 
 def fetch_table(name, data_id, data_home, n_retries, delay):

@@ -231,6 +231,20 @@ def test_bad_files(tmp_path, names, lines, words):
         fetch_electricity(folder=tmp_path)
 
 
+@pytest.mark.parametrize("damage", ["end", "bytes", "encoding"])
+def test_damaged_files(tmp_path, damage):
+    path = tmp_path / "electricity.csv.gz"
+    text = "\n".join([",".join([*NAMES, "target"]), *[",".join("012345678")] * 500])
+    data = gzip.compress(text.encode("utf-16" if damage == "encoding" else "utf-8"))
+    if damage == "end":
+        data = data[: len(data) // 2]
+    elif damage == "bytes":
+        data = data[:12] + b"\xff" * 8 + data[20:]
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"electricity.csv.gz cannot be read"):
+        fetch_electricity(folder=tmp_path)
+
+
 def test_bad_tables_of_openml(openml):
     openml.answer = electricity()
     openml.answer.data[0, 1] = np.nan
