@@ -8,17 +8,7 @@ from sklearn.base import clone
 
 from skconftree.tree import export_graphviz, export_rules, export_text, node_table
 
-from . import (
-    detectors,
-    forests,
-    functions,
-    invariants,
-    oasis,
-    queries,
-    together,
-    trees,
-    wrong,
-)
+from . import invariants
 from .damage import damaged_pickle, mixed_pickle
 from .findings import Finding, require
 from .leaves import sound_leaves
@@ -509,82 +499,3 @@ def same_growth(sequence, other, name):
         other.categories_ == sequence.model.categories_,
         name.replace("another tree", "other categories"),
     )
-
-
-# -- which, and how often --------------------------------------------------------------
-
-ACTIONS = {
-    "fit": fit,
-    "learn": learn,
-    "set parameters": set_parameters,
-    "read": read,
-    "read as sklearn": read_as_sklearn,
-    "read tree": read_tree,
-    "write": write,
-    "copy": copy_model,
-    "damage": use_damaged,
-    "chunks": learn_in_other_chunks,
-    "again": learn_again,
-    "sparse": sparse_equals_dense,
-    "wrong": wrong.call,
-    "functions": functions.call_functions,
-    "bound": functions.call_bound,
-    "wrong functions": functions.call_functions_wrongly,
-    "threads": together.learn_and_read,
-    "models": together.learn_apart,
-    "signals": together.look_from_a_signal,
-    "memory": together.learn_with_little_memory,
-    "deep": together.grow_deep,
-    "index": follow_rows,
-    "count again": count_again,
-    "from pool": learn_from_pool,
-    "absent": leave_out_absent,
-    "forest": forests.use_forest,
-    "means": forests.use_class_means,
-    "beside": trees.grow_beside_slow_tree,
-    "limits": trees.grow_within_limits,
-    "detectors": detectors.watch_errors,
-    "planes": oasis.learn_with_planes,
-    "pool labels": queries.ask_of_a_pool,
-    "stream labels": queries.ask_of_a_stream,
-    "row numbers": trees.leave_row_numbers_out,
-}
-OFTEN = {
-    **{"fit": 1, "learn": 6, "set parameters": 0.2, "read": 5, "read as sklearn": 1},
-    **{"read tree": 1.2, "write": 0.3, "copy": 1.2, "damage": 0.3, "chunks": 1},
-    **{"again": 0.4, "sparse": 0.0, "wrong": 1, "functions": 0.1, "bound": 0.1},
-    **{"wrong functions": 0.05, "threads": 0, "models": 0, "signals": 0, "deep": 0},
-    **{"memory": 0.0, "index": 0.7, "count again": 0.3, "from pool": 0.7},
-    **{"absent": 0.5, "forest": 0.1, "means": 0.0, "beside": 0.1, "row numbers": 0.0},
-    **{"limits": 0.02, "detectors": 0.05, "planes": 0.03},
-    **{"pool labels": 0.02, "stream labels": 0.03},
-}
-BY_THEME = {
-    "batch": {
-        "fit": 5,
-        "learn": 2,
-        "again": 1,
-        "read as sklearn": 3,
-        "row numbers": 0.1,
-    },
-    "stream": {"fit": 0.2, "beside": 1, "limits": 0.3},
-    "competition": {"beside": 2, "limits": 0.5},
-    "sparse": {"fit": 5, "learn": 3, "sparse": 2},
-    "drift": {"fit": 0.2, "learn": 9},
-    "threads": {"threads": 4, "models": 2, "fit": 0.2},
-    "signals": {"signals": 1},
-    "memory": {"memory": 0.7},
-    "damage": {"damage": 4, "fit": 0.3},
-    "c45": {"fit": 6, "learn": 0.5},
-    "wrong": {"wrong": 6},
-    "deep": {"deep": 1},
-    "forests": {"forest": 3, "means": 2, "fit": 0.3, "learn": 2},
-    "functions": {
-        **{"functions": 2, "bound": 2, "wrong functions": 1, "detectors": 1},
-        **{"planes": 1, "pool labels": 0.3, "stream labels": 0.5},
-    },
-}
-
-
-def weights_of(theme):
-    return {**OFTEN, **BY_THEME.get(theme, {})}

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from skconftree.bounds import CredibleBound
 
-from . import actions, invariants
+from . import choice, invariants
 from .draws import Draw
 from .findings import Finding
 from .invariants import BOUNDARY
@@ -21,7 +21,7 @@ from .tables import Rows, draw_table
 THEMES = {
     **{"batch": 14, "stream": 16, "sparse": 17, "drift": 15, "threads": 16},
     **{"signals": 5, "damage": 12, "c45": 4, "wrong": 6, "deep": 1, "functions": 3},
-    **{"memory": 2, "competition": 6, "forests": 8},
+    **{"memory": 2, "competition": 6, "forests": 8, "rooms": 4},
 }
 # Share of models that begin with `fit`, if it is another than usual.
 BATCHES = {"stream": 0.1, "drift": 0.15, "memory": 0.1, "signals": 0.2}
@@ -87,9 +87,9 @@ class Sequence:
 
     def run(self):
         wanted = self.draw.whole(FEWEST, MOST)
-        weights = actions.weights_of(self.theme)
+        weights = choice.weights_of(self.theme)
         while self.n_calls < wanted:
-            action = actions.ACTIONS[self.draw.weighted(weights)]
+            action = choice.ACTIONS[self.draw.weighted(weights)]
             action(self)
 
     # -- the model -----------------------------------------------------------------
@@ -189,9 +189,12 @@ class Sequence:
             return False
         return True
 
-    def refused(self, name, function, *arguments, errors=ValueError, **options):
-        """Make a call that must be refused and leave the model as it was."""
-        before = invariants.state_of(self.model)
+    def refused(
+        self, name, function, *arguments, errors=ValueError, of=None, **options
+    ):
+        """Make a call that must be refused and leave the model, or `of`, as it was."""
+        of = self.model if of is None else of
+        before = invariants.state_of(of)
         try:
             self.call(
                 f"{name.split(' with')[0]} (wrong)", function, *arguments, **options
@@ -201,7 +204,7 @@ class Sequence:
                 raise Finding("an error without a message", name) from error
         else:
             raise Finding("a wrong call was not refused", name)
-        invariants.unchanged(self.model, before, name)
+        invariants.unchanged(of, before, name)
 
     # -- learning again ------------------------------------------------------------
 
