@@ -1,10 +1,11 @@
 """Checks that the generators share."""
 
-import sys
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_scalar
+
+LARGEST = 1e100  # whose multiples by the number of a row are floats
 
 
 def check_count(name, value, low=1, high=2**31 - 1):
@@ -20,9 +21,8 @@ def check_share(name, value):
 
 
 def check_size(name, value):
-    """Raise unless the value is a finite number of at least 0."""
+    """Raise unless the value is a number from 0 to `LARGEST`."""
     check_scalar(value, name, Real, min_val=0)
-    if value > sys.float_info.max and value != np.inf:
-        raise ValueError(f"{name} must be a number of the size of floats.")
-    if not np.isfinite(value):
-        raise ValueError(f"{name} must be finite. Got {value} instead.")
+    if not value <= LARGEST:
+        given = f" Got {value} instead." if value == np.inf or value != value else ""
+        raise ValueError(f"{name} must be finite and at most {LARGEST:g}.{given}")

@@ -5,6 +5,8 @@ from sklearn.utils import check_random_state
 
 from ._checks import check_count
 
+MOST_POINTS = 2**31  # at which a classifier is asked
+
 
 def make_grid_concept(n_samples=1000, *, depth=6, box=None, random_state=None):
     r"""Make noisy labels on a grid of cells, with a curved border.
@@ -130,7 +132,12 @@ def grid_concept_risk(predict, *, depth=6, resolution=1):
     """
     check_count("depth", depth, 0, 100)
     check_count("resolution", resolution)
-    sides = grid_sides(depth) * resolution
+    sides = [int(side) * int(resolution) for side in grid_sides(depth)]
+    if sides[0] * sides[1] > MOST_POINTS:
+        raise ValueError(
+            f"depth={depth} and resolution={resolution} ask for "
+            f"{sides[0] * sides[1]} points, more than {MOST_POINTS}."
+        )
     axes = [(np.arange(side) + 0.5) / side for side in sides]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     found = np.asarray(predict(points.astype(np.float32)))

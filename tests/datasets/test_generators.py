@@ -300,6 +300,8 @@ def test_random_tree_classes():
         (make_random_rbf, {"n_centroids": 2, "n_classes": 3}, "n_centroids.*3.*Got 2"),
         (make_random_rbf, {"speed": -1}, "speed"),
         (make_random_rbf, {"speed": math.inf}, "speed must be finite"),
+        (make_random_rbf, {"speed": 1.7e308}, r"speed must be .* at most 1e\+100"),
+        (make_sea, {"drift_width": 1e308}, "drift_width must be .* at most"),
         (make_led, {"n_irrelevant": -1}, "n_irrelevant"),
         (make_diced, {"n_samples": 10}, "n_samples == 10, must be >= 11"),
         (make_grid_concept, {"depth": -1}, "depth"),
@@ -400,3 +402,8 @@ def test_grid_bad_input():
             grid_concept_risk(predict)
     with pytest.raises(ValueError, match="resolution"):
         grid_concept_risk(lambda X: np.zeros(len(X)), resolution=0)
+    for depth, resolution in ((100, 2**31 - 1), (62, 1), (6, 2**31 - 1)):
+        with pytest.raises(ValueError, match="points, more than 2147483648"):
+            grid_concept_risk(
+                lambda X: np.zeros(len(X)), depth=depth, resolution=resolution
+            )
