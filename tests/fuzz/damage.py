@@ -12,11 +12,13 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.tree.stream._grower_state import GrowerState
 from skconftree.utils._state import Frozen
 
+from .leaf_damage import damaged_leaves, draw_field
+
 INTEGERS = (-1, 0, 1, 2, 3, 5, 31, 64, 4096, 65535, 2**31, 2**62, -(2**63), 2**70)
 NUMBERS = (-1.0, 0.0, 0.5, 1e300, np.nan, np.inf, -np.inf, 5e-324)
 WORDS = ("", "nb", "nba", "majority", "gini", "entropy", "x" * 1000)
 TARGETS = {
-    **{"Tree": 4, "recipe": 3, "leaves": 4, "growth": 2, "Detector": 1},
+    **{"Tree": 4, "recipe": 3, "leaves": 8, "growth": 2, "Detector": 1},
     **{"ConfidenceTreeClassifier": 1.5, "Features": 1, "bytes": 1},
 }
 GROWTH = ("recipe", "leaves", "growth")  # are parts of what a growing tree comes from
@@ -67,12 +69,13 @@ class Pickler(pickle.Pickler):
         return tree, recipe, state
 
     def _in_leaves(self, tree, recipe, leaves):
-        # Most bytes are those of rows and counts; half the time any array is as likely.
-        if recipe["draws_for_life"] or self.draw.chance(0.5):
-            return damaged(self.draw, leaves)
-        begin, end = self.draw.one(fields_of_leaves(tree, leaves))
-        field = _damaged_bytes(self.draw, leaves[begin:end])
-        return leaves[:begin] + field + leaves[end:]
+        if recipe["draws_for_life"] or self.draw.chance(0.25):
+            return damaged(self.draw, leaves)  # most bytes are those of rows and counts
+        if self.draw.chance(0.6):
+            return damaged_leaves(self.draw, tree, leaves)
+        field = draw_field(self.draw, fields_of_leaves(tree, leaves))
+        data = _damaged_bytes(self.draw, leaves[field.begin : field.end])
+        return leaves[: field.begin] + data + leaves[field.end :]
 
 
 def targets_of(model):

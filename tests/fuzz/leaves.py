@@ -22,7 +22,7 @@ def sound_leaves(model):
         _sums(leaf)
         _rows(leaf, tree.n_classes, n_codes)
         if leaf.first is not None:
-            _bins(leaf, n_codes)
+            _bins(leaf, n_codes, model._grower.recipe.settings.max_bins)
         for table, counts in (
             (leaf.histogram, leaf.held),
             (leaf.fresh_histogram, leaf.fresh),
@@ -55,7 +55,7 @@ def _rows(leaf, n_classes, n_codes):
     )
 
 
-def _bins(leaf, n_codes):
+def _bins(leaf, n_codes, most):
     require(
         leaf.first[0] == 0 and (np.diff(leaf.first) > 0).all(),
         "bins of a leaf's columns",
@@ -65,8 +65,15 @@ def _bins(leaf, n_codes):
         and (leaf.kind <= NOMINAL).all(),
         "kinds of a leaf's columns",
     )
-    for feature in np.flatnonzero(leaf.kind != NOMINAL):
-        require((np.diff(leaf.bins_of(feature)) > 0).all(), "cuts of a leaf's column")
+    for feature, n in enumerate(n_codes):
+        edges = leaf.bins_of(feature)
+        require((np.diff(edges) > 0).all(), "cuts of a leaf's column")
+        if n < 0:
+            require(edges[-1] == np.inf, "the last bin of a leaf's column has an end")
+        # there is room for the next power of two
+        room = most if n < 0 else max(4, 2 * n)
+        require(len(edges) <= room, "more bins than a leaf may have")
+    require(np.isfinite([leaf.low, leaf.high]).all(), "limits of a leaf's columns")
 
 
 def _counts(leaf, table, counts):

@@ -5,6 +5,7 @@ their nodes.
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,37 +62,52 @@ class Leaf:
         return slice(self.first[feature], end)
 
 
+class Field(NamedTuple):
+    """Where an array, or a header, of a leaf is in the bytes of all leaves."""
+
+    node: int
+    name: str
+    begin: int
+    end: int
+    dtype: np.dtype
+
+
 class _Reader:
     def __init__(self, data):
         self.data = data
         self.position = 0
-        self.fields = []  # begin and end of each that is not empty
+        self.node = -1
+        self.fields = []  # those that are not empty
 
-    def take(self, dtype, *shape):
+    def take(self, name, dtype, *shape):
         dtype = np.dtype(dtype)
         n_bytes = dtype.itemsize * int(np.prod(shape))
-        piece = self.data[self.position : self.position + n_bytes]
+        begin, end = self.position, self.position + n_bytes
+        piece = self.data[begin:end]
         if n_bytes:
-            self.fields.append((self.position, self.position + n_bytes))
+            self.fields.append(Field(self.node, name, begin, end, dtype))
         self.position += n_bytes
         return np.frombuffer(piece, dtype).reshape(shape).copy()
 
     def take_moments(self, d, K):
         moments, known = {}, {}
-        if not self.take(np.uint8, 1)[0]:
+        if not self.take("has moments", np.uint8, 1)[0]:
             return moments, known
-        n = self.take(np.float64, K + 1)
+        n = self.take("weights of moments", np.float64, K + 1)
         for c in range(K + 1):
-            kept = self.take(np.uint8, 1)[0]
+            kept = self.take("has moments", np.uint8, 1)[0]
             if kept:
-                moments[c] = n[c], self.take(np.float64, 4, d)
-                known[c] = self.take(np.float64, d) if kept > 1 else np.full(d, n[c])
+                moments[c] = n[c], self.take("moments", np.float64, 4, d)
+                known[c] = (
+                    self.take("known", np.float64, d) if kept > 1 else np.full(d, n[c])
+                )
         return moments, known
 
 
 def _read_leaf(reader, node, d, K):
-    integers = reader.take(np.int64, 11).tolist()
-    numbers = reader.take(np.float64, 7)
+    reader.node = node
+    integers = reader.take("header", np.int64, 11).tolist()
+    numbers = reader.take("numbers", np.float64, 7)
     memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
     histogram, fresh_histogram, span, box, missing = integers[6:]
     leaf = Leaf(
@@ -103,31 +119,31 @@ def _read_leaf(reader, node, d, K):
         n_examined=numbers[1],
         n_held=numbers[2],
         hits=numbers[3:],
-        fresh=reader.take(np.float64, K),
-        held=reader.take(np.float64, K),
-        recent=reader.take(np.float64, K),
-        X=reader.take(np.float32, n_rows, d),
-        y=reader.take(np.uint16, n_rows),
-        weight=reader.take(np.float64, n_rows) if weighted else None,
+        fresh=reader.take("fresh", np.float64, K),
+        held=reader.take("held", np.float64, K),
+        recent=reader.take("recent", np.float64, K),
+        X=reader.take("X", np.float32, n_rows, d),
+        y=reader.take("y", np.uint16, n_rows),
+        weight=reader.take("weight", np.float64, n_rows) if weighted else None,
     )
     if n_bins:
-        leaf.first = np.append(reader.take(np.int32, d), n_bins)
-        leaf.edges = reader.take(np.float32, n_bins)
-        leaf.low = reader.take(np.float32, d)
-        leaf.high = reader.take(np.float32, d)
-        leaf.kind = reader.take(np.uint8, d)
+        leaf.first = np.append(reader.take("first", np.int32, d), n_bins)
+        leaf.edges = reader.take("edges", np.float32, n_bins)
+        leaf.low = reader.take("low", np.float32, d)
+        leaf.high = reader.take("high", np.float32, d)
+        leaf.kind = reader.take("kind", np.uint8, d)
         leaf.missing = bool(missing)
     if histogram:
-        leaf.histogram = reader.take(np.float64, n_bins, K)
+        leaf.histogram = reader.take("histogram", np.float64, n_bins, K)
     if fresh_histogram:
-        leaf.fresh_histogram = reader.take(np.float64, n_bins, K)
+        leaf.fresh_histogram = reader.take("fresh_histogram", np.float64, n_bins, K)
     leaf.moments, leaf.known = reader.take_moments(d, K)
     leaf.fresh_moments, leaf.fresh_known = reader.take_moments(d, K)
     if span:
-        leaf.span = reader.take(np.float64, d, 2)
+        leaf.span = reader.take("span", np.float64, d, 2)
     if box:
-        leaf.box = reader.take(np.float64, d, 2)
-        leaf.volume = float(reader.take(np.float64))
+        leaf.box = reader.take("box", np.float64, d, 2)
+        leaf.volume = float(reader.take("volume", np.float64))
     return leaf
 
 
@@ -143,7 +159,7 @@ def read_leaves(model):
 
 
 def fields_of_leaves(tree, data):
-    """Return where the arrays and headers of leaves are in their bytes."""
+    """Return the fields of all leaves, in the order of their bytes."""
     return _read(tree, data)[1]
 
 
