@@ -127,7 +127,7 @@ class ForestGrowth(StreamWeights):
         # the rest of the rows cannot be.
         first = not hasattr(self, "estimators_")
         starting = first or not self._learns_on()
-        if first and not get_config()["skip_parameter_validation"]:
+        if starting and not get_config()["skip_parameter_validation"]:
             self._validate_params()
         self._check_stream_parameters(starting)
         if first and classes is None:

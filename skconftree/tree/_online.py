@@ -169,9 +169,9 @@ class OnlineGrowth(StreamWeights):
     def _learn(self, X, y, classes, sample_weight, X_pool, from_pool, tells):
         # Every check comes before the first row; what is learnt stays learnt if
         # the rest of the rows cannot be. scikit-learn's _fit_context costs as much as
-        # learning ten rows, and parameters are those of the first call.
+        # learning ten rows, and parameters are those of the call that growth began in.
         first = not self.__sklearn_is_fitted__()
-        if first and not get_config()["skip_parameter_validation"]:
+        if self._grower is None and not get_config()["skip_parameter_validation"]:
             self._validate_params()
         self._check_call(first, classes, X_pool)
         with unchanged_on_error(self):

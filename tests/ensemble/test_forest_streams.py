@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.forest import stream_counts
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 from skconftree import ConfidenceForestClassifier
 from skconftree.ensemble import _streaming
@@ -344,3 +345,14 @@ def test_trees_without_memory_are_named(monkeypatch, n_jobs):
     forest.partial_fit(X[2048:], y[2048:])
     assert forest.n_rows_seen_ == len(y)
     pickle.loads(pickle.dumps(forest)).predict(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("online_rate", "x"), ("n_estimators", 0), ("drift", "never")]
+)
+def test_a_fitted_forest_begins_to_grow_with_legal_parameters_only(name, value):
+    X, y = load_iris(return_X_y=True)
+    forest = ConfidenceForestClassifier(2, pruning=None).fit(X, y)
+    forest.set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+        forest.partial_fit(X, y)

@@ -5,6 +5,9 @@ from scipy import sparse
 
 from .parameters import draw_illegal, make_model
 
+# What a fitted model has resolved.
+OF_FIRST_CALL = {"bound", "delta", "categorical_features"}
+
 
 def call(sequence):
     """One wrong call, of a kind that fits the model."""
@@ -28,6 +31,12 @@ def parameter(sequence):
     model = make_model({**parameters, name: value})
     rows = table.rows(draw, 5, weights=False)
     X, y = table.give(draw, rows.X), table.labels[rows.y]
+    if not batch and name not in OF_FIRST_CALL and draw.chance(0.3):
+        # what has been fitted begins to grow, unless it has its parameters already
+        plain = {"class_weight": None, "lookahead": 0}
+        fitted = make_model(parameters | plain).fit(X, y)
+        if fitted._grower is None:
+            model = fitted.set_params(**{name: value})
     kept, sequence.model = sequence.model, model
     try:
         if batch:

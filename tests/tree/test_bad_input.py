@@ -270,3 +270,25 @@ def test_more_classes_than_can_be_counted():
     with pytest.raises(ValueError, match=r"classes.*65"):
         estimator.fit(labels.reshape(-1, 1), labels)
     assert state(estimator) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_depth", b"5"),
+        ("max_depth", "x"),
+        ("criterion", "none"),
+        ("leaf_memory", "none"),
+        ("drift", "never"),
+        ("splitter", "worst"),
+        ("shrinkage", "much"),
+        ("random_state", "seed"),
+    ],
+)
+def test_a_fitted_tree_begins_to_grow_with_legal_parameters_only(name, value):
+    X, y = load_iris(return_X_y=True)
+    tree = ConfidenceTreeClassifier(pruning=None).fit(X, y).set_params(**{name: value})
+    before = pickle.dumps(tree)
+    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+        tree.partial_fit(X, y)
+    assert pickle.dumps(tree) == before
