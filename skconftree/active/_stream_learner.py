@@ -274,6 +274,8 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
         if len(X.shape) != 2:
             raise ValueError(f"X must have two dimensions. Got shape {X.shape}.")
+        if X.shape[1] == 0:
+            raise ValueError(f"X must have columns. Got shape {X.shape}.")
         return X
 
     def _decide(self, X, stop):

@@ -302,3 +302,11 @@ def test_parameters_of_strategies_out_of_range(strategy, name):
     with pytest.raises(ValueError, match=where):
         one.query(np.zeros((3, 2)))
     assert not hasattr(one, "n_features_in_")
+
+
+def test_a_table_without_columns_changes_nothing():
+    X, y = np.empty((5, 0)), np.arange(5) % 2
+    learner = StreamActiveLearner(ConfidenceTreeClassifier(), random_state=0)
+    with pytest.raises(ValueError, match=r"X must have columns. Got shape \(5, 0\)"):
+        learner.run(X, y)
+    assert not hasattr(learner, "n_features_in_")
