@@ -32,6 +32,8 @@ def readable(X):
         X = X if X.format in ("csr", "csc") else X.tocsr()
     elif not hasattr(X, "shape"):
         X = np.asarray(X)
+    if not X.shape:
+        raise ValueError(f"X must be a table. Got {X.tolist()!r} instead.")
     if len(X.shape) == 1 and getattr(X.dtype, "kind", "O") in "biuf":  # not of texts
         raise ValueError(
             "Expected 2D array, got 1D array instead. A pool of one feature is "

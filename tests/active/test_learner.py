@@ -565,3 +565,9 @@ def test_a_classifier_that_fails_leaves_the_learner_as_it_was():
         bought(one, 1)
     assert one.history_ == history
     np.testing.assert_array_equal(one.predict_proba(X), proba)
+
+
+@pytest.mark.parametrize("table", ["X", b"X", 3, None, np.float64(3), {"a": [1]}])
+def test_what_is_no_table_is_named(table):
+    with pytest.raises(ValueError, match="X must be a table. Got"):
+        ActiveLearner(GaussianNB()).fit(table)
