@@ -11,7 +11,7 @@ from . import invariants
 from .findings import require
 
 MOST_BOXES = 150  # of a picture: more take seconds
-NAMES = ("$x$ and $y", "a_b^c", "", "tab\tand\nline", "x" * 300, "naïve", "\\frac{")
+NAMES = ("$x$ and $y", "a_b^c", "", "two\nlines", "x" * 300, "naïve", "\\frac{")
 
 
 def draw_tree(sequence):
