@@ -42,11 +42,14 @@ cdef class TableSource(RowSource):
         self.n_rows = rows.n_rows
         self.has_segments = rows.sparse is not None
         self.longest_walk = REPEATS * rows.n_rows   # more repeats are not walked singly
+        self.complete = True
         for f in range(rows.n_features):
             if not rows.is_sparse(f):
                 n_levels = max(n_levels, rows.columns[f].n_levels)
-                if rows.sparse is None and rows.columns[f].has_missing:
-                    self.node.cuts_only = False
+                if rows.columns[f].has_missing:
+                    self.complete = False
+                    if rows.sparse is None:
+                        self.node.cuts_only = False
         self.arena = Arena()
         self.histogram = <float64_t*> self.arena.take(
             MAX_LEVELS * (K + 1), sizeof(float64_t)
@@ -202,7 +205,9 @@ cdef class TableSource(RowSource):
 
     # -- columns of sparse tables -------------------------------------------------
 
-    cdef bint _is_counted_sparse(self, intp_t feature, bint additive) noexcept nogil:
+    cdef inline bint _is_counted_sparse(
+        self, intp_t feature, bint additive
+    ) noexcept nogil:
         # Whether the entries of a sparse column tell all that a walk over all rows
         # of the node would, to the last bit. Sums of fractions depend on their order,
         # and so do sums of phi over sorted rows.
@@ -213,7 +218,7 @@ cdef class TableSource(RowSource):
             return not additive and not self.node.has_pool
         return self._counts_codes(n_levels)
 
-    cdef intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil:
+    cdef inline intp_t _walk_sparse(self, intp_t feature, Scan scan) noexcept nogil:
         cdef SparseColumn* column = &self.rows.sparse_columns[feature]
         cdef const uint32_t* entries = self.rows.sparse.segment(feature)
         cdef const float32_t* levels = self.rows.sparse.levels + column.levels

@@ -5,7 +5,8 @@
 # A place is a number that says which values go left of a cut. It is the source's own;
 # what others know is that places ascend with values.
 #
-# walk() follows count_values() of the same attribute. Every other question stands alone.
+# walk() follows count_values() of the same attribute, unless the source is complete.
+# Every other question stands alone.
 
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._scan cimport Scan
@@ -34,6 +35,7 @@ cdef int lacks(object made, str method) except -1
 cdef class Source:
     cdef ExaminedNode node      # whose rows it knows
     cdef intp_t longest_walk    # rows, with repeats, that it walks one by one
+    cdef bint complete          # no row misses a numeric value
     cdef bint right_is_rest     # count_sides() counts the left side only
     cdef bint every_cut         # all its cuts count as tests compared, whatever they part
 

@@ -85,6 +85,8 @@ cdef class NodeTests(Scan):
             return self._walk_sets(feature)
         if self.random_cuts:
             return self._walk_drawn(feature)
+        if self.source.complete:
+            return self.source.walk(feature, self)
         return self._walk_values(feature)
 
     cdef intp_t _walk_values(self, intp_t feature) noexcept nogil:
