@@ -45,7 +45,7 @@ cdef class LeafPredictor:
     ) noexcept nogil
     cdef intp_t predict_before(
         self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row,
-        float64_t* proba,
+        bint tells, float64_t* proba,
     ) noexcept nogil
     cdef void judge(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil
     cdef void pass_on(self, const Leaf* parent, Leaf* child) noexcept nogil

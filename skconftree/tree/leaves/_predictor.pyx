@@ -66,14 +66,15 @@ cdef class LeafPredictor:
 
     cdef intp_t predict_before(
         self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row,
-        float64_t* proba,
+        bint tells, float64_t* proba,
     ) noexcept nogil:
-        # The class predicted for a row to be learnt, which has been located, and class
-        # probabilities if there is a place for them.
+        # The class predicted for a row to be learnt, which has been located, if `tells`,
+        # and class probabilities if there is a place for them.
         cdef Model trusted
         cdef bint waiting = proba != NULL
         cdef int model
-        self.guess[<intp_t> MAJORITY] = self._majority(tree, leaf.node)
+        if tells or self.judging:
+            self.guess[<intp_t> MAJORITY] = self._majority(tree, leaf.node)
         self.guess[<intp_t> HELD] = -1
         self.guess[<intp_t> OWN] = -1
         trusted = self._trusted(leaf)

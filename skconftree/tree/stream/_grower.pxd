@@ -8,13 +8,10 @@
 
 from skconftree.tree.leaves._contract cimport Leaf
 from skconftree.tree.split._split cimport Split
-from skconftree.tree.split._splitter cimport Splitter
 from skconftree.tree.stream._growing_tree cimport GrowingTree
 from skconftree.tree.stream._installer cimport Installer
 from skconftree.tree.stream._memory_limit cimport MemoryLimit
-from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, int64_t, intp_t, label_t,
-)
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
 
 cdef class Grower(GrowingTree):
@@ -22,7 +19,6 @@ cdef class Grower(GrowingTree):
     cdef readonly intp_t n_rows_seen
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
-    cdef Splitter splitter
     cdef Installer installer
     cdef MemoryLimit limit
 
@@ -40,14 +36,6 @@ cdef class Grower(GrowingTree):
     cdef object held                    # error that waits for the end of its row
 
     cdef object _reader(self)
-    cdef int _check_rows(
-        self, const float32_t[:, ::1] X, const label_t[::1] y,
-        const float64_t[::1] weight,
-    ) except -1
-    cdef int _check_stored(
-        self, intp_t n_features, const int32_t[::1] places, const int64_t[::1] starts,
-        const float32_t[::1] stored, const label_t[::1] y, const float64_t[::1] weight,
-    ) except -1
     cdef int _let_go(self) except -1
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,

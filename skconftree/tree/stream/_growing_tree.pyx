@@ -10,7 +10,6 @@ from skconftree.tree.leaves._bayes cimport make_scratch
 from skconftree.tree.leaves._pool_rows cimport leave_pool, place_in_pool
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._spare_memory cimport give_way
-from skconftree.utils._typedefs cimport int32_t, uint8_t
 
 
 cdef class GrowingTree:
@@ -127,6 +126,57 @@ cdef class GrowingTree:
             if self.below[c] > self.below[best]:
                 best = c
         return best
+
+    # -- rows to be learnt ----------------------------------------------------------
+
+    cdef int _check_stored(
+        self, intp_t n_features, const int32_t[::1] places, const int64_t[::1] starts,
+        const float32_t[::1] stored, const label_t[::1] y, const float64_t[::1] weight,
+    ) except -1:
+        # As _check_rows, for what a sparse table stores; it has no categories.
+        cdef intp_t n = starts.shape[0] - 1
+        cdef intp_t i
+        cdef bint sound = (
+            n_features == self.policy.n_features and y.shape[0] == n
+            and (weight is None or weight.shape[0] == n)
+            and self.policy.n_nominal == 0 and starts[0] == 0
+            and places.shape[0] >= starts[n] and stored.shape[0] >= starts[n]
+        )
+        if sound:
+            with nogil:
+                for i in range(n):
+                    sound = sound and (
+                        y[i] < self.policy.n_classes and starts[i] <= starts[i + 1]
+                    )
+                for i in range(starts[n]):
+                    sound = sound and 0 <= places[i] < n_features
+        return require_fit(sound)
+
+    cdef int _check_rows(
+        self, const float32_t[:, ::1] X, const label_t[::1] y,
+        const float64_t[::1] weight,
+    ) except -1:
+        # Before the first of them is learnt: labels and codes index arrays. A row that
+        # is not learnt, as it weighs nothing, asks for predictions at most.
+        cdef intp_t n = X.shape[0]
+        cdef intp_t i, j, f
+        cdef bint sound = (
+            X.shape[1] == self.policy.n_features and y.shape[0] == n
+            and (weight is None or weight.shape[0] == n)
+        )
+        if sound:
+            with nogil:
+                for i in range(n):
+                    sound = sound and y[i] < self.policy.n_classes
+                for j in range(self.policy.n_nominal):
+                    f = self.policy.nominal[j]
+                    for i in range(n):
+                        sound = sound and (
+                            self.splitter.tests.sets.has_room(X[i, f])
+                            or X[i, f] == -1.0 and weight is not None
+                            and weight[i] <= 0.0
+                        )
+        return require_fit(sound)
 
     # -- rows of the leaves ---------------------------------------------------------
 
