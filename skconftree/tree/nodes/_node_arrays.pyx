@@ -397,7 +397,9 @@ cdef class NodeArrays:
         ndarray of shape (n_rows, n_classes)
         """
         found = self._few(nodes)
-        return self.value.take(nodes, axis=0) if found is None else found
+        if found is None:
+            found = self._still().values().take(nodes, axis=0)
+        return found
 
     def best_of(self, nodes):
         """Most frequent class of nodes, the first one of equals; see `value_of`.
