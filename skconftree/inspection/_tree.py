@@ -1,6 +1,7 @@
 """The picture of a tree with its evidence."""
 
 import math
+import re
 from numbers import Integral
 from typing import NamedTuple
 
@@ -416,6 +417,7 @@ class ConfidenceTreeDisplay:
             self._write(x, y + 0.3, test, self._ink, 7, most=room, zoom=1.0)
 
     def _write(self, x, y, text, color, size, *, most=None, zoom=None, **more):
+        text = re.sub(r"\s", " ", text)  # fonts have no glyph for the end of a line
         size = max(size * (self._zoom if zoom is None else zoom), SMALLEST_FONT - 1)
         if most is not None:
             text = _fitting(text, size, (most - MARGIN) * self._unit[0])

@@ -220,3 +220,14 @@ def test_wrong_input_is_named():
     for depth in (-1, 1.5, "deep", np.nan):
         with pytest.raises(ValueError, match="max_depth must be 'auto', None or a"):
             ConfidenceTreeDisplay.from_estimator(tree, max_depth=depth)
+
+
+def test_names_of_several_lines_are_written_in_one():
+    X, y = load_iris(return_X_y=True)
+    tree = ConfidenceTreeClassifier().fit(X, y)
+    display = ConfidenceTreeDisplay.from_estimator(
+        tree, feature_names=["petal\nand\tsepal" * 9] * 4
+    )
+    display.figure_.canvas.draw()  # warns of glyphs that are missing
+    assert not any("\n" in text.get_text() for text in display.ax_.texts)
+    plt.close(display.figure_)
