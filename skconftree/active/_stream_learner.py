@@ -206,6 +206,8 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         with unchanged_on_error(self):
             X = self._read(X)
+            if self._learns_unlabeled:
+                self._check_rows(X)
         if len(self._pending):
             warnings.warn(
                 f"{len(self._pending)} labels that were asked for have not been given "
@@ -234,7 +236,6 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
 
     def _decide_each(self, X):
-        self._check_rows(X)
         asked, branches = np.zeros(X.shape[0], dtype=bool), [np.zeros(0, dtype=bool)]
         for i in range(len(asked)):
             row = take(X, np.array([i]))
@@ -327,23 +328,27 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         StreamActiveLearner
             The learner itself.
         """
+        begun = hasattr(self, "estimator_")
         with unchanged_on_error(self):
             X = self._read(X)
             y = self._read_labels(y, X)
-        given = {}
-        if sample_weight is not None:
-            given["sample_weight"] = np.asarray(sample_weight, dtype=np.float64)
-        branch = self._pending
-        if len(branch) != len(y):
-            if len(y):
-                warnings.warn(
-                    f"teach() got {len(y)} labels where {len(branch)} had been asked "
-                    "for. They are learnt, but tell nothing of a drift.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-            branch = np.zeros(len(y), dtype=bool)
-        self._learn(X, y, branch, given)
+            given = {}
+            if sample_weight is not None:
+                given["sample_weight"] = np.asarray(sample_weight, dtype=np.float64)
+            branch = self._pending
+            if len(branch) != len(y):
+                if len(y):
+                    warnings.warn(
+                        f"teach() got {len(y)} labels where {len(branch)} had been "
+                        "asked for. They are learnt, but tell nothing of a drift.",
+                        UserWarning,
+                        stacklevel=2,
+                    )
+                branch = np.zeros(len(y), dtype=bool)
+            if not begun:  # a first model is made whole or not at all
+                self._learn(X, y, branch, given)
+        if begun:
+            self._learn(X, y, branch, given)
         self._pending = np.zeros(0, dtype=bool)
         return self
 
@@ -444,8 +449,8 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         with unchanged_on_error(self):
             X = self._read(X)
             y = self._read_labels(y, X)
-        if self._learns_unlabeled:
-            self._check_rows(X)
+            if self._learns_unlabeled:
+                self._check_rows(X)
         n = len(y)
         asked = np.zeros(n, dtype=bool)
         predictions = np.full(n, None, dtype=object)

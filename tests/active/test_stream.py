@@ -304,6 +304,28 @@ def test_parameters_of_strategies_out_of_range(strategy, name):
     assert not hasattr(one, "n_features_in_")
 
 
+@pytest.mark.filterwarnings("ignore:teach")
+@pytest.mark.parametrize("estimator", [GaussianNB(), OASISClassifier()])
+def test_a_first_table_that_is_refused_changes_nothing(estimator):
+    """Whether the classifier refuses it, or the learner for it."""
+    bad = X[:20].copy()
+    bad[3, 1] = np.inf
+    model = StreamActiveLearner(estimator, strategy="random", random_state=0)
+    calls = [
+        lambda: model.teach(bad, Y[:20]),
+        lambda: model.teach(X[:20], Y[:20], sample_weight=["much"] * 20),
+    ]
+    if isinstance(estimator, OASISClassifier):
+        calls += [lambda: model.query(bad), lambda: model.run(bad, Y[:20])]
+    before = pickle.dumps(model)
+    for call in calls:
+        with pytest.raises(ValueError, match=r"infinity|could not convert"):
+            call()
+        assert pickle.dumps(model) == before
+    model.teach(X[:20, :2], Y[:20])  # of another width than what was refused
+    assert model.n_features_in_ == 2
+
+
 def test_a_table_without_columns_changes_nothing():
     X, y = np.empty((5, 0)), np.arange(5) % 2
     learner = StreamActiveLearner(ConfidenceTreeClassifier(), random_state=0)
