@@ -276,7 +276,10 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if len(X.shape) != 2:
             raise ValueError(f"X must have two dimensions. Got shape {X.shape}.")
         if X.shape[1] == 0:
-            raise ValueError(f"X must have columns. Got shape {X.shape}.")
+            raise ValueError(
+                f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
+                "is required."
+            )
         return X
 
     def _decide(self, X, stop):
