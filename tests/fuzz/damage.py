@@ -78,6 +78,25 @@ class Pickler(pickle.Pickler):
         return leaves[: field.begin] + data + leaves[field.end :]
 
 
+def damage_and_use(sequence, name, model, targets, use):
+    """Dump a model with damage to one of `targets`: it is refused, or can be used."""
+    file = io.BytesIO()
+    target = sequence.draw.one(targets)
+    Pickler(file, sequence.draw, target).dump(model)
+
+    def call():
+        try:
+            with np.errstate(all="ignore"):
+                other = pickle.loads(file.getvalue())
+                use(other)
+                pickle.dumps(other)
+        except Exception as error:
+            if isinstance(error, SystemError | AssertionError | IndexError):
+                raise
+
+    sequence.call(f"{name}: damaged {target}", call)
+
+
 def targets_of(model):
     """What there is in a model to be damaged, and how often it is."""
     grower = model._grower

@@ -1,6 +1,5 @@
 """Drift detectors by themselves, in a few calls of their own."""
 
-import io
 import pickle
 
 import numpy as np
@@ -9,7 +8,7 @@ from sklearn.base import clone
 from skconftree.drift import ADWIN, DDM, HDDMA, HDDMW, KSWIN, DriftState, PageHinkley
 
 from . import invariants
-from .damage import Pickler
+from .damage import damage_and_use
 from .findings import require
 
 # One of the values of each parameter is drawn, or its default.
@@ -93,7 +92,10 @@ def watch_errors(sequence):
         )
     else:
         require(False, f"{name}: errors that are none")
-    _damaged(sequence, detector, errors)
+    targets = ["Detector", type(detector).__name__]
+    damage_and_use(
+        sequence, "detector", detector, targets, lambda one: one.update_many(errors)
+    )
     sequence.call(f"{name}.reset", detector.reset)
     require(
         np.array_equal(detector.update_many(errors), states),
@@ -118,21 +120,3 @@ def _facts(detector, states):
     for name in OF_SOME:
         if hasattr(detector, name):
             require(not np.isnan(getattr(detector, name)), f"{name} of a detector")
-
-
-def _damaged(sequence, detector, errors):
-    """What is in a damaged pickle is refused, or can be used."""
-    draw = sequence.draw
-    file = io.BytesIO()
-    Pickler(file, draw, draw.one(["Detector", type(detector).__name__])).dump(detector)
-
-    def use():
-        try:
-            other = pickle.loads(file.getvalue())
-            other.update_many(errors)
-            pickle.dumps(other)
-        except Exception as error:
-            if isinstance(error, SystemError | AssertionError | IndexError):
-                raise
-
-    sequence.call("detector: damaged pickle", use)

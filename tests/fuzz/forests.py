@@ -1,6 +1,5 @@
 """Forests and trees of class means, each in a few calls of its own."""
 
-import io
 import pickle
 
 import numpy as np
@@ -13,7 +12,7 @@ from skconftree import (
 )
 
 from . import invariants
-from .damage import GROWTH, Pickler
+from .damage import GROWTH, damage_and_use
 from .findings import require
 
 # Of a tree, not of a forest.
@@ -103,7 +102,7 @@ def use_forest(sequence):
     targets = ("Tree", "ConfidenceForestClassifier")
     if forest.estimators_[0]._grower is not None:
         targets += GROWTH
-    _damaged(sequence, forest, targets, X)
+    _damage(sequence, forest, targets, X)
 
 
 def _ask(sequence, forest, X, proba):
@@ -160,25 +159,12 @@ def _growth(forest):
     return trees, forest.n_rows_seen_
 
 
-def _damaged(sequence, model, targets, X):
-    """What is in a damaged pickle is refused, or can be used."""
-    draw = sequence.draw
-    file = io.BytesIO()
-    target = draw.one(targets)
-    Pickler(file, draw, target).dump(model)
+def _damage(sequence, model, targets, X):
+    def use(other):
+        other.predict_proba(X)
+        other.apply(X)
 
-    def use():
-        try:
-            with np.errstate(all="ignore"):
-                other = pickle.loads(file.getvalue())
-                other.predict_proba(X)
-                other.apply(X)
-                pickle.dumps(other)
-        except Exception as error:
-            if isinstance(error, SystemError | AssertionError):
-                raise
-
-    sequence.call(f"forest: pickle with another {target}", use)
+    damage_and_use(sequence, "forest", model, targets, use)
 
 
 def use_class_means(sequence):
@@ -238,4 +224,4 @@ def use_class_means(sequence):
         "a pickle of class means predicts otherwise",
     )
     targets = ("NCMTree", "NCMTreeClassifier", "NCMForestClassifier")
-    _damaged(sequence, model, targets, ask)
+    _damage(sequence, model, targets, ask)

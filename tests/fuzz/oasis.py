@@ -1,6 +1,5 @@
 """Clouds of planes, in a few calls of their own."""
 
-import io
 import pickle
 
 import numpy as np
@@ -9,7 +8,7 @@ from sklearn.base import clone
 from skconftree import OASISClassifier
 
 from . import invariants
-from .damage import Pickler
+from .damage import damage_and_use
 from .findings import require
 
 SCORES = {"oasis": 1.0, "gbs": 0.5, "uc": 0.5}  # and their largest values
@@ -73,7 +72,13 @@ def learn_with_planes(sequence):
         "planes: a pickle is not the same",
     )
     _ask(sequence, model, rng.normal(size=(6, d)) * draw.one(SCALES))
-    _damaged(sequence, model, X, y)
+
+    def use(other):
+        other.predict_proba(X)
+        other.partial_fit(X, y)
+
+    targets = ["ParticleFilter", "OASISClassifier"]
+    damage_and_use(sequence, "planes", model, targets, use)
 
 
 def _held(draw, X):
@@ -112,23 +117,3 @@ def _look_at_planes(sequence, model, X):
     )
     points = sequence.call("planes: hypothesis_points", model.hypothesis_points)
     require(len(points) == len(weights), "planes: points")
-
-
-def _damaged(sequence, model, X, y):
-    """What is in a damaged pickle is refused, or can be used."""
-    file = io.BytesIO()
-    target = sequence.draw.one(["ParticleFilter", "OASISClassifier"])
-    Pickler(file, sequence.draw, target).dump(model)
-
-    def use():
-        try:
-            with np.errstate(all="ignore"):
-                other = pickle.loads(file.getvalue())
-                other.predict_proba(X)
-                other.partial_fit(X, y)
-                pickle.dumps(other)
-        except Exception as error:
-            if isinstance(error, SystemError | AssertionError | IndexError):
-                raise
-
-    sequence.call("planes: damaged pickle", use)

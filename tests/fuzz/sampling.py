@@ -1,7 +1,6 @@
 """Learning to sample: labels are bought, and no others looked at."""
 
 import copy
-import io
 import pickle
 
 import numpy as np
@@ -18,7 +17,7 @@ from skconftree.active import (
 )
 
 from . import invariants
-from .damage import Pickler
+from .damage import damage_and_use
 from .findings import require
 from .tables import LABELS
 
@@ -83,7 +82,8 @@ def learn_to_sample(sequence):
     _ask(sequence, model, X, rng.normal(size=(5, d)) * draw.one(SCALES))
     _failing(sequence, model, X, answers)
     _wrongly(sequence, model, X, y)
-    _damaged(sequence, model, X)
+    targets = ["BoostedTrees", "LearningToSampleClassifier"]
+    damage_and_use(sequence, "lts", model, targets, lambda one: one.predict_proba(X))
 
 
 def _parameters(draw, n, X):
@@ -216,25 +216,6 @@ def _wrongly(sequence, model, X, y):
         errors=errors,
         of=model,
     )
-
-
-def _damaged(sequence, model, X):
-    """What is in a damaged pickle is refused, or can be used."""
-    file = io.BytesIO()
-    target = sequence.draw.one(["BoostedTrees", "LearningToSampleClassifier"])
-    Pickler(file, sequence.draw, target).dump(model)
-
-    def use():
-        try:
-            with np.errstate(all="ignore"):
-                other = pickle.loads(file.getvalue())
-                other.predict_proba(X)
-                pickle.dumps(other)
-        except Exception as error:
-            if isinstance(error, SystemError | AssertionError | IndexError):
-                raise
-
-    sequence.call("lts: damaged pickle", use)
 
 
 def _of_a_learner(sequence, model, X, answers):
