@@ -210,7 +210,7 @@ def _coordinates(X):
 
         X = X.tocsr()
         most = abs(X).max() if X.nnz else 0.0
-        if LARGE < most < np.inf:
+        if LARGE < most < np.inf:  # zeros stay zeros: one scale for all columns
             X = X / most
         size = min(DIMENSIONS, X.shape[1] - 1)
         if size < 1:
