@@ -397,9 +397,7 @@ cdef class NodeArrays:
         ndarray of shape (n_rows, n_classes)
         """
         found = self._few(nodes)
-        if found is None:
-            found = self._still().values().take(nodes, axis=0)
-        return found
+        return self.value.take(nodes, axis=0) if found is None else found
 
     def best_of(self, nodes):
         """Most frequent class of nodes, the first one of equals; see `value_of`.
