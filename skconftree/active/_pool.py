@@ -215,7 +215,8 @@ def _coordinates(X):
         size = min(DIMENSIONS, X.shape[1] - 1)
         if size < 1:
             return X.toarray()
-        return TruncatedSVD(size, random_state=0).fit_transform(X)
+        with np.errstate(all="ignore"):  # shares of variance, if all rows are equal
+            return TruncatedSVD(size, random_state=0).fit_transform(X)
     if hasattr(X, "columns"):
         columns = [_column(X, j) for j in range(X.shape[1])]
     else:

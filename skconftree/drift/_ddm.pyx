@@ -1,7 +1,7 @@
 """The drift detection method of Gama et al. (2004)."""
 
 from skconftree.drift._base import BaseDetector, check_count, check_level, check_order
-from skconftree.drift._detector import damaged
+from skconftree.drift._detector import damaged, require_counts
 
 from libc.math cimport INFINITY, sqrt
 
@@ -36,8 +36,7 @@ cdef class DDMKernel(Detector):
     def __init__(
         self, min_samples, min_errors, float64_t warning_level, float64_t drift_level
     ):
-        if not (0 <= min_samples < 2**63 and 0 <= min_errors < 2**63):
-            raise ValueError("Numbers of rows must fit into 64 bits.")
+        require_counts(min_samples, min_errors)
         self.min_samples = min_samples
         self.min_errors = min_errors
         self.warning_level = warning_level

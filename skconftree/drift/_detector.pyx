@@ -10,6 +10,12 @@ def damaged(what):
     return ValueError(f"The state of this drift detector is damaged: {what}.")
 
 
+def require_counts(*values):
+    """Raise ``ValueError`` unless all are numbers of rows that a detector can hold."""
+    if not all([0 <= value < 2**63 for value in values]):
+        raise ValueError("Numbers of rows must fit into 64 bits.")
+
+
 cdef class Detector:
     """A running change detector; subclasses say what a row makes of a concept."""
 

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 
 from skconftree.drift._base import BaseDetector, check_count, check_deltas
-from skconftree.drift._detector import damaged
+from skconftree.drift._detector import damaged, require_counts
 
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
 from skconftree.utils._draws cimport mix
@@ -66,6 +66,9 @@ cdef class KSWINKernel(Detector):
     def __init__(self, window_size, stat_size, warning_errors, drift_errors, seed):
         if not 0 < 2 * stat_size <= window_size <= LARGEST:
             raise ValueError("Two samples do not fit into the window.")
+        if not 0 <= seed < 2**64:
+            raise ValueError("The seed must fit into 64 bits.")
+        require_counts(warning_errors, drift_errors)
         self.window_size = window_size
         self.stat_size = stat_size
         self.warning_errors = warning_errors

@@ -8,7 +8,7 @@ from skconftree.drift._base import (
     check_order,
     check_share,
 )
-from skconftree.drift._detector import damaged
+from skconftree.drift._detector import damaged, require_counts
 
 from libc.math cimport INFINITY, isfinite
 
@@ -37,12 +37,13 @@ cdef class PageHinkleyKernel(Detector):
 
     def __init__(
         self,
-        int64_t min_samples,
+        min_samples,
         float64_t delta,
         float64_t threshold,
         float64_t warning_threshold,
         float64_t alpha,
     ):
+        require_counts(min_samples)
         self.min_samples = min_samples
         self.delta = delta
         self.threshold = threshold

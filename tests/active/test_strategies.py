@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from scipy.special import entr
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -174,6 +175,12 @@ def test_density_of_a_large_pool_is_about_that_of_all_rows():
     exact = Embedding(points, neighbors=Exact()).density()
     ranks = [np.argsort(np.argsort(one)) for one in (by_sample, exact)]
     assert np.corrcoef(*ranks)[0, 1] > 0.85
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e30])
+def test_equal_rows_of_a_sparse_pool_lie_together(value):
+    points = Embedding(csr_matrix(np.full((5, 3), value))).points
+    assert np.isfinite(points).all() and (points == points[0]).all()
 
 
 def test_k_center_covers():

@@ -123,8 +123,15 @@ def test_a_damaged_state_raises():
     ):
         with pytest.raises(ValueError, match="state of this drift detector"):
             make(*arguments).__setstate__({**state, **damage})
-    with pytest.raises(ValueError, match="do not fit"):
-        make(10, 6, 1, 1, 0)
+    for wrong, words in (
+        ((10, 6, 1, 1, 0), "do not fit"),
+        ((10, 5, -1, 1, 0), "64 bits"),
+        ((10, 5, 1, 2**63, 0), "64 bits"),
+        ((10, 5, 1, 1, -1), "seed"),
+        ((10, 5, 1, 1, 2**64), "seed"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            make(*wrong)
     other = make(*arguments)
     other.__setstate__(state)
     assert pickle.dumps(other) == pickle.dumps(detector._running)

@@ -84,6 +84,8 @@ def test_a_damaged_state_raises():
     for damage in ({"version": 0}, {"total": 200.0}, {"excess": np.inf}, {"lowest": 0}):
         with pytest.raises(ValueError, match="state of this drift detector"):
             make(*arguments).__setstate__({**state, **damage})
+    with pytest.raises(ValueError, match="64 bits"):
+        make(2**63, *arguments[1:])
     other = make(*arguments)
     other.__setstate__(state)
     assert pickle.dumps(other) == pickle.dumps(detector._running)

@@ -119,4 +119,5 @@ def _facts(detector, states):
     )
     for name in OF_SOME:
         if hasattr(detector, name):
-            require(not np.isnan(getattr(detector, name)), f"{name} of a detector")
+            unknown = np.isnan(getattr(detector, name))
+            require(not unknown or n == 0, f"{name} of a detector")

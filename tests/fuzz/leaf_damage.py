@@ -89,6 +89,7 @@ def _with_more_bins(draw, tree, fields, leaves):
         place = ends[feature]  # below all values
         least = min(edges[place], 1e6)
         values = least - np.maximum(abs(least), 1.0) * np.arange(n, 0, -1)
+        values = np.maximum(values, np.finfo(np.float32).min)
     new = {
         "header": header,
         "first": np.where(np.arange(len(first)) > feature, first + n, first),

@@ -280,7 +280,7 @@ def select_rows(sequence):
             if len(np.unique(other)) == k:
                 require(
                     _worth(scores, groups, other, alpha)
-                    <= found + 1e-9 * (1.0 + found),
+                    <= found + 1e-9 * (1.0 + abs(found)),
                     "lts_select: another choice is better",
                 )
     wrong = {

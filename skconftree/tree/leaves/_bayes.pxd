@@ -4,6 +4,8 @@
 # Scores are exact at every row: nothing is cached between rows. Logarithms are
 # taken of products of many factors, which costs less than a cache would save.
 
+cimport cython
+
 from skconftree.tree.leaves._bins cimport Bins
 from skconftree.tree.leaves._contract cimport Leaf
 from skconftree.tree.leaves._moments cimport Moments
@@ -27,6 +29,7 @@ cdef int make_scratch(
 ) except -1
 
 
+@cython.final
 cdef class NaiveBayes:
     cdef intp_t n_features
     cdef intp_t n_classes

@@ -66,19 +66,21 @@ cdef class NaiveBayes:
         # row is one that the leaf sees.
         cdef intp_t d = self.n_features
         cdef const int32_t* n_codes = self.n_codes
-        cdef const float64_t* n = leaf.fresh if own else leaf.held
-        cdef const float64_t* histogram = leaf.fresh_histogram if own else leaf.histogram
+        cdef const float64_t* n = leaf.held
+        cdef const float64_t* histogram = leaf.histogram
         cdef const Moments* moments = &leaf.moments
+        cdef float64_t total = leaf.n_held
         cdef intp_t c
+        if own:
+            n = leaf.fresh
+            histogram = leaf.fresh_histogram
+            moments = &leaf.fresh_moments
+            total = leaf.n_fresh
+        if not total > 0.0 or histogram == NULL and moments.blocks == NULL:
+            return False
         if leaf.drawn != NULL:
             d = leaf.drawn.policy.n_features
             n_codes = leaf.drawn.policy.n_codes
-        if own:
-            moments = &leaf.fresh_moments
-        if not (leaf.n_fresh if own else leaf.n_held) > 0.0:
-            return False
-        if histogram == NULL and moments.blocks == NULL:
-            return False
         for c in range(self.n_classes):
             scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
         if histogram != NULL:

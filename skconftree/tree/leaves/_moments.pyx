@@ -81,8 +81,9 @@ cdef int open_for_row(
 ) except -1 nogil:
     # What a row of class c needs; `missing` says whether it may miss a value.
     cdef intp_t f
-    open_block(blocks, moments, n_features, c)
-    open_block(blocks, moments, n_features, n_classes)
+    if moments.blocks[c] == NULL:   # the block of a class comes after that of all
+        open_block(blocks, moments, n_features, n_classes)
+        open_block(blocks, moments, n_features, c)
     if missing:
         for f in range(n_features):
             if x[f] != x[f]:

@@ -7,6 +7,8 @@
 # predicting with its parent's model until its own is better, and a leaf that has
 # seen the concept change can leave behind what it knew.
 
+cimport cython
+
 from skconftree.tree.leaves._bayes cimport NaiveBayes, Scratch
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.nodes._tree cimport Tree
@@ -28,6 +30,7 @@ cdef enum Model:    # places in Leaf.hits
     N_MODELS
 
 
+@cython.final
 cdef class LeafPredictor:
     cdef Arena arena
     cdef const Policy* policy
@@ -54,7 +57,7 @@ cdef class LeafPredictor:
         float64_t* out,
     ) noexcept nogil
     cdef void _fill_by_scores(
-        self, const Scratch* scratch, float64_t* out
+        self, const Scratch* scratch, intp_t best, float64_t* out
     ) noexcept nogil
     cdef void _fill_by_counts(
         self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
@@ -66,12 +69,10 @@ cdef class LeafPredictor:
     cdef const float64_t* _counts(
         self, Tree tree, intp_t node, Scratch* scratch
     ) noexcept nogil
-    cdef bint _score(
+    cdef intp_t _score(
         self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
         Scratch* scratch,
     ) noexcept nogil
-    cdef bint _score_model(
-        self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
-        Scratch* scratch,
+    cdef bint _score_past(
+        self, const Leaf* past, const float32_t* x, Scratch* scratch
     ) noexcept nogil
-    cdef intp_t _best_score(self, const Scratch* scratch) noexcept nogil

@@ -75,16 +75,15 @@ cdef class LeafPredictor:
         cdef int model
         if tells or self.judging:
             self.guess[<intp_t> MAJORITY] = self._majority(tree, leaf.node)
-        self.guess[<intp_t> HELD] = -1
-        self.guess[<intp_t> OWN] = -1
         trusted = self._trusted(leaf)
         if self.judging:
             for model in range(<int> HELD, <int> OWN + 1):
-                if self._score(leaf, <Model> model, x, row, &self.scratch):
-                    self.guess[model] = self._best_score(&self.scratch)
-                    if waiting and model == trusted:
-                        self._fill_by_scores(&self.scratch, proba)
-                        waiting = False
+                self.guess[model] = self._score(
+                    leaf, <Model> model, x, row, &self.scratch
+                )
+                if waiting and model == trusted and self.guess[model] >= 0:
+                    self._fill_by_scores(&self.scratch, self.guess[model], proba)
+                    waiting = False
             self.guess[<intp_t> RECENT] = self._most_recent(leaf)
         if waiting:
             self._fill_by_counts(tree, leaf, trusted, &self.scratch, proba)
@@ -173,49 +172,46 @@ cdef class LeafPredictor:
         tree.add_counts(node, scratch.products)
         return scratch.products
 
-    cdef bint _score(
+    cdef intp_t _score(
         self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
         Scratch* scratch,
     ) noexcept nogil:
+        # The best class by one of the models of naive Bayes, -1 if there is no such
+        # model; `row` is what the leaf sees of x. Its scores stay in `scratch`.
         cdef float64_t* scores = scratch.scores
-        cdef float64_t peak
+        cdef float64_t peak = -INFINITY
+        cdef intp_t best = -1
         cdef intp_t c
-        if not self._score_model(leaf, model, x, row, scratch):
-            return False
-        if self.class_weight != NULL:
-            for c in range(self.policy.n_classes):
-                scores[c] += self.log_weight[c]
-        # a rounding decides nothing, here or in the exponentials taken later
-        peak = scores[self._best_score(scratch)]
-        for c in range(self.policy.n_classes):
-            if scores[c] > peak - ROUNDING:
-                scores[c] = peak
-        return True
-
-    cdef bint _score_model(
-        self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
-        Scratch* scratch,
-    ) noexcept nogil:
-        # `row` is what the leaf sees of x.
-        cdef Scratch past
+        cdef bint found
         if leaf.past == NULL:
-            return self.bayes.score(leaf, model == OWN, row, scratch)
-        if model == OWN:
-            return self.bayes.score(leaf, False, row, scratch)
-        past = scratch[0]
-        past.row = scratch.past_row
-        past.places = scratch.past_places
-        return self.bayes.score(
-            leaf.past, False, self.locate(leaf.past, x, &past), &past
-        )
-
-    cdef intp_t _best_score(self, const Scratch* scratch) noexcept nogil:
-        cdef intp_t best = 0
-        cdef intp_t c
-        for c in range(1, self.policy.n_classes):
-            if scratch.scores[c] > scratch.scores[best]:
-                best = c
+            found = self.bayes.score(leaf, model == OWN, row, scratch)
+        elif model == OWN:
+            found = self.bayes.score(leaf, False, row, scratch)
+        else:
+            found = self._score_past(leaf.past, x, scratch)
+        if not found:
+            return -1
+        for c in range(self.policy.n_classes):
+            if self.class_weight != NULL:
+                scores[c] += self.log_weight[c]
+            if scores[c] > peak:
+                peak = scores[c]
+        # a rounding decides nothing, here or in the exponentials taken later
+        for c in range(self.policy.n_classes):
+            if scores[c] >= peak - ROUNDING:
+                scores[c] = peak
+                if best < 0:
+                    best = c
         return best
+
+    cdef bint _score_past(
+        self, const Leaf* past, const float32_t* x, Scratch* scratch
+    ) noexcept nogil:
+        # By what the leaf took over, which may see other features.
+        cdef Scratch places = scratch[0]
+        places.row = scratch.past_row
+        places.places = scratch.past_places
+        return self.bayes.score(past, False, self.locate(past, x, &places), &places)
 
     cdef void fill_proba(
         self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
@@ -224,18 +220,19 @@ cdef class LeafPredictor:
         # Class probabilities of a row.
         cdef Model trusted = self._trusted(leaf)
         cdef const float32_t* row = self.locate(leaf, x, scratch)
-        if (trusted == HELD or trusted == OWN) and self._score(
-            leaf, trusted, x, row, scratch
-        ):
-            self._fill_by_scores(scratch, out)
+        cdef intp_t best = -1
+        if trusted == HELD or trusted == OWN:
+            best = self._score(leaf, trusted, x, row, scratch)
+        if best >= 0:
+            self._fill_by_scores(scratch, best, out)
         else:
             self._fill_by_counts(tree, leaf, trusted, scratch, out)
 
     cdef void _fill_by_scores(
-        self, const Scratch* scratch, float64_t* out
+        self, const Scratch* scratch, intp_t best, float64_t* out
     ) noexcept nogil:
         # Probabilities whose logarithms, up to a constant, are there.
-        cdef float64_t peak = scratch.scores[self._best_score(scratch)]
+        cdef float64_t peak = scratch.scores[best]
         cdef float64_t total = 0.0
         cdef intp_t c
         for c in range(self.policy.n_classes):
