@@ -77,7 +77,7 @@ def fits(shrink):
         {"fit": credible},
     )
     yield "small", lambda: continuous(2000, 20), {"fit": PLAIN | DEFAULT}
-    yield "iris", iris, {"fit": PLAIN | DEFAULT, "predict_proba": DEFAULT}
+    yield "iris", iris, {"fit": PLAIN | DEFAULT, "predict_proba": PLAIN | DEFAULT}
 
 
 def iris():

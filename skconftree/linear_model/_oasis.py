@@ -237,8 +237,9 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
         """Learn further rows.
 
         A stream gives the same model, bit for bit, however it is cut into calls. After
-        `fit` the fitted particles go on. Parameters are those of the first call, all
-        but `resample`.
+        `fit` the fitted particles go on. Parameters, all but `resample`, are those of
+        the call that draws the particles: the first one, or with `standardize` the one
+        that brings the hundredth row.
 
         Parameters
         ----------
@@ -292,7 +293,7 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
     def _learn(self, X, y, classes, sample_weight, foresee):
         # Every check comes before the first row.
         first = not hasattr(self, "classes_")
-        if first:
+        if not hasattr(self, "_filter"):  # which is made of the parameters once
             self._validate_params()
         with unchanged_on_error(self):
             if first and classes is None:

@@ -180,7 +180,8 @@ def test_density_of_a_large_pool_is_about_that_of_all_rows():
 @pytest.mark.parametrize("value", [0.0, 1.0, 1e30])
 def test_equal_rows_of_a_sparse_pool_lie_together(value):
     points = Embedding(csr_matrix(np.full((5, 3), value))).points
-    assert np.isfinite(points).all() and (points == points[0]).all()
+    assert np.isfinite(points).all()
+    assert (points == points[0]).all()
 
 
 def test_k_center_covers():

@@ -311,12 +311,16 @@ class _LittleMemory:
             used = int(file.read().split()[0]) * resource.getpagesize()
         self.blocks = []
         resource.setrlimit(resource.RLIMIT_AS, (used, self.limits[1]))
-        for size in self.SIZES:
-            while block := self.c.malloc(size):
-                self.blocks.append(block)
-        for _ in range(self.pages):
-            if self.blocks:
-                self.c.free(self.blocks.pop())
+        try:
+            for size in self.SIZES:
+                while block := self.c.malloc(size):
+                    self.blocks.append(block)
+            for _ in range(self.pages):
+                if self.blocks:
+                    self.c.free(self.blocks.pop())
+        except MemoryError:  # for the list of blocks
+            self.__exit__()
+            raise
 
     def __exit__(self, *_):
         resource.setrlimit(resource.RLIMIT_AS, self.limits)

@@ -35,6 +35,12 @@ def test_parameters(parameter, values):
             with pytest.raises(ValueError, match=f"'{parameter}' parameter"):
                 learn(X, Y)
             assert not hasattr(model, "classes_")
+        # the particles are not drawn yet
+        waiting = OASISClassifier().partial_fit(X, Y, [0, 1])
+        waiting.set_params(**{parameter: value})
+        with pytest.raises(ValueError, match=f"'{parameter}' parameter"):
+            waiting.partial_fit(np.tile(X, (4, 1)), np.tile(Y, 4))
+        assert waiting.n_rows_seen_ == len(X)
 
 
 @pytest.mark.parametrize(
