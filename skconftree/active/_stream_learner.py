@@ -363,6 +363,10 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         if len(y):
             check_labels(y, y)
+        self._check_known(y)
+        return y
+
+    def _check_known(self, y):
         if self._classes is not None:
             unknown = ~np.isin(y, self._classes)
             if unknown.any():
@@ -371,7 +375,6 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     f"of the classes {self._classes.tolist()}. Name all labels of the "
                     "stream with classes= beforehand."
                 )
-        return y
 
     def _learn(self, X, y, branch, given):
         if not len(y):
@@ -473,8 +476,9 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             ahead = min(ahead, LOOKAHEAD)
             if bought:
                 asked[at - 1] = True
-                row = take(X, np.array([at - 1]))
-                self._learn(row, y[at - 1 : at], branch, {})
+                row, label = take(X, np.array([at - 1])), y[at - 1 : at]
+                self._check_known(label)
+                self._learn(row, label, branch, {})
         right = np.array([p == t for p, t in zip(predictions, y, strict=True)], bool)
         labels, counts = np.unique(y, return_counts=True)
         rare = labels[counts.argmin()]

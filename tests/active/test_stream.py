@@ -227,6 +227,9 @@ def test_labels_are_held_back_until_there_are_two_classes():
     )
     with pytest.raises(ValueError, match="'maybe', which is not one of the classes"):
         one.teach(X[:1], ["maybe"])
+    late = np.r_[words[:200], np.full(len(words) - 200, "maybe")]
+    with pytest.raises(ValueError, match="'maybe', .* with classes= beforehand"):
+        learner(tree(), classes=None, budget=1.0).run(X, late)
 
 
 @pytest.mark.parametrize("estimator", [GaussianNB(), SGDClassifier(loss="log_loss")])
