@@ -108,4 +108,4 @@ def _disagreement(proba, labels, share):
     last = np.sort(confidence)[::-1][int(np.ceil(size)) - 1]
     above, tied = confidence > last, confidence == last
     weight = above + tied * ((size - above.sum()) / tied.sum())
-    return float(weight @ wrong / size)
+    return min(1.0, float(weight @ wrong / size))  # parts of rows are rounded

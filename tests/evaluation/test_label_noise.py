@@ -37,6 +37,15 @@ def test_disagreement_by_hand():
         )
 
 
+def test_parts_of_rows_sum_to_no_more_than_all():
+    """Rows that are equally sure, and all of them wrong."""
+    for n in range(4, 60):
+        y = np.arange(n) % 2
+        X = np.where(y == 1, 0.25, 0.75)[:, np.newaxis]
+        for share in (0.7, 0.999, 0.01):
+            assert estimate_label_noise(Knows(), X, y, 2, share=share) <= 1.0
+
+
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("noise", [0.0, 0.15, 0.3])
 def test_planted_noise_is_found(n_classes, noise):
