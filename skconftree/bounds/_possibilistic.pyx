@@ -190,7 +190,7 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
             )
     entropy = np.asarray(out).reshape(shape)[()]
     if normalization == "shifted":
-        entropy = (k * entropy - 1.0) / (k - 1.0)
+        entropy = np.maximum(k * entropy - 1.0, 0.0) / (k - 1.0)  # but for rounding
     return entropy
 
 

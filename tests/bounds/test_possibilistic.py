@@ -67,6 +67,8 @@ def test_ends_of_both_scales():
             for c in (np.zeros(k), pure)
         ]
         np.testing.assert_allclose(shifted, [1, 0], atol=1e-6)
+    rounded = np.eye(40)[0] * 9e15
+    assert possibilistic_entropy(rounded, 0.49, normalization="shifted") >= 0.0
 
 
 def test_shape_of_the_entropy():

@@ -30,7 +30,7 @@ def call_functions(sequence):
             and (found >= low).all()
             and (found <= high).all(),
             f"{name} out of its range",
-            lambda found=found, name=name: f"{found} of {tables.tolist()}",
+            lambda found=found: f"{found.min()} to {found.max()}",
         )
 
 
