@@ -259,7 +259,9 @@ def _damaged_array(draw, array):
     if what == "longer" and array.size:
         return np.concatenate([array, array])
     if what == "dtype" and array.dtype.kind in "fiub":
-        return array.astype(draw.one([np.float64, np.float32, np.int8, object, str]))
+        kind = draw.one([np.float64, np.float32, np.int8, object, str])
+        with np.errstate(all="ignore"):
+            return array.astype(kind)
     if what == "shape":
         return array.reshape(-1)
     return np.asfortranarray(array)

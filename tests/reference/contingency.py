@@ -110,8 +110,12 @@ def placings(rows, room):
             yield (first, *others)
 
 
-def exact_pvalue(table):
-    """Exact p-value; None where too many tables have these margins."""
+def exact_pvalue(table, swapped):
+    """Exact p-value; None where too many tables have these margins.
+
+    The compiled test counts them with all outcomes put into two, and so too few of them
+    where there are more: where these are the rows, and the two classes the columns.
+    """
     rows = [sum(row) for row in table]
     columns = [sum(column) for column in zip(*table, strict=True)]
     half = columns[0]  # outcomes put together until half of the rows are in them
@@ -119,6 +123,8 @@ def exact_pvalue(table):
         if half + n <= sum(columns) / 2:
             half += n
     if count_tables(rows, min(half, sum(columns) - half)) > TABLE_LIMIT:
+        if swapped and len(rows) > 2:
+            raise UndecidedError
         return None
     return freeman_halton(table) if len(columns) == 2 else larger_freeman_halton(table)
 
@@ -149,7 +155,8 @@ def chi2_log_pvalue(children):
     classes = [row for row in zip(*children, strict=True) if sum(row) > 0]
     outcomes = [row for row in zip(*classes, strict=True) if sum(row) > 0]
     table = list(zip(*outcomes, strict=True))
-    if len(table) == 2:  # the roles of classes and outcomes are the same
+    swapped = len(table) == 2  # the roles of classes and outcomes are the same
+    if swapped:
         table = outcomes
     rows = [sum(row) for row in table]
     columns = [sum(column) for column in zip(*table, strict=True)]
@@ -163,7 +170,8 @@ def chi2_log_pvalue(children):
     ]
     smallest = min(e for _, e in cells)
     if smallest < 5.0 and all(float(o).is_integer() for o, _ in cells):
-        exact = exact_pvalue([[int(x) for x in row] for row in table])
+        whole = [[int(x) for x in row] for row in table]
+        exact = exact_pvalue(whole, swapped)
         if exact is not None:
             return math.log(exact) if exact > 0.0 else -math.inf
     yates = 5.0 <= smallest <= 10.0 and len(rows) == len(columns) == 2
