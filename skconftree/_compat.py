@@ -63,7 +63,7 @@ def _validate(parameter_constraints, params, caller_name):
     _validate_constraints(parameter_constraints, params, caller_name)
 
 
-def validate_parameters(estimator):
+def validate_parameters(estimator, names=None):
     """Check the parameters of an object against the constraints of its class.
 
     A default is known to be valid, so that only the others are looked at: reading the
@@ -73,6 +73,8 @@ def validate_parameters(estimator):
     ----------
     estimator : BaseEstimator
         With `_parameter_constraints`.
+    names : set of str, default=None
+        Those that are looked at; None: all.
 
     Raises
     ------
@@ -82,7 +84,7 @@ def validate_parameters(estimator):
     given = {}
     for name, default in _valid_defaults(made):
         value = getattr(estimator, name)
-        if value is not default:
+        if value is not default and (names is None or name in names):
             given[name] = value
     if given:
         _validate(made._parameter_constraints, given, made.__name__)

@@ -16,6 +16,7 @@ from .._compat import (
 )
 from ..bounds._base import BaseBound
 from ..tree._grown_tree import TreeShape
+from ..tree.split._criterion import CRITERIA
 from ..utils import canonical, class_indices, unchanged_on_error, warn_of_floats
 from ..utils._lock import Lockable, learns, reads
 from ._ncm_growing import resolve_plan
@@ -25,7 +26,7 @@ from ._ncm_samples import Samples, seed_of_update
 
 # Of a tree, and of the trees of a forest.
 GROWTH_CONSTRAINTS = {
-    "criterion": [str, None],
+    "criterion": [StrOptions(set(CRITERIA)), None],
     "bound": [str, BaseBound, None],
     "delta": [Interval(Real, 0, None, closed="neither"), None],
     "max_depth": [Interval(Integral, 1, None, closed="left"), None],

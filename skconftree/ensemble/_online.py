@@ -8,7 +8,7 @@ from joblib import effective_n_jobs
 from sklearn import get_config
 from sklearn.utils import check_random_state
 
-from .._compat import InvalidParameterError
+from .._compat import InvalidParameterError, validate_parameters
 from ..tables._reading import read_with_pool, settle
 from ..tables._sparse import blocks
 from ..tables._weights import resolve_class_weight
@@ -21,6 +21,7 @@ from ..utils._lock import learns
 from ._bootstrap import tree_seed
 from ._streaming import begin_step, end_step, learn_step, trusts
 
+READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
 PARTS = 4  # of a thread's work in a step: trees do not take equally long
 VOTE_BYTES = 1 << 24  # of the votes that are waiting to be added up
@@ -127,8 +128,11 @@ class ForestGrowth(StreamWeights):
         # the rest of the rows cannot be.
         first = not hasattr(self, "estimators_")
         starting = first or not self._learns_on()
-        if starting and not get_config()["skip_parameter_validation"]:
-            self._validate_params()
+        if not get_config()["skip_parameter_validation"]:
+            if starting:
+                self._validate_params()
+            else:
+                validate_parameters(self, READ_BY_EVERY_CALL)
         self._check_stream_parameters(starting)
         if first and classes is None:
             raise ValueError(

@@ -293,7 +293,8 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
     def _learn(self, X, y, classes, sample_weight, foresee):
         # Every check comes before the first row.
         first = not hasattr(self, "classes_")
-        if not hasattr(self, "_filter"):  # which is made of the parameters once
+        starting = not hasattr(self, "_filter")  # which is made of the parameters once
+        if starting:
             self._validate_params()
         with unchanged_on_error(self):
             if first and classes is None:
@@ -301,7 +302,7 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
                     "classes must be given on the first call to partial_fit: all "
                     "classes that may occur in the stream."
                 )
-            alpha_gamma = self._resolve_likelihood()
+            alpha_gamma = self._resolve_likelihood() if starting else None
             labels, known = split_labels(y, self.missing_label)
             X = self._read(X, first)
             check_consistent_length(X, known)
@@ -316,10 +317,10 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
                 self._waiting = None
                 self.n_rows_seen_ = 0
             begin = 0
-            if hasattr(self, "_filter"):
-                self._filter.set_resample(bool(self.resample))
-            else:
+            if starting:
                 begin = self._wait_or_start(X, y, weight, alpha_gamma)
+            else:
+                self._filter.set_resample(bool(self.resample))
         odds = (
             np.ones((len(X), count_problems(self.n_classes_), 2)) if foresee else None
         )

@@ -103,6 +103,21 @@ def test_a_pickle_of_nominal_columns_has_the_same_bytes():
     assert pickle.dumps(pickle.loads(pickle.dumps(forest))) == pickle.dumps(forest)
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("n_jobs", ["x", 1.5, [1]]), ("online_rate", ["x", None, -1.0, np.nan])],
+)
+def test_what_every_call_reads_is_checked_by_every_call(name, values):
+    X, y = make_stream(3, 300)
+    forest = learn(forest_of(), X, y, [])
+    before = pickle.dumps(forest)
+    for value in values:
+        old = forest.get_params()[name]
+        with pytest.raises(ValueError, match=f"'{name}' parameter"):
+            forest.set_params(**{name: value}).partial_fit(X, y)
+        assert pickle.dumps(forest.set_params(**{name: old})) == before
+
+
 @pytest.mark.parametrize("batch", [False, True])
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6))

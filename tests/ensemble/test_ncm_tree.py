@@ -287,6 +287,15 @@ def test_bounds_that_scan_are_refused():
         NCMTreeClassifier(bound=interval).fit(X, y)
 
 
+def test_a_criterion_is_checked_by_every_call():
+    X, y = make_table(4)
+    tree = NCMTreeClassifier(bound=None)
+    for learn in (tree.fit, tree.set_params(criterion=None).fit(X, y).partial_fit):
+        tree.criterion = "gain"
+        with pytest.raises(ValueError, match="'criterion' parameter of NCMTree"):
+            learn(X, y)
+
+
 # -- state -----------------------------------------------------------------------------
 
 

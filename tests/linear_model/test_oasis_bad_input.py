@@ -41,6 +41,10 @@ def test_parameters(parameter, values):
         with pytest.raises(ValueError, match=f"'{parameter}' parameter"):
             waiting.partial_fit(np.tile(X, (4, 1)), np.tile(Y, 4))
         assert waiting.n_rows_seen_ == len(X)
+        # later calls do not look at it
+        begun = OASISClassifier(n_particles=9).fit(X, Y)
+        begun.set_params(**{parameter: value, "missing_label": None})
+        assert begun.partial_fit(X, Y).n_rows_seen_ == 2 * len(X)
 
 
 @pytest.mark.parametrize(
