@@ -6,7 +6,9 @@ read these files, and every script still starts.
 """
 
 import csv
+import importlib
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -88,6 +90,14 @@ def test_tables_are_tables():
         assert len({len(row) for row in rows}) == 1, path.name
 
 
+def test_cases_that_are_lost_are_those_of_the_other_tables(tmp_path):
+    """The page reads them from other results, which may have been measured anew."""
+    command = [sys.executable, "-P", str(BENCHMARKS), "where_it_loses"]
+    subprocess.run([*command, "--results", str(tmp_path)], check=True)
+    name = "where-it-loses.csv"
+    assert (tmp_path / name).read_text("utf-8") == (RESULTS / name).read_text("utf-8")
+
+
 def test_no_page_has_a_table_of_figures_of_its_own():
     """Other tables hold words: what a bound is for, what a setting does."""
     for page in PAGES:
@@ -142,6 +152,83 @@ def test_every_script_says_how_it_is_run():
         assert name == path.stem
         assert source.splitlines()[0].strip('"') in told
         assert f"python benchmarks {name}" in source
+
+
+class Told(Exception):
+    """The note that a run would write beside its tables."""
+
+
+PAPERS = [path.stem for path in SCRIPTS if path.parent.name == "papers"]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_script_without_arguments_makes_the_tables_that_are_stored(
+    name, monkeypatch, results, tmp_path
+):
+    """What its run was given stands in the note of each table: so do the defaults."""
+    known = results.measured().values()
+    stored = {facts["note"] for facts in known if facts["script"] == name}
+    if not stored:
+        pytest.skip("it makes no table of the documentation")
+    from common import options
+
+    def tell(script, given, note=""):
+        raise Told(note)
+
+    monkeypatch.setattr(options, "tables", tell)
+    (tmp_path / "manifest.json").write_text('{"datasets": []}')
+    monkeypatch.setenv("SKCONFTREE_DATA", str(tmp_path))
+    script = importlib.import_module(f"papers.{name}")
+    notes = set()
+    parts = [["--part", part] for part in getattr(script, "PARTS", ())]
+    for arguments in parts or [[]]:
+        with pytest.raises(Told) as told:
+            script.main(arguments)
+        notes.add(str(told.value))
+    assert stored <= notes
+
+
+def test_nothing_is_stored_from_an_uncommitted_tree(monkeypatch, results, tmp_path):
+    from common import options
+
+    given = SimpleNamespace(results=None)
+    monkeypatch.setattr(results, "environment", lambda: {"commit": "0123abc+"})
+    with pytest.raises(SystemExit, match="Commit first"):
+        options.tables("some_script", given)
+    given.results = tmp_path
+    assert options.tables("some_script", given).folder == tmp_path
+    given.results = None
+    monkeypatch.setattr(results, "environment", lambda: {"commit": "0123abc"})
+    assert options.tables("some_script", given).folder == RESULTS
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_what_changes_a_figure_makes_a_commit_uncommitted(monkeypatch, tmp_path):
+    with benchmarks_on_path(monkeypatch):
+        from common.timing import commit
+
+    def git(*words):
+        author = ["-c", "user.name=a", "-c", "user.email=a"]
+        command = ["git", *author, *words]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+
+    assert commit(tmp_path) == "?"
+    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    for name in ("code.py", "benchmarks/script.py", "benchmarks/results/a.csv"):
+        (tmp_path / name).write_text("1")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "first")
+    clean = commit(tmp_path)
+    assert re.fullmatch("[0-9a-f]{7,}", clean)
+    (tmp_path / "benchmarks/results/a.csv").write_text("2")
+    assert commit(tmp_path) == clean
+    for name in ("code.py", "benchmarks/new.py"):
+        (tmp_path / name).write_text("2")
+        assert commit(tmp_path) == clean + "+"
+        git("add", ".")
+        git("commit", "-m", "next")
+        clean = commit(tmp_path)
 
 
 def test_a_quick_run_writes_where_it_is_told(tmp_path):

@@ -2,10 +2,11 @@
 
 import contextlib
 import doctest
+import importlib
 import importlib.metadata
-import importlib.util
 import io
 import re
+import sys
 import textwrap
 import tomllib
 from pathlib import Path
@@ -24,6 +25,14 @@ PAGES += sorted((ROOT / "doc/results").glob("*.rst"))
 PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
 
 
+@pytest.fixture
+def pictures(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "doc"))
+    yield importlib.import_module("pictures")
+    for name in ("pictures", "curves", "drawing"):
+        del sys.modules[name]
+
+
 def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
@@ -38,28 +47,20 @@ def test_readme_opens_with_five_lines_that_print_a_tree():
     assert "<=" in printed.getvalue()
 
 
-def test_readme_shows_what_is_true_now():
+def test_readme_shows_what_is_true_now(pictures):
     """Its output, its table and all pictures: `python doc/pictures.py` renews them."""
-    assert pictures().readme(README) == README
+    assert pictures.readme(README) == README
     assert len(blocks("text")[0].splitlines()) > 10
     assert README.count("\n| this tree, untuned |") == 1
 
 
-def test_pictures_are_those_of_the_figures_behind_them():
-    drawn = pictures()
+def test_pictures_are_those_of_the_figures_behind_them(pictures):
     files = {path.stem for path in (ROOT / "doc/images").glob("*.svg")}
-    assert files == set(drawn.PICTURES)
-    for name, draw in drawn.PICTURES.items():
+    assert files == set(pictures.PICTURES)
+    for name, draw in pictures.PICTURES.items():
         picture = (ROOT / "doc/images" / f"{name}.svg").read_text("utf-8")
         assert draw().text == picture, name
         assert len(picture) < 20_000
-
-
-def pictures():
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "doc/pictures.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_links_of_the_readme_lead_somewhere():

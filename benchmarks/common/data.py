@@ -36,6 +36,19 @@ def manifest(folder):
     return {table["name"]: table for table in json.loads(text)["datasets"]}
 
 
+# Tables that hold the rows of another one, which the studies keep.
+SAME_ROWS = {
+    "a9a": "adult",
+    "airlines2007-ordered": "airlines",
+    "heart.c": "heart-statlog",
+}
+
+
+def table_names(folder):
+    """List the tables of a folder, those left out that hold the rows of another."""
+    return sorted(set(manifest(folder)) - set(SAME_ROWS))
+
+
 @cache
 def mnist():
     """Fetch MNIST: pictures and digits (texts), or None where it is not to be had."""

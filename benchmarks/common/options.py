@@ -48,8 +48,18 @@ def parser(about, *names, **defaults):
 
 
 def tables(script, options, note=""):
-    """Make the tables of a run, which are written as its options say."""
+    """Make the tables of a run, which are written as its options say.
+
+    Those of the documentation are of a commit: what is measured has to be committed
+    before it is.
+    """
     folder = options.results
     if folder is None and not getattr(options, "quick", False):
         folder = results.FOLDER
-    return results.Tables(script, folder, note)
+    made = results.Tables(script, folder, note)
+    if folder == results.FOLDER and made.facts["commit"].endswith("+"):
+        raise SystemExit(
+            "Commit first: these tables would be of no commit. --results FOLDER writes "
+            "them elsewhere."
+        )
+    return made

@@ -15,19 +15,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
 
+from .cart import best_penalty
 from .data import encoded, impute
-from .prunings import (
-    Arrays,
-    collapse_alphas,
-    n_leaves,
-    pruned_at,
-    representatives,
-    thinned,
-)
+from .judging import CLIP, TIE
+from .prunings import Arrays, n_leaves, pruned_at, representatives
 
 MAX_ROWS = 8_000
-TIE = 0.5  # points of accuracy
-CLIP = 1e-6
 
 
 class Fold:
@@ -120,26 +113,14 @@ def cart(fold, form="codes"):
             model = DecisionTreeClassifier(random_state=fold.seed).fit(X, y)
             rows = model.tree_.weighted_n_node_samples
             counts = np.rint(model.tree_.value[:, 0] * rows[:, None])
-        seconds = time.process_time() - start
-        counts = fold.all_classes(counts, model.classes_)
-        return model, Arrays(model.tree_, counts), seconds
+        each.append(time.process_time() - start)
+        return model, Arrays(model.tree_, fold.all_classes(counts, model.classes_))
 
-    start = time.process_time()
-    tree, arrays, seconds = grow(X, fold.y)
-    alphas = collapse_alphas(arrays)
-    values = thinned(alphas)
-    right, grid_seconds = np.zeros(len(values)), seconds
-    inner = StratifiedKFold(5, shuffle=True, random_state=fold.seed)
-    for train, held in inner.split(X, fold.y):
-        part, part_arrays, part_seconds = grow(X[train], fold.y[train])
-        grid_seconds += part_seconds * len(values)
-        leaf = pruned_at(collapse_alphas(part_arrays), values)
-        ends = representatives(part_arrays, leaf)[part.apply(X[held])]
-        predicted = part_arrays.counts.argmax(axis=1)[ends]
-        right += (predicted == fold.y[held][:, None]).sum(axis=0)
-    best = values[len(values) - 1 - right[::-1].argmax()]
-    grid_seconds += seconds
+    start, each = time.process_time(), []
+    tree, arrays, alphas, best, n_values = best_penalty(grow, X, fold.y, fold.seed)
     spent = time.process_time() - start
+    seconds = each[0]
+    grid_seconds = 2 * seconds + sum(each[1:]) * n_values
     leaf = np.concatenate(
         [~arrays.internal[:, None], pruned_at(alphas, [best])], axis=1
     )

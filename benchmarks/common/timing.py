@@ -18,6 +18,7 @@ import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 SHORTEST = 0.05  # seconds; shorter calls are repeated inside one measurement
+NOT_MEASURED = (":!benchmarks/results", ":!doc", ":!*.md")
 
 
 def cpu_seconds(call, loops=1):
@@ -184,16 +185,21 @@ def environment():
     }
 
 
-def commit(folder=Path(__file__).parent):
-    """Return the commit of a folder, with a plus if something was changed."""
-    try:
+def commit(folder=Path(__file__).parents[2]):
+    """Return the commit of a folder, with a plus if files are not as it has them.
+
+    Tables of results and the pages that show them do not count, as they change nothing
+    that is measured.
+    """
+
+    def git(*words):
         return subprocess.run(
-            ["git", "describe", "--always", "--exclude=*", "--dirty=+"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=True,
+            ["git", *words], cwd=folder, capture_output=True, text=True, check=True
         ).stdout.strip()
+
+    try:
+        others = git("status", "--porcelain", "--", ".", *NOT_MEASURED)
+        return git("describe", "--always", "--exclude=*") + ("+" if others else "")
     except (OSError, subprocess.CalledProcessError):
         return "?"
 

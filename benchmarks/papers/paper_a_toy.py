@@ -11,17 +11,19 @@ are no test rows.
 - mbinomial_8, mbinomial_64: a fixed partition, the leaf with the largest excess risk.
 - BOCT: splits by credible intervals, labels from anywhere.
 - BOCT-AL: the same tree, the leaf with the largest risk.
+- BOCT-AL by excess risk: the same tree, the leaf with the largest excess risk.
 
-All runs of a method are made at once here, in NumPy. The last line of the table is
+All runs of a method are made at once here, in NumPy. The last lines of the table are
 BOCT-AL by `ActiveLearner` and `LeafRiskSampling`, which see the predefined tree through
 the leaf protocol alone (`index_rows`, `tree_.counts`).
 
 Parameters are those with the least mean risk over all budgets in runs of their own (as
 the paper, which does not tell its grid); the runs of the table come after. A leaf
 without a label predicts as its nearest ancestor with one; in a fixed partition as the
-whole. About a CPU minute.
+whole. A few CPU minutes.
 """
 
+import functools
 import itertools
 from types import SimpleNamespace
 
@@ -36,10 +38,12 @@ from skconftree.bounds import credible_interval, excess_risk_upper, risk_upper
 DEPTH = 6
 CELLS = 2**DEPTH
 STOCK = 4000  # rows of the pool a cell: many more than are ever asked for
-DELTAS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
+DELTAS = (0.45, 0.4, 0.35, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
 LABELS = 1000
 BUDGETS = (50, 100, 200, 300, 400, 500, 700, 1000)
-METHODS = ("mbinomial_8", "mbinomial_64", "BOCT", "BOCT-AL")
+METHODS = ("mbinomial_8", "mbinomial_64", "BOCT", "BOCT-AL", "BOCT-AL by excess risk")
+ASKING = METHODS[3:]  # growing trees that choose their labels
+FEW = 3  # labels of a leaf that starves
 
 
 def cell_shares():
@@ -182,7 +186,7 @@ class GridIndex:
 POOL = np.repeat(np.arange(CELLS), STOCK).astype(float).reshape(-1, 1)
 
 
-def run_learner(deltas, seed, n_labels=LABELS):
+def run_learner(method, deltas, seed, n_labels=LABELS):
     """Risk after each label of one run of BOCT-AL, by the learner."""
     rng = np.random.default_rng([seed, 99])
     chance = rng.random(n_labels)
@@ -193,7 +197,7 @@ def run_learner(deltas, seed, n_labels=LABELS):
     first = int(rng.integers(len(POOL)))
     learner = ActiveLearner(
         GridTree(deltas[0]),
-        strategy=LeafRiskSampling(deltas[1]),
+        strategy=LeafRiskSampling(deltas[1], gap=method.endswith("excess risk")),
         refit=False,
         classes=[0, 1],
         random_state=seed,
@@ -212,8 +216,8 @@ def run_learner(deltas, seed, n_labels=LABELS):
 class Lookup:
     """A function of two counts, whose values are found when they are first needed."""
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, delta):
+        self.function, self.delta = function, delta
         self.known = np.full((LABELS + 1, LABELS + 1), np.nan)
 
     def __call__(self, counts):
@@ -222,9 +226,20 @@ class Lookup:
         new = np.isnan(out)
         if new.any():
             pairs = np.unique(counts[new], axis=0)
-            self.known[pairs[:, 0], pairs[:, 1]] = self.function(pairs)
+            self.known[pairs[:, 0], pairs[:, 1]] = self.function(pairs, self.delta)
             out = self.known[counts[..., 0], counts[..., 1]]
         return out
+
+
+lookup = functools.cache(Lookup)  # most pairs are met again by other choices
+
+
+def _upper(counts, delta):
+    return credible_interval(counts, delta)[1]
+
+
+def _lower(counts, delta):
+    return credible_interval(counts, delta)[0]
 
 
 PATH = np.array(  # from a cell up to the root
@@ -250,17 +265,16 @@ class Runs:
         self.counts = np.zeros((n_runs, 2 * CELLS - 1, 2), dtype=int)
         self.leaf_of = np.zeros((n_runs, CELLS), dtype=int)
         self.grows, self.asks = method.startswith("BOCT"), method != "BOCT"
-        delta = deltas[0]
+        self.by_excess = not self.grows or method.endswith("excess risk")
         if self.grows:
-            self.upper = Lookup(lambda pairs: credible_interval(pairs, delta)[1])
-            self.lower = Lookup(lambda pairs: credible_interval(pairs, delta)[0])
+            self.upper = lookup(_upper, deltas[0])
+            self.lower = lookup(_lower, deltas[0])
         else:
             depth = {"mbinomial_8": 3, "mbinomial_64": DEPTH}[method]
             self.leaf_of += PATH[:, DEPTH - depth]
         if self.asks:
-            tail = deltas[-1]
-            self.risk = Lookup(lambda pairs: risk_upper(pairs, tail))
-            self.gap = Lookup(lambda pairs: excess_risk_upper(pairs, tail))
+            self.risk = lookup(risk_upper, deltas[-1])
+            self.gap = lookup(excess_risk_upper, deltas[-1])
 
     def step(self):
         """Buy one label in each run."""
@@ -279,7 +293,7 @@ class Runs:
         counts = self.counts[self.lines[:, None], self.leaf_of]
         size = SIZE[self.leaf_of]
         worth = size * self.risk(counts)
-        if not self.grows:
+        if self.by_excess:
             gap = size * self.gap(counts)
             worth = np.where((gap > 0).any(axis=1)[:, None], gap, worth)
         # each cell stands for its leaf
@@ -305,8 +319,8 @@ class Runs:
                 self.leaf_of[run, cells] = child
                 self.examine(np.array([run]), np.array([child]))
 
-    def true_risk(self):
-        """Probability of a wrong prediction in each run."""
+    def _is_one(self):
+        # Whether class 1 is predicted, of each run and cell.
         said = np.zeros(self.counts.shape[:2], dtype=int)
         for level in range(DEPTH + 1):
             nodes = np.flatnonzero(LEVEL == level)
@@ -314,11 +328,30 @@ class Runs:
             above = said[:, (nodes - 1) // 2 if self.grows else nodes * 0]
             known = counts.any(axis=2) | (level == 0)
             said[:, nodes] = np.where(known, counts.argmax(axis=2), above)
-        found = said[self.lines[:, None], self.leaf_of] == 1
-        return np.where(found, 1.0 - SHARES, SHARES).mean(axis=1)
+        return said[self.lines[:, None], self.leaf_of] == 1
+
+    def true_risk(self):
+        """Probability of a wrong prediction in each run."""
+        return np.where(self._is_one(), 1.0 - SHARES, SHARES).mean(axis=1)
+
+    def where_labels_went(self):
+        """Facts of each run, by name: arrays of shape (n_runs,)."""
+        labels = self.counts[self.lines[:, None], self.leaf_of].sum(axis=2)
+        fullest = labels.argmax(axis=1)
+        leaf = self.leaf_of[self.lines, fullest]
+        wrong = self._is_one() != (SHARES > 0.5)
+        starved = wrong & (labels <= FEW)
+        return {
+            "leaves": np.array([len(np.unique(one)) for one in self.leaf_of]),
+            "labels in the fullest leaf": labels.max(axis=1),
+            "its p from 1/2": np.abs(MEAN[leaf] - 0.5),
+            "cells in it": SIZE[leaf],
+            "cells labelled wrongly": wrong.sum(axis=1),
+            f"of them with at most {FEW} labels": starved.sum(axis=1),
+        }
 
 
-def run(method, deltas, seed, n_runs, n_labels=LABELS, every=1):
+def run(method, deltas, seed, n_runs, n_labels=LABELS, every=1, facts=None):
     """Risk after each label, or some of them, (n_runs, n_labels // every)."""
     runs = Runs(method, deltas, seed, n_runs)
     risks = []
@@ -326,12 +359,14 @@ def run(method, deltas, seed, n_runs, n_labels=LABELS, every=1):
         runs.step()
         if i % every == 0:
             risks.append(runs.true_risk())
+    if facts is not None:
+        facts[method] = runs.where_labels_went()
     return np.array(risks).T
 
 
 def choices(method):
     """Parameters among which a method's are chosen."""
-    if method == "BOCT-AL":
+    if method in ASKING:
         return list(itertools.product(DELTAS, DELTAS))
     return [(delta,) for delta in DELTAS]
 
@@ -350,6 +385,15 @@ def error_of(values):
     return values.std(ddof=1) / np.sqrt(len(values))
 
 
+def compared(differences):
+    """Say which of two risks is less, and by how much."""
+    mean, error = differences.mean(), error_of(differences)
+    told = "level"
+    if abs(mean) > 2 * error:
+        told = "better" if mean < 0 else "worse"
+    return f"{told} ({mean:+.4f} ± {error:.4f})"
+
+
 def main(argv=None):
     """Print the tables."""
     parser = command.parser(__doc__, "quick", "json")
@@ -366,16 +410,24 @@ def main(argv=None):
     print_environment(tables.facts)
     best = np.minimum(SHARES, 1 - SHARES).mean()
     print(f"least risk {best:.5f}, one leaf {min(MEAN[0], 1 - MEAN[0]):.5f}")
-    curves, chosen, grid = {}, {}, {}
+    curves, chosen, grid, facts = {}, {}, {}, {}
     for method in METHODS:
         chosen[method], grid[method] = tuned(method, options.tuning, n_labels)
-        curves[method] = run(method, chosen[method], 0, options.runs, n_labels)
+        given = chosen[method], 0, options.runs, n_labels
+        curves[method] = run(method, *given, facts=facts)
         print(method, chosen[method], curves[method].mean().round(4), flush=True)
-    method = "BOCT-AL, by the learner"
-    chosen[method] = chosen["BOCT-AL"]
-    curves[method] = np.array(
-        [run_learner(chosen[method], seed, n_labels) for seed in range(options.learner)]
-    )
+    steps = range(9, n_labels, 10)
+    curve_rows = [
+        [n + 1, *(f"{curves[method][:, n].mean():.4f}" for method in METHODS)]
+        for n in steps
+    ]
+    tables.show("paper-a-toy-curves", ["labels", *METHODS], curve_rows)
+    for method in ASKING:
+        given = chosen[method]
+        seeds = range(options.learner)
+        runs = [run_learner(method, given, seed, n_labels) for seed in seeds]
+        title = f"{method}, through the learner"
+        chosen[title], curves[title] = given, np.array(runs)
     rows = [
         [
             method,
@@ -384,25 +436,30 @@ def main(argv=None):
                 f"{risk[:, n - 1].mean():.4f} ± {error_of(risk[:, n - 1]):.4f}"
                 for n in budgets
             ),
-            f"{risk.mean():.4f}",
+            f"{risk.mean():.4f} ± {error_of(risk.mean(axis=1)):.4f}",
         ]
         for method, risk in curves.items()
     ]
     header = ["method", "delta", *map(str, budgets), "mean over all"]
     tables.show("paper-a-toy", header, rows)
     gaps = []
-    ours = curves["BOCT-AL"]
-    for method in METHODS[:3]:
-        cells = []
-        for n in budgets:
-            gap = ours[:, n - 1] - curves[method][:, n - 1]
-            error = error_of(gap)
-            told = "level"
-            if abs(gap.mean()) > 2 * error:
-                told = "better" if gap.mean() < 0 else "worse"
-            cells.append(f"{told} ({gap.mean():+.4f} ± {error:.4f})")
-        gaps.append([method, *cells])
-    tables.show("paper-a-toy-gaps", ["BOCT-AL against", *map(str, budgets)], gaps)
+    for i, ours in enumerate(ASKING, 3):
+        for other in METHODS[:i]:
+            difference = curves[ours] - curves[other]
+            cells = [compared(difference[:, n - 1]) for n in budgets]
+            gaps.append([ours, other, *cells, compared(difference.mean(axis=1))])
+    header = ["ours", "against", *map(str, budgets), "mean over all"]
+    tables.show("paper-a-toy-gaps", header, gaps)
+    fact_rows = [
+        [
+            method,
+            *(f"{values.mean():.3g}" for values in facts[method].values()),
+            int(facts[method]["labels in the fullest leaf"].max()),
+        ]
+        for method in METHODS
+    ]
+    header = ["method", *facts["BOCT"], "most labels in a leaf"]
+    tables.show("paper-a-toy-labels", header, fact_rows)
     grid_rows = [
         [method, *map(str, (*choice, "-")[:2]), f"{risk:.4f}"]
         for method, risks in grid.items()

@@ -172,6 +172,8 @@ def main(argv=None):
     parser.add_argument("--gamma", type=float, default=0.05)
     parser.add_argument("--plot", metavar="FILE")
     options = parser.parse_args(argv)
+    note = f"{options.repeats} x {options.trees} random trees, gamma {options.gamma:g}"
+    tables = command.tables("paper_b_figures", options, note)
     found = measure(
         *load(options.data),
         options.repeats,
@@ -180,8 +182,6 @@ def main(argv=None):
         options.gamma,
         options.seed,
     )
-    note = f"{options.repeats} x {options.trees} random trees, gamma {options.gamma:g}"
-    tables = command.tables("paper_b_figures", options, note)
     rows = figures(means(found, "leaves", (*MEASURES, "accuracy")))
     title = "Figure 2: entropy on the training rows by the number of leaves."
     tables.show("paper-b-figure-2", ["leaves", *MEASURES, "accuracy"], rows, title)

@@ -1,28 +1,45 @@
 """De Rosa and Cesa-Bianchi (2017): what labels of a stream are worth, by strategy.
 
-    python benchmarks paper_c_active --data FOLDER [--seeds 5] [--json FILE]
+    python benchmarks paper_c_active --data FOLDER [--cache FOLDER] [--json FILE]
 
 Each row is predicted, then a strategy decides whether its label is bought and learnt
 (the paper's algorithms 2, 3 and 5 to 7, kept to the budget at every row). Electricity,
 a9a and airlines in the order of their files: share of right predictions, or F1 of the
-rarer class on a9a. Airlines is the table of 2007, as the other one is sorted by
-class. Two trees learn: C-Tree (the practical bound with c = .001, Gini, Gaussian
-memory, majority leaves, an examination every 100 labels), and the default tree. Split
-strategies watch for drift by DDM on the labels that they buy at random. The order of
-rows is fixed, so runs differ in the draws of the strategies. Without the folder there
-is nothing to do. Some 20 CPU minutes; ``--quick`` tries the script.
+rarer class on a9a. Airlines is the table of 2007, as the other one is sorted by class.
+
+In one order a strategy is one sample: at a small budget most of them take nearly every
+n-th row. So the stream begins at ten places of the file, from each of which it is
+10,000 rows long, and each strategy runs with five seeds from each place. Shown are
+differences from random labels in the same stream, each the mean of the seeds, and
+standard errors over the ten streams.
+
+The tree is C-Tree (the practical bound, Gini, Gaussian memory, majority leaves, an
+examination every 100 labels) with the c of the grid that is best with all labels, in
+the mean of the ten streams; the default tree is there for comparison. Split strategies
+watch for drift by DDM on the labels that they buy at random.
+
+Without the folder there is nothing to do. Some 15 CPU minutes. Processes with one of
+``--tables`` each may fill a ``--cache``, from which a last one reads; ``--quick`` tries
+the script.
 """
 
 import time
+from argparse import Namespace
+from functools import partial
 
 import numpy as np
 from common import options as command
 from common.data import encoded, folder_if_any
+from common.runs import Runs
 from common.timing import print_environment, write_json
+from sklearn.base import clone
+from sklearn.metrics import f1_score
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.active import StreamActiveLearner
+from skconftree.active import ConfTreeSampling, StreamActiveLearner
 from skconftree.bounds import DeRosaBound
+
+from .paper_c_tables import grids
 
 # Name of the table, and whether the paper shows F1 of the rarer class.
 TABLES = {
@@ -32,92 +49,194 @@ TABLES = {
 }
 STRATEGIES = (
     "random",
-    "fixed_uncertainty",
     "variable_uncertainty",
     "random_variable_uncertainty",
     "selective_sampling",
     "split",
     "conf_tree",
+    "conf_tree, practical",
     "split_conf_tree",
 )
-BUDGETS = (0.05, 0.1, 0.2, 0.5)
+SEEDLESS = {"variable_uncertainty"}  # it draws nothing
+OF_THE_DEFAULT = ("random", "conf_tree")
+BUDGETS = (0.05, 0.1, 0.2)
+N_FACTORS = 30
 
 
-def trees():
-    """Trees that learn."""
-    return {
-        "C-Tree": ConfidenceTreeClassifier(
-            DeRosaBound(c=0.001), leaf_memory="gaussian", leaf_prediction="majority"
-        ),
-        "default": ConfidenceTreeClassifier(),
-    }
+def c_tree(c):
+    """The paper's tree."""
+    return ConfidenceTreeClassifier(
+        DeRosaBound(c=c),
+        grace_period=100,
+        leaf_memory="gaussian",
+        leaf_prediction="majority",
+    )
+
+
+def streams(name, folder, options):
+    """Rows and labels from each place on."""
+    X, y, _ = encoded(name, folder)
+    X = X.astype(np.float32)
+    for place in range(options.places):
+        begin = place * len(X) // options.places
+        rows = np.arange(begin, begin + options.rows) % len(X)
+        yield X[rows], y[rows]
+
+
+def with_all_labels(tree, X, y, starred):
+    """Value at the end and leaves, every row predicted and then learnt."""
+    tree, classes = clone(tree), np.arange(y.max() + 1)
+    predicted = tree.partial_fit_predict(X, y, classes=classes)
+    rare = np.bincount(y).argmin()
+    value = f1_score(y == rare, predicted == rare) if starred else (predicted == y)
+    return np.mean(value), tree.get_n_leaves()
 
 
 def run(tree, strategy, budget, X, y, starred, seed):
-    """Value at the end, share of labels asked for, and leaves."""
+    """Value at the end, share of labels asked for, rows before the first model."""
+    chosen = strategy
+    if strategy == "conf_tree, practical":
+        chosen = ConfTreeSampling("practical")
     learner = StreamActiveLearner(
         tree,
-        strategy=strategy,
+        strategy=chosen,
         budget=budget,
         drift="ddm" if strategy.startswith("split") else None,
         random_state=seed,
     )
     done = learner.run(X, y)
     value = done.f1 if starred else done.accuracy
-    return value, learner.asked_share_, learner.estimator_.get_n_leaves()
+    return value, learner.asked_share_, done.n_unpredicted
 
 
-def told(values):
+def told(values, sign=""):
     """Mean and standard error, in per cent."""
     mean = 100 * np.mean(values)
     if len(values) < 2:
-        return f"{mean:.1f}"
-    return f"{mean:.1f} ± {100 * np.std(values, ddof=1) / np.sqrt(len(values)):.1f}"
+        return f"{mean:{sign}.1f}"
+    error = 100 * np.std(values, ddof=1) / np.sqrt(len(values))
+    return f"{mean:{sign}.1f} ± {error:.1f}"
+
+
+def told_together(differences):
+    """Mean of several tables, and its standard error: places of each are a sample."""
+    mean = 100 * np.mean([np.mean(one) for one in differences])
+    if len(differences[0]) < 2:
+        return f"{mean:+.1f}"
+    squares = [np.var(one, ddof=1) / len(one) for one in differences]
+    error = 100 * np.sqrt(np.sum(squares)) / len(squares)
+    return f"{mean:+.1f} ± {error:.1f}"
+
+
+def measure(title, folder, budgets, options):
+    """Every strategy with both trees on one table.
+
+    Returns
+    -------
+    tuned : list
+        Row of the table of tuned factors.
+    found : dict of (tree, strategy) to ndarray (budgets, places, 3)
+        See `run`; means over the seeds.
+    full : dict of tree to ndarray (places,)
+        Values with all labels.
+    """
+    name, starred = TABLES[title]
+    parts = list(streams(name, folder, options))
+    factors = [c for c, *_ in grids(N_FACTORS)["C-Tree"]]
+    grown = np.array(
+        [
+            [with_all_labels(c_tree(c), *part, starred) for part in parts]
+            for c in factors
+        ]
+    )
+    best = grown[:, :, 0].mean(axis=1).argmax()
+    values, leaves = grown[best].T
+    tuned = [title, f"{factors[best]:.2g}", told(values), f"{leaves.mean():.0f}"]
+    trees = {
+        "C-Tree": (c_tree(factors[best]), STRATEGIES),
+        "default": (ConfidenceTreeClassifier(), OF_THE_DEFAULT),
+    }
+    found, full = {}, {}
+    for label, (tree, strategies) in trees.items():
+        ends = [with_all_labels(tree, *part, starred) for part in parts]
+        full[label] = np.array(ends)[:, 0]
+        for strategy in strategies:
+            n = 1 if strategy in SEEDLESS else options.runs
+            runs = Runs("paper_c_active", Namespace(runs=n, cache=options.cache))
+            cells = [
+                runs.each(
+                    partial(run, tree, strategy, budget, *part, starred),
+                    table=name,
+                    tree=label,
+                    factor=factors[best] if label == "C-Tree" else None,
+                    strategy=strategy,
+                    budget=budget,
+                    rows=options.rows,
+                    place=f"{place} of {options.places}",
+                )
+                for budget in budgets
+                for place, part in enumerate(parts)
+            ]
+            means = np.array(cells).mean(axis=1)
+            found[label, strategy] = means.reshape(len(budgets), len(parts), 3)
+    return tuned, found, full
 
 
 def main(argv=None):
     """Print the tables."""
-    parser = command.parser(__doc__, "data", "quick", "json")
-    parser.add_argument("--seeds", type=int, default=5, help="runs of each strategy")
+    parser = command.parser(__doc__, "data", "cache", "quick", "json")
+    parser.add_argument("--runs", type=int, default=5, help="seeds of each strategy")
+    parser.add_argument("--places", type=int, default=10, help="where streams begin")
+    parser.add_argument("--rows", type=int, default=10_000, help="of a stream")
+    parser.add_argument("--tables", nargs="+", choices=list(TABLES))
     options = parser.parse_args(argv)
     budgets = BUDGETS
     if options.quick:
-        options.seeds, budgets = 1, (0.2,)
+        options.runs, options.places, options.rows, budgets = 1, 2, 1000, (0.2,)
     folder = folder_if_any(options.data, "nothing")
     if folder is None:
         return
-    tables = command.tables("paper_c_active", options, f"{options.seeds} runs")
+    note = f"{options.places} streams of {options.rows:,} rows, {options.runs} seeds"
+    tables = command.tables("paper_c_active", options, note)
     print_environment(tables.facts)
-    rows, asked, records = [], [], []
-    for title, (name, starred) in TABLES.items():
-        X, y, _ = encoded(name, folder)
-        X = X.astype(np.float32)
-        if options.quick:
-            X, y = X[:2000], y[:2000]
-        for label, tree in trees().items():
-            begin = time.process_time()
-            everything = run(tree, "random", 1.0, X, y, starred, 0)[0]
-            for strategy in STRATEGIES:
-                found = np.array(
-                    [
-                        [
-                            run(tree, strategy, budget, X, y, starred, seed)
-                            for seed in range(options.seeds)
-                        ]
-                        for budget in budgets
-                    ]
-                )
-                where = [title, label, f"``{strategy}``"]
-                rows.append([*where, *map(told, found[:, :, 0])])
-                asked.append(
-                    [*where, *(f"{a:.2f}" for a in 100 * found[:, :, 1].mean(1))]
-                )
-                records.append({"where": where, "found": found.tolist()})
-            rows.append(
-                [title, label, "all labels", *[told([everything])] * len(budgets)]
+    factors, values, gains, asked, records = [], [], [], [], []
+    together = {}
+    for title in options.tables or TABLES:
+        begin = time.process_time()
+        tuned, found, full = measure(title, folder, budgets, options)
+        factors.append(tuned)
+        for (label, strategy), cells in found.items():
+            where = [title, label, f"``{strategy}``"]
+            each = cells[..., 0]
+            values.append([*where, *map(told, each)])
+            asked.append(
+                [
+                    *where,
+                    *(
+                        f"{100 * share:.2f} ({rows:.0f})"
+                        for _, share, rows in cells.mean(axis=1)
+                    ),
+                ]
             )
-            print(title, label, f"{time.process_time() - begin:.0f} CPU s", flush=True)
-    header = ["stream", "tree", "strategy", *(f"{100 * b:g} %" for b in budgets)]
-    tables.show("paper-c-active", header, rows)
+            records.append({"where": where, "found": cells.tolist()})
+            if strategy != "random":
+                above = each - found[label, "random"][..., 0]
+                columns = [*above, above.mean(axis=0)]
+                gains.append([*where, *(told(column, "+") for column in columns)])
+                together.setdefault((label, strategy), []).append(columns)
+        values += [
+            [title, label, "all labels", *[told(full[label])] * len(budgets)]
+            for label in full
+        ]
+        print(title, f"{time.process_time() - begin:.0f} CPU s", flush=True)
+    for (label, strategy), each in together.items():
+        columns = [told_together(column) for column in zip(*each, strict=True)]
+        gains.append(["all", label, f"``{strategy}``", *columns])
+    shares = [f"{100 * budget:g} %" for budget in budgets]
+    header = ["stream", "tree", "strategy", *shares]
+    tables.show("paper-c-active", [*header, "mean"], gains)
+    tables.show("paper-c-active-values", header, values)
     tables.show("paper-c-active-asked", header, asked)
+    header = ["stream", "c", "with all labels", "leaves"]
+    tables.show("paper-c-active-tuned", header, factors)
     write_json(options.json, {"environment": tables.facts, "records": records})

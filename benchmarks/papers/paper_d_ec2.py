@@ -1,22 +1,25 @@
 """EC2 as in section 4.2 of Rupprechter (2012): its family, its cost, and when to stop.
 
     python benchmarks paper_d_ec2 [--data FOLDER] [--part NAME ...] [--json FILE]
-    python benchmarks paper_d_ec2 --part family --runs 100 --cache SCRATCH
+    python benchmarks paper_d_ec2 --part family --cache SCRATCH
 
 The parts, all from a cloud of planes that stays (algorithm 4.4):
 
 - ``family``: wrong rows of a whole table after 50 labels, and CPU seconds of the
-  queries (figures 4.17 to 4.22).
+  queries.
+- ``curves``: the same on the way there, of fewer runs (figures 4.17 to 4.22).
 - ``done``: where the stopping rule of EC2 trees stops label queries, at planted label
   noise, and the errors there and after a hundred labels.
 - ``speed``: one query of 10,000 rows with 1,000 hypotheses; medians of five.
 
 LETTER A/B, PENDIGITS 0/1 and WDBC. The thesis has 100 runs and 10,000 particles;
-`--runs` and `--particles` set these. What has run stays in the cache folder; a second
-run adds what is missing. ``--quick`` tries the script; its figures mean nothing.
+`--runs`, for all parts, and `--particles` set these. What has run stays in the cache
+folder; a second run adds what is missing. ``--quick`` tries the script; its figures
+mean nothing.
 """
 
 import time
+from argparse import Namespace
 from functools import partial
 
 import numpy as np
@@ -56,6 +59,9 @@ FAMILY = {  # settings, and what the thesis found
     ),
     "EC2 f, factor 0": ({"lazy": True, "stale_factor": 0.0}, ""),
 }
+RUNS = {"family": 100, "curves": 20, "done": 20, "speed": 5}
+SCORES = ("at random", '`"gbs"`', '`"margin"`, which is UC', "EC2")
+FASTER = ("EC2 f", "EC2 c", "EC2 f, c", "EC2 f, p", "EC2 f, c, p")
 NOISES = (0.01, 0.05, 0.1, 0.2)
 
 
@@ -90,38 +96,47 @@ def wrong(one, X, y):
     return float((one.predict(X) != y).mean())
 
 
-def run(options, X, y, strategy, n_labels, seed):
-    """Errors after some numbers of labels, and CPU seconds of all queries."""
+def run(options, X, y, strategy, looks, seed):
+    """Errors after some numbers of labels, and CPU seconds of queries until then."""
     one = learner_of(options, X, strategy, seed)
-    errors, seconds = [], 0.0
-    for n in range(1, n_labels + 1):
+    errors, seconds, spent = [], [], 0.0
+    for n in range(1, looks[-1] + 1):
         start = time.process_time()
         rows = one.query()
-        seconds += time.process_time() - start
+        spent += time.process_time() - start
         one.teach(rows, y[rows])
-        if n in (10, 25, n_labels):
+        if n in looks:
             errors.append(wrong(one, X, y))
+            seconds.append(spent)
     return errors, seconds
+
+
+def runs_of(data, titles, looks, options):
+    """Answers of `run` for each way to ask: errors and seconds, looks by runs."""
+    name, (X, y) = data
+    kept = Runs("paper_d_ec2", options)
+    for title in titles:
+        strategy, thesis = FAMILY[title]
+        answers = kept.each(
+            partial(run, options, X, y, strategy, looks),
+            table=name,
+            strategy=strategy,
+            looks=looks,
+            particles=options.particles,
+            prior=options.prior,
+        )
+        print(name, title, flush=True)
+        errors, seconds = np.transpose(answers, (1, 2, 0))
+        yield title, thesis, errors, seconds
 
 
 def part_family(data, options, tables, records):
     """Errors and seconds of the family, one table of the documentation each."""
-    n_labels = 10 if options.quick else 50
-    labels = sorted({10, min(25, n_labels), n_labels})
-    kept = Runs("paper_d_ec2", options)
-    for name, (X, y) in data.items():
+    looks = (5, 10) if options.quick else (10, 25, 50)
+    for name, table in data.items():
         rows, base = [], None
-        for title, (strategy, thesis) in FAMILY.items():
-            runs = kept.each(
-                partial(run, options, X, y, strategy, n_labels),
-                part="family",
-                table=name,
-                strategy=strategy,
-                n_labels=n_labels,
-                particles=options.particles,
-                prior=options.prior,
-            )
-            errors = np.transpose([one[0] for one in runs])
+        found = runs_of((name, table), FAMILY, looks, options)
+        for title, thesis, errors, seconds in found:
             last = errors[-1]
             base = last if base is None else base
             rows.append(
@@ -129,15 +144,31 @@ def part_family(data, options, tables, records):
                     title,
                     *(mean_and_error(values) for values in errors),
                     "-" if base is last else mean_and_error(last - base),
-                    f"{np.mean([one[1] for one in runs]):.2f}",
+                    f"{seconds[-1].mean():.2f}",
                     thesis,
                 ]
             )
-            print(name, *rows[-1], sep=" | ", flush=True)
-            records.append(["family", name, title, runs])
-        told = [f"wrong after {n} labels" for n in labels]
+            records.append(["family", name, title, errors.tolist(), seconds.tolist()])
+        told = [f"wrong after {n} labels" for n in looks]
         header = ["asked by", *told, "against random", "seconds", "the thesis found"]
         tables.show(f"paper-d-ec2-{name}", header, rows, TITLES[name])
+
+
+def part_curves(data, options, tables, records):
+    """Errors and seconds on the way to the last label; the family on LETTER alone."""
+    looks = (5, 10) if options.quick else (1, *range(5, 51, 5))
+    rows = []
+    for name, table in data.items():
+        titles = (*SCORES, *FASTER) if name == "letter" else SCORES
+        found = runs_of((name, table), titles, looks, options)
+        for title, _, errors, seconds in found:
+            means = [f"{100 * one:.1f}" for one in errors.mean(axis=1)]
+            rows.append([TITLES[name], "wrong, %", title, *means])
+            means = [f"{one:.3f}" for one in seconds.mean(axis=1)]
+            rows.append([TITLES[name], "seconds", title, *means])
+            records.append(["curves", name, title, errors.tolist(), seconds.tolist()])
+    header = ["table", "what", "asked by", *(f"{n} labels" for n in looks)]
+    tables.show("paper-d-ec2-curves", header, rows)
 
 
 def stops(options, X, y, noise, settings, n_labels, seed):
@@ -200,7 +231,7 @@ def part_done(data, options, tables, records):
 
 def part_speed(data, options, tables, records):
     """One query of 10,000 rows."""
-    n, repeats = (500, 1) if options.quick else (10_000, 5)
+    n, repeats = (500 if options.quick else 10_000), options.runs
     rng = np.random.default_rng(0)
     X = rng.normal(0, 0.5, size=(n, 16))
     y = (X @ rng.normal(size=16) > 0).astype(int)
@@ -232,7 +263,12 @@ def part_speed(data, options, tables, records):
     tables.show("paper-d-ec2-speed", [*header, "rows scored from the sixth on"], rows)
 
 
-PARTS = {"family": part_family, "done": part_done, "speed": part_speed}
+PARTS = {
+    "family": part_family,
+    "curves": part_curves,
+    "done": part_done,
+    "speed": part_speed,
+}
 
 
 def main(argv=None):
@@ -240,17 +276,13 @@ def main(argv=None):
     parser = command.parser(__doc__, "data", "cache", "quick", "json")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--table", nargs="+", help="some of the tables")
-    parser.add_argument("--runs", type=int, default=20, help="of each setting")
+    parser.add_argument("--runs", type=int, help=f"of each setting; {RUNS}")
     parser.add_argument("--particles", type=int, default=1000)
     parser.add_argument("--prior", choices=["cauchy", "normal"], default="cauchy")
     options = parser.parse_args(argv)
     if options.quick:
         options.runs, options.particles = 1, 100
     folder = folder_if_any(options.data, "rows drawn at random")
-    prior = f"{options.prior} prior"
-    note = f"{options.runs} runs, {options.particles:,} particles, {prior}"
-    tables = command.tables("paper_d_ec2", options, note)
-    print_environment(tables.facts)
     known = [] if folder is None else manifest(folder)
     records = []
     data = {
@@ -261,6 +293,13 @@ def main(argv=None):
     data = {name: (standard(X), y) for name, (X, y) in data.items()}
     with threadpool_limits(1):
         for part in options.part:
+            given = Namespace(**{**vars(options), "runs": options.runs or RUNS[part]})
+            note = (
+                f"{given.runs} runs, {options.particles:,} particles, "
+                f"{options.prior} prior"
+            )
+            tables = command.tables("paper_d_ec2", options, note)
+            print_environment(tables.facts)
             print(f"\n{part}: {note}\n")
-            PARTS[part](data, options, tables, records)
+            PARTS[part](data, given, tables, records)
     write_json(options.json, {"environment": tables.facts, "records": records})

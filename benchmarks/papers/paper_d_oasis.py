@@ -1,8 +1,8 @@
 """OASIS as in chapter 4 of Rupprechter (2012): what was found there, and what we find.
 
     python benchmarks paper_d_oasis [--data FOLDER] [--part NAME ...] [--json FILE]
-    python benchmarks paper_d_oasis --part online --runs 50 --cache SCRATCH
-    python benchmarks paper_d_oasis --part offline --runs 100 --cache SCRATCH
+    python benchmarks paper_d_oasis --part online --cache SCRATCH
+    python benchmarks paper_d_oasis --part offline --cache SCRATCH
 
 The parts, each with the thesis's protocol unless said otherwise:
 
@@ -24,6 +24,7 @@ in the cache folder; a second run adds what is missing. ``--quick`` tries the sc
 its figures mean nothing.
 """
 
+from argparse import Namespace
 from functools import partial
 
 import numpy as np
@@ -53,6 +54,7 @@ ONLINE = {  # what the thesis found
     ("gbs", 0.49): "as the others, with a threshold that fits",
     ("uc", 0.001): "as the others, with a threshold that fits",
 }
+RUNS = {"online": 50, "offline": 100, "intercept": 20, "speed": 10}
 BINARY = ("letter", "pendigits", "wdbc")
 MANY = ("iris", "wine", "segment", "vowel", "glass", "balance-scale", "ecoli", "zoo")
 MORE = ("banknote", "diabetes", "ionosphere", "australian", "heart-statlog", "haberman")
@@ -412,18 +414,20 @@ def main(argv=None):
     parser = command.parser(__doc__, "data", "cache", "quick", "json")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--table", nargs="+", help="some of the tables")
-    parser.add_argument("--runs", type=int, default=10, help="of each setting")
+    parser.add_argument("--runs", type=int, help=f"of each setting; {RUNS}")
     parser.add_argument("--particles", type=int, default=1000)
     options = parser.parse_args(argv)
     if options.quick:
         options.runs, options.particles = 2, 100
     folder = folder_if_any(options.data, "DICED")
-    note = f"{options.runs} runs, {options.particles:,} particles unless named"
-    tables = command.tables("paper_d_oasis", options, note)
-    print_environment(tables.facts)
     known = [] if folder is None else manifest(folder)
     records = []
     for part in options.part:
+        given = Namespace(**{**vars(options), "runs": options.runs or RUNS[part]})
+        note = f"{given.runs} runs, {options.particles:,} particles unless named"
+        tables = command.tables("paper_d_oasis", options, note)
+        print_environment(tables.facts)
+        print(f"\n{part}: {note}\n")
         names = [*BINARY, *((*MORE, *MANY) if part == "intercept" else ())]
         names = ["diced", *(name for name in names if name in known)]
         if part in ("online", "offline") and mnist() is not None:
@@ -435,6 +439,5 @@ def main(argv=None):
         }
         if part != "intercept":
             data = {name: (standard(X), y) for name, (X, y) in data.items()}
-        print(f"\n{part}: {options.runs} runs, {options.particles:,} particles\n")
-        PARTS[part](data, options, tables, records)
+        PARTS[part](data, given, tables, records)
     write_json(options.json, {"environment": tables.facts, "records": records})

@@ -27,6 +27,8 @@ from sklearn.tree import DecisionTreeClassifier
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound, DeRosaBound, HoeffdingBound
 
+PARTS = ["fit", "default", "bounds", "predict", "memory"]
+DEFAULT = "fit, default, "
 HEADER = ["work", "leaves", "seconds", "other", "its seconds", "ratio", "target", ""]
 
 
@@ -151,25 +153,42 @@ class Report:
             rows.append(shown)
         header = ["data", "depth", "seconds", "scikit-learn", "times faster"]
         yield "fit-plain", [*header, "nodes, scikit-learn's nodes"], rows
+        rows = [
+            [
+                work.removeprefix(DEFAULT),
+                f"{by['scikit-learn']['leaves']:,}",
+                f"{agreed[f'{work}: size']['leaves_sklearn']:,}",
+                f"{median(by['scikit-learn']['seconds']):.2g}",
+                f"{median(by['scikit-learn']['other_seconds']):.2g}",
+                f"{by['scikit-learn']['ratio']:.1f}",
+            ]
+            for work, by in timed.items()
+            if work.startswith(DEFAULT)
+        ]
+        header = ["data", "leaves", "scikit-learn's leaves", "seconds", "scikit-learn"]
+        yield "fit-default", [*header, "times faster"], rows
         rows = []
         for work, by in timed.items():
-            if work.startswith(("fit, no bound", "predict")):
+            if work.startswith(("fit, no bound", DEFAULT, "predict")):
                 continue
             _, bound, data = work.split(", ", 2)
             full, best = by["scikit-learn, full"], by.get("no bound, best-first")
             depth = by.get("no bound, depth-first")
-            solves = agreed[f"{work}: size and solves"].get("quantile_solves", "-")
+            sizes = agreed[f"{work}: size and solves"]
+            solves = sizes.get("quantile_solves", "-")
             rows.append(
                 [
                     *(data, bound, f"{full['leaves']:,}"),
+                    f"{sizes['leaves_sklearn']:,}",
                     f"{median(full['seconds']):.2g}",
                     f"{best['ratio']:.2f}" if best else "-",
                     f"{depth['ratio']:.2f}" if depth else "-",
                     *(f"{full['ratio']:.1f}", solves),
                 ]
             )
-        header = ["data", "bound", "leaves", "seconds", "times the best-first fit"]
-        header += ["times the depth-first fit", "times faster than scikit-learn's"]
+        header = ["data", "bound", "leaves", "scikit-learn's full leaves", "seconds"]
+        header += ["times the best-first fit", "times the depth-first fit"]
+        header += ["times faster than scikit-learn's full tree"]
         yield "fit-bounds", [*header, "quantile solves"], rows
         rows = [
             [work.removeprefix("predict_proba, "), f"{by['scikit-learn']['ratio']:.1f}"]
@@ -230,6 +249,25 @@ def plain_fits(report, tables, repeats):
             accuracy=accuracy[0],
             accuracy_sklearn=accuracy[1],
         )
+
+
+def default_fits(report, repeats, shrink):
+    """Our tree as it comes beside scikit-learn's as it comes."""
+    for n_rows in (300, 1_000, 10_000, 100_000):
+        X, y = continuous(max(n_rows // shrink, 100), 20, seed=3)
+        mine, theirs = ConfidenceTreeClassifier(), peer()
+        seconds = interleaved(
+            {
+                "ours": lambda m=mine, X=X, y=y: m.fit(X, y),
+                "scikit-learn": lambda m=theirs, X=X, y=y: m.fit(X, y),
+            },
+            repeats,
+        )
+        label = DEFAULT + " x ".join(f"{side:,}" for side in X.shape)
+        report.compare(
+            label, seconds, "ours", "scikit-learn", None, leaves=mine.get_n_leaves()
+        )
+        report.note(label + ": size", leaves_sklearn=int(theirs.get_n_leaves()))
 
 
 def bound_fits(report, tables, repeats):
@@ -348,12 +386,7 @@ def memory(report, tables):
 def main(argv=None):
     """Run the parts asked for and print the table."""
     parser = command.parser(__doc__, "quick", "json", "keep", repeats=5)
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        default=["fit", "bounds", "predict", "memory"],
-        choices=["fit", "bounds", "predict", "memory"],
-    )
+    parser.add_argument("--only", nargs="+", default=PARTS, choices=PARTS)
     options = parser.parse_args(argv)
     shrink, repeats = (40, 1) if options.quick else (1, options.repeats)
 
@@ -370,6 +403,8 @@ def main(argv=None):
     report = Report(options.quick)
     if "fit" in options.only:
         plain_fits(report, tables, repeats)
+    if "default" in options.only:
+        default_fits(report, repeats, shrink)
     if "bounds" in options.only:
         large = cascade(400_000 // shrink, 10, 12)
         names = {
@@ -395,7 +430,7 @@ def main(argv=None):
                 "1,000,000 x 20 continuous": continuous(1_000_000, 20, seed=5),
             },
         )
-    if report.rows:
+    if set(options.only) == set(PARTS):
         tables_out.show("fit-all", HEADER, report.rows)
     for name, header, rows in report.for_readers():
         if rows:

@@ -265,7 +265,7 @@ def accuracies(report, options, cache):
         got = {key: 100 * run.accuracy for key, run in runs.items()}
         to_better = got["ours"] - max(got["loosened"], got["default"])
         to_default = got["ours"] - got["default"]
-        gains.append(to_default)
+        gains.append((to_better, to_default))
         report.add(
             "accuracy",
             header,
@@ -279,9 +279,10 @@ def accuracies(report, options, cache):
             stream=name,
             **{key: run._asdict() for key, run in runs.items()},
         )
-    mean = float(np.mean(gains))
-    blank = ["mean", "", "", "", "", f"{mean:+.1f}", ""]
-    report.add("accuracy", header, blank, mean_gain=mean)
+    for what, of in (("mean", np.mean), ("median", np.median)):
+        found = of(gains, axis=0).tolist()
+        cells = [f"{gain:+.1f}" for gain in found]
+        report.add("accuracy", header, [what, "", "", "", *cells, ""], gains=found)
 
 
 def gaps(report, options, cache):
@@ -317,7 +318,7 @@ def gaps(report, options, cache):
         theirs = [
             cache(held_out, X, y, size=size, n_train=n) for size in options.leaf_sizes
         ]
-        gap = 100 * (max(run.accuracy for run in theirs) - mine.accuracy)
+        gap = 100 * (max(run.accuracy for run in (batch, *theirs)) - mine.accuracy)
         report.add(
             "gap",
             header,

@@ -54,7 +54,7 @@ CHECKERBOARD = "checkerboard"
 LONGER = {CHECKERBOARD: (300, 10)}  # labels, and labels at a time
 GROWING = {"grace_period": 1, "leaf_memory": "rows", "leaf_prediction": "majority"}
 LEAF_STRATEGIES = (
-    ("leaf risk", LeafRiskSampling()),
+    ("leaf risk", LeafRiskSampling(gap=False)),
     ("leaf gap", LeafRiskSampling(gap=True)),
     ("leaf entropy", "leaf_entropy"),
     ("expected error", "expected_error"),

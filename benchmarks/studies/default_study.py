@@ -31,7 +31,8 @@ from pathlib import Path
 
 import numpy as np
 from common import options as command
-from common.data import data_folder, manifest
+from common.data import data_folder, manifest, table_names
+from common.judging import TIE
 from common.prunings import (
     Arrays,
     averaged_leaves,
@@ -40,7 +41,7 @@ from common.prunings import (
     log_marginal,
     pessimistic_cost,
 )
-from common.study import TIE, cart, collect, for_readers, judge, line, summary
+from common.study import cart, collect, for_readers, judge, line, summary
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import (
@@ -51,8 +52,6 @@ from skconftree.bounds import (
     HoeffdingBound,
 )
 
-# The same people or flights as another table, which may be in the other half.
-LEFT_OUT = {"a9a": "adult in another form", "airlines2007-ordered": "as airlines"}
 CONFIDENCES = (0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 LAX = 1.0 - 1e-9  # a tolerated probability of no split that stops nothing
 BASELINE = "CART, pruned by CV"
@@ -347,7 +346,7 @@ def main(argv=None):
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
 
     about = manifest(folder)
-    suitable = sorted(set(about) - set(LEFT_OUT))
+    suitable = table_names(folder)
     first = {name: i % 2 == 0 for i, name in enumerate(suitable)}
     names = [name for name in suitable if not options.sets or name in options.sets]
     if options.half != "both":

@@ -29,16 +29,15 @@ from pathlib import Path
 
 import numpy as np
 from common import options as command
-from common.data import data_folder, encoded, manifest
-from common.study import TIE, Fold, cart
+from common.data import data_folder, encoded, table_names
+from common.judging import TIE
+from common.study import Fold, cart
 from sklearn.model_selection import StratifiedKFold
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import _lookahead
 
 MAX_ROWS = 3_000
-# The same people or flights as another table, which may be in the other half.
-LEFT_OUT = ("a9a", "airlines2007-ordered")
 BASE = "greedy"
 CART = "CART, pruned by CV"
 CONFIDENCES = (0.05, 0.02, 0.01)
@@ -172,7 +171,7 @@ def choose(results, names, variants):
 
 def studied(folder, variants, options):
     """Names of the tables of a folder, and their results."""
-    names = sorted(set(manifest(folder)) - set(LEFT_OUT))
+    names = table_names(folder)
     names = names[:6] if options.quick else names
     return names, collect(names, folder, variants, options)
 

@@ -27,37 +27,20 @@ from pathlib import Path
 
 import numpy as np
 from common import options as command
-from common.data import data_folder, encoded, impute, manifest
-from common.study import CLIP, TIE
+from common.cart import SHRINKAGE, by_grid, inner, of_nodes
+from common.data import data_folder, encoded, impute, table_names
+from common.judging import TIE, scores, with_error
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
 
 MAX_ROWS, MAX_ALPHAS, FOLDS = 2_000, 10, 3
-SHRINKAGE = 10.0  # of the default
 MOST_CLASSES, MOST_VALUES = 5, 50_000  # of a table that LicketySPLIT is tried on
-# The same people or flights as another table.
-LEFT_OUT = ("a9a", "airlines2007-ordered")
 BASE = "CART, tuned"
 SMOOTH, SHRUNK = f"{BASE}, one pseudo-count", f"{BASE}, shrinkage {SHRINKAGE:g}"
 GRID = {"delta": [0.1, 1.0, 10.0], "pruning_confidence": [0.005, 0.02, 0.1]}
 MEASURES = ("accuracy", "log loss", "Brier", "leaves", "seconds")
-
-
-def inner():
-    """Folds of a search."""
-    return StratifiedKFold(5, shuffle=True, random_state=0)
-
-
-def tuned_cart(X, y):
-    """A grid search over the penalties that make a difference."""
-    plain = DecisionTreeClassifier(random_state=0)
-    alphas = plain.cost_complexity_pruning_path(X, y).ccp_alphas
-    alphas = np.unique(np.maximum(alphas, 0.0))
-    chosen = np.unique(np.linspace(0, len(alphas) - 1, MAX_ALPHAS).round().astype(int))
-    search = GridSearchCV(plain, {"ccp_alpha": alphas[chosen]}, cv=inner())
-    return search.fit(X, y).best_estimator_
 
 
 def tuned_ours(X, y):
@@ -87,31 +70,8 @@ MODELS = {
     },
     "tuned": tuned_ours,
     "CART": lambda X, y: DecisionTreeClassifier(random_state=0).fit(X, y),
-    BASE: tuned_cart,
+    BASE: lambda X, y: by_grid(X, y, MAX_ALPHAS),
 }
-
-
-def of_cart(tree):
-    """Probabilities of each node of a CART: smoothed, and shrunk to its parents."""
-    n = tree.weighted_n_node_samples[:, None]
-    share = tree.value[:, 0]
-    smooth = (n * share + 1.0 / share.shape[1]) / (n + 1.0)
-    shrunk = share.copy()
-    for node in np.flatnonzero(tree.children_left >= 0):  # parents come first
-        for child in (tree.children_left[node], tree.children_right[node]):
-            step = (share[child] - share[node]) * n[node] / (n[node] + SHRINKAGE)
-            shrunk[child] = shrunk[node] + step
-    return smooth, shrunk
-
-
-def scores(proba, classes, y, n_classes):
-    """Accuracy, log loss and Brier score of probabilities."""
-    every = np.zeros((len(y), n_classes))
-    every[:, classes] = proba
-    true = np.arange(n_classes) == y[:, None]
-    loss = -np.log(np.clip(every[true], CLIP, 1.0)).mean()
-    right = (every.argmax(axis=1) == y).mean()
-    return [right, loss, ((every - true) ** 2).sum(axis=1).mean()]
 
 
 def lickety(X, y, X_test):
@@ -157,7 +117,7 @@ def cross_validate(name, folder, options):
             if rule == BASE:
                 leaves = model.apply(B)
                 for other, values in zip(
-                    (SMOOTH, SHRUNK), of_cart(model.tree_), strict=True
+                    (SMOOTH, SHRUNK), of_nodes(model.tree_), strict=True
                 ):
                     told = scores(values[leaves], model.classes_, y[test], K)
                     found.setdefault(other, []).append(told + rest)
@@ -180,21 +140,17 @@ def row(part, rule, results):
     points = 100.0 * (own - base)[:, 0]
     loss, brier = (own - smooth)[:, 1], (own - smooth)[:, 2]
 
-    def told(values, digits):
-        error = values.std(ddof=1) / np.sqrt(len(values))
-        return f"{values.mean():+.{digits}f} ({error:.{digits}f})"
-
     wins = [(points > TIE).sum(), (abs(points) <= TIE).sum(), (points < -TIE).sum()]
     worst = points.argmin()
     return [
         part,
         rule,
         len(names),
-        told(points, 2),
+        with_error(points, 2),
         "/".join(map(str, wins)),
         f"{np.exp(np.log(own / base)[:, 3].mean()):.2f}",
-        told(loss, 3),
-        told(brier, 3),
+        with_error(loss, 3),
+        with_error(brier, 3),
         f"{1000 * np.exp(np.log(own[:, 4]).mean()):.0f} ms",
         f"{points[worst]:+.1f} {names[worst]}",
     ]
@@ -217,7 +173,7 @@ def main(argv=None):
     ):
         if folder is None:
             continue
-        names = sorted(set(manifest(folder)) - set(LEFT_OUT))
+        names = table_names(folder)
         results = {}
         for name in names[:2] if options.quick else names:
             start = time.process_time()

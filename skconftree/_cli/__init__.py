@@ -6,7 +6,14 @@ import sys
 from skconftree import __version__
 
 from ._options import make_parser, meant
-from ._text import UserError, make_progress, printable
+from ._text import (
+    UserError,
+    abandon_output,
+    make_progress,
+    printable,
+    standard_output,
+    warn,
+)
 
 COMMANDS = ("fit", "predict", "stream", "completion")
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".parquet", ".pq")
@@ -22,22 +29,25 @@ def main(argv=None):
             f"{argv[0]!r} is neither a command ({', '.join(COMMANDS)}) nor a table."
             f"{meant(argv[0], COMMANDS)}"
         )
-    options = parser.parse_args(argv)
     try:
-        code = options.run(options)
-        sys.stdout.flush()
-    except (UserError, ValueError) as error:
-        make_progress()("", last=True)
-        message = printable(" ".join(str(error).split()))
-        print(f"skconftree: error: {message}", file=sys.stderr)
+        with standard_output():  # where --help goes
+            options = parser.parse_args(argv)
+        return options.run(options)
+    except BrokenPipeError:
+        abandon_output()  # whose reader has gone
         return 1
+    except (UserError, ValueError, OSError) as error:
+        return _failed(str(error))
+    except MemoryError as error:
+        return _failed(f"out of memory: {error}" if str(error) else "out of memory")
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader has gone; keep the interpreter from flushing into the void.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return code
+
+
+def _failed(message):
+    make_progress()("", last=True)
+    warn(f"skconftree: error: {printable(' '.join(message.split()))}")
+    return 1
 
 
 def _with_command(argv):

@@ -4,7 +4,6 @@ import ast
 import json
 import math
 import re
-import sys
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import numpy as np
 from skconftree import ConfidenceTreeClassifier
 
 from ._options import BOUNDS, CRITERIA, meant
-from ._text import UserError
+from ._text import UserError, standard_output
 
 MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
 MISSING_CATEGORY = MISSING - {"none"}  # that is a category among others
@@ -141,7 +140,8 @@ def write_json(path, report):
     """Write figures as JSON."""
     written = json.dumps(report, indent=1, allow_nan=False) + "\n"
     if path == "-":
-        sys.stdout.write(written)
+        with standard_output() as file:
+            file.write(written)
         return
     write_text(path, written)
 

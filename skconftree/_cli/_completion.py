@@ -5,11 +5,13 @@ import argparse
 from skconftree import __version__
 
 from ._options import BOUNDS, CRITERIA, make_parser
+from ._text import standard_output
 
 
 def run_completion(options):
     """Do the command; return the exit code."""
-    print({"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]())
+    with standard_output() as file:
+        print({"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell](), file=file)
     return 0
 
 

@@ -6,6 +6,7 @@ import csv
 import gzip
 import lzma
 import zlib
+from functools import partial
 from itertools import chain, islice
 
 import numpy as np
@@ -15,6 +16,8 @@ from ._common import MISSING_CATEGORY
 from ._reading import Piece, as_matrix, check_header
 from ._text import UserError
 
+MOST_OF_ROW = 2**24  # characters of a row, and of the line with the names
+MOST_AT_ONCE = 2**26  # characters of the rows in hand, but for the last of them
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 REMEDIES = {
     ".zip": "unpack it first: unzip {path}",
@@ -57,6 +60,8 @@ class CsvStream:
         self.n_rows = 0
         self.fingerprint = 0
         self._lines_fingerprint = 0
+        self._n_lines = 0
+        self._length = 0  # of the row that is being read
         opened = next(
             (one for ending, one in OPENERS.items() if str(path).endswith(ending)), open
         )
@@ -80,10 +85,11 @@ class CsvStream:
 
     def _read_header(self, target):
         with self._named_errors():
-            first = self._file.readline()
+            first = self._line()
         if not first.strip():
             with self._named_errors():
-                empty = not any(line.strip() for line in self._file)
+                blocks = iter(partial(self._file.read, 2**16), "")
+                empty = not any(map(str.strip, blocks))
             what = "is empty" if empty else "begins with an empty line"
             raise UserError(
                 f"{self.path} {what}; its first line has to have the names of the "
@@ -93,24 +99,38 @@ class CsvStream:
         self._csv = csv.reader(self._lines(first), delimiter=delimiter)
         with self._named_errors():
             self.header = [name.strip() for name in next(self._csv, [])]
+        self._length = 0
         self.features = check_header(self.path, self.header, target)
         self.readings = [POINT] * len(self.features)
         self._comma_first = delimiter == ";"
         self._label = None if target is None else self.header.index(target)
 
+    def _line(self):
+        """The next line, empty at the end, of which no more is read than may be."""
+        line = self._file.readline(MOST_OF_ROW + 1)
+        self._n_lines += 1
+        self._length += len(line)
+        if self._length > MOST_OF_ROW:
+            raise UserError(
+                f"{self.path}, line {self._n_lines}: a row of more than {MOST_OF_ROW} "
+                "characters; the end of a line or of a quotation is missing"
+            )
+        return line
+
     def _lines(self, first):
         yield first
-        for line in self._file:
+        for line in iter(self._line, ""):
             # The line's end may change, for one when a row is appended to the last.
             text = line.rstrip("\r\n").encode()
             self._lines_fingerprint = zlib.crc32(text, self._lines_fingerprint)
             yield line
 
     def _read(self):
-        # Rows, each with the fingerprint of the table up to it.
+        # Rows, each with the fingerprint of the table up to it and its length.
         width = len(self.header)
         with self._named_errors():
             for row in self._csv:
+                length, self._length = self._length, 0
                 if not row:
                     continue
                 if len(row) != width:
@@ -118,10 +138,19 @@ class CsvStream:
                         f"{self.path}, line {self._csv.line_num}: {len(row)} fields "
                         f"where the header has {width}"
                     )
-                yield row, self._lines_fingerprint
+                yield row, self._lines_fingerprint, length
+
+    def _some(self, size):
+        """Up to `size` rows; fewer, but for the last, if they are long."""
+        left = MOST_AT_ONCE
+        for row, fingerprint, length in islice(self._source, size):
+            yield row, fingerprint, length
+            left -= length
+            if left <= 0:
+                return
 
     def look_ahead(self):
-        """Tell what the columns are by the first 1,000 rows.
+        """Tell what the columns are by the first 1,000 rows, or fewer that are long.
 
         Returns
         -------
@@ -130,11 +159,11 @@ class CsvStream:
         """
         ahead, rest = [], self._source
         try:
-            ahead.extend(islice(self._source, HEAD))
+            ahead.extend(self._some(HEAD))
         except UserError as error:
             rest = _raising(error)
         self._source = chain(ahead, rest)
-        columns = list(zip(*(row for row, _ in ahead), strict=True))
+        columns = list(zip(*(row for row, _, _ in ahead), strict=True))
         if not columns:
             columns = [()] * len(self.header)
         if self._label is not None:
@@ -149,7 +178,7 @@ class CsvStream:
         bool
         """
         while self.n_rows < n_rows:
-            _, self.fingerprint = next(self._source, (None, None))
+            _, self.fingerprint, _ = next(self._source, (None, None, 0))
             if self.fingerprint is None:
                 return False
             self.n_rows += 1
@@ -163,7 +192,7 @@ class CsvStream:
         dict of str to int
         """
         found = {}
-        for row, _ in self._source:
+        for row, _, _ in self._source:
             self.n_rows += 1
             found.setdefault(row[self._label], self.n_rows)
         return found
@@ -186,7 +215,7 @@ class CsvStream:
         while problem is None:
             rows, fingerprints = [], []
             try:
-                for row, fingerprint in islice(self._source, size):
+                for row, fingerprint, _ in self._some(size):
                     rows.append(row)
                     fingerprints.append(fingerprint)
             except UserError as error:

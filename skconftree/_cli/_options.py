@@ -8,6 +8,8 @@ import difflib
 import importlib
 import sys
 
+from ._text import warn
+
 # Names are written down, as asking for them would load the compiled parts.
 BOUNDS = (
     "gtest",
@@ -62,6 +64,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         self.exit(2, f"skconftree: error: {message}\n")
+
+    def _print_message(self, message, file=None):
+        # argparse passes over output that cannot be written
+        if file is not None and file is sys.stdout:
+            file.write(message)
+        else:
+            warn(message, end="")
 
 
 def make_parser(version):

@@ -1,5 +1,6 @@
 """The reader of Parquet files, which needs pyarrow."""
 
+import contextlib
 import zlib
 
 import numpy as np
@@ -9,7 +10,10 @@ from ._reading import Piece, as_matrix, check_header
 from ._text import UserError
 
 BATCH = 8192  # rows decoded at a time
+MOST_OF_TEXT = 131_072  # characters, as many as a field of CSV may have
+MOST_AT_ONCE = 2**26  # bytes of the rows decoded at a time, as the file counts them
 STRINGS = {"string", "large_string", "string_view"}
+CODED = {*STRINGS, "binary", "large_binary", "binary_view"}
 
 
 class ParquetStream:
@@ -35,13 +39,16 @@ class ParquetStream:
         self.n_rows = 0
         self.fingerprint = 0
         try:
-            self._file = pq.ParquetFile(path)
+            with pq.ParquetFile(path) as file:
+                schema = file.schema_arrow
+            # Texts come as codes: a few bytes of a file may be a text of every row.
+            texts = [field.name for field in schema if str(field.type) in CODED]
+            self._file = pq.ParquetFile(path, read_dictionary=texts)
         except OSError as error:
             raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             raise UserError(f"{path} is not a Parquet file: {error}") from error
         try:
-            schema = self._file.schema_arrow
             self.header = list(schema.names)
             self.features = check_header(path, self.header, target)
             kinds = [schema.field(place).type for place in range(len(self.header))]
@@ -90,7 +97,7 @@ class ParquetStream:
         )
 
     def look_ahead(self):
-        """Tell what the columns are by their types and the first 1,000 rows.
+        """Tell what the columns are by their types and the first 1,000 rows or fewer.
 
         Returns
         -------
@@ -99,12 +106,15 @@ class ParquetStream:
         """
         heads = [[] for _ in self.features]
         n_rows = 0
+        n_bytes = 0
         for batch in self._batches_of(None):
+            n_bytes += batch.nbytes
             batch = batch.slice(0, HEAD - n_rows)
             n_rows += len(batch)
             for head, place in zip(heads, self._places(), strict=True):
-                head += ["" if one is None else one for one in _texts(batch[place])]
-            if n_rows == HEAD:
+                texts = self._texts(batch, place)
+                head += ["" if one is None else one for one in texts]
+            if n_rows == HEAD or n_bytes > MOST_AT_ONCE:
                 break
         return list(map(self._guess, self._holds, heads))
 
@@ -124,13 +134,36 @@ class ParquetStream:
         """Places of the features among all columns."""
         return (place for place in range(len(self.header)) if place != self._label)
 
-    def _batches_of(self, columns):
+    @contextlib.contextmanager
+    def _named_errors(self):
         import pyarrow as pa
 
         try:
-            yield from self._file.iter_batches(batch_size=BATCH, columns=columns)
+            yield
         except (OSError, pa.ArrowException) as error:
             raise UserError(f"cannot read {self.path}: {error}") from error
+
+    def _batches_of(self, columns):
+        size = BATCH
+        facts = self._file.metadata
+        for group in map(facts.row_group, range(facts.num_row_groups)):
+            if group.num_rows:
+                most = MOST_AT_ONCE * group.num_rows // max(group.total_byte_size, 1)
+                size = max(1, min(size, most))
+        with self._named_errors():
+            yield from self._file.iter_batches(batch_size=size, columns=columns)
+
+    def _texts(self, batch, place):
+        """Texts of a column, and None."""
+        with self._named_errors():
+            texts, codes = _coded(batch.column(place))
+        longest = max((len(one) for one in texts if one is not None), default=0)
+        if longest > MOST_OF_TEXT:
+            raise UserError(
+                f"{self.path}, column {self.header[place]!r}: a text of {longest} "
+                f"characters; at most {MOST_OF_TEXT} are read"
+            )
+        return [texts[code] for code in codes]
 
     def _read(self):
         # Rows, labels, what tells each row from others, and texts where numbers should
@@ -139,15 +172,16 @@ class ParquetStream:
             columns, strays = [], [[] for _ in range(len(batch))]
             labels = [""] * len(batch)
             if self._label is not None:
-                labels = [text or "" for text in _texts(batch[self._label])]
+                labels = [text or "" for text in self._texts(batch, self._label)]
             marks = [zlib.crc32(label.encode()) for label in labels]
             kinds = zip(self._places(), self._holds, self.readings, strict=True)
             for feature, (place, held, reading) in enumerate(kinds):
                 column = batch.column(place)
                 if held in ("texts", "categories") or reading is None:
-                    texts = _texts(column)
-                    told = ["-" if one is None else f"+{one}" for one in texts]
-                    parts = [one.encode() for one in told]
+                    texts = self._texts(batch, place)
+                    # one after the other, as rows may share a long text
+                    told = ("-" if one is None else f"+{one}" for one in texts)
+                    parts = (one.encode() for one in told)
                 if reading is None:
                     column = np.empty(len(batch), dtype=object)
                     column[:] = texts
@@ -157,7 +191,8 @@ class ParquetStream:
                     for row in missed:
                         strays[row].append((feature, texts[row].strip()))
                 else:
-                    column = (_days if held == "dates" else _numbers)(column)
+                    with self._named_errors():
+                        column = (_days if held == "dates" else _numbers)(column)
                     parts = [one.tobytes() for one in column]
                 marks = list(map(zlib.crc32, parts, marks))
                 columns.append(column)
@@ -206,7 +241,7 @@ class ParquetStream:
         """
         found = {}
         for batch in self._batches_of([self.target]):
-            for label in _texts(batch.column(self.target)):
+            for label in self._texts(batch, batch.schema.get_field_index(self.target)):
                 self.n_rows += 1
                 found.setdefault(label or "", self.n_rows)
         return found
@@ -265,9 +300,17 @@ def _days(column):
     return days.astype(np.float32)
 
 
-def _texts(column):
+def _coded(column):
+    """The texts that a column holds, each once if it is coded, and which rows have.
+
+    Nothing is decoded by rows: a text of all of them would be there as often.
+    """
     import pyarrow as pa
 
+    codes = range(len(column))
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return column.cast(pa.string()).to_pylist()
+        codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+        used, codes = np.unique(codes, return_inverse=True)
+        used = pa.array(used, mask=used == -1)
+        column, codes = column.dictionary.take(used), codes.tolist()
+    return column.cast(pa.string()).to_pylist(), codes

@@ -1,7 +1,6 @@
 """``skconftree predict``: the classes of the rows of a table, by a saved model."""
 
 import csv
-import sys
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from ._checkpoint import load
 from ._columns import READINGS
 from ._pictures import check_folder
 from ._table import read_columns
-from ._text import UserError, make_progress
+from ._text import UserError, make_progress, standard_output
 
 
 def run_predict(options):
@@ -36,7 +35,8 @@ def run_predict(options):
     labels = tree.classes_[proba.argmax(axis=1)]
     rows = _rows(tree.classes_, labels, proba, options.proba, target or "class")
     if options.output is None:
-        _write(sys.stdout, rows)
+        with standard_output() as file:
+            _write(file, rows)
         return 0
     try:
         with open(options.output, "w", encoding="utf-8", newline="") as file:

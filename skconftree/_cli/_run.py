@@ -255,9 +255,12 @@ class Run:
         if self.file is None or not self.n_rows:
             return
         self.evaluator.report()  # when a window began is no property of the stream
-        evaluator = copy.copy(self.evaluator)
+        self.evaluator.estimator = None  # which is in the file already
+        try:
+            evaluator = copy.copy(self.evaluator)
+        finally:
+            self.evaluator.estimator = self.tree
         evaluator.cpu_seconds_ = 0.0  # nor is this
-        evaluator.estimator = None
         progress = {
             "version": __version__,
             **self._identity(),

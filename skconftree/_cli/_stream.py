@@ -2,7 +2,6 @@
 
 import dataclasses
 import signal
-import sys
 import threading
 import time
 
@@ -15,7 +14,7 @@ from ._common import aligned, as_json, duration, write_json
 from ._pictures import check_picture, draw_accuracy
 from ._reading import nominal_places
 from ._run import Run, opened
-from ._text import UserError, make_progress, say
+from ._text import UserError, is_terminal, make_progress, say, warn
 
 MOST_POINTS = 400  # of the course of a stream
 
@@ -51,7 +50,7 @@ class Ticker:
     def __init__(self, run):
         self._run = run
         self._tell = make_progress(all_lines=True)
-        self._pause = 0.2 if sys.stderr.isatty() else 10.0
+        self._pause = 0.2 if is_terminal() else 10.0
         self._start = self._last = time.monotonic()
 
     def tick(self, last=False):
@@ -113,10 +112,9 @@ def _run_stream(options, file):
         say(_summary(run, record))
     if stop.signal is None:
         return 0
-    print(
+    warn(
         f"skconftree: stopped by {stop.signal.name} after row {run.n_rows}"
-        + _saved(run, "; --resume goes on"),
-        file=sys.stderr,
+        + _saved(run, "; --resume goes on")
     )
     return 128 + stop.signal
 

@@ -9,6 +9,7 @@ import tempfile
 
 from ._csv_stream import CsvStream
 from ._parquet_stream import ParquetStream
+from ._text import UserError
 
 READERS = {".parquet": ParquetStream, ".pq": ParquetStream}
 STANDARD_INPUT = "-"
@@ -50,12 +51,21 @@ def open_stream(path, target, *, encoding="utf-8", delimiter=None):
 
 def _spool():
     # A table may be read twice, standard input but once.
-    if not _spooled:
+    if _spooled:
+        return _spooled[0]
+    if sys.stdin is None:
+        raise UserError("cannot read standard input: it is closed")
+    try:
         with tempfile.NamedTemporaryFile(suffix=".csv", delete=False) as file:
+            _spooled.append(file.name)
+            atexit.register(_forget)
             shutil.copyfileobj(sys.stdin.buffer, file)
-        _spooled.append(file.name)
-        atexit.register(_forget)
-    return _spooled[0]
+    except OSError as error:
+        _forget()
+        raise UserError(
+            f"cannot copy standard input to {tempfile.gettempdir()}: {error.strerror}"
+        ) from error
+    return file.name
 
 
 def _forget():

@@ -1,6 +1,5 @@
 """Questions of an active learner."""
 
-import copy
 import warnings
 from numbers import Integral, Real
 
@@ -9,6 +8,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import validate_parameters
+from ..utils._lock import learns, reads
+from ._aside import settled
 from ._auto import tie_break_for
 from ._context import QueryContext
 from ._leaves import LeafSampling
@@ -22,6 +23,7 @@ from ._strategy import FOR_AUDIT
 class Asking:
     """Mixin of an active learner that chooses the rows to be labelled next."""
 
+    @learns
     def query(self, k=None, *, costs=None, return_scores=False):
         """Say which rows to label next.
 
@@ -50,6 +52,10 @@ class Asking:
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be an integer of 1 or more. Got {k!r} instead.")
         price = self._read_costs(costs)
+        self._settle()
+        if self._in_query:
+            self._forget_queries()
+        self._in_query = True
         strategy = self._strategy_now()
         n_parked = self._n_parked
         n_others = self._pool.n_rows - len(self._order) - n_parked
@@ -66,7 +72,7 @@ class Asking:
         else:
             none = np.empty(0, dtype=np.intp), np.empty(0)
             rows, scores = map(np.concatenate, zip(*(parts or [none]), strict=True))
-        self._asked = rows
+        vars(self).update(_asked=rows, _in_query=False)
         return (rows.copy(), scores) if return_scores else rows.copy()
 
     def _model(self):
@@ -114,6 +120,7 @@ class Asking:
             self._memory = {}
         context.memory, context.answers = self._memory, self._answers
         context._model_after = self._model_after
+        context.grows = self.refit is False
         context.costs = None if price is None else price[context.candidates]
         if not parked and "leaves" in strategy.needs:
             context.index = self._row_index(estimator)
@@ -129,9 +136,7 @@ class Asking:
 
     def _model_after(self, n_answers):
         # The classifier as it was after the first answers.
-        past = object.__new__(type(self))
-        vars(past).update(vars(self))
-        past._coder = copy.copy(self._coder)
+        past = self._aside()
         past._answers = self._answers[:n_answers]
         past._replay()
         return past._model()
@@ -195,6 +200,8 @@ class Asking:
             The learner itself.
         """
         check_is_fitted(self, "_codes")
+        if not self._is_settled():
+            self._settle_first()
         if budget is not None and (not isinstance(budget, Real) or budget < 1):
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
         if not callable(oracle):
@@ -242,17 +249,25 @@ class Asking:
                 rows = rows[: len(answers)]
                 if not len(rows):
                     break
-            batch = self._read_batch(rows, answers, None)
-            if audit is not None:
-                judged = batch.rows[batch.known]
-                wrong = self.predict(take(self._pool.X, judged)) != batch.labels
-                batch = batch._replace(n_wrong=int(wrong.sum()))
-            self._learn(batch)
-            left -= int(batch.known.sum())
+            left -= self._take_answers(rows, answers, audit is not None)
             if enough:
                 break
         return self
 
+    @learns
+    def _take_answers(self, rows, answers, judge):
+        # Learn the answers to a question; gives the number of labels among them.
+        self._settle()
+        batch = self._read_batch(rows, answers, None)
+        if judge:
+            X = take(self._pool.X, batch.rows[batch.known])
+            wrong = self._fitted(X).predict(X) != batch.labels
+            batch = batch._replace(n_wrong=int(wrong.sum()))
+        self._learn(batch)
+        return int(batch.known.sum())
+
+    @settled
+    @reads
     def _audit_rows(self, k, share):
         # Rows at random in a share of the questions, once there is a model to judge.
         if self._model() is None:

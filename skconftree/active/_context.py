@@ -1,5 +1,6 @@
 """What a strategy may ask about a pool: each answer is made once a query."""
 
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -50,6 +51,9 @@ class QueryContext:
     index : RowIndex or None
         Which leaf of a single tree the candidates lie in, other rows being taken out;
         None if the tree does not keep track of them.
+    grows : bool
+        Whether the classifier goes on with `partial_fit`, so that splits stay, and is
+        not fitted anew at each label.
     kept : dict
         What a strategy wants to find again at the next query of the same tree. Queries
         must not depend on whether it is there.
@@ -79,6 +83,7 @@ class QueryContext:
         self.classes = classes
         self.costs = None
         self.index = None
+        self.grows = False
         self._pool_proba = None  # gives those of all rows, where they are kept
         self.kept = {}
         self.memory = {}
@@ -243,8 +248,24 @@ class QueryContext:
 
     @cached_property
     def density(self):
-        """Mean distance of each candidate to its ten nearest rows; small is dense."""
-        return self._pool.embedding.density()[self.candidates]
+        """Mean squared distance of each candidate to its ten nearest rows of the pool.
+
+        Small is dense.
+        """
+        return self.density_of(10)
+
+    def density_of(self, n_neighbors):
+        """`density` with another number of nearest rows.
+
+        Parameters
+        ----------
+        n_neighbors : int
+
+        Returns
+        -------
+        ndarray of shape (n_candidates,), float32
+        """
+        return self._pool.embedding.density(n_neighbors)[self.candidates]
 
     @cached_property
     def dist_to_labeled(self):
@@ -254,6 +275,25 @@ class QueryContext:
         """
         nearest = self._pool.embedding.nearest_labeled(self.labeled)
         return nearest[self.candidates]
+
+    def with_labeled(self, place):
+        """The same candidates, one of which counts as labelled for distances.
+
+        So rows of a batch keep away from those that were chosen before them.
+
+        Parameters
+        ----------
+        place : int
+            Among the candidates.
+
+        Returns
+        -------
+        QueryContext
+        """
+        out = copy(self)
+        new = self.squared_distances(self.candidates[place])
+        vars(out)["dist_to_labeled"] = np.minimum(self.dist_to_labeled, new)
+        return out
 
     @property
     def points(self):

@@ -1,16 +1,25 @@
 """Strategies that look at where rows lie, not at what is predicted for them."""
 
+from numbers import Integral
+
 import numpy as np
 
+from .._compat import Interval
 from ._strategy import FOR_ROWS, SamplingStrategy
 
 
 class DensitySampling(SamplingStrategy):
     """Ask for rows in crowded places, which stand for many others.
 
-    The score is ``1 / (1 + d)``, d the mean distance to the ten nearest rows of the
-    pool. Alone it asks for near copies of one row; it is meant to be weighed with
-    other scores, see :class:`WeightedSampling`.
+    The mean squared distance to the nearest rows of the pool is small there; the score
+    is by how much it is below the largest of a candidate. Alone it asks for near copies
+    of one row; it is meant to be weighed with other scores, see
+    :class:`WeightedSampling`.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        How many nearest rows, with or without a label.
 
     Examples
     --------
@@ -24,8 +33,16 @@ class DensitySampling(SamplingStrategy):
     3
     """
 
+    _parameter_constraints: dict = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, n_neighbors=10):
+        self.n_neighbors = n_neighbors
+
     def score(self, context):
-        return 1.0 / (1.0 + context.density.astype(np.float64))
+        sparse = context.density_of(self.n_neighbors).astype(np.float64)
+        return sparse.max() - sparse
 
 
 class DiversitySampling(SamplingStrategy):

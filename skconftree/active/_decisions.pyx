@@ -33,6 +33,9 @@ def draws(seed, int64_t first, intp_t n, use):
     return out
 
 
+cdef int64_t MOST_ROWS = 2 ** 53    # that floats tell apart
+
+
 cdef class Budget:
     """How many labels have been bought of how many rows.
 
@@ -55,6 +58,8 @@ cdef class Budget:
     cdef readonly float64_t recent      # labels bought in the window, by estimate
 
     def __init__(self, float64_t share, bint strict, int64_t window):
+        if not (0.0 < share <= 1.0 and window >= 0):
+            raise ValueError(f"No budget has the share {share} of {window} rows.")
         self.share = share
         self.strict = strict
         self.window = window
@@ -67,7 +72,11 @@ cdef class Budget:
 
     def __setstate__(self, state):
         n_rows, n_asked, recent = state
-        if not (0 <= n_asked <= n_rows and 0.0 <= recent):
+        if not (
+            0 <= n_asked <= n_rows <= MOST_ROWS
+            and 0.0 <= recent <= min(self.window, n_asked)
+            and (self.window > 0 or not self.strict or n_asked <= self.share * n_rows)
+        ):
             raise ValueError(f"The state of this budget is damaged: {state}.")
         self.n_rows, self.n_asked, self.recent = n_rows, n_asked, recent
 
@@ -90,6 +99,63 @@ cdef class Budget:
         self.n_asked += asked
         if self.window > 0:
             self.recent = self.recent * (self.window - 1) / self.window + asked
+
+
+cdef class Accounts(Budget):
+    """A budget of a stream that is parted at random, with an account for each branch.
+
+    An account holds the budget's share of the rows of its branch, so that no branch can
+    spend what another one has not used yet. Both together hold what the whole does.
+
+    Parameters
+    ----------
+    whole : Budget
+        It is charged too.
+    random_branch : ndarray of shape (n,), uint8
+        Which branch the rows to come belong to.
+    spent : ndarray of shape (6,), float64
+        What `spent` was after the rows before; zeros at first.
+    """
+
+    cdef Budget whole, chosen, random, current
+    cdef const uint8_t[::1] random_branch
+    cdef intp_t i
+
+    def __init__(self, Budget whole, const uint8_t[::1] random_branch, spent):
+        super().__init__(whole.share, whole.strict, whole.window)
+        self.whole = whole
+        self.chosen, self.random = (
+            Budget(whole.share, whole.strict, whole.window) for _ in range(2)
+        )
+        for account, (n_rows, n_asked, recent) in zip(
+            (self.chosen, self.random), spent.reshape(2, 3).tolist()
+        ):
+            account.__setstate__((int(n_rows), int(n_asked), recent))
+        self.random_branch = random_branch
+        self.i = 0
+
+    @property
+    def spent(self):
+        """Rows, labels and recent labels of both accounts, (6,)."""
+        return np.array([
+            value
+            for account in (self.chosen, self.random)
+            for value in (account.n_rows, account.n_asked, account.recent)
+        ], dtype=np.float64)
+
+    cpdef bint begin(self) noexcept:
+        """Count a row; say whether its branch and the whole can pay for its label."""
+        cdef bint payable = self.whole.begin()
+        self.current = self.random if self.random_branch[self.i] else self.chosen
+        self.i += 1
+        # The share of a window is kept on average alone: whoever asks at once whenever
+        # it can would leave nothing of it to the other branch.
+        return self.current.begin() and (payable or self.window > 0)
+
+    cpdef void end(self, bint asked) noexcept:
+        """Say whether the label of that row was bought."""
+        self.whole.end(asked)
+        self.current.end(asked)
 
 
 def decide_by_chance(

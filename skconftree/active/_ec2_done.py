@@ -41,7 +41,7 @@ class EC2Done(StoppingRule):
     References
     ----------
     .. [1] B. Rupprechter (2012), "Noisy active learning from a Bayesian
-       perspective", Master thesis, ETH Zurich, sections 5.4.1 and 6.
+       perspective", Master thesis, ETH Zurich, section 5.4.1 and chapter 6.
 
     Examples
     --------

@@ -1,12 +1,14 @@
 """Labels of a pool, most of which are missing."""
 
+import copy
+
 import numpy as np
 
 from ..utils import canonical, is_missing, split_labels, unique_classes
 
 
 class LabelCodes:
-    """Labels as places in a sorted list of classes, which may grow.
+    """Labels as places in a sorted list of classes. It does not change.
 
     Parameters
     ----------
@@ -63,13 +65,15 @@ class LabelCodes:
         found = [places.get(one, -1) for one in labels.tolist()]
         return None if -1 in found else np.array(found, dtype=np.intp)
 
-    def learn(self, *batches):
-        """Take the classes from labels, unless they are fixed."""
+    def learned(self, *batches):
+        """Codes with the classes of labels, unless these are fixed; another object."""
+        other = copy.copy(self)
         batches = [batch for batch in batches if len(batch)]
         if not self.fixed:
-            self.classes = (
+            other.classes = (
                 unique_classes(np.concatenate(batches)) if batches else np.empty(0, int)
             )
+        return other
 
     def write(self, codes):
         """Labels of codes, with the missing label for -1."""

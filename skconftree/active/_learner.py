@@ -5,8 +5,7 @@ import warnings
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.dummy import DummyClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,22 +16,28 @@ from .._compat import (
     StrOptions,
     validate_parameters,
 )
-from ..utils import canonical, unchanged_on_error
+from ..utils import canonical
+from ..utils._lock import learns, reads
 from ._answers import Batch, Pool
+from ._aside import settled
 from ._asking import Asking
 from ._labels import LabelCodes
+from ._learner_state import check_learner
+from ._learning import Learning
 from ._pickled import WithoutPool
-from ._pool import n_rows_of, readable, take, weighs_pool
+from ._pool import n_rows_of, readable
 from ._registry import STRATEGIES, resolve_strategy
 from ._reporting import Reporting
 from ._strategy import TIES, has_leaves, refuse_unserved
 
+# attributes that a step changes in place
+CHANGING = ("_codes", "_parked", "_order", "_weights", "_answers", "_pool")
 # attributes that are no part of the state
-REMADE = ("_index", "_kept", "_forest", "_memory")
+REMADE = ("_index", "_kept", "_forest", "_memory", "_unsettled", "_in_query")
 
 
 class ActiveLearner(
-    Asking, Reporting, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    Asking, Learning, Reporting, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 ):
     """A classifier that asks for the labels it wants to learn from.
 
@@ -181,6 +186,7 @@ class ActiveLearner(
 
     # -- the pool -----------------------------------------------------------------
 
+    @learns
     def fit(self, X, y=None):
         """Take a pool, and learn the labels that it has.
 
@@ -197,32 +203,36 @@ class ActiveLearner(
         ActiveLearner
             The fitted learner.
         """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            X = readable(X)
-            validate_data(self, X, skip_check_array=True)
-            n = n_rows_of(X)
-            if y is None:
-                y = np.full(n, None)
-            coder = LabelCodes(self.missing_label, self.classes)
-            known, labels = coder.read(y)
-            if len(known) and not known.any() and np.asarray(y).dtype.kind == "f":
-                raise ValueError(
-                    "Input y contains NaN only. Leave y out to begin without a label."
-                )
-            if len(known) != n:
-                raise ValueError(
-                    f"X and y must have as many rows each. Got {n} and {len(known)}."
-                )
-            self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            self._pool = Pool(X, self.embedding, self.neighbors, self._seed)
-            self._coder = coder
-            self._start = Batch(np.flatnonzero(known), known[known], labels, None)
-            self._answers = []
-            self._asked = None
-            self.__dict__.pop("estimator_", None)
-            self._replay()
+        other = self._aside()
+        other._begin(X, y)
+        self._take_over(other)
         return self
+
+    def _begin(self, X, y):
+        self._check_parameters()
+        X = readable(X)
+        validate_data(self, X, skip_check_array=True)
+        n = n_rows_of(X)
+        if y is None:
+            y = np.full(n, None)
+        coder = LabelCodes(self.missing_label, self.classes)
+        known, labels = coder.read(y)
+        if len(known) and not known.any() and np.asarray(y).dtype.kind == "f":
+            raise ValueError(
+                "Input y contains NaN only. Leave y out to begin without a label."
+            )
+        if len(known) != n:
+            raise ValueError(
+                f"X and y must have as many rows each. Got {n} and {len(known)}."
+            )
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._pool = Pool(X, self.embedding, self.neighbors, self._seed)
+        self._coder = coder
+        self._start = Batch(np.flatnonzero(known), known[known], labels, None)
+        self._answers = []
+        self._asked = None
+        vars(self).update(_unsettled=False, _memory={}, _in_query=False)
+        self._replay()
 
     def _check_parameters(self):
         validate_parameters(self)
@@ -245,108 +255,9 @@ class ActiveLearner(
                 f"{self.estimator!r}."
             )
 
-    # -- learning -----------------------------------------------------------------
+    # -- answers --------------------------------------------------------------------
 
-    def _replay(self):
-        # The state after all answers, from nothing.
-        self._coder.learn(self._start.labels, *(one.labels for one in self._answers))
-        self._codes = np.full(self._pool.n_rows, -1, dtype=np.intp)
-        self._parked = np.zeros(self._pool.n_rows, dtype=bool)
-        self._order = []  # labelled rows as they came
-        self._weights = None
-        self._n_taught = 0  # rows, skipped ones included
-        self._n_parked = 0
-        self._index = self._forest = None, None
-        self._weighs_pool = False
-        self._memory = {}
-        self.__dict__.pop("estimator_", None)
-        if self.prefit:
-            self.estimator_ = copy.deepcopy(self.estimator)
-        for one in (self._start, *self._answers):
-            self._note(one)
-            if self.refit is False:
-                self._grow(one)
-        self._n_taught -= len(self._start.rows)
-        if self.refit is not False:
-            self._fit_anew()
-
-    def _note(self, batch):
-        # Labels of a batch, all of whose classes are known.
-        rows = batch.rows[batch.known]
-        self._codes[rows] = self._coder.encode(batch.labels)
-        skipped = batch.rows[~batch.known]
-        self._n_parked -= int(self._parked[batch.rows].sum())
-        self._n_parked += len(skipped)
-        self._parked[skipped] = True
-        self._parked[rows] = False
-        if self._index[1] is not None:
-            self._index[1].take(batch.rows)
-        if batch.weight is not None and self._weights is None:
-            self._weights = np.ones(self._pool.n_rows)
-        if batch.weight is not None:
-            self._weights[rows] = batch.weight[batch.known]
-        self._order.extend(rows.tolist())
-        self._n_taught += len(batch.rows)
-
-    def _fit_anew(self):
-        labeled = np.array(self._order, dtype=np.intp)
-        present = np.unique(self._codes[labeled])
-        if len(present) < 2:
-            if len(present) == 1 and not self.prefit:
-                self._predict_one_class(labeled)
-            return
-        # the order of the rows is that of the pool: what is learnt does not depend on
-        # the order of the answers
-        labeled.sort()
-        weight = {}
-        if self._weights is not None:
-            weight["sample_weight"] = self._weights[labeled]
-        model = self._new_estimator()
-        y = self._coder.classes[self._codes[labeled]]
-        self.estimator_ = model.fit(take(self._pool.X, labeled), y, **weight)
-
-    def _predict_one_class(self, labeled):
-        # Many classifiers cannot be fitted to one class; this one predicts it.
-        model = DummyClassifier(strategy="most_frequent")
-        y = self._coder.classes[self._codes[labeled]]
-        self.estimator_ = model.fit(take(self._pool.X, labeled), y)
-
-    def _new_estimator(self):
-        model = clone(self.estimator)
-        parameters = model.get_params()
-        unset = {
-            name: self._seed
-            for name, value in parameters.items()
-            if (name == "random_state" or name.endswith("__random_state"))
-            and value is None
-        }
-        return model.set_params(**unset)
-
-    def _grow(self, batch):
-        rows = batch.rows[batch.known]
-        if not len(rows):
-            return
-        given = {}
-        if batch.weight is not None:
-            given["sample_weight"] = batch.weight[batch.known]
-        if not hasattr(self, "estimator_"):
-            if len(self._coder.classes) < 2:
-                self._predict_one_class(np.array(self._order, dtype=np.intp))
-                return
-            given["classes"] = self._coder.classes
-            self.estimator_ = self._new_estimator()
-            self._weighs_pool = weighs_pool(self.estimator_)
-            if self._weighs_pool:
-                given["X_pool"] = self._pool.X
-        elif isinstance(self.estimator_, DummyClassifier):
-            return  # more of the one class: all is learnt again with the second one
-        X = None
-        if self._weighs_pool:
-            given["from_pool"] = rows  # a row with a label is no longer one without
-        else:
-            X = take(self._pool.X, rows)
-        self.estimator_.partial_fit(X, batch.labels, **given)
-
+    @learns
     def teach(self, rows, labels, sample_weight=None):
         """Learn labels.
 
@@ -372,29 +283,10 @@ class ActiveLearner(
         """
         if not hasattr(self, "_codes"):
             check_is_fitted(self, "_codes")
+        self._settle()
         batch = self._read_batch(rows, labels, sample_weight)
         self._warn_if_not_asked(batch.rows)
-        return self._learn(batch)
-
-    def _learn(self, batch):
-        known_classes = self._coder.encode(batch.labels) is not None
-        self._answers.append(batch)
-        try:
-            if not known_classes:
-                memory = self._memory
-                self._replay()
-                self._memory = memory  # of labels, not of their codes
-            else:
-                self._note(batch)
-                if self.refit is False:
-                    self._grow(batch)
-                else:
-                    self._fit_anew()
-        except BaseException:
-            self._answers.pop()
-            self._replay()
-            raise
-        self._asked = None
+        self._learn(batch)
         return self
 
     def _read_batch(self, rows, labels, weight):
@@ -449,6 +341,7 @@ class ActiveLearner(
                 stacklevel=3,
             )
 
+    @learns
     def undo(self, n=1):
         """Take back the last calls of `teach`.
 
@@ -468,25 +361,34 @@ class ActiveLearner(
                 f"n must be an integer from 1 to the {len(self._answers)} calls of "
                 f"teach so far. Got {n!r} instead."
             )
-        with unchanged_on_error(self):
-            self._answers = self._answers[: len(self._answers) - n]
-            self._asked = None
-            self._replay()
+        kept = self._answers[: len(self._answers) - n]
+        self._learn_anew(kept, _asked=None, _memory={}, _in_query=False)
         return self
 
+    @settled
+    @reads
     def __getstate__(self):
         # what was handed out, but not answered, is not part of the state, nor is what
         # can be made again
         state = super().__getstate__() | {"_asked": None}
+        # what the next call of teach changes is written later, or lives on in a copy
+        state |= {name: copy.copy(state[name]) for name in CHANGING if name in state}
         if state.get("_weighs_pool") and hasattr(self, "estimator_"):
-            state["estimator_"] = WithoutPool.of(self.estimator_, self._pool.X)
+            state["estimator_"] = WithoutPool.of(
+                self.estimator_, self._pool.X, np.flatnonzero(self._codes < 0)
+            )
+        elif self.refit is False and hasattr(self, "estimator_"):
+            state["estimator_"] = copy.deepcopy(self.estimator_)
         return canonical({k: v for k, v in state.items() if k not in REMADE})
 
     def __setstate__(self, state):
         super().__setstate__(state)
         model = vars(self).get("estimator_")
         if isinstance(model, WithoutPool):
-            self.estimator_ = model.joined(self._pool.X)
+            self.estimator_ = model.joined(
+                self._pool.X, np.flatnonzero(self._codes < 0)
+            )
+        check_learner(self)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_codes")

@@ -8,9 +8,8 @@ from numbers import Real
 
 import numpy as np
 
-from .._compat import Interval, StrOptions
-from ..bounds import excess_risk_upper, risk_upper
-from ..bounds._risk import PRIORS, risk_of_leaves
+from .._compat import Interval, StrOptions, validate_parameters
+from ..bounds._risk import PRIORS, excess_risk_of_leaves, risk_of_leaves
 from ._strategy import FOR_LEAVES, FOR_ROWS, SamplingStrategy
 from ._uncertainty import entropy
 
@@ -60,7 +59,7 @@ class LeafSampling(SamplingStrategy):
     def score(self, context):
         leaves, sizes = _occupied(context)
         worth = np.zeros(len(context.leaf_sizes))
-        worth[leaves] = self.worth(
+        worth[leaves] = self._settled(context).worth(
             context.leaf_counts[leaves], sizes, context.n_candidates
         )
         return worth[context.leaf_ids]
@@ -90,7 +89,8 @@ class LeafSampling(SamplingStrategy):
         leaves, sizes = _occupied(context)
         counts = np.array(context.leaf_counts[leaves], dtype=np.float64)
         left, total = sizes.astype(np.intp), context.n_candidates
-        worth = self._worth_now(leaves, counts, sizes, total, context)
+        settled = self._settled(context)
+        worth = settled._worth_now(leaves, counts, sizes, total, context)
         rank = None  # among leaves of equal worth
         asked, scores = [], []
         while True:
@@ -110,7 +110,7 @@ class LeafSampling(SamplingStrategy):
             left[j] -= 1
             counts[j, counts[j].argmax()] += 1.0
             if left[j]:
-                worth[j] = self.worth(counts[j : j + 1], left[j : j + 1], total)[0]
+                worth[j] = settled.worth(counts[j : j + 1], left[j : j + 1], total)[0]
         asked = np.array(asked, dtype=np.intp)
         rows = np.empty(k, dtype=np.intp)
         for j in dict.fromkeys(asked.tolist()):
@@ -148,6 +148,10 @@ class LeafSampling(SamplingStrategy):
 
     _is_local = False  # the worth of a leaf depends on it alone, not on the pool
 
+    def _settled(self, context):
+        # The strategy, with what its parameters leave to the classifier settled.
+        return self
+
     def _members(self, leaf, n, context):
         # The first `n` rows that are asked for in a leaf.
         if context.index is not None:
@@ -172,11 +176,12 @@ def _occupied(context):
 class LeafRiskSampling(LeafSampling):
     """Ask in the leaf whose risk may be largest (BOCT-AL), or whose excess risk may.
 
-    The risk of a leaf is the probability of a wrong prediction there, times its rows.
-    The worth is the upper limit that it exceeds with posterior probability `delta`:
-    leaves without labels, and large leaves, come first, and pure leaves of few labels
-    before pure leaves of many. The row is drawn at random inside the leaf, which keeps
-    its labels a fair sample of it.
+    The risk of a leaf is the probability of a wrong prediction there, times its rows;
+    its excess risk the part that the best prediction would avoid. The worth is the
+    upper limit that it exceeds with posterior probability `delta`: leaves without
+    labels, and large leaves, come first, and pure leaves of few labels before pure
+    leaves of many. The row is drawn at random inside the leaf, which keeps its labels
+    a fair sample of it.
 
     Its statement stands on splits that stay: with a tree that is fitted anew at each
     label the leaves were chosen by the very labels that are counted in them.
@@ -185,12 +190,19 @@ class LeafRiskSampling(LeafSampling):
     ----------
     delta : float, default=0.1
         Posterior probability of a larger risk, in (0, 1).
-    gap : bool, default=False
-        Ask by the excess risk, that over the best prediction possible (mbinomial): a
-        leaf whose classes are equally frequent is left alone once that is known.
-        Where no leaf has any, the whole risk decides.
+    gap : {"auto"} or bool, default="auto"
+        Whether to ask by the excess risk: a leaf whose classes are equally frequent
+        is left alone once that is known, while its whole risk stays large however
+        many labels it gets. False asks by the whole risk, as published for a tree
+        that grows; ``"auto"`` by the excess risk where the tree grows
+        (``refit=False``), and by the risk where it is fitted anew.
     prior : {"uniform", "perks"}, default="uniform"
         Pseudo-counts, see :func:`~skconftree.bounds.risk_upper`.
+
+    Notes
+    -----
+    Leaves that have no excess risk come after all others, in the order of their risk
+    r: their scores are ``-1 / (1 + r)``.
 
     References
     ----------
@@ -213,32 +225,38 @@ class LeafRiskSampling(LeafSampling):
 
     _parameter_constraints = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
-        "gap": ["boolean"],
+        "gap": [StrOptions({"auto"}), "boolean"],
         "prior": [StrOptions(set(PRIORS))],
     }
+    _is_local = True
 
-    def __init__(self, delta=0.1, gap=False, prior="uniform"):
+    def __init__(self, delta=0.1, gap="auto", prior="uniform"):
         self.delta = delta
         self.gap = gap
         self.prior = prior
 
-    @property
-    def _is_local(self):
-        return not self.gap
+    def _settled(self, context):
+        if self.gap != "auto":
+            return self
+        settled = object.__new__(type(self))  # copy.copy takes longer than the rest
+        vars(settled).update(vars(self), gap=context.grows)
+        return settled
 
     def worth(self, counts, sizes, total):
         rows = sizes + counts.sum(axis=1)
         counts = _two(counts)
-        delta = self.delta
-        if type(delta) is float and 0.0 < delta < 1.0 and self.prior in PRIORS:
-            risk = risk_of_leaves(counts, delta, rows, self.prior)
-        else:
-            risk = risk_upper(counts, delta, weight=rows, prior=self.prior)
-        if not self.gap:
-            return risk
-        gap = excess_risk_upper(counts, self.delta, weight=rows, prior=self.prior)
-        # leaves without any gap come after all others, by their risk
-        return np.where(gap > 0.0, gap + rows.sum(), risk)
+        delta, prior = self.delta, self.prior
+        if not (type(delta) is float and 0.0 < delta < 1.0 and prior in PRIORS):
+            validate_parameters(self)
+            delta = float(delta)
+        if not self.gap or self.gap == "auto":
+            return risk_of_leaves(counts, delta, rows, prior)
+        worth = excess_risk_of_leaves(counts, delta, rows, prior)
+        none = np.flatnonzero(worth <= 0.0)
+        if len(none):
+            risk = risk_of_leaves(counts[none], delta, rows[none], prior)
+            worth[none] = -1.0 / (1.0 + risk)
+        return worth
 
 
 def _two(counts):

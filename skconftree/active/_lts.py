@@ -207,13 +207,13 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
             run = _Run(self, X, groups, rng)
             for size in sizes:
                 try:
-                    run.buy(size, ask)
+                    bought = run.buy(size, ask)
                 except BaseException:
                     if run.n_rounds:
                         run.finish()
                         guard.before = dict(vars(self))
                     raise
-                run.learn()
+                run.learn(bought)
             run.finish()
         return self
 
@@ -348,6 +348,7 @@ class _Run:
         )
 
     def buy(self, size, ask):
+        # What a round changes, for `learn`: until then it has not been.
         candidates = np.flatnonzero(self.open)
         size = min(size, len(candidates))
         alpha = self.model.alpha if self.n_rounds else np.inf
@@ -363,30 +364,35 @@ class _Run:
                 f"The oracle must give a label for each of {size} rows. Got "
                 f"{len(known)}."
             )
-        self.skipped = np.append(self.skipped, places[~known])
-        self.open[places] = False
+        open_ = self.open.copy()
+        open_[places] = False
+        bought = {"open": open_, "skipped": np.append(self.skipped, places[~known])}
         if len(labels):
-            self._note(places[known], labels)
+            bought |= self._coded(places[known], labels)
+        return bought
 
-    def _note(self, places, labels):
+    def _coded(self, places, labels):
         kinds = {batch.dtype.kind in "OUS" for batch in (*self.labels, labels)}
         if len(kinds) > 1:
             raise TypeError(
                 "The oracle mixes strings with numbers as labels. Got "
                 f"{labels[0]!r} after {self.labels[0][0]!r}."
             )
-        self.coder.learn(*self.labels, labels)
-        self.labels.append(labels)
-        for label in labels.tolist():
-            if label not in self.classes:
-                self.classes.append(label)
-        numbers = {label: i for i, label in enumerate(self.classes)}
+        classes = list(dict.fromkeys([*self.classes, *labels.tolist()]))
+        numbers = {label: i for i, label in enumerate(classes)}
         codes = np.array([numbers[one] for one in labels.tolist()], dtype=np.intp)
-        self.folds = np.append(self.folds, assign_folds(codes, self.codes, self.rng))
-        self.codes = np.append(self.codes, codes)
-        self.rows = np.append(self.rows, places)
+        folds = assign_folds(codes, self.codes, self.rng)
+        return {
+            "coder": self.coder.learned(*self.labels, labels),
+            "labels": [*self.labels, labels],
+            "classes": classes,
+            "folds": np.append(self.folds, folds),
+            "codes": np.append(self.codes, codes),
+            "rows": np.append(self.rows, places),
+        }
 
-    def learn(self):
+    def learn(self, bought):
+        vars(self).update(bought)
         X, K, steps = self.X[self.rows], len(self.classes), self.model.trees_per_round
         self.trees.boost(X, self.codes, K, steps)
         if len(self.classes) > 1:

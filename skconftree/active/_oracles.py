@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from ..utils import exact_labels
+
 
 class ArrayOracle(BaseEstimator):
     """Labels that are known already, for experiments.
@@ -24,7 +26,7 @@ class ArrayOracle(BaseEstimator):
         self.y = y
 
     def __call__(self, X, rows):
-        return np.asarray(self.y)[np.asarray(rows)]
+        return np.asarray(exact_labels(self.y))[np.asarray(rows)]
 
 
 class NoisyOracle(BaseEstimator):
@@ -62,7 +64,7 @@ class NoisyOracle(BaseEstimator):
         if not 0.0 <= self.noise <= 1.0:
             raise ValueError(f"noise must be in [0, 1]. Got {self.noise}.")
         rng = check_random_state(self.random_state)
-        y = np.asarray(self.y)
+        y = np.asarray(exact_labels(self.y))
         classes, codes = np.unique(y, return_inverse=True)
         wrong = rng.random_sample(len(y)) < self.noise
         step = rng.randint(1, max(len(classes), 2), size=len(y))

@@ -6,14 +6,18 @@ import pickle
 import numpy as np
 from scipy.sparse import issparse
 
+from ._pool import take
+
 THE_POOL = "X as float32"
+THE_REST = "X without a label as float32"
 
 
 class WithoutPool:
     """A classifier at one moment, without the pool that it refers to.
 
     A tree that weighs its tests by a pool has it as float32, the learner as it was
-    given: two tables of the same rows.
+    given: two tables of the same rows. A tree that grows has all of the pool, one that
+    is fitted anew the rows without a label.
 
     Parameters
     ----------
@@ -30,7 +34,7 @@ class WithoutPool:
         return WithoutPool, (self.written,)
 
     @classmethod
-    def of(cls, classifier, X):
+    def of(cls, classifier, X, rest):
         """Take the pool out of a classifier.
 
         Parameters
@@ -38,60 +42,75 @@ class WithoutPool:
         classifier : object
         X : array-like, sparse or frame
             The pool.
+        rest : ndarray of int
+            Its rows without a label.
 
         Returns
         -------
         WithoutPool
         """
         file = io.BytesIO()
-        _Writer(file, X).dump(classifier)
+        _Writer(file, X, rest).dump(classifier)
         return cls(file.getvalue())
 
-    def joined(self, X):
+    def joined(self, X, rest):
         """Make the classifier again.
 
         Parameters
         ----------
         X : array-like, sparse or frame
             The same pool.
+        rest : ndarray of int
+            The same rows of it.
 
         Returns
         -------
         object
         """
-        return _Reader(io.BytesIO(self.written), X).load()
+        return _Reader(io.BytesIO(self.written), X, rest).load()
 
 
 class _Writer(pickle.Pickler):
-    def __init__(self, file, X):
+    def __init__(self, file, X, rest):
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self.X = X
+        n_rows, *n_columns = np.shape(X)
+        self.tables = {  # by their shape, which tells most arrays apart
+            (len(rest), *n_columns): (THE_REST, X, rest),
+            (n_rows, *n_columns): (THE_POOL, X, None),
+        }
 
     def persistent_id(self, value):
-        alike = (
-            type(value) is np.ndarray
-            and value.dtype == np.float32
-            and value.shape == np.shape(self.X)
-            and value.flags.c_contiguous
-            and (narrowed := _narrowed(self.X)) is not None
-            and np.array_equal(value, narrowed, equal_nan=True)
-        )
-        return THE_POOL if alike else None
+        if (
+            type(value) is not np.ndarray
+            or value.dtype != np.float32
+            or value.shape not in self.tables
+            or not value.flags.c_contiguous
+        ):
+            return None
+        sign, X, rows = self.tables[value.shape]
+        narrowed = _narrowed(X, rows)
+        if narrowed is None or not np.array_equal(value, narrowed, equal_nan=True):
+            return None
+        return sign
 
 
 class _Reader(pickle.Unpickler):
-    def __init__(self, file, X):
+    def __init__(self, file, X, rest):
         super().__init__(file)
-        self.X = X
+        self.tables = {THE_POOL: (X, None), THE_REST: (X, rest)}
 
     def persistent_load(self, sign):
-        if sign == THE_POOL and (narrowed := _narrowed(self.X)) is not None:
+        table = self.tables.get(sign)
+        if table is not None and (narrowed := _narrowed(*table)) is not None:
             return narrowed
         raise pickle.UnpicklingError(f"{sign!r} is no part of a learner's pool.")
 
 
-def _narrowed(X):
-    # The pool as trees read tables of numbers; None if it holds something else.
+def _narrowed(X, rows):
+    # The pool, or rows of it, as trees read tables of numbers; None if it holds
+    # something else.
+    if rows is not None:
+        X = take(X, rows)
     if issparse(X):
         X = X.toarray()
     try:

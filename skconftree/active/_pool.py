@@ -76,13 +76,23 @@ def n_rows_of(X):
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def weighs_pool(estimator):
-    """Whether a tree that grows weighs its tests by the rows without a label.
+def weighs_pool(estimator, method):
+    """Whether a tree or forest weighs its tests by the rows without a label.
 
-    It takes them as `X_pool` then, and learns rows of it by their places.
+    Parameters
+    ----------
+    estimator : classifier
+    method : {"fit", "partial_fit"}
+        By which it learns: both take the rows as `X_pool`, the second one also learns
+        rows of it by their places.
+
+    Returns
+    -------
+    bool
     """
-    learn = getattr(estimator, "partial_fit", None)
-    if learn is None or "from_pool" not in signature(learn).parameters:
+    parameter = {"fit": "X_pool", "partial_fit": "from_pool"}[method]
+    learn = getattr(estimator, method, None)
+    if learn is None or parameter not in signature(learn).parameters:
         return False
     bound = resolve_bound(estimator.bound)
     if bound is None or not bound.uses_pool:
@@ -140,8 +150,8 @@ class Embedding:
         self.neighbors = neighbors
         self.seed = seed
         self._density = {}
-        self._nearest = None  # squared distance of each row to the nearest labelled one
-        self._labeled = np.empty(0, dtype=np.intp)
+        # squared distance of each row to the nearest labelled one, and these
+        self._nearest = None, np.empty(0, dtype=np.intp)
 
     def squared_distances(self, row, rows=None):
         """Squared distances of rows (all by default) to one row.
@@ -162,22 +172,23 @@ class Embedding:
         Kept between calls, and changed by the rows that are new: a minimum does not
         depend on the order.
         """
-        new = np.setdiff1d(labeled, self._labeled)
-        if self._nearest is None or len(self._labeled) + len(new) != len(labeled):
-            self._nearest = np.full(len(self.points), np.inf, dtype=np.float32)
+        nearest, known = self._nearest
+        new = np.setdiff1d(labeled, known)
+        if nearest is None or len(known) + len(new) != len(labeled):
+            nearest = np.full(len(self.points), np.inf, dtype=np.float32)
             new = labeled
         for row in new:
-            np.minimum(self._nearest, self.squared_distances(row), out=self._nearest)
-        self._labeled = np.array(labeled)
-        return self._nearest
+            nearest = np.minimum(nearest, self.squared_distances(row))
+        self._nearest = nearest, np.array(labeled)
+        return nearest
 
     def density(self, k=10):
-        """Mean distance of each row to its `k` nearest others; small is dense."""
+        """Mean squared distance of each row to its `k` nearest others."""
         if k not in self._density:
-            self._density[k] = self._mean_distance(k)
+            self._density[k] = self._mean_squared_distance(k)
         return self._density[k]
 
-    def _mean_distance(self, k):
+    def _mean_squared_distance(self, k):
         n = len(self.points)
         k = min(k, n - 1)
         if k < 1:
@@ -186,7 +197,8 @@ class Embedding:
             search = self.neighbors.fit(self.points)
             found = search.kneighbors(self.points, n_neighbors=k + 1)
             distances = found[0] if isinstance(found, tuple) else found
-            return np.asarray(distances, dtype=np.float32)[:, 1:].mean(axis=1)
+            distances = np.asarray(distances, dtype=np.float32)[:, 1:]
+            return (distances * distances).mean(axis=1)
         reference = self.points
         if n > REFERENCE:
             rng = np.random.default_rng(self.seed)
@@ -200,7 +212,7 @@ class Embedding:
             # the nearest is the row itself, or as near as rows of a sample come to it
             nearest = np.partition(squared, k, axis=1)[:, : k + 1]
             nearest.sort(axis=1)
-            out[part] = np.sqrt(np.maximum(nearest[:, 1:], 0.0)).mean(axis=1)
+            out[part] = np.maximum(nearest[:, 1:], 0.0).mean(axis=1)
         return out
 
 

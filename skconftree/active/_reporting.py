@@ -5,7 +5,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..utils._lock import reads
 from ._answers import Answer
+from ._aside import settled
 
 
 def _estimator_has(name):
@@ -21,24 +23,32 @@ class Reporting:
     """Mixin of an active learner that tells what it knows and predicts."""
 
     @property
+    @settled
+    @reads
     def classes_(self):
         """Labels seen so far."""
         check_is_fitted(self, "_codes")
         return self._coder.classes
 
     @property
+    @settled
+    @reads
     def y_(self):
         """Labels of the pool's rows."""
         check_is_fitted(self, "_codes")
         return self._coder.write(self._codes)
 
     @property
+    @settled
+    @reads
     def n_labeled_(self):
         """Rows with a label."""
         check_is_fitted(self, "_codes")
         return len(self._order)
 
     @property
+    @settled
+    @reads
     def history_(self):
         """What has been taught, in order."""
         check_is_fitted(self, "_codes")
@@ -55,6 +65,8 @@ class Reporting:
         return out
 
     @property
+    @settled
+    @reads
     def audit_(self):
         """Wrong predictions among, and number of, the rows drawn for an audit."""
         check_is_fitted(self, "_codes")
@@ -78,6 +90,8 @@ class Reporting:
         return self.estimator_
 
     @available_if(_estimator_has("predict"))
+    @settled
+    @reads
     def predict(self, X):
         """Predict classes with the classifier fitted so far.
 
@@ -92,6 +106,8 @@ class Reporting:
         return self._fitted(X).predict(X)
 
     @available_if(_estimator_has("predict_proba"))
+    @settled
+    @reads
     def predict_proba(self, X):
         """Probabilities of the classifier fitted so far.
 
@@ -117,6 +133,8 @@ class Reporting:
         return out
 
     @available_if(_estimator_has("decision_function"))
+    @settled
+    @reads
     def decision_function(self, X):
         """Decision values of the classifier fitted so far.
 

@@ -97,6 +97,12 @@ class LeafLabels:
         self.counts = np.zeros((0, 2))
         self.seen = np.zeros(0)
 
+    def copy(self):
+        """Make the same counts, which change on their own."""
+        other = LeafLabels()
+        other.counts, other.seen = self.counts.copy(), self.seen.copy()
+        return other
+
     def of(self, leaves, n_classes):
         """Counts of labels, and rows seen, of leaves; with room for new ones."""
         self._reserve(int(leaves.max(initial=-1)) + 1, n_classes)

@@ -5,7 +5,7 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_array, check_random_state, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -13,23 +13,21 @@ from .._compat import (
     HasMethods,
     Interval,
     StrOptions,
+    check_row_weights,
     validate_parameters,
 )
-from ..drift import BaseDetector, DriftState
+from ..drift import BaseDetector
 from ..drift._registry import DETECTORS, resolve_detector
-from ..utils import (
-    canonical,
-    check_labels,
-    exact_labels,
-    unchanged_on_error,
-    unique_classes,
-)
-from ._context import final_step
+from ..utils import canonical, check_labels, exact_labels, unique_classes
+from ..utils._lock import learns, reads
+from ._aside import settled
 from ._decisions import Budget
 from ._pool import take
 from ._strategy import refuse_unserved
 from ._stream_context import LeafLabels, StreamContext
-from ._stream_run import StreamRun
+from ._stream_run import compare
+from ._stream_state import check_learner
+from ._stream_steps import NOTHING, Begun, StreamSteps
 from ._stream_strategies import (
     STREAM_STRATEGIES,
     StreamStrategy,
@@ -39,7 +37,9 @@ from ._stream_strategies import (
 LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
 
 
-class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class StreamActiveLearner(
+    StreamSteps, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     """A classifier that says of each row of a stream whether its label is worth buying.
 
     `query` decides on rows in their order, `teach` takes the labels that were asked
@@ -92,6 +92,9 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Labels asked for.
     asked_share_ : float
         The one by the other; 0.0 before the first row.
+    n_taught_ : int
+        Labels learnt by `teach` and `run`. After a call of `teach` that was
+        interrupted, which learns all of its labels or none, this says which.
     n_drifts_ : int
         Drifts found, each of which replaced the model.
     n_features_in_ : int
@@ -188,9 +191,10 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._unasked = None  # the last row, if its label was not asked for
         self._detector = None if detector is None else detector.kernel()
         self._background = None
-        self._n_drifts = 0
-        self._pending = np.zeros(0, dtype=bool)  # of asked rows: random branch?
+        self._n_drifts = self._n_taught = 0
+        self._pending = NOTHING  # of rows whose labels are awaited: random branch?
 
+    @learns
     def query(self, X):
         """Decide whose labels to buy.
 
@@ -204,22 +208,35 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_rows,), bool
             Where to buy the label. The budget is charged for it.
         """
-        with unchanged_on_error(self):
-            X = self._read(X)
-            if self._learns_unlabeled:
-                self._check_rows(X)
-        if len(self._pending):
+        self._settle()
+        other = self._aside()
+        X = other._read(X)
+        if self._learns_unlabeled:
+            other._check_rows(X)
+        if len(other._pending):
             warnings.warn(
-                f"{len(self._pending)} labels that were asked for have not been given "
+                f"{len(other._pending)} labels that were asked for have not been given "
                 "to teach(). They stay charged.",
                 UserWarning,
                 stacklevel=2,
             )
-        if self._learns_unlabeled:
-            asked, self._pending = self._decide_each(X)
+        other._copy_counts()
+        if not self._learns_unlabeled:
+            asked, _, other._pending = other._decide(X, stop=False)
         else:
-            asked, _, self._pending = self._decide(X, stop=False)
+            if X.shape[0] == 1 and self._learns_in_place():
+                self._hand_over()  # whatever becomes of the row at hand
+                other._unasked = None
+            else:
+                other._copy_models()
+            asked, other._pending = other._decide_each(X)
+        self._take_over(other)
         return asked.astype(bool)
+
+    def _copy_counts(self):
+        self._budget = copy.copy(self._budget)
+        self._state = self._state.copy()
+        self._leaves = self._leaves.copy()
 
     @property
     def _learns_unlabeled(self):
@@ -230,9 +247,12 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if hasattr(self, "estimator_") and X.shape[0]:
             self.estimator_.predict(X)
         elif X.shape[0]:
-            allow_nan = get_tags(self.estimator).input_tags.allow_nan
+            tags = get_tags(self.estimator).input_tags
             check_array(
-                X, accept_sparse=True, dtype=None, ensure_all_finite=not allow_nan
+                X,
+                accept_sparse=True,
+                dtype=None if tags.string or tags.categorical else "numeric",
+                ensure_all_finite="allow-nan" if tags.allow_nan else True,
             )
 
     def _decide_each(self, X):
@@ -243,24 +263,6 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             asked[i] = found[0]
             branches.append(branch)
         return asked, np.concatenate(branches)
-
-    def _hand_over(self):
-        # The row before, which was not asked for: decisions and predictions of a row
-        # are made by the model that has learnt all rows before it, and none later.
-        row, self._unasked = self._unasked, None
-        if row is None:
-            return
-        if not hasattr(self, "estimator_"):
-            self._held_back.append((row, None, {}))
-            return
-        y = self._without_label(row)
-        for model in (self.estimator_, self._background):
-            if model is not None:
-                model.partial_fit(row, y, classes=self._classes)
-
-    def _without_label(self, X):
-        marker = getattr(self.estimator, "missing_label", None)
-        return np.full(X.shape[0], marker)
 
     def _read(self, X):
         if not hasattr(self, "_budget"):
@@ -301,19 +303,15 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         asked = np.zeros(X.shape[0], dtype=np.uint8)
         if not context.n_rows:
             return asked, 0, np.zeros(0, dtype=bool)
-        spent = copy.copy(self._budget), self._state.copy()
-        try:
-            n = self._strategy.decide(context, self._state, asked)
-            if context.estimator is not None and "leaves" in self._strategy.needs:
-                self._leaves.add_rows(context.leaf_ids[:n])
-        except BaseException:
-            self._budget, self._state = spent
-            raise
+        n = self._strategy.decide(context, self._state, asked)
+        if context.estimator is not None and "leaves" in self._strategy.needs:
+            self._leaves.add_rows(context.leaf_ids[:n])
         if one_by_one and not asked[0]:
             self._unasked = X
         branch = self._strategy.random_branch(context) == 1
         return asked, n, branch[:n][asked[:n] == 1]
 
+    @learns
     def teach(self, X, y, sample_weight=None):
         """Learn the labels that were asked for.
 
@@ -331,28 +329,31 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         StreamActiveLearner
             The learner itself.
         """
-        begun = hasattr(self, "estimator_")
-        with unchanged_on_error(self):
-            X = self._read(X)
-            y = self._read_labels(y, X)
-            given = {}
-            if sample_weight is not None:
-                given["sample_weight"] = np.asarray(sample_weight, dtype=np.float64)
-            branch = self._pending
-            if len(branch) != len(y):
-                if len(y):
-                    warnings.warn(
-                        f"teach() got {len(y)} labels where {len(branch)} had been "
-                        "asked for. They are learnt, but tell nothing of a drift.",
-                        UserWarning,
-                        stacklevel=2,
-                    )
-                branch = np.zeros(len(y), dtype=bool)
-            if not begun:  # a first model is made whole or not at all
-                self._learn(X, y, branch, given)
-        if begun:
-            self._learn(X, y, branch, given)
-        self._pending = np.zeros(0, dtype=bool)
+        self._settle()
+        other = self._aside()
+        X = other._read(X)
+        y = other._read_labels(y, X)
+        weight = None
+        if sample_weight is not None:
+            weight = check_row_weights(sample_weight, X)
+        branch = other._pending
+        if len(branch) != len(y):
+            if len(y):
+                warnings.warn(
+                    f"teach() got {len(y)} labels where {len(branch)} had been "
+                    "asked for. They are learnt, but tell nothing of a drift.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            branch = np.zeros(len(y), dtype=bool)
+        if len(y) and self._learns_in_place():
+            self._learn_in_place(Begun(X, y, branch, weight))
+            return self
+        other._pending = NOTHING
+        if len(y):
+            other._copy_models()
+            other._learn_aside(X, y, branch, weight)
+        self._take_over(other)
         return self
 
     def _read_labels(self, y, X):
@@ -376,68 +377,7 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     "stream with classes= beforehand."
                 )
 
-    def _learn(self, X, y, branch, given):
-        if not len(y):
-            return
-        if not hasattr(self, "estimator_"):
-            held = [*self._held_back, (X, y, given)]
-            seen = [labels for _, labels, _ in held if labels is not None]
-            classes = self._classes
-            if classes is None:
-                classes = unique_classes(np.concatenate(seen))
-            if len(classes) < 2:
-                self._held_back = held
-                return
-            model = self._new_estimator()
-            for rows, labels, weight in held:
-                if labels is None:
-                    labels = self._without_label(rows)
-                model.partial_fit(rows, labels, classes=classes, **weight)
-            self.estimator_, self._classes, self._held_back = model, classes, []
-            self._count_labels(X, y)
-            return
-        if self._detector is None:
-            self._count_labels(X, y)
-            self.estimator_.partial_fit(X, y, **given)
-            return
-        for i in range(len(y)):
-            row, label = take(X, np.array([i])), y[i : i + 1]
-            weight = {name: value[i : i + 1] for name, value in given.items()}
-            if branch[i]:
-                self._watch(self.estimator_.predict(row)[0] != y[i])
-            self._count_labels(row, label)
-            for model in (self.estimator_, self._background):
-                if model is not None:
-                    model.partial_fit(row, label, classes=self._classes, **weight)
-
-    def _watch(self, wrong):
-        state = int(self._detector.update_many(np.array([float(wrong)]))[0])
-        if state == DriftState.STABLE:
-            self._background = None
-        elif state == DriftState.WARNING and self._background is None:
-            self._background = self._new_estimator()
-        elif state == DriftState.DRIFT:
-            # without a warning before, the model begins with the row at hand
-            model = self._background or self._new_estimator()
-            self.estimator_, self._background = model, None
-            self._leaves = LeafLabels()
-            self._n_drifts += 1
-
-    def _new_estimator(self):
-        model = clone(self.estimator)
-        if "random_state" in model.get_params() and model.random_state is None:
-            model.set_params(random_state=self._seed)
-        return model
-
-    def _count_labels(self, X, y):
-        # In the leaves as they are before the labels are learnt.
-        final, before = final_step(self.estimator_)
-        if "leaves" in self._strategy.needs and hasattr(final, "classes_"):
-            leaves = final.apply(X if before is None else before.transform(X))
-            codes = np.searchsorted(self._classes, y)
-            leaves = np.asarray(leaves, dtype=np.intp)
-            self._leaves.add_labels(leaves, codes, len(self._classes))
-
+    @learns
     def run(self, X, y):
         """Predict, decide and learn row by row, with labels that are known.
 
@@ -452,11 +392,20 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         StreamRun
         """
-        with unchanged_on_error(self):
-            X = self._read(X)
-            y = self._read_labels(y, X)
-            if self._learns_unlabeled:
-                self._check_rows(X)
+        self._settle()
+        other = self._aside()
+        X = other._read(X)
+        y = other._read_labels(y, X)
+        if self._learns_unlabeled:
+            other._check_rows(X)
+        other._copy_counts()
+        other._copy_models()
+        predictions, asked = other._run(X, y)
+        found = compare(predictions, asked, y)
+        self._take_over(other)
+        return found
+
+    def _run(self, X, y):
         n = len(y)
         asked = np.zeros(n, dtype=bool)
         predictions = np.full(n, None, dtype=object)
@@ -478,15 +427,10 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 asked[at - 1] = True
                 row, label = take(X, np.array([at - 1])), y[at - 1 : at]
                 self._check_known(label)
-                self._learn(row, label, branch, {})
-        right = np.array([p == t for p, t in zip(predictions, y, strict=True)], bool)
-        labels, counts = np.unique(y, return_counts=True)
-        rare = labels[counts.argmin()]
-        said = np.array([p == rare for p in predictions], dtype=bool)
-        hits = (said & (y == rare)).sum()
-        f1 = 2.0 * hits / max(said.sum() + counts.min(), 1)
-        return StreamRun(predictions, asked, float(right.mean()), float(f1))
+                self._learn_aside(row, label, branch, None)
+        return predictions, asked
 
+    @learns
     def fit(self, X, y):
         """Begin a stream anew, with rows whose labels are all known.
 
@@ -504,46 +448,66 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         StreamActiveLearner
             The learner itself.
         """
-        with unchanged_on_error(self):
-            self._start()
-            for name in ("n_features_in_", "feature_names_in_", "estimator_"):
-                vars(self).pop(name, None)
-            X = self._read(X)
-            y = self._read_labels(y, X)
-            classes = unique_classes(y) if self._classes is None else self._classes
-            model = self._new_estimator()
-            model.partial_fit(X, y, classes=classes)
-            self.estimator_, self._classes = model, classes
+        other = self._aside()
+        for name in ("n_features_in_", "feature_names_in_", "estimator_", "_begun"):
+            vars(other).pop(name, None)
+        other._start()
+        X = other._read(X)
+        y = other._read_labels(y, X)
+        classes = unique_classes(y) if other._classes is None else other._classes
+        model = other._new_estimator()
+        model.partial_fit(X, y, classes=classes)
+        other.estimator_, other._classes = model, classes
+        self._take_over(other)
         return self
 
     # -- what is known ------------------------------------------------------------
 
     @property
+    @settled
+    @reads
     def classes_(self):
         """Labels of the stream."""
         check_is_fitted(self, "estimator_")
         return self._classes
 
     @property
+    @settled
+    @reads
     def n_rows_seen_(self):
         """Rows decided on."""
         return self._budget.n_rows if hasattr(self, "_budget") else 0
 
     @property
+    @settled
+    @reads
     def n_asked_(self):
         """Labels asked for."""
         return self._budget.n_asked if hasattr(self, "_budget") else 0
 
     @property
+    @settled
+    @reads
     def asked_share_(self):
         """Share of the rows whose labels were asked for."""
         return self.n_asked_ / max(self.n_rows_seen_, 1)
 
     @property
+    @settled
+    @reads
+    def n_taught_(self):
+        """Labels learnt by `teach` and `run`."""
+        return getattr(self, "_n_taught", 0)
+
+    @property
+    @settled
+    @reads
     def n_drifts_(self):
         """Drifts found, each of which replaced the model."""
         return getattr(self, "_n_drifts", 0)
 
+    @settled
+    @reads
     def predict(self, X):
         """Predict classes with the model so far.
 
@@ -559,6 +523,8 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)
 
+    @settled
+    @reads
     def predict_proba(self, X):
         """Class probabilities of the model so far.
 
@@ -574,8 +540,16 @@ class StreamActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict_proba(X)
 
+    @settled
+    @reads
     def __getstate__(self):
-        return canonical(super().__getstate__())
+        state = dict(super().__getstate__())
+        state.pop("_begun", None)
+        return canonical(state)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        check_learner(self)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "estimator_")

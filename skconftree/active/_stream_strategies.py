@@ -1,6 +1,6 @@
 """Which labels of a stream to buy, row by row."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import ndtri
@@ -8,13 +8,13 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
 from ..bounds import consistency_radius
+from ..bounds._checks import check_range
 from ..utils import canonical
-from ._decisions import decide_by_chance, decide_by_threshold
+from ._decisions import Accounts, decide_by_chance, decide_by_threshold
 
 # what draws are for
 FOR_ROWS, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 
-NU = Interval(Real, 0, 1, closed="neither")
 THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within those of the thesis
 
 
@@ -292,7 +292,8 @@ class VariableUncertainty(StreamStrategy):
 class SelectiveSampling(StreamStrategy):
     """Buy labels with a probability that grows with the uncertainty.
 
-    ``B / (B + |p - 1/K|)`` with the budget B and the largest of K class probabilities.
+    ``B / (B + |p - 1/K|)`` with the budget B and the largest of K class probabilities;
+    1 before there is a model.
 
     References
     ----------
@@ -310,12 +311,12 @@ class SelectiveSampling(StreamStrategy):
     needs = ("predict_proba",)
 
     def decide(self, context, state, asked):
-        share = context.budget.share
-        gap = np.abs(context.certainty - 1.0 / context.n_classes)
+        share, chance = context.budget.share, np.ones(context.n_rows)
+        if context.estimator is not None:
+            gap = np.abs(context.certainty - 1.0 / context.n_classes)
+            chance = share / (share + gap)
         draw = context.draws(FOR_ROWS)
-        return decide_by_chance(
-            context.budget, share / (share + gap), draw, asked, context.stop
-        )
+        return decide_by_chance(context.budget, chance, draw, asked, context.stop)
 
 
 def query_probability(budget, radius, gap):
@@ -323,12 +324,13 @@ def query_probability(budget, radius, gap):
 
     Parameters
     ----------
-    budget : float
-        Share of labels that may be bought.
-    radius : ndarray
-        How sure the majority is, see :func:`~skconftree.bounds.consistency_radius`.
-    gap : ndarray
-        Half the gap between the shares of the two most frequent classes.
+    budget : float or array-like
+        Share of labels that may be bought, in (0, 1].
+    radius : float or array-like
+        How sure the majority is, see :func:`~skconftree.bounds.consistency_radius`;
+        not negative.
+    gap : float or array-like
+        Half the gap between the shares of the two most frequent classes, in [0, 1/2].
 
     Returns
     -------
@@ -338,10 +340,17 @@ def query_probability(budget, radius, gap):
     Examples
     --------
     >>> from skconftree.active import query_probability
-    >>> round(query_probability(0.1, 0.1, 0.3), 3)
+    >>> float(round(query_probability(0.1, 0.1, 0.3), 3))
     0.4
     """
-    return (budget + radius) / (budget + radius + gap)
+    budget = check_range("budget", budget, 0, 1, closed="right")
+    radius = np.asarray(radius, dtype=np.float64)
+    unknown = np.isposinf(radius)  # of a leaf without labels
+    radius = check_range(
+        "radius", np.where(unknown, 0, radius), 0, np.inf, closed="left"
+    )
+    gap = check_range("gap", gap, 0, 0.5, closed="both")
+    return np.where(unknown, 1.0, (budget + radius) / (budget + radius + gap))[()]
 
 
 class ConfTreeSampling(StreamStrategy):
@@ -446,7 +455,35 @@ def _ranks(values):
     return out
 
 
-class Split(VariableUncertainty):
+class _RandomBranch(StreamStrategy):
+    # Strategies that part the stream at random: rows and accounts of the two branches.
+
+    has_random_branch = True
+
+    _parameter_constraints = {
+        "nu": [Interval(Real, 0, 1, closed="neither")],
+        "n_accounts": [Interval(Integral, 1, 2, closed="both")],
+    }
+
+    def start(self):
+        accounts = np.zeros(6 if self.n_accounts == 2 else 0)
+        return np.concatenate([super().start(), accounts])
+
+    def decide(self, context, state, asked):
+        if self.n_accounts == 1:
+            return super().decide(context, state, asked)
+        state, spent = state[:-6], state[-6:]
+        branch = self.random_branch(context)
+        context.budget = Accounts(context.budget, branch, spent)
+        n = super().decide(context, state, asked)
+        spent[:] = context.budget.spent
+        return n
+
+    def random_branch(self, context):
+        return (context.draws(FOR_BRANCH) < self.nu).astype(np.uint8)
+
+
+class Split(_RandomBranch, VariableUncertainty):
     """Part the stream at random: some labels by chance, the others by uncertainty.
 
     A row falls into the random branch with probability `nu`. Labels bought there, with
@@ -461,6 +498,10 @@ class Split(VariableUncertainty):
         See :class:`VariableUncertainty`.
     noise : float, default=0.0
         See :class:`VariableUncertainty`.
+    n_accounts : {1, 2}, default=2
+        2: each branch may spend the budget's share of its own rows. 1: both pay from
+        one account, as published; the other branch then spends most of it, and the
+        smaller the budget, the fewer of the labels are bought at random.
 
     References
     ----------
@@ -475,22 +516,18 @@ class Split(VariableUncertainty):
     >>> learner = StreamActiveLearner(ConfidenceTreeClassifier(), strategy=Split(0.1))
     """
 
-    has_random_branch = True
-
     _parameter_constraints = {
-        "nu": [NU],
         **VariableUncertainty._parameter_constraints,
+        **_RandomBranch._parameter_constraints,
     }
 
-    def __init__(self, nu=0.2, step=0.01, noise=0.0):
+    def __init__(self, nu=0.2, step=0.01, noise=0.0, n_accounts=2):
         super().__init__(step, noise)
         self.nu = nu
-
-    def random_branch(self, context):
-        return (context.draws(FOR_BRANCH) < self.nu).astype(np.uint8)
+        self.n_accounts = n_accounts
 
 
-class SplitConfTree(ConfTreeSampling):
+class SplitConfTree(_RandomBranch, ConfTreeSampling):
     """Part the stream as `Split` does, with `ConfTreeSampling` in the other branch.
 
     Parameters
@@ -503,6 +540,8 @@ class SplitConfTree(ConfTreeSampling):
         See :class:`ConfTreeSampling`.
     probability : callable, default=query_probability
         See :class:`ConfTreeSampling`.
+    n_accounts : {1, 2}, default=2
+        See :class:`Split`.
 
     Examples
     --------
@@ -512,18 +551,22 @@ class SplitConfTree(ConfTreeSampling):
     ...     ConfidenceTreeClassifier(), strategy=SplitConfTree(nu=0.1))
     """
 
-    has_random_branch = True
-
-    _parameter_constraints = {"nu": [NU], **ConfTreeSampling._parameter_constraints}
+    _parameter_constraints = {
+        **ConfTreeSampling._parameter_constraints,
+        **_RandomBranch._parameter_constraints,
+    }
 
     def __init__(
-        self, nu=0.2, consistency="theory", c=1.0, probability=query_probability
+        self,
+        nu=0.2,
+        consistency="theory",
+        c=1.0,
+        probability=query_probability,
+        n_accounts=2,
     ):
         super().__init__(consistency, c, probability)
         self.nu = nu
-
-    def random_branch(self, context):
-        return (context.draws(FOR_BRANCH) < self.nu).astype(np.uint8)
+        self.n_accounts = n_accounts
 
     def chances(self, context):
         chance = super().chances(context)

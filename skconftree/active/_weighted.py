@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from .._compat import validate_parameters
 from ._registry import resolve_strategy
-from ._strategy import SamplingStrategy
+from ._strategy import SamplingStrategy, checked_scores, largest
 
 
 class WeightedSampling(SamplingStrategy):
@@ -12,12 +13,17 @@ class WeightedSampling(SamplingStrategy):
     Each strategy's scores are first brought to [0, 1] by their smallest and largest
     value among the candidates; a strategy that scores all alike adds nothing.
 
+    In a batch each row counts as labelled once it is chosen: scores that look at
+    `dist_to_labeled` of the :class:`QueryContext`, as those of
+    :class:`DiversitySampling` do, are taken again before the next row, and all are
+    brought to [0, 1] among the rows that are left. What the classifier says does not
+    change within a batch.
+
     Parameters
     ----------
     strategies : list of (str, strategy, float)
         Name, strategy and weight, above 0. A strategy is what `ActiveLearner` takes: a
         name of one, an object or a function, which gives scores; ``"auto"`` does not.
-        In a batch, scores are not changed by the rows that are chosen.
 
     Examples
     --------
@@ -64,6 +70,7 @@ class WeightedSampling(SamplingStrategy):
                 found.append((name, resolve_strategy(one), weight))
             except ValueError as error:
                 raise ValueError(f"Strategy {name!r} is none: {error}") from error
+            validate_parameters(found[-1][1])
             if type(found[-1][1]).score is SamplingStrategy.score:
                 raise ValueError(
                     f"Strategy {name!r} must give scores. Got {one!r}, which chooses "
@@ -78,10 +85,40 @@ class WeightedSampling(SamplingStrategy):
         return found
 
     def score(self, context):
-        total = np.zeros(len(context.candidates))
-        for _, one, weight in self._checked():
-            scores = np.asarray(one.score(context), dtype=np.float64)
-            low, high = scores.min(), scores.max()
-            if low < high:
-                total += weight * (scores - low) / (high - low)
-        return total
+        parts = [(one.score(context), weight) for _, one, weight in self._checked()]
+        return _sum_of(parts, np.ones(len(context.candidates), dtype=bool))
+
+    def select(self, context, k):
+        if k < 2:
+            return super().select(context, k)
+        left = np.ones(len(context.candidates), dtype=bool)
+        parts, distant = [], []
+        for i, (_, one, weight) in enumerate(self._checked()):
+            vars(context).pop("dist_to_labeled", None)
+            parts.append((one.score(context), weight))
+            if "dist_to_labeled" in vars(context):  # the strategy has looked at it
+                distant.append((i, one, weight))
+        chosen, worth = [], []
+        while True:
+            scores = checked_scores(self, _sum_of(parts, left), context)
+            place = largest(np.where(left, scores, -np.inf), 1, context)[0]
+            chosen.append(place)
+            worth.append(scores[place])
+            if len(chosen) == k:
+                return np.array(chosen, dtype=np.intp), np.array(worth)
+            left[place] = False
+            if distant:
+                context = context.with_labeled(place)
+            for i, one, weight in distant:
+                parts[i] = one.score(context), weight
+
+
+def _sum_of(parts, left):
+    # Scores of all candidates, each part from 0 to 1 among those that are left.
+    total = np.zeros(len(left))
+    for scores, weight in parts:
+        scores = np.asarray(scores, dtype=np.float64)
+        low, high = scores[left].min(), scores[left].max()
+        if low < high:
+            total += weight * np.clip((scores - low) / (high - low), 0.0, 1.0)
+    return total

@@ -180,7 +180,7 @@ def log_bayes_factor(tables, *, a=None):
     cdef intp_t n_classes = tables.shape[tables.ndim - 1]
     cdef DirichletScore score = DirichletScore(
         n_classes,
-        1.0 / n_classes if a is None else float(check_range("a", a, 0, np.inf)),
+        1.0 / n_classes if a is None else float(check_range("a", a, 1e-100, 1e6, closed="both")),
     )
     cdef intp_t r = tables.shape[tables.ndim - 2]
     shape = tables.shape[: tables.ndim - 2]

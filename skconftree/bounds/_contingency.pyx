@@ -137,7 +137,7 @@ cdef class Contingency:
             for c in range(self.k):
                 expected = self.outcome[z] * (self.label[c] / self.n)
                 excess = self.cells[z * self.k + c] - expected
-                if self.cells[z * self.k + c] > 0.0:
+                if self.cells[z * self.k + c] > 0.0 and expected > 0.0:
                     out += fmax(
                         0.0,
                         self.cells[z * self.k + c] * log1p(excess / expected) - excess,
@@ -158,7 +158,10 @@ cdef class Contingency:
                 excess = fabs(self.cells[z * self.k + c] - expected)
                 if yates:
                     excess = fmax(0.0, excess - 0.5)
-                out += excess * (excess / expected)
+                if expected > 0.0:
+                    out += excess * (excess / expected)
+                else:  # less than the smallest number
+                    out += excess / self.outcome[z] * (excess / self.label[c]) * self.n
         return out
 
     cdef float64_t least_expected(self) noexcept nogil:

@@ -23,6 +23,11 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 cdef float64_t LN2 = 0.6931471805599453
 
 
+cdef float64_t log_over(float64_t x, float64_t delta) noexcept nogil:
+    # log(x / delta) for every delta: the quotient overflows for the smallest
+    return log(x / delta) if delta > 1e-200 else log(x) - log(delta)
+
+
 cdef float64_t deviation(
     Impurity criterion, float64_t m, float64_t delta, float64_t k, float64_t r,
     bint tight,
@@ -35,17 +40,17 @@ cdef float64_t deviation(
         # The biases of H(Y, F) and H(F) have one sign and enter with opposite
         # ones, so that the larger covers both.
         bias = k * r - 1.0 if tight else k * r - 1.0 + r - 1.0
-        return log2(m) * sqrt(2.0 / m * log(4.0 / delta)) + bias / (2.0 * m * LN2)
+        return log2(m) * sqrt(2.0 / m * log_over(4.0, delta)) + bias / (2.0 * m * LN2)
     if criterion == GINI:
         # Moving one row changes the total by at most 2, not 4, and the bias is of
         # order 1/m.
         if tight:
-            return sqrt(2.0 / m * log(2.0 / delta)) + r * (1.0 - 1.0 / k) / m
-        return sqrt(8.0 / m * log(2.0 / delta)) + r * k / sqrt(m)
+            return sqrt(2.0 / m * log_over(2.0, delta)) + r * (1.0 - 1.0 / k) / m
+        return sqrt(8.0 / m * log_over(2.0, delta)) + r * k / sqrt(m)
     # Kearns-Mansour: two classes share one square root a child.
     if k == 2.0:
-        return 2.0 * r * sqrt(log(4.0 * r / delta) / m)
-    return r * k * sqrt(log(4.0 * r * k / delta) / m)
+        return 2.0 * r * sqrt(log_over(4.0 * r, delta) / m)
+    return r * k * sqrt(log_over(4.0 * r * k, delta) / m)
 
 
 cdef float64_t share(

@@ -348,7 +348,7 @@ def ec2_score(tables, *, normalize=True):
     References
     ----------
     .. [1] B. Rupprechter (2012), "Noisy active learning from a Bayesian
-       perspective", Master thesis, ETH Zurich, sections 4.4 and 5.1.4; the sign in
+       perspective", Master thesis, ETH Zurich, sections 4.2.1 and 5.1.4; the sign in
        its Algorithm 4.5 is corrected.
 
     Examples
@@ -358,6 +358,9 @@ def ec2_score(tables, *, normalize=True):
     array([0.25  , 0.1875, 0.    ])
     """
     tables = check_tables(tables)
+    if normalize:  # without units: a power of two leaves the rest of every digit
+        _, power = np.frexp(tables.max(axis=(-2, -1), keepdims=True, initial=0.0))
+        tables = np.ldexp(tables, -power)
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t k = tables.shape[tables.ndim - 1]
     cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
@@ -507,7 +510,7 @@ def noise_beta(noise, n_outcomes=2, *, prior=None):
     References
     ----------
     .. [1] B. Rupprechter (2012), "Noisy active learning from a Bayesian
-       perspective", Master thesis, ETH Zurich, Lemmas 5.3 and 5.4; the sums of the
+       perspective", Master thesis, ETH Zurich, Lemmas 5.1 and 5.4; the sums of the
        latter are corrected to run over different outcomes.
 
     Examples
@@ -535,8 +538,12 @@ def noise_beta(noise, n_outcomes=2, *, prior=None):
                 "prior must have at least two outcomes in its last axis. Got shape "
                 f"{prior.shape}."
             )
-        if not np.all(prior.sum(axis=-1) > 0):
+        largest = prior.max(axis=-1, keepdims=True)
+        if not np.all(largest > 0):
             raise ValueError("prior must have a positive sum over the outcomes.")
+        # Squares neither overflow nor vanish, and no digit changes besides.
+        prior = np.ldexp(prior, -np.frexp(largest)[1])
+        prior = np.where(prior > 0, np.maximum(prior, 1e-100), 0.0)
         shape = np.broadcast_shapes(noise.shape, prior.shape[: prior.ndim - 1])
         noise = np.broadcast_to(noise, shape)
         n_outcomes = prior.shape[prior.ndim - 1]

@@ -180,7 +180,7 @@ def log_evalue(tables, *, a=0.5):
     tables = check_tables(tables)
     cdef DirichletScore score = DirichletScore(
         tables.shape[tables.ndim - 1],
-        float(check_range("a", a, 0, np.inf)),
+        float(check_range("a", a, 1e-100, 1e6, closed="both")),
     )
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t n_classes = score.n_classes

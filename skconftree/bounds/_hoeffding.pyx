@@ -214,7 +214,8 @@ def hoeffding_radius(n, delta, *, value_range=1.0):
     n = check_open("n", n, 0, np.inf)
     delta = check_open("delta", delta, 0, 1)
     value_range = check_open("value_range", value_range, 0, np.inf)
-    return value_range * np.sqrt(-np.log(delta) / (2.0 * n))
+    # a quotient of roots, as the root of a quotient may overflow
+    return value_range * (np.sqrt(-0.5 * np.log(delta)) / np.sqrt(n))
 
 
 class HoeffdingBound(BaseBound):

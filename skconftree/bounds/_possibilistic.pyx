@@ -15,7 +15,12 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 from skconftree._compat import Interval, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_choice, check_counts, check_open
+from skconftree.bounds._checks import (
+    check_choice,
+    check_counts,
+    check_open,
+    check_range,
+)
 
 
 cdef class PossibilisticKernel(IntervalBound):
@@ -117,13 +122,11 @@ def agresti_coull_upper(p, n, gamma=0.05):
     >>> agresti_coull_upper([0.2, 0.5], 10).round(4)
     array([0.5206, 0.7634])
     """
-    p = np.asarray(p, dtype=np.float64)
-    n = np.asarray(n, dtype=np.float64)
-    if not np.all((p >= 0) & (p <= 1)):
-        raise ValueError(f"p must lie in [0, 1]. Got {p}.")
-    if not np.all(n >= 0):
-        raise ValueError(f"n must not be negative. Got {n}.")
-    z = -normal_quantile(0.5 * check_open("gamma", gamma, 0, 1))
+    p = check_range("p", p, 0, 1, closed="both")
+    n = check_range("n", n, 0, np.inf, closed="left")
+    # half of the smallest number would be 0
+    half = np.maximum(0.5 * check_open("gamma", gamma, 0, 1), 5e-324)
+    z = -normal_quantile(half)
     m = n + z * z
     centre = (p * n + 0.5 * z * z) / m
     return np.minimum(1.0, centre + z * np.sqrt(centre * (1.0 - centre) / m))

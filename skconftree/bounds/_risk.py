@@ -4,14 +4,25 @@ Active learning asks them where a label is worth its price.
 """
 
 import numpy as np
-from scipy.special import betainc, betaincc, betainccinv, betaincinv, ndtri
+from scipy.special import (
+    betainc,
+    betaincc,
+    betainccinv,
+    betaincinv,
+    betaln,
+    ndtri,
+    xlog1py,
+    xlogy,
+)
 
 from ._beta import MANY, beta_lower, beta_upper
 from ._checks import check_choice, check_counts, check_open, check_range
 from ._credible import PRIORS
 
-NODES = 64  # of the quadrature
-STEPS = 44  # of the bisection: to 1e-13
+NODES, SHARES = np.polynomial.legendre.leggauss(64)  # of the quadrature
+NODES, SHARES = (NODES + 1.0) / 2.0, SHARES / 2.0  # on [0, 1]
+STEPS = 60  # at most; few are needed
+SMALL = 1e-13  # a step of the search that is its last
 
 
 def risk_upper(counts, delta=0.1, *, weight=1.0, predicted=None, prior="uniform"):
@@ -86,12 +97,30 @@ def risk_of_leaves(counts, delta, weight, prior):
     -------
     ndarray of shape (n_leaves,)
     """
+    a, others = _split(counts, prior)
+    return weight * betainccinv(others.sum(axis=1), a, delta)
+
+
+def excess_risk_of_leaves(counts, delta, weight, prior):
+    """`excess_risk_upper` of leaves, as `risk_of_leaves` has their risk."""
+    b, others = _split(counts, prior)
+    rest = others.sum(axis=1)
+    if counts.shape[1] == 2:
+        gap = 1.0 - 2.0 * betaincinv(b, rest, delta)
+    else:
+        a = others.max(axis=1)
+        gap = _gap_of_few(a, b, rest - a, np.full(len(a), delta))
+    return weight * np.maximum(gap, 0.0)
+
+
+def _split(counts, prior):
+    # Posterior of the most frequent class, and of the others, in whose place it is 0.
     posterior = counts + (1.0 if prior == "uniform" else 1.0 / counts.shape[1])
     lines = np.arange(len(counts))
     predicted = counts.argmax(axis=1)
-    a = posterior[lines, predicted]
+    most = posterior[lines, predicted]
     posterior[lines, predicted] = 0.0
-    return weight * betainccinv(posterior.sum(axis=1), a, delta)
+    return most, posterior
 
 
 def excess_risk_upper(
@@ -205,21 +234,32 @@ def _gap_quantile(a, b, r, delta):
 
 
 def _gap_of_few(a, b, r, delta):
-    u, share = np.polynomial.legendre.leggauss(NODES)
-    both = betaincinv((a + b)[..., None], r[..., None], (u + 1.0) / 2.0)
-    a, b = a[..., None], b[..., None]
+    gap = np.zeros(delta.shape)
+    some = betainc(b, a, 0.5) > delta
+    if some.any():
+        gap[some] = _positive_gap(a[some], b[some], r[some], delta[some])
+    return gap
 
-    def exceeds(e):
-        place = np.minimum((1.0 + e[..., None] / both) / 2.0, 1.0)
-        return betaincc(a, b, place) @ share / 2.0
 
+def _positive_gap(a, b, r, delta):
+    # Newton's steps within a bracket, from where it would be if p + q were known.
+    e = (a + b) / (a + b + r) * (2.0 * betainccinv(a, b, delta) - 1.0)
     low, high = np.zeros(delta.shape), np.ones(delta.shape)
-    never = betainc(b[..., 0], a[..., 0], 0.5) <= delta
+    both = betaincinv((a + b)[:, None], r[:, None], NODES)
+    a, b = a[:, None], b[:, None]
+    scale = betaln(a, b)
     for _ in range(STEPS):
-        middle = (low + high) / 2.0
-        above = exceeds(middle) > delta
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.where(never, 0.0, high)
+        place = np.minimum((1.0 + e[:, None] / both) / 2.0, 1.0)
+        excess = betaincc(a, b, place) @ SHARES - delta
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            slope = np.exp(xlogy(a - 1.0, place) + xlog1py(b - 1.0, -place) - scale)
+            step = e + excess / (np.where(place < 1.0, slope / both, 0.0) @ SHARES / 2)
+        low, high = np.where(excess > 0.0, e, low), np.where(excess > 0.0, high, e)
+        inside = (step > low) & (step < high)
+        before, e = e, np.where(inside, step, (low + high) / 2.0)
+        if (np.abs(e - before) < SMALL).all():
+            break
+    return e
 
 
 def _gap_of_many(a, b, r, delta):
@@ -290,10 +330,12 @@ def consistency_radius(
     if delta is None:
         delta = 1.0 / n_seen
     delta = check_range("delta", delta, 0, 1, closed="right")
+    # roots of quotients as quotients of roots, which do not overflow
     with np.errstate(divide="ignore", invalid="ignore"):
         if form == "practical":
-            radius = c * np.sqrt(np.log(n_seen) / n_queried)
+            radius = c * (np.sqrt(np.log(n_seen)) / np.sqrt(n_queried))
         else:
-            tests = n_classes * (n_classes - 1.0) * n_seen / delta
-            radius = np.sqrt(np.log(tests) / (2.0 * n_queried))
+            log_tests = np.log(n_classes * (n_classes - 1.0)) + np.log(n_seen)
+            log_tests = log_tests - np.log(delta)
+            radius = np.sqrt(0.5 * log_tests) / np.sqrt(n_queried)
     return np.where(n_queried > 0, radius, np.inf)[()]

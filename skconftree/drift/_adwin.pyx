@@ -2,6 +2,7 @@
 
 from skconftree.drift._base import BaseDetector, check_deltas
 from skconftree.drift._detector import damaged
+from skconftree.utils._lock import reads
 
 from libc.math cimport log, sqrt
 from libc.string cimport memset
@@ -314,11 +315,13 @@ class ADWIN(BaseDetector):
         return ADWINKernel(self.warning_delta, self.drift_delta)
 
     @property
+    @reads
     def width_(self):
         """Rows in the window that finds drifts."""
         return self._current().width
 
     @property
+    @reads
     def error_rate_(self):
         """Share of errors in the window that finds drifts."""
         return self._current().mean

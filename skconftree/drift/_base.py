@@ -1,5 +1,6 @@
 """What every detector's public side shares: parameters, checks, names."""
 
+import copy
 import sys
 from enum import IntEnum
 from numbers import Integral, Real
@@ -8,7 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
-from ..utils import canonical
+from ..utils import canonical, refuse_damage
+from ..utils._lock import Lockable, learns, reads
+from ._detector import Detector
 
 LARGEST = 2**62  # of the parameters that count rows
 
@@ -42,12 +45,16 @@ class DriftState(IntEnum):
     DRIFT = 2
 
 
-class BaseDetector(BaseEstimator):
+class BaseDetector(Lockable, BaseEstimator):
     """Parameters of a change detector, and one that runs with them.
 
     A detector is one file with one subclass, registered by name in ``_registry.py``.
     Parameters are only stored; they are checked when a detector is started. A subclass
     defines ``_make_kernel``, which makes the compiled detector of its parameters.
+
+    Any number of threads may share a detector: one that learns keeps the others
+    waiting. A call that is interrupted has learnt rows up to a multiple of 1,024;
+    `n_rows_seen_` says how many.
 
     See Also
     --------
@@ -63,8 +70,17 @@ class BaseDetector(BaseEstimator):
     array([0, 0, 2], dtype=int8)
     """
 
+    @reads
     def __getstate__(self):
-        return canonical(super().__getstate__())
+        state = dict(super().__getstate__())
+        if "_running" in state:  # a copy neither learns along nor is of two moments
+            state["_running"] = copy.deepcopy(self._running)
+        return canonical(state)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        running = vars(self).get("_running")
+        refuse_damage(self, {"_running": isinstance(running, Detector | None)})
 
     def check_parameters(self):
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
@@ -85,6 +101,7 @@ class BaseDetector(BaseEstimator):
             f"{type(self).__name__} has no _make_kernel, which makes its detector."
         )
 
+    @learns
     def reset(self):
         """Forget everything, totals included, and take the parameters as they are.
 
@@ -110,6 +127,7 @@ class BaseDetector(BaseEstimator):
         """
         return DriftState(int(self.update_many([error])[0]))
 
+    @learns
     def update_many(self, errors):
         """Learn outcomes in order, as a loop over `update` would.
 
@@ -125,28 +143,32 @@ class BaseDetector(BaseEstimator):
         """
         outcomes = check_errors(errors)
         if not hasattr(self, "_running"):
-            self.reset()
+            self._running = self.kernel()
         return self._running.update_many(outcomes)
 
     def _current(self):
         return getattr(self, "_running", None) or self.kernel()
 
     @property
+    @reads
     def state_(self):
         """What the last row gave."""
         return DriftState(self._current().state)
 
     @property
+    @reads
     def n_rows_seen_(self):
         """Rows given so far."""
         return self._current().n_seen
 
     @property
+    @reads
     def n_drifts_(self):
         """Drifts found so far."""
         return self._current().n_drifts
 
     @property
+    @reads
     def n_rows_(self):
         """Rows since the last drift."""
         return self._current().n

@@ -2,6 +2,7 @@
 
 from skconftree.drift._base import BaseDetector, check_count, check_level, check_order
 from skconftree.drift._detector import damaged, require_counts
+from skconftree.utils._lock import reads
 
 from libc.math cimport INFINITY, sqrt
 
@@ -197,18 +198,21 @@ class DDM(BaseDetector):
         )
 
     @property
+    @reads
     def error_rate_(self):
         """Share of errors since the last drift."""
         running = self._current()
         return running.n_errors / running.n if running.n else float("nan")
 
     @property
+    @reads
     def warning_limit_(self):
         """Smallest value that is no warning yet."""
         running = self._current()
         return running.p_min + running.warning_level * running.s_min
 
     @property
+    @reads
     def drift_limit_(self):
         """Smallest value that is no drift yet."""
         running = self._current()

@@ -2,7 +2,12 @@
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
+
 from skconftree.utils._typedefs cimport int8_t, intp_t
+
+cdef enum:
+    BOUNDARY = 1024     # rows: signal handlers and other threads come at multiples
 
 
 def damaged(what):
@@ -39,6 +44,8 @@ cdef class Detector:
     def update_many(self, const float64_t[::1] losses not None):
         """Learn losses in order.
 
+        A call can be interrupted when the rows ever given are a multiple of 1,024.
+
         Parameters
         ----------
         losses : ndarray of shape (n_rows,), float64
@@ -53,9 +60,13 @@ cdef class Detector:
         cdef intp_t i
         states = np.empty(n, dtype=np.int8)
         cdef int8_t[::1] out = states
-        with nogil:
-            for i in range(n):
-                out[i] = <int8_t> self.update(losses[i], 1.0)
+        # The GIL is the lock of the detector: nobody learns or reads it within a row.
+        for i in range(n):
+            out[i] = <int8_t> self.update(losses[i], 1.0)
+            if self.n_seen % BOUNDARY == 0:
+                PyErr_CheckSignals()
+                with nogil:
+                    pass        # others, if they wait
         return states
 
     def totals(self, version=1):

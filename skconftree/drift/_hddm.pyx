@@ -2,6 +2,7 @@
 
 from skconftree.drift._base import BaseDetector, check_deltas, check_share
 from skconftree.drift._detector import damaged
+from skconftree.utils._lock import reads
 
 from libc.math cimport log, sqrt
 
@@ -263,6 +264,7 @@ class HDDMA(BaseDetector):
         return HDDMAKernel(self.warning_delta, self.drift_delta)
 
     @property
+    @reads
     def error_rate_(self):
         """Share of errors since the last drift."""
         running = self._current()
@@ -351,6 +353,7 @@ class HDDMW(BaseDetector):
         return HDDMWKernel(self.warning_delta, self.drift_delta, self.smoothing)
 
     @property
+    @reads
     def error_rate_(self):
         """Weighted share of errors since the last drift."""
         return self._current().mean

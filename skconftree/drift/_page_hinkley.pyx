@@ -9,6 +9,7 @@ from skconftree.drift._base import (
     check_share,
 )
 from skconftree.drift._detector import damaged, require_counts
+from skconftree.utils._lock import reads
 
 from libc.math cimport INFINITY, isfinite
 
@@ -204,6 +205,7 @@ class PageHinkley(BaseDetector):
         )
 
     @property
+    @reads
     def excess_(self):
         """How far the sum lies above its smallest value."""
         running = self._current()

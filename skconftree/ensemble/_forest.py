@@ -1,5 +1,6 @@
 """The confidence forest estimator."""
 
+import copy
 import warnings
 from numbers import Integral, Real
 
@@ -532,7 +533,16 @@ class ConfidenceForestClassifier(
 
     @reads
     def __getstate__(self):
-        return canonical(super().__getstate__())
+        state = dict(super().__getstate__())
+        if "estimators_" in state:
+            # what grows is written later, or lives on in a copy: it is of this moment
+            state["estimators_"] = [
+                tree if tree._grower is None else copy.copy(tree)
+                for tree in self.estimators_
+            ]
+        if "_records" in state:
+            state["_records"] = self._records.copy()
+        return canonical(state)
 
     def __setstate__(self, state):
         super().__setstate__(state)

@@ -67,7 +67,14 @@ def _has_records(parts, trees):
         and records.flags.c_contiguous
         and bool((np.isfinite(records) & (records >= 0.0)).all())
         and all(isinstance(vars(tree).get("_grower"), Grower) for tree in trees)
+        and len({_classes_left_out(tree._grower.recipe) for tree in trees}) == 1
     )
+
+
+def _classes_left_out(recipe):
+    # The forest does not let its trees learn rows of them.
+    weights = recipe.class_weight
+    return () if weights is None else tuple(np.flatnonzero(weights == 0.0).tolist())
 
 
 def _is_sampler(value):

@@ -19,7 +19,7 @@ from ..tree._training import read_chunk
 from ..utils import class_indices, exact_labels, unchanged_on_error
 from ..utils._lock import learns
 from ._bootstrap import tree_seed
-from ._streaming import begin_step, end_step, learn_step, trusts
+from ._streaming import run_step, trusts
 
 READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
@@ -318,13 +318,7 @@ class ForestGrowth(StreamWeights):
                     "outcome": [],
                 }
             )
-        begin_step([tree._grower for tree in trees])
-        try:
-            interrupt = workers.run(tasks)
-        finally:
-            end_step()
-            if all(len(task["outcome"]) == 2 for task in tasks):
-                self.n_rows_seen_ += n_learnt
+        interrupt = run_step(self, tasks, workers.pool, n_learnt)
         if votes is not None:
             total = np.zeros(shape)
             for vote in votes:
@@ -367,47 +361,19 @@ class _Workers:
 
     def __init__(self, n_jobs, n_trees):
         self.n_threads = max(1, min(n_jobs, n_trees))
-        self._pool = None
+        self.pool = None
 
     def __enter__(self):
         if self.n_threads > 1:
-            self._pool = ThreadPoolExecutor(self.n_threads)
+            self.pool = ThreadPoolExecutor(self.n_threads)
         return self
 
     def __exit__(self, *error):
-        if self._pool is not None:
-            self._pool.shutdown()
+        if self.pool is not None:
+            self.pool.shutdown()
 
     def parts(self, n):
         """Divide n neighbours into parts for the threads: first and end of each."""
         n_parts = min(n, PARTS * self.n_threads) if self.n_threads > 1 else 1
         ends = np.linspace(0, n, n_parts + 1).astype(int).tolist()
         return list(pairwise(ends))
-
-    def run(self, tasks):
-        """Run `learn_step` for each of the tasks, whatever signals come meanwhile.
-
-        Parameters
-        ----------
-        tasks : list of dict
-            Arguments of `learn_step`, which does nothing if it is asked again.
-
-        Returns
-        -------
-        BaseException or None
-            What a signal handler has raised, once all trees have learnt.
-        """
-        interrupt = None
-        while any(len(task["outcome"]) < 2 for task in tasks):
-            try:
-                if self._pool is None:
-                    for task in tasks:
-                        learn_step(**task)
-                else:
-                    asked = [self._pool.submit(learn_step, **task) for task in tasks]
-                    for one in asked:
-                        one.result()
-            except (KeyboardInterrupt, SystemExit) as error:
-                interrupt = error
-        held = [task["outcome"][1] for task in tasks]
-        return next((error for error in (interrupt, *held) if error is not None), None)

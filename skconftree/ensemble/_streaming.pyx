@@ -57,26 +57,72 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
     return k
 
 
-def begin_step(list growers):
-    """Note that trees will be at different rows until `end_step`.
+def run_step(forest, list tasks, pool, n_learnt):
+    """Let all trees of a forest learn a step, whatever signal handlers raise meanwhile.
+
+    Python can run a signal handler between any two lines of its own, but not here.
 
     Parameters
     ----------
-    growers : list of Grower
-        Of the whole forest.
+    forest : ConfidenceForestClassifier
+        Whose rows are counted when all trees have gone through them.
+    tasks : list of dict
+        Arguments of `learn_step`, for trees that no other task has.
+    pool : Executor or None
+        Of threads that run the tasks; None: there is one, and this thread runs it.
+    n_learnt : int
+        Rows to count.
+
+    Returns
+    -------
+    BaseException or None
+        What a signal handler has raised.
     """
     cdef Grower grower
     cdef intp_t spare = SPARE_BYTES
-    for grower in growers:
+    for tree in forest.estimators_:
+        grower = tree._grower
         spare += grower._spare_bytes() - SPARE_BYTES
     set_aside(min(spare, <intp_t> MOST_SPARE))
-    begin_rows()
+    begin_rows()    # trees are at different rows until the end
+    try:
+        return _run(tasks, pool)
+    finally:
+        end_rows()
+        let_go_of_much()
+        if not _unfinished(tasks):
+            forest.n_rows_seen_ += n_learnt
 
 
-def end_step():
-    """Note that all trees are at the same row again."""
-    end_rows()
-    let_go_of_much()
+cdef object _run(list tasks, pool):
+    interrupt = None
+    while _unfinished(tasks):
+        asked, errors = [], []
+        try:
+            if pool is None:
+                for task in tasks:
+                    learn_step(**task)
+            else:
+                for task in tasks:
+                    asked.append(pool.submit(learn_step, **task))
+                errors = [one.exception() for one in asked]
+        except BaseException as error:
+            if pool is None and not tasks[0]["outcome"]:
+                raise   # nothing has begun
+            interrupt = error
+        for error in errors:
+            if error is not None:
+                raise error
+    for task in tasks:
+        interrupt = interrupt or task["outcome"][1]
+    return interrupt
+
+
+cdef bint _unfinished(list tasks) except -1:
+    for task in tasks:
+        if len(task["outcome"]) < 2:
+            return True
+    return False
 
 
 def learn_step(
@@ -140,8 +186,12 @@ def learn_step(
         estimator = estimators[t]
         grower = estimator._grower
         lock = estimator._lock
-        lock.learn()
         done = [0]
+        try:
+            held = _hold(lock) or held
+        except BaseException as error:
+            failures.append((t, 0, error))
+            continue
         try:
             counts.key = key_of(seed, first + t)
             _learn_tree(
@@ -149,7 +199,7 @@ def learn_step(
                 None if votes is None else votes[t],
                 None if records is None else records[t], done,
             )
-        except Exception as error:
+        except BaseException as error:
             failures.append((t, done[0], error))
         finally:
             held, grower.held = grower.held or held, None
@@ -157,6 +207,20 @@ def learn_step(
             estimator.n_rows_seen_ = estimator._rows_before + grower.n_rows_seen
             lock.leave()
     outcome.append(held)
+
+
+cdef object _hold(ModelLock lock):
+    # Wait for who uses the tree, all trees having to learn the same rows; what a signal
+    # handler raises meanwhile is given back.
+    held = None
+    while True:
+        try:
+            lock.learn()
+            return held
+        except BaseException as error:
+            if lock.is_mine():
+                raise
+            held = error
 
 
 cdef int _learn_tree(

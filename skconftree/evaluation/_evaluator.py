@@ -1,5 +1,6 @@
 """One prequential run: an estimator, the stream so far and its figures."""
 
+import copy
 import time
 from inspect import signature
 
@@ -7,14 +8,14 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..utils import canonical, exact_labels, find_labels
+from ..utils import canonical, exact_labels, find_labels, is_count
+from ..utils._lock import Lockable, learns, reads
+from ._evaluator_state import MOST_WEIGHT, check_run
 from ._record import PrequentialRecord
 from ._tally import Baselines, Tally
 
-MOST_WEIGHT = 1e300  # of all rows of a run: figures are finite
 
-
-class PrequentialEvaluator:
+class PrequentialEvaluator(Lockable):
     """Test an estimator on rows, then let it learn them, and keep the score.
 
     This is the loop body of :func:`iter_prequential`, for streams that come row by row
@@ -26,6 +27,16 @@ class PrequentialEvaluator:
     classifier with `partial_fit` first predicts all rows of a call, then learns them
     all; if it is not fitted yet, the rows of the first call are learnt only, not
     tested.
+
+    Figures change all together or not at all. If a call ends early (Ctrl-C, no memory),
+    `n_rows_` leads to the row to go on with: rows count as far as the `n_rows_seen_` of
+    the estimator says that it has learnt them, as that of the models of this package
+    does. They count as learnt, and as tested only if all of them had been predicted
+    before. Of another estimator nobody knows what it has learnt, and the figures are
+    those before the call.
+
+    Any number of threads may share a run: a call of `update` or `report` keeps the
+    others waiting. Pickles and copies are those of a run between two calls.
 
     Parameters
     ----------
@@ -101,9 +112,16 @@ class PrequentialEvaluator:
         self._window = Tally(len(self.classes_))
         self._baselines = Baselines(len(self.classes_))
 
+    @reads
     def __getstate__(self):
-        return canonical(super().__getstate__())
+        # The estimator and its figures are written one after the other: of one moment.
+        return canonical(copy.deepcopy(super().__getstate__()))
 
+    def __setstate__(self, state):
+        vars(self).update(state)
+        check_run(self)
+
+    @learns
     def update(self, X, y, sample_weight=None):
         """Predict rows and learn them.
 
@@ -142,23 +160,63 @@ class PrequentialEvaluator:
         fitted = hasattr(self.estimator, "classes_")
         if not fitted:
             given["classes"] = self.classes_
+        n_rows, seen = self.n_rows_, self._n_rows_seen()
         start = time.process_time()
-        predictions = None
-        if hasattr(self.estimator, "partial_fit_predict"):
-            predictions = self.estimator.partial_fit_predict(X, y, **given)
-        else:
-            if fitted:
-                predictions = self.estimator.predict(X)
-            self.estimator.partial_fit(X, y, **given)
-        self.cpu_seconds_ += time.process_time() - start
-        no_change, majority = self._baselines.learn(true, weight)
-        self.n_rows_ += len(true)
-        if predictions is not None:
-            predicted = self._encode(np.asarray(predictions))
-            self._window.add(true, predicted, no_change, majority, weight)
-            self.n_tested_ += len(true)
+        predictions = predicted = None
+        try:
+            if hasattr(self.estimator, "partial_fit_predict"):
+                predictions = self.estimator.partial_fit_predict(X, y, **given)
+                predicted = self._encode(np.asarray(predictions))
+            else:
+                if fitted:
+                    predictions = self.estimator.predict(X)
+                    predicted = self._encode(np.asarray(predictions))
+                self.estimator.partial_fit(X, y, **given)
+            self._count(true, predicted, weight, start)
+        except BaseException:
+            if self.n_rows_ == n_rows:
+                n = self._n_learnt(seen, weight, len(y))
+                parts = [
+                    None if part is None else part[:n]
+                    for part in (true, predicted, weight)
+                ]
+                self._count(*parts, start)
+            raise
         return predictions
 
+    def _n_rows_seen(self):
+        # None if the estimator does not count them.
+        seen = getattr(self.estimator, "n_rows_seen_", 0)
+        return seen if is_count(seen) else None
+
+    def _n_learnt(self, seen, weight, n_rows):
+        # How many rows of a call that has failed the estimator has learnt.
+        now = self._n_rows_seen()
+        if None in (seen, now) or now <= seen:
+            return 0
+        # rows of weight 0 are not learnt
+        rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
+        return n_rows if now - seen >= len(rows) else int(rows[now - seen - 1]) + 1
+
+    def _count(self, true, predicted, weight, start):
+        # On copies, which are taken over at once.
+        if not len(true):
+            return
+        baselines, window = self._baselines.copy(), self._window.copy()
+        no_change, majority = baselines.learn(true, weight)
+        n_tested = self.n_tested_
+        if predicted is not None:
+            window.add(true, predicted, no_change, majority, weight)
+            n_tested += len(true)
+        vars(self).update(
+            n_rows_=self.n_rows_ + len(true),
+            n_tested_=n_tested,
+            cpu_seconds_=self.cpu_seconds_ + time.process_time() - start,
+            _window=window,
+            _baselines=baselines,
+        )
+
+    @learns
     def report(self):
         """Give the figures so far and begin a new window.
 
@@ -166,20 +224,21 @@ class PrequentialEvaluator:
         -------
         PrequentialRecord
         """
-        self._total.merge(self._window)
-        total = self._total.figures(self._positive)
+        total = self._total.copy()
+        total.merge(self._window)
         window = self._window.figures(self._positive)
-        self._window = Tally(len(self.classes_))
         n_bytes = getattr(self.estimator, "n_bytes_", None)
-        return PrequentialRecord(
+        record = PrequentialRecord(
             n_rows=self.n_rows_,
             n_tested=self.n_tested_,
-            **total,
+            **total.figures(self._positive),
             **{f"window_{name}": value for name, value in window.items()},
             n_leaves=self._n_leaves(),
             n_bytes=None if n_bytes is None else int(n_bytes),
             cpu_seconds=self.cpu_seconds_,
         )
+        vars(self).update(_total=total, _window=Tally(len(self.classes_)))
+        return record
 
     def _n_leaves(self):
         fitted = hasattr(self.estimator, "classes_")

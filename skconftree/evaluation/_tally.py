@@ -11,7 +11,18 @@ def cohen_kappa(agreement, expected):
     return (agreement - expected) / possible if possible > 0.0 else math.nan
 
 
-class Tally:
+class Counts:
+    """What is counted; a step changes a copy, so that it happens whole or not."""
+
+    def copy(self):
+        """Copy numbers and arrays."""
+        made = object.__new__(type(self))
+        for name, value in vars(self).items():
+            setattr(made, name, value + 0)
+        return made
+
+
+class Tally(Counts):
     """Weights of the tested rows, by class.
 
     A matrix of true against predicted classes is not needed for what is reported, and
@@ -72,7 +83,7 @@ class Tally:
         }
 
 
-class Baselines:
+class Baselines(Counts):
     """Predictions that need no model; before the first label both are class 0."""
 
     def __init__(self, n_classes):

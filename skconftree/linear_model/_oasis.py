@@ -1,5 +1,6 @@
 """The OASIS estimator."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -37,6 +38,7 @@ from ._scaling import measure, scaled
 SHAPES = {"normal": (0.5, 0.2), "steep": (0.1, 0.1), "flat": (0.7, 0.3)}
 SMALLEST = 1e-9  # of alpha and gamma: their logarithms must be of some size
 LARGEST = 2**31 - 1
+FEWEST = 10  # a share of the planes; if fewer are different, it is said
 
 
 class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
@@ -54,8 +56,8 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
 
     and a row without a label by :math:`L(1 \mid x, w) + L(-1 \mid x, w)`, which is
     small for planes that run through data. When the weights have gathered on too few
-    particles, these are resampled and each is moved by one Metropolis step. More than
-    two classes are learnt one against the rest.
+    particles, these are resampled and each is moved by Metropolis steps, one along each
+    coordinate in turn. More than two classes are learnt one against the rest.
 
     Use it for a stream of which few rows have a label, or to decide which labels to
     buy, where a line separates the classes with a gap; :doc:`/guide/oasis` says when it
@@ -73,8 +75,9 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
         Its scale: the standard deviation of ``"normal"``.
     n_particles : int, default=1000
         Planes, for each class against the rest.
-    buffer_size : int, default=100
-        Rows, the last ones, that a moved particle has to fit.
+    buffer_size : int, default=1000
+        Rows, the last ones, that a moved particle has to fit: older ones are forgotten
+        by and by. Fewer follow a stream that drifts, more take longer.
     resample : bool, default=True
         Whether particles are resampled and moved when their effective sample size
         falls below half their number. Otherwise only weights change: for offline
@@ -167,7 +170,7 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
         prior="cauchy",
         scale=1.0,
         n_particles=1000,
-        buffer_size=100,
+        buffer_size=1000,
         resample=True,
         fit_intercept="auto",
         standardize=True,
@@ -231,6 +234,7 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
             y = self._encoded(labels, known)
             self._filter.learn(self._scaled(X), y, None, None)
             self.n_rows_seen_ = self._filter.n_rows
+        self._warn_of_copies(0)
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -324,6 +328,7 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
         odds = (
             np.ones((len(X), count_problems(self.n_classes_), 2)) if foresee else None
         )
+        n_moves = 0 if starting else self._filter.counts()["n_moves"]
         if begin < len(X):
             rest = slice(begin, len(X))
             try:
@@ -335,7 +340,26 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
                 )
             finally:
                 self.n_rows_seen_ = self._filter.n_rows
+        if hasattr(self, "_filter"):
+            self._warn_of_copies(n_moves)
         return odds if odds is None else self._chosen(odds)
+
+    def _warn_of_copies(self, n_moves):
+        # n_moves: how often particles had moved before this call.
+        moved = self._filter.counts()["n_moves"] > n_moves
+        if not moved.any():
+            return
+        n_distinct = self._filter.n_distinct()[moved].min()
+        if n_distinct * FEWEST < self._filter.n_particles:
+            warnings.warn(
+                f"Of the {self._filter.n_particles} planes of this "
+                f"{type(self).__name__} {n_distinct} are different, the others are "
+                "copies: the rows leave hardly any plane that is likely. Take more "
+                "particles (n_particles), a prior of another scale, or smaller sample "
+                "weights.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _resolve_likelihood(self):
         given = self.likelihood

@@ -7,24 +7,64 @@ import numpy as np
 from skconftree.linear_model._scaling import FAR
 from skconftree.utils._canonical import canonical
 
-from libc.math cimport INFINITY, log, sqrt
+from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy
 
-from skconftree.linear_model._cloud cimport Cloud, LANES, bounded, draw_normal_pair
+from skconftree.linear_model._cloud cimport Cloud, LANES
+from skconftree.linear_model._exponential cimport Bits
 from skconftree.linear_model._likelihood cimport Likelihood, of_either, of_label
 from skconftree.linear_model._margins cimport BLOCK, find_margins, find_margins_of_four
+from skconftree.linear_model._sweep cimport GROUP, KNOTS, Target, limited, sweep
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport begin_rows, between_rows, end_rows
-from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 cdef enum:
     AHEAD = 4           # rows whose margins are found at once
     BOUNDARY = 64       # rows between two looks at signals, a multiple of AHEAD
     NO_LABEL = -1
 
-cdef float64_t SMALLEST_STEP = 1e-3
+cdef enum:
+    PAIRS = 250         # of particles, whose distances give the sizes of steps
+    WHOLE = 200         # rows up to which a move goes along every coordinate
+    FEWEST = 4          # coordinates that a move goes along, again and again if need be
+    EITHER = 4          # rows with a label whose likelihoods cost that of one without
+
+cdef float64_t STEP = 2.4               # of the particles' distances
+cdef float64_t SMALLEST_STEP = 1e-3     # of the prior's scale
+
+
+cdef float64_t median(float64_t* values, intp_t n) noexcept nogil:
+    # The one at n // 2 in order, by quickselect; the values change places.
+    cdef intp_t low = 0
+    cdef intp_t high = n - 1
+    cdef intp_t k = n // 2
+    cdef intp_t i, j
+    cdef float64_t pivot, kept
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i = low
+        j = high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                kept = values[i]
+                values[i] = values[j]
+                values[j] = kept
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
 
 
 cdef class ParticleFilter(Cloud):
@@ -52,8 +92,16 @@ cdef class ParticleFilter(Cloud):
     # While rows are learnt: margins of the next rows, [problem, row, particle];
     # particles drawn anew, and whose copies they are.
     cdef float64_t[:, :, ::1] ahead
-    cdef float64_t[:, ::1] drawn
+    cdef float64_t[::1] drawn
     cdef intp_t[::1] parent
+    # While they are moved: sizes of steps, by features; the rows of the buffer as a
+    # problem sees them, by features; their margins, of some planes.
+    cdef float64_t[::1] sizes
+    cdef float32_t[:, ::1] values
+    cdef float32_t[::1] value_weights
+    cdef float32_t[:, ::1] planes
+    cdef float32_t[:, ::1] margins
+    cdef const float32_t[::1] either
 
     def __init__(self, settings, state=None):
         cdef intp_t problem
@@ -62,9 +110,16 @@ cdef class ParticleFilter(Cloud):
         super().__init__(settings)
         self.buffer_size = settings["buffer_size"]
         self.resample = settings["resample"]
-        self.drawn = np.zeros((d, self.stride))
+        self.drawn = np.zeros(self.stride)
         self.parent = np.zeros(self.n_particles, dtype=np.intp)
         self.ahead = np.zeros((p, AHEAD, self.stride))
+        self.sizes = np.zeros(d)
+        self.values = np.zeros((d, self.buffer_size), dtype=np.float32)
+        self.value_weights = np.zeros(self.buffer_size, dtype=np.float32)
+        self.planes = np.zeros((d, GROUP), dtype=np.float32)
+        self.margins = np.zeros((self.buffer_size, GROUP), dtype=np.float32)
+        rise = np.append(np.linspace(0.0, self.shape.slope, KNOTS), self.shape.slope)
+        self.either = (rise + np.log1p(np.exp(-2.0 * rise))).astype(np.float32)
         self.rows = np.zeros((self.buffer_size, d))
         self.labels = np.zeros(self.buffer_size, dtype=np.intp)
         self.row_weights = np.zeros(self.buffer_size)
@@ -247,38 +302,83 @@ cdef class ParticleFilter(Cloud):
     # -- resampling and moving ----------------------------------------------------
 
     cdef void _resample_and_move(self, intp_t problem) noexcept nogil:
+        cdef intp_t m = self.n_particles
+        cdef intp_t d = self.n_features
         cdef intp_t start = 0
-        cdef intp_t size
-        cdef float64_t step = self._step(problem)
+        cdef intp_t n_coordinates
+        cdef intp_t i, size
+        cdef uint64_t keys[GROUP]
+        cdef Target target
+        self._find_sizes(problem)
         self._resample(problem)
-        while start < self.stride:
-            size = min(<intp_t> BLOCK, self.stride - start)
-            self._move(problem, start, size, step)
-            start += size
+        self._find_target(problem, &target)
+        n_coordinates = self._count_coordinates(&target)
+        while start < m:
+            size = min(<intp_t> GROUP, m - start)
+            for i in range(size):
+                keys[i] = self._key(problem, self.n_rows, start + i)
+            sweep(
+                &target, &self.particles[problem, 0, start], self.stride, d,
+                &self.sizes[0], keys, self.n_moves[problem] * n_coordinates % d,
+                n_coordinates, size, &self.planes[0, 0], &self.margins[0, 0],
+            )
+            start += GROUP
         self._equal_weights(problem)
         self.n_moves[problem] += 1
 
-    cdef float64_t _step(self, intp_t problem) noexcept nogil:
-        # Standard deviation of the proposals: 2.4 / sqrt(d) times the particles' own,
-        # the mean over the features.
-        cdef const float64_t* weight = &self.weights[problem, 0]
+    cdef intp_t _count_coordinates(self, const Target* target) noexcept nogil:
+        # How many a move goes along, in turn: fewer where rows are many, of which each
+        # tells less. A plane is hardly ever left where it was.
+        cdef intp_t cost = target.n_labelled
+        cost += EITHER * (target.n_rows - target.n_labelled)
+        if cost <= WHOLE:
+            return max(self.n_features, <intp_t> FEWEST)
+        return max(1 + self.n_features * WHOLE // cost, <intp_t> FEWEST)
+
+    cdef void _find_sizes(self, intp_t problem) noexcept nogil:
+        # Of the steps along each coordinate: how far apart particles are, half of the
+        # pairs at least. An outlier, of which a Cauchy prior has many, changes nothing.
+        cdef intp_t half = self.n_particles // 2
+        cdef intp_t n_pairs = min(half, <intp_t> PAIRS)
         cdef const float64_t* w
-        cdef intp_t d = self.n_features
-        cdef float64_t mean_of_all = 0.0
-        cdef float64_t mean, spread, off
-        cdef intp_t i, j
-        for j in range(d):
+        cdef intp_t i, j, k
+        for j in range(self.n_features):
             w = &self.particles[problem, j, 0]
-            mean = 0.0
-            for i in range(self.n_particles):
-                mean += weight[i] * w[i]
-            mean /= self.total[problem]
-            spread = 0.0
-            for i in range(self.n_particles):
-                off = w[i] - mean
-                spread += weight[i] * off * off
-            mean_of_all += sqrt(spread / self.total[problem]) / d
-        return max(SMALLEST_STEP, 2.4 / sqrt(<float64_t> d) * mean_of_all)
+            for i in range(n_pairs):
+                k = i * half // n_pairs
+                self.drawn[i] = fabs(w[k] - w[k + half])
+            self.sizes[j] = max(
+                SMALLEST_STEP * self.scale, STEP * median(&self.drawn[0], n_pairs)
+            )
+
+    cdef void _find_target(self, intp_t problem, Target* target) noexcept nogil:
+        cdef intp_t d = self.n_features
+        cdef intp_t place = 0
+        cdef intp_t row, j
+        cdef float64_t sign, factor
+        cdef bint labelled
+        target.values = &self.values[0, 0]
+        target.weights = &self.value_weights[0]
+        target.stride = self.buffer_size
+        target.n_rows = self.n_buffered
+        target.slope = self.shape.slope
+        target.cauchy = self.cauchy
+        target.precision = 1.0 / self.scale
+        target.either = &self.either[0]
+        for labelled in (True, False):
+            for row in range(self.n_buffered):
+                sign = self._sign(problem, self.labels[row])
+                if (sign != 0.0) != labelled:
+                    continue
+                factor = self.shape.slope * (sign if labelled else 1.0)
+                self.value_weights[place] = <float32_t> limited(self.row_weights[row])
+                for j in range(d):
+                    self.values[j, place] = <float32_t> limited(
+                        factor * self.rows[row, j]
+                    )
+                place += 1
+            if labelled:
+                target.n_labelled = place
 
     cdef void _resample(self, intp_t problem) noexcept nogil:
         cdef intp_t m = self.n_particles
@@ -290,79 +390,8 @@ cdef class ParticleFilter(Cloud):
         for j in range(self.n_features):
             w = &self.particles[problem, j, 0]
             for i in range(m):
-                self.drawn[0, i] = w[self.parent[i]]
-            memcpy(w, &self.drawn[0, 0], m * sizeof(float64_t))
-
-    cdef void _move(
-        self, intp_t problem, intp_t start, intp_t size, float64_t step
-    ) noexcept nogil:
-        # One Metropolis step of neighbouring particles. Target: prior times
-        # likelihood of the rows in the buffer.
-        cdef float64_t before[BLOCK]
-        cdef float64_t behind[BLOCK]
-        cdef float64_t ratio[BLOCK]     # its logarithm
-        cdef uint64_t keys[BLOCK]
-        cdef intp_t d = self.n_features
-        cdef float64_t* w = &self.particles[problem, 0, start]
-        cdef float64_t* proposed = &self.drawn[0, start]
-        cdef intp_t n_whole = min(size, self.n_particles - start)
-        cdef Likelihood shape = self.shape
-        cdef float64_t sign, weight
-        cdef intp_t i, j, row
-        for i in range(size):
-            ratio[i] = 0.0
-        for i in range(n_whole):
-            keys[i] = self._key(problem, self.n_rows, start + i)
-            self._propose(w + i, proposed + i, keys[i], step)
-            ratio[i] = self._prior_ratio(w + i, proposed + i)
-        for row in range(self.n_buffered):
-            sign = self._sign(problem, self.labels[row])
-            weight = self.row_weights[row]
-            find_margins(w, self.stride, &self.rows[row, 0], d, size, before)
-            find_margins(proposed, self.stride, &self.rows[row, 0], d, size, behind)
-            if sign == 0.0:
-                for i in range(size):
-                    ratio[i] += weight * (
-                        of_either(&shape, behind[i]) - of_either(&shape, before[i])
-                    )
-            else:
-                for i in range(size):
-                    ratio[i] += weight * (
-                        of_label(&shape, sign * behind[i])
-                        - of_label(&shape, sign * before[i])
-                    )
-        for i in range(n_whole):
-            if ratio[i] >= 0.0 or log(1.0 - unit(mix(keys[i] + 2 * d))) < ratio[i]:
-                for j in range(d):
-                    w[j * self.stride + i] = proposed[j * self.stride + i]
-
-    cdef void _propose(
-        self, const float64_t* w, float64_t* proposed, uint64_t key, float64_t step
-    ) noexcept nogil:
-        cdef float64_t pair[2]
-        cdef intp_t j
-        for j in range(self.n_features):
-            if j % 2 == 0:
-                draw_normal_pair(key, j, pair)
-            proposed[j * self.stride] = bounded(
-                w[j * self.stride] + step * pair[j % 2]
-            )
-
-    cdef float64_t _prior_ratio(
-        self, const float64_t* w, const float64_t* proposed
-    ) noexcept nogil:
-        # Logarithm of the prior of the one over that of the other.
-        cdef float64_t total = 0.0
-        cdef float64_t old, new
-        cdef intp_t j
-        for j in range(self.n_features):
-            old = w[j * self.stride] / self.scale
-            new = proposed[j * self.stride] / self.scale
-            if self.cauchy:
-                total += log((1.0 + old * old) / (1.0 + new * new))
-            else:
-                total += 0.5 * (old * old - new * new)
-        return total
+                self.drawn[i] = w[self.parent[i]]
+            memcpy(w, &self.drawn[0], m * sizeof(float64_t))
 
     # -- state --------------------------------------------------------------------
 
@@ -423,6 +452,27 @@ cdef class ParticleFilter(Cloud):
             "n_moves": np.array(self.n_moves),
             "n_restarts": np.array(self.n_restarts),
         }
+
+    def n_distinct(self):
+        """Count planes of each problem, copies once.
+
+        Returns
+        -------
+        ndarray of shape (n_problems,), intp
+        """
+        cdef intp_t problem, i, j
+        cdef Bits plane
+        found = np.zeros(self.n_problems, dtype=np.intp)
+        cdef uint64_t[::1] hashes = np.zeros(self.n_particles, dtype=np.uint64)
+        for problem in range(self.n_problems):
+            with nogil:
+                hashes[:] = 0
+                for j in range(self.n_features):
+                    for i in range(self.n_particles):
+                        plane.number = self.particles[problem, j, i]
+                        hashes[i] = mix(hashes[i] ^ plane.bits)
+            found[problem] = len(np.unique(hashes))
+        return found
 
     def _is_sound(self, n):
         own = self._arrays(n)

@@ -148,8 +148,17 @@ class Questions:
     @property
     @reads
     def ess_(self):
-        """Effective sample size of each problem: 1 / sum of squared weights."""
+        """Effective sample size of each problem: 1 / sum of squared weights.
+
+        Copies of one plane count as several; `n_distinct_` counts them once.
+        """
         return self._particles().counts()["ess"]
+
+    @property
+    @reads
+    def n_distinct_(self):
+        """How many different planes each problem has, of any weight."""
+        return self._particles().n_distinct()
 
     @property
     @reads

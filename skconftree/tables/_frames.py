@@ -311,6 +311,18 @@ def refuse_dates(X):
             library(X).numbers(j)  # an error that names the column
 
 
+def refuse_sparse(X):
+    """Raise if the columns of a frame are sparse, which scikit-learn does not read."""
+    library = library_of(X)
+    for name, dtype in zip(library.names(X), library.dtypes(X), strict=True):
+        if str(dtype).startswith("Sparse["):
+            raise TypeError(
+                f"Column {name!r} is sparse (its dtype is {dtype}). Pass "
+                "X.sparse.to_dense() instead, or X.sparse.to_coo() to an estimator "
+                "that takes sparse matrices."
+            )
+
+
 # -- kinds of values ---------------------------------------------------------------
 
 

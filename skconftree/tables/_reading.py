@@ -7,7 +7,7 @@ from sklearn.utils.validation import validate_data
 
 from ..utils._finite import finiteness
 from ._features import MAX_CATEGORIES, Features, nominal_columns
-from ._frames import Table, library_of, refuse_dates
+from ._frames import Table, library_of, refuse_dates, refuse_sparse
 from ._sparse import read_sparse
 from ._strays import warn_of_strays
 
@@ -165,6 +165,7 @@ def read_numeric(estimator, X, *y, reset):
             table = library(X)
             for j in range(table.shape[1]):
                 table.numbers(j)  # an error of its own, with the name of the column
+            refuse_sparse(X)
         if isinstance(error, OverflowError):
             raise ValueError(
                 "X holds a number that is too large for float32."

@@ -304,6 +304,16 @@ class OnlineGrowth(StreamWeights):
             self.class_weight, classes, np.arange(len(classes)), None
         )
 
+    def _check_class_weights(self, class_weight):
+        # They may have been changed since `fit`.
+        gone = (class_weight == 0.0) & (self.tree_.counts[0] > 0.0)
+        if gone.any():
+            raise ValueError(
+                "class_weight must be above 0 for a class whose rows the tree has "
+                f"learnt. Got 0 for class {self.classes_[gone].tolist()[0]!r} from "
+                f"{self.class_weight!r}."
+            )
+
     def _weight_seen(self):
         if self._grower is not None:
             return self._grower.weight_seen
@@ -322,6 +332,8 @@ class OnlineGrowth(StreamWeights):
             bound, criterion = self.bound_, self.criterion_
         settings = self._settings(bound, criterion, features)
         class_weight = self._class_weights(classes)
+        if not first and class_weight is not None:
+            self._check_class_weights(class_weight)
         recipe = self._recipe(settings, features, class_weight, X_pool)
         if first:
             self._become(classes, features, settings)

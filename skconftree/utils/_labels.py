@@ -9,10 +9,14 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 EXACT = 2.0**53  # up to here float64 tells whole numbers apart
 FEW = 20  # labels all of which may differ without a warning
 MANY = 512  # labels that are faster counted than sorted
+NUL = ("\0", b"\0")
 
 
 def exact_labels(y):
-    """Keep whole numbers of pandas' own types from becoming floats.
+    """Keep labels from becoming others when NumPy makes an array of them.
+
+    Whole numbers of pandas' own types would be floats, and strings in a list would lose
+    NUL characters at their ends.
 
     Parameters
     ----------
@@ -23,13 +27,39 @@ def exact_labels(y):
     array-like
         An ndarray of integers if `y` is a column of integers none of which is missing,
         else `y`.
+
+    Raises
+    ------
+    ValueError
+        If `y` is no array, and holds a string that ends in a NUL character.
     """
+    if isinstance(y, list | tuple):
+        refuse_nul(y)
+        return y
     dtype = getattr(y, "dtype", None)
     if dtype is None or isinstance(dtype, np.dtype):
         return y
     if getattr(dtype, "kind", None) in ("i", "u") and not np.any(y.isna()):
         return y.to_numpy(dtype=np.dtype(f"{dtype.kind}8"))
+    if getattr(dtype, "kind", "O") == "O" and np.ndim(y) == 1:
+        refuse_nul(y)
     return y
+
+
+def refuse_nul(labels):
+    """Raise if a label ends in a NUL character, as arrays of strings cannot.
+
+    Parameters
+    ----------
+    labels : iterable
+    """
+    for label in labels:
+        if isinstance(label, str | bytes) and label[-1:] in NUL:
+            raise ValueError(
+                f"The label {label!r} ends in a NUL character. NumPy leaves these out "
+                f"of strings, so that it could not be told from "
+                f"{label.rstrip(label[-1:])!r}. Give labels without them."
+            )
 
 
 def check_labels(y, given):
@@ -44,7 +74,10 @@ def check_labels(y, given):
     """
     if _are_classes(y):
         return
-    n_missing = y.tolist().count(None) if y.dtype.kind == "O" else 0
+    n_missing = 0
+    if y.dtype.kind == "O":
+        n_missing = y.tolist().count(None)
+        refuse_nul(y.flat)
     if n_missing:
         raise ValueError(
             f"Input y contains None in {n_missing} of {len(y)} rows. Leave out rows "
@@ -105,6 +138,7 @@ def unique_classes(classes):
     -------
     ndarray
     """
+    refuse_nul(_flat(classes))
     try:
         with np.errstate(invalid="ignore"):
             found = unique_labels(exact_labels(classes))

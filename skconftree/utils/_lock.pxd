@@ -38,6 +38,7 @@ cdef class ModelLock:
     cdef int read(self) except -1
     cdef int learn(self) except -1
     cdef void leave(self) noexcept
+    cdef bint is_mine(self) noexcept
     cdef int _refuse(self, unsigned long me) except -1
     cdef int _reserve(self, intp_t room) except -1
     cdef void _add(self, unsigned long thread) noexcept

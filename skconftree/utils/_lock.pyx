@@ -103,6 +103,21 @@ cdef class ModelLock:
         if len(self.queue) > 0:
             self._admit()
 
+    cdef bint is_mine(self) noexcept:
+        # Whether this thread holds the lock or waits for it: it cannot wait for itself.
+        cdef unsigned long me = PyThread_get_thread_ident()
+        cdef intp_t i
+        cdef Ticket ticket
+        if self.learner == me:
+            return True
+        for i in range(self.n_readers):
+            if self.readers[i].thread == me:
+                return True
+        for ticket in self.queue:
+            if ticket.thread == me:
+                return True
+        return False
+
     cdef int _refuse(self, unsigned long me) except -1:
         if self.learner == me:
             raise RuntimeError(

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from ._labels import check_labels, exact_labels
+from ._labels import check_labels, exact_labels, refuse_nul
 
 FEW = 16  # labels
 
@@ -129,4 +129,5 @@ def _of_one_kind(labels, name):
         raise ValueError(
             f"{name} mixes strings with other labels. Give labels of one kind."
         )
+    refuse_nul(labels)
     return np.array(labels.tolist())

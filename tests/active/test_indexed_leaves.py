@@ -9,10 +9,21 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.active import ActiveLearner, LeafRiskSampling, LeafSampling
+from skconftree.active import (
+    ActiveLearner,
+    LeafRiskSampling,
+    LeafSampling,
+    WeightedSampling,
+)
 from skconftree.datasets import make_agrawal
 
-LEAF_STRATEGIES = ["leaf_risk", "leaf_entropy", "expected_error"]
+LEAF_STRATEGIES = [
+    LeafRiskSampling(gap=False),
+    LeafRiskSampling(gap=True),
+    "leaf_risk",
+    "leaf_entropy",
+    "expected_error",
+]
 
 
 def table(n=400):
@@ -89,6 +100,42 @@ def test_questions_do_not_depend_on_the_way(strategy):
         labels[batch.known] = batch.labels
         again.teach(batch.rows, labels)
     np.testing.assert_array_equal(rows, again.query(4))
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_the_excess_risk_decides_where_splits_stay(refit):
+    """Until the tree is fitted anew at each label: then the whole risk does."""
+    auto, told, other = (
+        taught(grower(LeafRiskSampling(gap=gap), refit), 0)
+        for gap in ("auto", not refit, refit)
+    )
+    differs = False
+    for _ in range(60):
+        rows, scores = auto.query(2, return_scores=True)
+        again, same = told.query(2, return_scores=True)
+        np.testing.assert_array_equal(rows, again)
+        np.testing.assert_array_equal(scores, same)
+        differs |= rows.tolist() != copy.deepcopy(other).query(2).tolist()
+        for one in (auto, told, other):
+            one.teach(rows, Y[rows])
+    assert differs
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_the_tree_is_told_among_weighted_strategies(refit):
+    named = [
+        WeightedSampling([("leaves", LeafRiskSampling(gap=gap), 1.0)])
+        for gap in ("auto", not refit, refit)
+    ]
+    wrong = np.random.default_rng(0).random(400) < 0.2
+    known = np.where(np.arange(400) < 150, Y ^ wrong, None)
+    learners = [grower(one, refit).fit(X, known) for one in named]
+    auto, told, other = (
+        one._strategy.score(one._context(False, 250, None, one._strategy))
+        for one in learners
+    )
+    np.testing.assert_array_equal(auto, told)
+    assert (auto != other).any()
 
 
 def test_skipped_rows_come_last():

@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, ArrayOracle, NoisyOracle
+from skconftree.active._pool import take
 from skconftree.active._registry import STRATEGIES
 from skconftree.bounds import CredibleBound
 
@@ -317,13 +318,14 @@ def test_growing_equals_partial_fit_by_hand(bound):
     ],
     ids=["float64", "float32", "sparse", "frame", "holes"],
 )
-def test_a_pickle_holds_the_pool_once(form):
-    """A growing tree has it as float32, to weigh its tests by."""
+@pytest.mark.parametrize("refit", ["auto", False])
+def test_a_pickle_holds_the_pool_once(form, refit):
+    """A tree that keeps its rows has it as float32, to weigh its tests by."""
     rng = np.random.default_rng(0)
     table = form(rng.integers(0, 9, (3000, 4)) + 0.1)
     y = rng.integers(0, 2, 3000)
     tree = ConfidenceTreeClassifier("credible", grace_period=1, leaf_memory="rows")
-    one = learner(tree, strategy="random", refit=False).fit(table)
+    one = learner(tree, strategy="random", refit=refit).fit(table)
 
     def teach(one):
         rows = one.query(20)
@@ -367,6 +369,49 @@ def test_refitting_equals_fit_by_hand():
     hand = DecisionTreeClassifier(random_state=one.estimator_.random_state)
     hand.fit(X[known], Y[known])
     np.testing.assert_array_equal(hand.predict(X), one.predict(X))
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix, pd.DataFrame])
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConfidenceTreeClassifier(CredibleBound(delta=0.4)),
+        ConfidenceTreeClassifier(CredibleBound(delta=0.4), leaf_memory="rows"),
+        ConfidenceForestClassifier(9, bound=CredibleBound(delta=0.4)),
+    ],
+)
+def test_a_refitted_model_weighs_its_tests_by_the_rest_of_the_pool(model, form):
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 3)).round(2) ** 3
+    y = ((X[:, 0] > 0.1) ^ (rng.random(200) < 0.2)).astype(int)
+    pool, known = form(X), np.arange(200) < 60
+    one = learner(model, strategy="random").fit(pool, np.where(known, y, None))
+    one.teach([70], [None]).teach([80], y[[80]], sample_weight=[2.0])
+    weight = np.where(np.arange(200) == 80, 2.0, 1.0)
+    known[80] = True
+    hand = clone(model).set_params(random_state=one.estimator_.random_state)
+    tables = [take(pool, np.flatnonzero(part)) for part in (known, ~known)]
+    hand.fit(tables[0], y[known], weight[known], X_pool=tables[1])
+    np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
+    alone = clone(hand).fit(tables[0], y[known], weight[known])
+    assert (alone.predict_proba(X) != hand.predict_proba(X)).any()
+    again = bought(pickle.loads(pickle.dumps(one)), 3, y).undo(3)
+    np.testing.assert_array_equal(hand.predict_proba(X), again.predict_proba(X))
+    rows = np.flatnonzero(~known)  # with all labels there is no rest
+    one.teach(rows, y[rows])
+    hand.fit(X, y, weight)
+    np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
+
+
+def test_bounds_that_have_no_use_for_a_pool_are_fitted_without_one():
+    for bound in ("gtest", CredibleBound(delta=0.4, pool_weight="labelled"), None):
+        model = ConfidenceTreeClassifier(bound, leaf_memory="rows")
+        one = bought(learner(model).fit(X, some(Y)), 15)
+        known = one.y_ != np.full(150, None)
+        hand = clone(model).set_params(random_state=one.estimator_.random_state)
+        hand.fit(X[known], Y[known])
+        np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
+        assert one.estimator_._grower.recipe.X_pool is None
 
 
 def test_weights_of_answers():

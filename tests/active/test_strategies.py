@@ -1,5 +1,7 @@
 """Scores of query strategies against slow, obvious versions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,6 +25,7 @@ from skconftree.active import (
     LeafRiskSampling,
     LTSSampling,
     MarginSampling,
+    SamplingStrategy,
     WeightedSampling,
 )
 from skconftree.active._pool import REFERENCE, Embedding
@@ -93,20 +96,55 @@ def test_votes_of_a_forest():
     "tree", [ConfidenceTreeClassifier(), DecisionTreeClassifier(max_depth=2)]
 )
 def test_leaf_risk_is_the_limit_of_the_leaf(tree, gap):
-    strategy = LeafRiskSampling(0.2, gap=gap)
+    strategy = LeafRiskSampling(0.05, gap=gap)
     one, context = context_of(tree, strategy)
     leaves = one.estimator_.apply(X)
     scores = strategy.score(context)
-    limit = excess_risk_upper if gap else risk_upper
-    expected = []
+    risks, gaps = [], []
     for leaf in leaves[~KNOWN]:
         inside = leaves == leaf
         counts = np.bincount(Y[inside & KNOWN], minlength=3)
-        expected.append(limit(counts, 0.2, weight=inside.sum()))
-    if gap:  # where there is no gap, the order is that of the risk, after all others
-        np.testing.assert_array_equal(scores > len(X), np.array(expected) > 0.0)
-        scores = np.where(scores > len(X), scores - len(X), 0.0)
+        risks.append(risk_upper(counts, 0.05, weight=inside.sum()))
+        gaps.append(excess_risk_upper(counts, 0.05, weight=inside.sum()))
+    expected = np.array(risks)
+    if gap:
+        expected = np.where(np.array(gaps) > 0.0, gaps, -1.0 / (1.0 + expected))
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
+
+
+def test_leaves_without_excess_risk_come_last_by_their_risk():
+    counts = np.array([[50, 1], [9, 0], [40, 40], [3, 3], [0, 0]])
+    sizes = np.array([900, 5, 1, 2, 1])
+    worth = LeafRiskSampling(gap=True).worth(counts, sizes, sizes.sum())
+    rows = sizes + counts.sum(axis=1)
+    gap = excess_risk_upper(counts, weight=rows)
+    assert (gap > 0).tolist() == (worth > 0).tolist() == [False, False, *[True] * 3]
+    np.testing.assert_allclose(worth[2:], gap[2:])
+    assert worth[1] < worth[0] < 0.0
+
+
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_batch_looks_at_a_leaf_again_after_each_row(gap, n_classes):
+    """As if the class that it predicts had been the answer."""
+    y = np.minimum(Y, n_classes - 1)
+    strategy = LeafRiskSampling(gap=gap)
+    one, context = context_of(DecisionTreeClassifier(max_depth=2), strategy, y=y)
+    leaves = one.estimator_.apply(X)
+    places = np.unique(leaves)
+    counts = np.array(
+        [np.bincount(y[KNOWN & (leaves == k)], minlength=n_classes) for k in places]
+    )
+    sizes = np.array([(~KNOWN & (leaves == k)).sum() for k in places])
+    chosen, scores = strategy.select(context, 40)
+    asked = leaves[context.candidates[chosen]]
+    for leaf, score in zip(asked, scores, strict=True):
+        worth = np.where(sizes > 0, strategy.worth(counts, sizes, sizes.sum()), -np.inf)
+        assert worth[places == leaf] == worth.max() == pytest.approx(score)
+        counts[places == leaf, counts[places == leaf].argmax()] += 1
+        sizes[places == leaf] -= 1
+    assert len(set(asked)) == len(places)
+    assert max(np.unique(asked, return_counts=True)[1]) > 2
 
 
 def test_the_row_of_a_leaf_is_drawn_uniformly():
@@ -149,8 +187,12 @@ def test_distances():
     np.testing.assert_allclose(
         context.dist_to_labeled, apart[~KNOWN][:, KNOWN].min(axis=1), rtol=1e-4
     )
-    nearest = np.sqrt(np.sort(apart, axis=1)[:, 1:11]).mean(axis=1)
+    nearest = np.sort(apart, axis=1)[:, 1:11].mean(axis=1)
     np.testing.assert_allclose(context.density, nearest[~KNOWN], rtol=1e-3)
+    three = np.sort(apart, axis=1)[:, 1:4].mean(axis=1)[~KNOWN]
+    np.testing.assert_allclose(
+        DensitySampling(3).score(context), three.max() - three, atol=1e-4
+    )
     np.testing.assert_allclose(
         DiversitySampling().score(context), context.dist_to_labeled
     )
@@ -207,6 +249,49 @@ def test_weighted_scores_are_scaled_sums():
     parts = [MarginSampling().score(context), DensitySampling().score(context)]
     scaled = [(s - s.min()) / (s.max() - s.min()) for s in parts]
     np.testing.assert_allclose(one._strategy.score(context), 2 * scaled[0] + scaled[1])
+
+
+class Away(SamplingStrategy):
+    """Somebody's own strategy that looks at distances to labelled rows."""
+
+    def score(self, context):
+        return np.sqrt(context.dist_to_labeled)
+
+
+@pytest.mark.parametrize(
+    ("distant", "known"),
+    [(DiversitySampling(), []), (DiversitySampling(), [3, 77]), (Away(), [3, 77])],
+)
+def test_a_weighed_batch_is_that_of_single_queries(distant, known):
+    """Rows of a batch count as labelled, for distances and for the scales of scores."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(90, 2))
+    labels = np.full(90, None)
+    labels[known] = [0, 1][: len(known)]
+    mixed = WeightedSampling([("a", DensitySampling(5), 1.0), ("b", distant, 1.5)])
+    costs = rng.uniform(1.0, 2.0, size=90)
+    for prices in (None, costs):
+        make = partial(ActiveLearner, GaussianNB(), strategy=mixed, random_state=0)
+        one, batch = make().fit(points, labels), make().fit(points, labels)
+        rows = batch.query(8, costs=prices)
+        singles = []
+        for i in range(8):
+            singles.append(one.query(1, costs=prices)[0])
+            one.teach(singles[-1:], [i % 2])
+        assert rows.tolist() == singles
+
+
+def test_weighed_rows_keep_away_from_each_other():
+    points = np.repeat(np.random.default_rng(0).normal(size=(20, 2)), 15, axis=0)
+    mixed = WeightedSampling([("a", "density", 0.1), ("b", "diversity", 1.0)])
+    one = ActiveLearner(GaussianNB(), strategy=mixed, random_state=0).fit(points)
+    assert len(set(one.query(20) // 15)) == 20
+
+
+def test_parameters_of_weighed_strategies_are_checked():
+    mixed = WeightedSampling([("a", DensitySampling(0), 1.0)])
+    with pytest.raises(ValueError, match="'n_neighbors' parameter of DensitySampling"):
+        ActiveLearner(GaussianNB(), strategy=mixed).fit(X)
 
 
 def test_weighted_strategies_may_be_named_or_functions():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from skconftree.active._decisions import draws
 from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import f1_score
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier, OASISClassifier
@@ -24,9 +25,12 @@ from skconftree.active import (
 from skconftree.active._stream_strategies import STREAM_STRATEGIES
 from skconftree.bounds import consistency_radius
 from skconftree.datasets import make_sea
+from skconftree.drift import DDM
 
 X, Y = make_sea(1500, random_state=1)
-NAMES = list(STREAM_STRATEGIES)
+ONE_ACCOUNT = {"split, one": Split, "split_conf_tree, one": SplitConfTree}
+NAMES = [*STREAM_STRATEGIES, *ONE_ACCOUNT]
+SPLITS = [name for name in NAMES if name.startswith("split")]
 SCORES = ["oasis", "gbs", "uc"]  # of a classifier's own, see test_stream_scores.py
 
 
@@ -38,6 +42,8 @@ def learner(estimator=None, **parameters):
     if estimator is None and parameters.get("strategy") in SCORES:
         estimator = OASISClassifier(n_particles=50, buffer_size=20)
     given = {"classes": [0, 1], "random_state": 3, **parameters}
+    if given.get("strategy") in ONE_ACCOUNT:
+        given["strategy"] = ONE_ACCOUNT[given["strategy"]](n_accounts=1)
     return StreamActiveLearner(tree() if estimator is None else estimator, **given)
 
 
@@ -105,7 +111,38 @@ def test_run_is_query_and_teach_row_by_row(name):
     assert run.asked.tolist() == asked
     assert run.predictions.tolist() == predicted
     assert pickle.dumps(once) == pickle.dumps(steps)
-    assert run.accuracy == pytest.approx(np.mean(np.array(predicted) == Y[:400]))
+    known = np.array([said is not None for said in predicted])
+    assert run.n_unpredicted == (~known).sum()
+    right = np.array(predicted) == Y[:400]
+    assert run.accuracy == pytest.approx(right[known].mean())
+
+
+def test_rows_before_the_first_model_are_no_errors():
+    """Nor do they count as missed rows of the rarest class."""
+    one = learner(strategy="random", budget=0.5)
+    run = one.run(X[:300], Y[:300])
+    first = int(run.asked.argmax())
+    assert 0 < first + 1 == run.n_unpredicted
+    assert all(said is None for said in run.predictions[: first + 1])
+    rest = run.predictions[first + 1 :].astype(int)
+    assert run.accuracy == np.mean(rest == Y[first + 1 : 300])
+    rare = np.bincount(Y[:300]).argmin()
+    expected = f1_score(Y[first + 1 : 300], rest, pos_label=rare)
+    assert run.f1 == pytest.approx(expected)
+
+
+def test_a_run_without_a_prediction_has_no_accuracy():
+    run = learner(strategy="random", budget=0.01).run(X[:20], Y[:20])
+    assert run.n_unpredicted == 20
+    assert np.isnan(run.accuracy)
+    assert np.isnan(run.f1)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.4])
+def test_selective_sampling_asks_for_all_until_there_is_a_model(share):
+    run = learner(strategy="selective_sampling", budget=share).run(X, Y)
+    first = int(np.ceil(1 / share))  # row that the budget can pay for
+    assert run.asked.argmax() + 1 == run.n_unpredicted == first
 
 
 # -- slow, obvious versions ---------------------------------------------------------
@@ -115,10 +152,14 @@ def reference(name, certainty, chances, share, n_classes=2, first=0, seed=0):
     """Rules of the papers, one row at a time; no label changes the model."""
     n, asked, theta = len(certainty), [], 1.0
     u = {use: draws(seed, first, n, use) for use in range(4)}
+    rows, bought = {True: 0, False: 0}, {True: 0, False: 0}  # of each branch
     for i in range(n):
-        paid = sum(asked) + 1 <= share * (i + 1)
         want = False
         in_branch = "split" in name and u[1][i] < 0.2
+        rows[in_branch] += 1
+        paid = sum(asked) + 1 <= share * (i + 1)
+        if name in ("split", "split_conf_tree"):
+            paid = paid and bought[in_branch] + 1 <= share * rows[in_branch]
         if not paid:
             pass
         elif name == "random":
@@ -139,6 +180,7 @@ def reference(name, certainty, chances, share, n_classes=2, first=0, seed=0):
             want = certainty[i] < theta * eta
             theta *= 0.99 if want else 1.01
         asked.append(bool(want))
+        bought[in_branch] += asked[-1]
     return asked
 
 
@@ -191,10 +233,74 @@ def test_a_strategy_of_ones_own():
     np.testing.assert_array_equal(np.flatnonzero(one.query(X[:7])), [1, 3, 5])
 
 
+# -- two branches --------------------------------------------------------------------
+
+
+class Watching(DDM):
+    """A detector that keeps what it is given, for all learners."""
+
+    seen = []
+
+    def kernel(self):
+        inner, seen = super().kernel(), self.seen
+
+        class Kernel:
+            def update_many(self, errors):
+                seen.extend(errors)
+                return inner.update_many(errors)
+
+        return Kernel()
+
+
+def watched_errors(strategy, **parameters):
+    """Errors that reach the detector, and labels asked for, of 20,000 rows."""
+    Watching.seen = []
+    x, y = make_sea(20300, random_state=2)
+    one = learner(strategy=strategy, drift=Watching(), **parameters)
+    one.fit(x[:300], y[:300])
+    asked = one.query(x[300:])
+    one.teach(x[300:][asked], y[300:][asked])
+    return len(Watching.seen), one.n_asked_
+
+
+@pytest.mark.parametrize("strategy", [Split, SplitConfTree])
+@pytest.mark.parametrize("share", [0.05, 0.2])
+@pytest.mark.parametrize("estimate", ["exact", "windowed"])
+def test_a_share_of_all_labels_reaches_the_detector(strategy, share, estimate):
+    """That of the rows in the random branch."""
+    given = {"budget": share, "budget_estimate": estimate}
+    found, n_asked = watched_errors(strategy(), **given)
+    assert n_asked > 0.8 * share * 20_000
+    assert found == pytest.approx(0.2 * n_asked, rel=0.25)
+
+
+@pytest.mark.parametrize("strategy", [Split, SplitConfTree])
+def test_from_one_account_next_to_nothing_reaches_the_detector(strategy):
+    found, n_asked = watched_errors(strategy(n_accounts=1), budget=0.05)
+    assert n_asked > 990
+    assert 0 < found < 0.05 * n_asked
+
+
+@pytest.mark.parametrize("name", SPLITS)
+@settings(max_examples=20)
+@given(share=st.floats(0.001, 1.0), nu=st.floats(0.01, 0.99), strict=st.booleans())
+def test_accounts_keep_to_the_budget_of_the_whole(name, share, nu, strict):
+    strategy = learner(strategy=name).strategy
+    if isinstance(strategy, str):
+        strategy = STREAM_STRATEGIES[strategy]()
+    strategy.set_params(nu=nu)
+    one = learner(strategy=strategy, budget=share, strict_budget=strict)
+    asked = one.query(X)
+    before, rows = asked.cumsum() - asked, np.arange(1, len(X) + 1)
+    if strict:
+        assert (asked.cumsum() <= share * rows).all()
+    assert (before[asked] < share * rows[asked]).all()
+
+
 # -- drifts, classes, other estimators ------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["split", "split_conf_tree"])
+@pytest.mark.parametrize("name", SPLITS)
 def test_a_drift_replaces_the_model(name):
     y = np.r_[Y, 1 - Y, 1 - Y]
     x = np.r_[X, X, X]
@@ -291,7 +397,9 @@ def test_answers_that_are_missing_are_said():
         (Split(nu=1.5), "nu"),
         (Split(step=2), "step"),
         (SplitConfTree(nu="half"), "nu"),
+        (Split(n_accounts=3), "n_accounts"),
         (SplitConfTree(c=0), "c"),
+        (SplitConfTree(n_accounts="two"), "n_accounts"),
         (ConfTreeSampling(consistency="x"), "consistency"),
         (ConfTreeSampling(c=-1), "c"),
         (ConfTreeSampling(probability=0.5), "probability"),

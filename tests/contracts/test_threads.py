@@ -15,17 +15,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference.streams import make_stream, state_of
+from reference.threads import PATIENCE, alarms, at_once, needs_signals
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_graphviz, export_html, export_text
 
-needs_signals = pytest.mark.skipif(
-    not hasattr(signal, "setitimer"), reason="signals by time need POSIX"
-)
 KINDS = ["continuous", "continuous", "holes", "ties"]
 STREAM = make_stream(0, 20_000, n_classes=3, kinds=KINDS, signal=0.6)
-PATIENCE = 60.0  # seconds; a lock that is never given back fails, and does not hang
 
 
 def make_model(**parameters):
@@ -34,42 +31,6 @@ def make_model(**parameters):
 
 def grown(n_rows=1000, **parameters):
     return make_model(**parameters).partial_fit(*STREAM.part(0, n_rows))
-
-
-class Calls(threading.Thread):
-    """Call a function again and again until told to stop."""
-
-    def __init__(self, function):
-        super().__init__(daemon=True)
-        self.function, self.results, self.error = function, [], None
-        self.stopped = threading.Event()
-
-    def run(self):
-        try:
-            while not self.stopped.is_set():
-                self.results.append(self.function())
-        except BaseException as error:
-            self.error = error
-
-
-@contextmanager
-def at_once(*functions):
-    """Call functions in a thread each while the block runs."""
-    threads = [Calls(function) for function in functions]
-    for thread in threads:
-        thread.start()
-    try:
-        yield threads
-    finally:
-        for thread in threads:
-            thread.stopped.set()
-        for thread in threads:
-            thread.join(PATIENCE)
-            assert not thread.is_alive(), "a thread waits for ever"
-    for thread in threads:
-        if thread.error is not None:
-            raise thread.error
-        assert thread.results, "the thread was kept out"
 
 
 # --- reading ----------------------------------------------------------------
@@ -317,17 +278,6 @@ def test_a_callback_of_a_reader():
     with pytest.raises(RuntimeError, match="used, or waited for, in this very thread"):
         model.predict(rows)
     model.partial_fit(*STREAM.part(1000, 1100))
-
-
-@contextmanager
-def alarms(handler, seconds=0.003):
-    old = signal.signal(signal.SIGALRM, lambda *_: handler())
-    try:
-        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, old)
 
 
 @needs_signals

@@ -1,7 +1,10 @@
 """Forests that learn row by row."""
 
+import copy
+import io
 import pickle
 import signal
+import threading
 
 import numpy as np
 import pandas as pd
@@ -9,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.forest import stream_counts
+from reference.threads import PATIENCE, alarms, needs_signals
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from skconftree import ConfidenceForestClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.ensemble import _streaming
 
 CLASSES = [0, 1, 2]
@@ -225,20 +229,20 @@ def learn_again_and_again(forest, X, y):
         forest.partial_fit(X, y)
 
 
-def test_an_interrupt_leaves_all_trees_at_the_same_row():
-    if not hasattr(signal, "setitimer"):
-        pytest.skip("signals by CPU time need POSIX")
+@needs_signals
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError, MemoryError])
+def test_an_interrupt_leaves_all_trees_at_the_same_row(error):
     X, y = make_stream(5, 60_000)
 
     def raise_interrupt(signum, frame):
-        raise KeyboardInterrupt
+        raise error
 
     for n_jobs in (None, 2):
         forest = forest_of(n_jobs=n_jobs).partial_fit(X[:100], y[:100], CLASSES)
         handler = signal.signal(signal.SIGVTALRM, raise_interrupt)
         try:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.08)
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(error):
                 learn_again_and_again(forest, X[100:], y[100:])
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
@@ -250,6 +254,102 @@ def test_an_interrupt_leaves_all_trees_at_the_same_row():
         other = forest_of().partial_fit(X[:100], y[:100], CLASSES)
         other.partial_fit(X[rows], y[rows])
         assert pickle.dumps(forest.set_params(n_jobs=None)) == pickle.dumps(other)
+
+
+class Held:
+    """Rows that are not read before a thread lets go of them."""
+
+    def __init__(self, X):
+        self.X, self.read, self.let_go = X, threading.Event(), threading.Event()
+
+    def __array__(self, dtype=None, copy=None):
+        self.read.set()
+        assert self.let_go.wait(PATIENCE)
+        return self.X
+
+
+@needs_signals
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_an_interrupt_while_a_tree_is_used_elsewhere(n_jobs):
+    """The forest waits for it, as the other trees have learnt; then the call ends."""
+    X, y = make_stream(5, 3000)
+    forest = forest_of(n_jobs=n_jobs).partial_fit(X[:100], y[:100], CLASSES)
+    rows = Held(X[:5])
+    reader = threading.Thread(target=forest.estimators_[2].predict, args=(rows,))
+    reader.start()
+    assert rows.read.wait(PATIENCE)
+    presses = []
+
+    def press():
+        presses.append(forest.n_rows_seen_)
+        if len(presses) == 3:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            rows.let_go.set()
+        raise KeyboardInterrupt
+
+    with alarms(press, 0.05), pytest.raises(KeyboardInterrupt):
+        forest.partial_fit(X[100:], y[100:])
+    reader.join(PATIENCE)
+    assert presses == [100, 100, 100]
+    assert forest.n_rows_seen_ == 1024
+    other = forest_of(n_jobs=n_jobs).partial_fit(X[:1024], y[:1024], CLASSES)
+    assert pickle.dumps(forest) == pickle.dumps(other)
+
+
+@needs_signals
+def test_a_tree_that_this_thread_uses_is_named():
+    """It cannot wait for itself."""
+    X, y = make_stream(5, 3000)
+    forest = forest_of().partial_fit(X[:100], y[:100], CLASSES)
+
+    class Rows:
+        def __array__(self, dtype=None, copy=None):
+            with pytest.raises(RuntimeError, match=r"this very thread.* Trees \[2\]"):
+                forest.partial_fit(X[100:], y[100:])
+            return X[:5]
+
+    forest.estimators_[2].predict(Rows())
+    assert forest.n_rows_seen_ in (1024, 2048)  # rows may be read twice
+    forest.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("begin", ["fit", "partial_fit"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_copy_is_another_forest(kind, begin):
+    X, y = make_stream(4)
+    forest = forest_of(**KINDS[kind])
+    if begin == "fit":
+        forest.fit(X[:500], y[:500])
+    else:
+        forest.partial_fit(X[:500], y[:500], CLASSES)
+    other = copy.copy(forest)
+    before = pickle.dumps(other)
+    assert before == pickle.dumps(forest)
+    forest.partial_fit(X[500:], y[500:])
+    assert pickle.dumps(other) == before
+    other.partial_fit(X[500:], y[500:])
+    assert pickle.dumps(other) == pickle.dumps(forest)
+
+
+@pytest.mark.parametrize("vote", ["mean", "accuracy"])
+def test_a_file_is_of_one_moment(vote):
+    """Trees are written one after the other, while the forest learns on."""
+    X, y = make_stream(4, 400)
+    forest = forest_of(vote=vote).partial_fit(X[:200], y[:200], CLASSES)
+    before = pickle.dumps(forest)
+
+    class Writer(pickle.Pickler):
+        written = False
+
+        def persistent_id(self, value):
+            if isinstance(value, ConfidenceTreeClassifier) and not self.written:
+                self.written = True
+                forest.partial_fit(X[200:], y[200:])
+
+    file = io.BytesIO()
+    Writer(file).dump(forest)
+    assert forest.n_rows_seen_ == 400
+    assert pickle.dumps(pickle.loads(file.getvalue())) == before
 
 
 @pytest.mark.parametrize(
@@ -305,6 +405,19 @@ def test_a_damaged_state_raises():
     ):
         with pytest.raises(ValueError, match="_records"):
             forest_of().__setstate__({**state, "_records": damage})
+
+
+def test_trees_that_leave_out_other_classes_are_of_another_forest():
+    """The forest decides for all of them which rows are learnt."""
+    X, y = make_stream(6)
+    parts = {}
+    for name, weight in (("all", {}), ("some", {2: 0.0})):
+        parts[name] = forest_of(bound=None, class_weight=weight)
+        parts[name].partial_fit(X, y, CLASSES)
+        pickle.loads(pickle.dumps(parts[name]))
+    parts["all"].estimators_[3] = parts["some"].estimators_[3]
+    with pytest.raises(ValueError, match="'_records' does not fit"):
+        pickle.loads(pickle.dumps(parts["all"]))
 
 
 def test_votes_by_accuracy_are_weights_of_hypotheses():

@@ -445,6 +445,10 @@ def use(sequence, model):
         # what is true of any state that is believed
         proba = model.predict_proba(X)
         require(proba.shape[1] == len(model.classes_), "classes of probabilities")
+        require(
+            np.isfinite(proba).all() and np.allclose(proba.sum(axis=1), 1.0),
+            "probabilities of a state that was believed",
+        )
         invariants.kinds_of_tests(model)
         if model._grower is not None:
             sound_leaves(model)

@@ -7,11 +7,15 @@ from . import (
     forests,
     functions,
     generators,
+    interrupts,
+    mistakes,
     oasis,
     pictures,
     queries,
     sampling,
+    shared,
     simulations,
+    states,
     together,
     trees,
     wrong,
@@ -60,6 +64,10 @@ ACTIONS = {
     "simulate": simulations.compare_strategies,
     "sampling": sampling.learn_to_sample,
     "select": sampling.select_rows,
+    "mistakes": mistakes.make_mistakes,
+    "interrupts": interrupts.interrupt_calls,
+    "shared": shared.share,
+    "states": states.damage_states,
 }
 OFTEN = {
     **{"fit": 1, "learn": 6, "set parameters": 0.2, "read": 5, "read as sklearn": 1},
@@ -73,6 +81,7 @@ OFTEN = {
     **{"prequential": 0.05, "label noise": 0.02, "pictures": 0.05},
     **{"generators": 0.05, "loaders": 0.02, "simulate": 0.01},
     **{"sampling": 0.02, "select": 0.02},
+    **{"mistakes": 0.03, "interrupts": 0.0, "shared": 0.0, "states": 0.03},
 }
 BY_THEME = {
     "batch": {
@@ -98,6 +107,10 @@ BY_THEME = {
         **{"functions": 2, "bound": 2, "wrong functions": 1, "detectors": 1},
         **{"planes": 1, "pool labels": 0.3, "stream labels": 0.5},
     },
+    "mistakes": {"mistakes": 3},
+    "interrupts": {"interrupts": 3},
+    "shared": {"shared": 3},
+    "states": {"states": 3},
     "rooms": {
         **{"prequential": 2, "label noise": 1, "pictures": 1.5, "generators": 2},
         **{"loaders": 0.5, "simulate": 0.5, "sampling": 1, "select": 1},

@@ -19,9 +19,15 @@ NUMBERS = (-1.0, 0.0, 0.5, 1e300, np.nan, np.inf, -np.inf, 5e-324)
 WORDS = ("", "nb", "nba", "majority", "gini", "entropy", "x" * 1000)
 TARGETS = {
     **{"Tree": 4, "recipe": 3, "leaves": 8, "growth": 2, "Detector": 1},
+    **{"class weights": 1.5},
     **{"ConfidenceTreeClassifier": 1.5, "Features": 1, "bytes": 1},
 }
-GROWTH = ("recipe", "leaves", "growth")  # are parts of what a growing tree comes from
+GROWTH = (
+    "recipe",
+    "class weights",
+    "leaves",
+    "growth",
+)  # are parts of what a growing tree comes from
 LEAVES = 1 + GrowerState._fields.index("leaves")  # of its state, behind the version
 # Parts of a model that another one may have as well.
 PARTS = ("tree_", "classes_", "n_classes_", "_features", "is_categorical_", "_grower")
@@ -49,8 +55,12 @@ class Pickler(pickle.Pickler):
         if self.target in GROWTH:
             return make, self._in_growth(*arguments)
         if rest and (make.__name__ == "__newobj__" or self.draw.chance(0.7)):
-            return (make, arguments, damaged(self.draw, rest[0]), *rest[1:])
+            return (make, arguments, self.in_state(one, rest[0]), *rest[1:])
         return (make, _in_sequence(self.draw, arguments), *rest)
+
+    def in_state(self, one, state):
+        """Damage of the state of an object."""
+        return damaged(self.draw, state)
 
     def _is_target(self, one):
         # A growing tree is written as what it was at one moment.
@@ -61,6 +71,9 @@ class Pickler(pickle.Pickler):
     def _in_growth(self, tree, recipe, state):
         if self.target == "recipe":
             recipe = damaged(self.draw, recipe)
+        elif self.target == "class weights":
+            weight = _damaged_weights(self.draw, tree.n_classes)
+            recipe = {**recipe, "class_weight": weight}
         elif self.target == "growth":
             state = damaged(self.draw, state)
         else:
@@ -192,6 +205,15 @@ def _in_sequence(draw, value):
     if hasattr(kind, "_fields"):
         return tuple(items)
     return kind(items)
+
+
+def _damaged_weights(draw, n_classes):
+    # Of classes that leaves hold, mostly: those for a model without weights as well.
+    weight = np.ones(n_classes)
+    if draw.chance(0.2):
+        return _damaged_array(draw, weight)
+    weight[draw.whole(0, n_classes - 1)] = draw.one([*NUMBERS, 1e-160, *[0.0] * 8])
+    return weight
 
 
 def _damaged_file(draw, data):

@@ -66,7 +66,21 @@ def watch_errors(sequence):
         sequence.refused(f"{name}.update_many", detector.update_many, errors)
         return
     states = sequence.call(f"{name}.update_many", detector.update_many, errors)
-    _facts(detector, states)
+    require(
+        np.isin(states, list(DriftState)).all() and states.dtype == np.int8,
+        "states of a detector",
+    )
+    require(
+        detector.state_ == states[-1]
+        and detector.n_rows_seen_ == n
+        and detector.n_drifts_ == (states == DriftState.DRIFT).sum(),
+        "facts about a detector are not those of its states",
+    )
+    facts(detector)
+    for name in OF_SOME:
+        if hasattr(detector, name):
+            unknown = np.isnan(getattr(detector, name))
+            require(not unknown or detector.n_rows_ == 0, f"{name} of a detector")
     same = clone(detector)
     ends = sorted({draw.whole(0, n), draw.whole(0, n), n})
     again, begin = [], 0
@@ -103,21 +117,11 @@ def watch_errors(sequence):
     )
 
 
-def _facts(detector, states):
-    require(
-        np.isin(states, list(DriftState)).all() and states.dtype == np.int8,
-        "states of a detector",
-    )
+def facts(detector):
+    """What is true of a detector whatever it has been told."""
     state, n_seen, n_drifts, n = (getattr(detector, name) for name in FACTS)
     require(
-        state == states[-1]
-        and n_seen == len(states)
-        and n_drifts == (states == DriftState.DRIFT).sum()
-        and 0 <= n <= n_seen,
+        state in list(DriftState) and 0 <= n <= n_seen and 0 <= n_drifts <= n_seen,
         "facts about a detector",
         lambda: f"{detector!r}: {state}, {n_seen}, {n_drifts}, {n}",
     )
-    for name in OF_SOME:
-        if hasattr(detector, name):
-            unknown = np.isnan(getattr(detector, name))
-            require(not unknown or n == 0, f"{name} of a detector")

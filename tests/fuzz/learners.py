@@ -48,3 +48,15 @@ def draw_learner(sequence, *, forests=True):
         del parameters["lookahead"]
         return ConfidenceForestClassifier(2, **parameters)
     return ConfidenceTreeClassifier(**parameters)
+
+
+def draw_small_tree(draw, *, forests=True):
+    """A tree, or a forest, that splits on few rows and is quick."""
+    parameters = {
+        "bound": draw.one([None, "gtest"]),
+        "grace_period": draw.one([2, 10]),
+        "random_state": draw.whole(0, 1000),
+    }
+    if forests and draw.chance(0.2):
+        return ConfidenceForestClassifier(2, **parameters)
+    return ConfidenceTreeClassifier(lookahead=0, **parameters)

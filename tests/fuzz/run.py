@@ -28,6 +28,9 @@ def run_one(seed, theme=None, echo=False):
         warnings.filterwarnings("ignore", "The tree is a single leaf: no split is")
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         warnings.filterwarnings("ignore", "Some tests send missing values to the left")
+        warnings.filterwarnings("ignore", "Row .* was not asked for")
+        warnings.filterwarnings("ignore", r"teach\(\) got .* labels where")
+        warnings.filterwarnings("ignore", ".* labels that were asked for have not been")
         found = None
         sequence = None
         try:

@@ -17,6 +17,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text
 
 from . import invariants
+from .alarms import timer
 from .findings import require
 from .parameters import make_model
 
@@ -42,7 +43,8 @@ def _busy(sequence, n):
     return table.give(draw, rows.X), table.labels[rows.y], rows
 
 
-def _run(threads):
+def run_at_once(threads):
+    """Run functions, each in a thread; the first error of one is raised at the end."""
     errors = []
 
     def guarded(work):
@@ -104,7 +106,7 @@ def learn_and_read(sequence):
                 break
 
     works = [learn, *(lambda kind=kind: look(kind) for kind in kinds)]
-    sequence.call(f"threads: learn, {', '.join(kinds)}", _run, works)
+    sequence.call(f"threads: learn, {', '.join(kinds)}", run_at_once, works)
     sequence.traits.add("threads at work")
     for _ in range(1 + len(writers)):
         plain.partial_fit(X, y, sample_weight=rows.weight)
@@ -141,7 +143,7 @@ def learn_apart(sequence):
         return model
 
     def at_once():
-        _run([lambda model=model: learn(model) for model in models[1:]])
+        run_at_once([lambda model=model: learn(model) for model in models[1:]])
 
     if not sequence.attempt("fit, alone", learn, models[0]):
         return
@@ -192,18 +194,12 @@ def look_from_a_signal(sequence):
         if len(seen) < LOOKS:  # not before: a handler may be interrupted too
             signal.setitimer(signal.ITIMER_REAL, 1e-3)
 
-    before = signal.signal(signal.SIGALRM, handle)
     n_before = model.n_rows_seen_
     try:
-        signal.setitimer(signal.ITIMER_REAL, draw.one([2e-4, 1e-3, 5e-3]))
-        sequence.call(f"partial_fit, {what} from a signal", model.partial_fit, X, y)
+        with timer(handle, draw.one([2e-4, 1e-3, 5e-3])):
+            sequence.call(f"partial_fit, {what} from a signal", model.partial_fit, X, y)
     except InterruptedError:
         pass
-    finally:
-        # ignored first, as a handler that waits for its turn would set the timer again
-        signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     sequence.traits.add("signals")
     require(not any(answered), "a handler in the learning thread was answered")
     learnt = [one for one in seen if isinstance(one, str) and one == "learnt"]
@@ -353,7 +349,7 @@ def grow_deep(sequence):
 
     size = threading.stack_size(STACK)
     try:
-        sequence.call("a deep tree", _run, [work])
+        sequence.call("a deep tree", run_at_once, [work])
     finally:
         threading.stack_size(size)
     if pruning is None:

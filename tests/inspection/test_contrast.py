@@ -68,8 +68,8 @@ def test_pictures_of_trees(scheme):
 
 
 def test_pictures_of_the_documentation():
-    path = Path(__file__).parents[2] / "doc/pictures.py"
-    spec = importlib.util.spec_from_file_location("pictures", path)
+    path = Path(__file__).parents[2] / "doc/drawing.py"
+    spec = importlib.util.spec_from_file_location("drawing", path)
     drawn = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(drawn)
     for color in (drawn.INK, drawn.SOFT):

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from reference.oasis import SlowFilter, likelihood, systematic_resample
@@ -163,6 +163,7 @@ def test_against_the_slow_filter(
                 assert told[i] == (p > 0.5) or abs(p - 0.5) < 1e-9
             sign = 0 if y[i] is None else 1 if y[i] == positive else -1
             slow.learn(X[i], sign, weight[i] if weighted else 1.0)
+            assume(slow.decided)
         assert oasis.n_moves_[problem] == slow.n_moves
         assert_allclose(oasis.particles_[problem], slow.particles, rtol=1e-9, atol=1e-9)
         assert_allclose(oasis.weights_[problem], slow.weights, rtol=1e-8, atol=1e-300)
@@ -354,3 +355,24 @@ def test_exponential_is_that_of_the_library():
     assert expected.min() < 1e-200
     seen = expected > math.exp(-280)
     assert_allclose(oasis.weights_[0][seen], expected[seen], rtol=1e-9)
+
+
+# -- copies -----------------------------------------------------------------------
+
+
+def test_copies_are_counted_once():
+    X, y = make_rows(0, 60, 3, n_classes=3, labelled=1.0)
+    oasis = model(standardize=False, resample=False).fit(X, y.astype(int))
+    assert (oasis.n_distinct_ == 60).all()
+    moved = model(standardize=False).fit(X, y.astype(int))
+    expected = [len(np.unique(planes, axis=0)) for planes in moved.particles_]
+    assert moved.n_distinct_.tolist() == expected
+    assert moved.n_distinct_.dtype == np.intp
+
+
+def test_few_planes_left_are_warned_of():
+    """One coordinate, a row that weighs as a thousand: nearly all are copies."""
+    oasis = model(n_particles=200, standardize=False)
+    with pytest.warns(UserWarning, match=r"n_particles.*another scale"):
+        oasis.partial_fit([[1e6], [1.0], [-0.9]], [1, 0, 0], [0, 1], [1.0, 1e6, 1e6])
+    assert oasis.n_distinct_[0] < 20

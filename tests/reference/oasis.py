@@ -1,7 +1,8 @@
 """OASIS in plain NumPy (D1 to D4), with the random numbers written out.
 
 A number depends on the seed, the problem, the row and the particle, and on nothing that
-happened before; so the compiled filter must agree up to rounding, moves included.
+happened before; so the compiled filter must agree up to rounding, moves included. It
+accepts steps in single precision: where that might decide, `decided` is False.
 """
 
 import math
@@ -69,6 +70,7 @@ class SlowFilter:
         self.seed, self.problem = seed, problem
         self.m, self.d, self.tau = n_particles, n_features, buffer_size
         self.buffer, self.n_rows, self.n_moves = [], 0, 0
+        self.decided = True
         self.particles = np.array([self.draw_prior(i) for i in range(self.m)])
         self.weights = np.full(self.m, 1 / self.m)
 
@@ -92,16 +94,25 @@ class SlowFilter:
         return self.scale * np.tan(math.pi * (u - 0.5))
 
     def log_prior(self, w):
+        """Of one coordinate of each plane."""
         if self.prior == "normal":
-            return -0.5 * ((w / self.scale) ** 2).sum()
-        return -np.log(1 + (w / self.scale) ** 2).sum()
+            return -0.5 * (w / self.scale) ** 2
+        return -np.log(1 + (w / self.scale) ** 2)
 
-    def log_target(self, w):
-        """Prior times likelihood of the buffered rows."""
-        return self.log_prior(w) + sum(
-            weight * np.log(likelihood(y, x @ w, *self.shape))
-            for x, y, weight in self.buffer
-        )
+    def log_likelihood(self, planes):
+        """Of the buffered rows, and how far single precision may be off."""
+        found, error = np.zeros(len(planes)), np.full(len(planes), 1e-9)
+        for x, y, weight in self.buffer:
+            margin = planes @ x
+            rounding = 1e-6 * (np.abs(planes) @ np.abs(x)) + 1e-6
+            found += weight * np.log(likelihood(y, margin, *self.shape))
+            slope = math.log((1 - self.shape[1]) / math.prod(self.shape)) / 2
+            inside = np.abs(margin) < 1 + rounding
+            error += weight * slope * np.where(inside, rounding, 0)
+            error += 1e-7 * weight * slope * len(self.buffer)
+            if y == 0:  # lines between 1,024 knots
+                error += weight * (slope / 1023) ** 2 / 8
+        return found, error
 
     def learn(self, x, y, weight=1.0):
         self.n_rows += 1
@@ -115,18 +126,35 @@ class SlowFilter:
             self.resample_and_move()
 
     def resample_and_move(self):
-        mean = self.weights @ self.particles
-        spread = np.sqrt(self.weights @ (self.particles - mean) ** 2)
-        step = max(1e-3, 2.4 / math.sqrt(self.d) * spread.mean())
+        """D4, with a step along each coordinate: Metropolis within Gibbs."""
+        half = self.m // 2
+        pairs = np.arange(min(half, 250)) * half // min(half, 250)
+        apart = np.abs(self.particles[pairs] - self.particles[pairs + half])
+        apart = np.sort(apart, axis=0)[len(pairs) // 2]
+        sizes = np.maximum(1e-3 * self.scale, 2.4 * apart)
         first = unit(self.key(self.n_rows, self.m))
-        self.particles = self.particles[systematic_resample(self.weights, first)]
-        for i in range(self.m):
-            key = self.key(self.n_rows, i)
-            old = self.particles[i].copy()
-            new = old + step * self.normals(key)
-            u = 1 - unit(mix(key + 2 * self.d & WORD))
-            if math.log(u) < self.log_target(new) - self.log_target(old):
-                self.particles[i] = new
+        planes = self.particles[systematic_resample(self.weights, first)]
+        keys = [self.key(self.n_rows, i) for i in range(self.m)]
+        cost = sum(1 if y else 4 for _, y, _ in self.buffer)
+        n_coordinates = self.d if cost <= 200 else 1 + self.d * 200 // cost
+        n_coordinates = max(n_coordinates, 4)
+        for turn in range(n_coordinates):
+            j = (self.n_moves * n_coordinates + turn) % self.d
+            bits = [mix(key + turn & WORD) for key in keys]
+            u = np.array([(one >> 32) - (one >> 63 << 32) for one in bits]) / 2**31
+            v = np.array([one & 2**32 - 1 for one in bits]) / 2**32
+            step = math.sqrt(2) * u / np.sqrt((1 + 1e-9) ** 2 - u**2)
+            moved = planes.copy()
+            moved[:, j] += sizes[j] * step
+            here, error = self.log_likelihood(planes)
+            there, other_error = self.log_likelihood(moved)
+            gain = there - here
+            gain += self.log_prior(moved[:, j]) - self.log_prior(planes[:, j])
+            with np.errstate(divide="ignore"):
+                chance = np.log(v)
+            self.decided &= bool((np.abs(gain - chance) > error + other_error).all())
+            planes = np.where((chance < gain)[:, np.newaxis], moved, planes)
+        self.particles = planes
         self.weights = np.full(self.m, 1 / self.m)
         self.ess = float(self.m)
         self.n_moves += 1

@@ -10,9 +10,23 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
-from skconftree import ConfidenceTreeClassifier
-from skconftree.evaluation import prequential_score
+from skconftree import (
+    ConfidenceForestClassifier,
+    ConfidenceTreeClassifier,
+    NCMForestClassifier,
+    NCMTreeClassifier,
+    OASISClassifier,
+)
+from skconftree.active import (
+    ActiveLearner,
+    ArrayOracle,
+    LearningToSampleClassifier,
+    NoisyOracle,
+    StreamActiveLearner,
+)
+from skconftree.evaluation import PrequentialEvaluator, prequential_score
 from skconftree.utils import class_indices
 
 FIRST, SECOND = 2**53, 2**53 + 1
@@ -131,3 +145,69 @@ def test_labels_that_are_objects_are_found_by_what_they_are(n):
     y[-1] = {"no"}
     with pytest.raises(ValueError, match="y must contain nothing but labels out of"):
         class_indices(classes, y)
+
+
+# -- NUL characters, which arrays of strings leave out at the end -------------------
+
+NUL_CLASSES = ["a", "a\0", "b"]
+NUL_LABELS = [NUL_CLASSES[k] for k in np.arange(90) % 3]
+NUL_KINDS = {
+    "list": list,
+    "objects": lambda y: np.array(y, dtype=object),
+    "pandas": lambda y: pd.Series(y, dtype=object),
+    "pandas strings": lambda y: pd.Series(y, dtype="string"),
+    "polars": pl.Series,
+}
+TREE = ConfidenceTreeClassifier(bound=None)
+LEARNERS = [
+    TREE,
+    ConfidenceForestClassifier(2),
+    NCMTreeClassifier(),
+    NCMForestClassifier(2),
+    OASISClassifier(n_particles=5),
+    LearningToSampleClassifier(60),
+    ActiveLearner(TREE),
+    StreamActiveLearner(TREE),
+]
+
+
+@pytest.mark.parametrize("kind", NUL_KINDS)
+@pytest.mark.parametrize("model", LEARNERS, ids=lambda model: type(model).__name__)
+def test_labels_that_end_in_nul_are_refused(model, kind):
+    """By all alike, as some could not keep them from others."""
+    rows = np.random.default_rng(0).normal(size=(90, 2))
+    y = NUL_KINDS[kind](NUL_LABELS)
+    calls = [clone(model).fit]
+    if hasattr(model, "partial_fit"):
+        calls.append(lambda X, y: clone(model).partial_fit(X, y, classes=y))
+    if isinstance(model, StreamActiveLearner):
+        calls.append(clone(model).teach)
+    for call in calls:
+        with pytest.raises(ValueError, match=r"'a\\x00' ends in a NUL character"):
+            call(rows, y)
+
+
+@pytest.mark.parametrize("kind", NUL_KINDS)
+def test_an_evaluator_refuses_them_too(kind):
+    y = NUL_KINDS[kind](NUL_LABELS)
+    with pytest.raises(ValueError, match=r"'a\\x00' ends in a NUL character"):
+        PrequentialEvaluator(TREE, classes=y).update(np.zeros((90, 1)), y)
+
+
+def test_a_later_label_that_ends_in_nul():
+    rows, known = np.zeros((4, 1)), ["a", "b", "a", "b"]
+    for kind in (list, NUL_KINDS["objects"]):
+        late = kind(["a", "b", "a\0", "b"])
+        for model in (TREE, NCMTreeClassifier(), OASISClassifier(n_particles=5)):
+            grown = clone(model).partial_fit(rows, known, classes=["a", "b"])
+            with pytest.raises(ValueError, match=r"a\\x00'"):
+                grown.partial_fit(rows, late)
+        learner = ActiveLearner(TREE).fit(rows)
+        with pytest.raises(ValueError, match=r"'a\\x00' ends in a NUL character"):
+            learner.teach([0, 1, 2, 3], late)
+
+
+@pytest.mark.parametrize("oracle", [ArrayOracle, lambda y: NoisyOracle(y, 0.1)])
+def test_oracles_do_not_merge_labels_either(oracle):
+    with pytest.raises(ValueError, match=r"'a\\x00' ends in a NUL character"):
+        oracle(["a", "a\0"])(None, [0, 1])

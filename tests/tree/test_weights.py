@@ -506,3 +506,15 @@ def test_absent_rows_do_not_exceed_the_limit_of_categories(size):
         trees[0].partial_fit(ids[size : size + 100], y[:100])
         with pytest.raises(ValueError, match=f"has {MAX_CATEGORIES + 1} categories"):
             trees[0].partial_fit(ids[size + 100 : size + 101], y[:1])
+
+
+@pytest.mark.parametrize("bound", [None, "gtest"])
+def test_a_class_that_has_been_learnt_gets_no_weight_0(bound):
+    """Its leaves would know nothing; nor would the tree be read again."""
+    tree = ConfidenceTreeClassifier(bound=bound).fit(X, Y)
+    before = pickle.dumps(tree.set_params(class_weight={0: 1.0, 1: 0.0, 2: 1.0}))
+    with pytest.raises(ValueError, match="class_weight must be above 0 .* class 1"):
+        tree.partial_fit(X, Y)
+    assert pickle.dumps(tree) == before
+    tree.set_params(class_weight={0: 1.0, 1: 2.0, 2: 1.0}).partial_fit(X, Y)
+    assert_sane(pickle.loads(pickle.dumps(tree)))

@@ -12,6 +12,7 @@ import numpy as np
 from ...drift import BaseDetector
 from ...tables._features import MAX_CATEGORIES, UNKNOWN
 from ...tables._sparse import column_limits
+from ...tables._weights import CLASS_LIMITS
 from ...utils import canonical
 from .._settings import GrowthSettings, read_settings
 
@@ -169,6 +170,7 @@ def _fits_tree(recipe, tree):
     return bool(
         tree.node_count > 0
         and _is_table(recipe.class_weight, np.float64, (K,), low=0.0)
+        and _weighs_what_is_there(recipe.class_weight, tree.counts)
         and _is_table(pool, np.float32, (None, d), may_miss=True)
         and _is_table(box, np.float64, (d, 2))
         and (pool is None or settings.uses_pool)
@@ -200,6 +202,16 @@ def _is_table(array, dtype, shape, *, low=-math.inf, may_miss=False):
         return False
     sound = np.isfinite(array) & (array >= low)
     return bool((sound | np.isnan(array) if may_miss else sound).all())
+
+
+def _weighs_what_is_there(class_weight, counts):
+    # Rows of a class of weight 0 are not learnt: a leaf of them would know nothing.
+    if class_weight is None:
+        return True
+    low, high = CLASS_LIMITS
+    zero = class_weight == 0.0
+    within = (class_weight >= low) & (class_weight <= high)
+    return bool((zero | within).all() and not counts[:, zero].any())
 
 
 def _are_codes(pool, nominal):

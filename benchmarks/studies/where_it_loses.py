@@ -1,0 +1,173 @@
+"""Where a peer is better: read from the other tables, with the cause.
+
+Nothing is measured here. Each case names a row of a table of ``benchmarks/results``,
+what it has of ours and of the peer, and why; a test keeps the file that is written the
+one that the tables give today.
+
+    python benchmarks where_it_loses
+"""
+
+import csv
+from typing import NamedTuple
+
+from common import options as command
+from common.results import FOLDER
+
+
+class Case(NamedTuple):
+    """A comparison that a peer wins.
+
+    Attributes
+    ----------
+    what : str
+        What was compared.
+    table : str
+        File of results.
+    ours, peer : tuple
+        Values that name the row, by column; and the column of the cell.
+    cause : str
+    page : str
+        Page of the documentation that has the whole table.
+    """
+
+    what: str
+    table: str
+    ours: tuple
+    peer: tuple
+    cause: str
+    page: str
+
+
+HELD_OUT = {"tables": "held out"}
+FIVE = {"table": "20,000 x 50, 5 classes"}
+LARGE = {"data": "1,000,000 x 20 continuous"}
+NOISY = {"stream": "noisy random tree, 1,000,000 x 10"}
+CASES = (
+    Case(
+        "the held-out table on which the default falls furthest behind, in points",
+        "rivals",
+        ({**HELD_OUT, "rule": "default"}, "worst table"),
+        ({**HELD_OUT, "rule": "CART, tuned"}, "accuracy"),
+        "16 rows a class are left to learn from: tests stop where CART goes on",
+        "default",
+    ),
+    Case(
+        "log loss, beside tuned CART with the same shrinkage",
+        "rivals",
+        ({**HELD_OUT, "rule": "default"}, "log loss"),
+        ({**HELD_OUT, "rule": "CART, tuned, shrinkage 10"}, "log loss"),
+        "shrinkage makes the probabilities, not the tree",
+        "default",
+    ),
+    Case(
+        "100 classes, 13 rows a class, % right, beside CART",
+        "many-classes",
+        ({"table": "leaves100-margin", "rule": "default"}, "accuracy"),
+        ({"table": "leaves100-margin", "rule": "CART, Gini"}, "accuracy"),
+        "attributes compete by expected false cuts, and many are about equally good",
+        "default_study",
+    ),
+    Case(
+        "a branch for each category, in points, beside CART on one-hot columns",
+        "default-categories",
+        ({"rule": "default, native, multiway"}, "to one-hot CART"),
+        ({"rule": "CART, one-hot, pruned by CV"}, "to one-hot CART"),
+        "children get too few rows",
+        "default_study",
+    ),
+    Case(
+        "memory of a fit beyond X, 1,000,000 x 20, beside scikit-learn",
+        "fit-memory",
+        (LARGE, "no bound"),
+        (LARGE, "scikit-learn"),
+        "the encoded table and the order of the rows are kept",
+        "speed",
+    ),
+    Case(
+        "forest, five classes, % right, beside LightGBM",
+        "forest-speed",
+        ({**FIVE, "forest": "skconftree"}, "accuracy, %"),
+        ({**FIVE, "forest": "lightgbm"}, "accuracy, %"),
+        "LightGBM grows a tree for each class, five times as many",
+        "forests",
+    ),
+    Case(
+        "NCM forest, µs to predict a row, beside a random forest",
+        "forest-ncm",
+        ({"forest": "NCM forest"}, "prediction, µs a row"),
+        ({"forest": "random forest"}, "prediction, µs a row"),
+        "each node measures distances to means instead of comparing one value",
+        "forests",
+    ),
+    Case(
+        "boosting, % right on digits, with a bound and without",
+        "boosting",
+        ({"tree": '``bound="gtest"``, relative'}, "digits, depth 3"),
+        ({"tree": "``DecisionTreeClassifier``"}, "digits, depth 3"),
+        "weights of boosting are no evidence",
+        "probabilities",
+    ),
+    Case(
+        "one pass over a noisy random tree, beside our own `fit`",
+        "stream-gap",
+        (NOISY, "one pass: accuracy, leaves"),
+        (NOISY, "our fit"),
+        "splits that come early stay, and are made on few rows",
+        "streams",
+    ),
+    Case(
+        "letter as a stream, forest as published, beside MOA's random patches",
+        "stream-forests-moa",
+        ({"stream": "letter, 20,000 x 16"}, "as published"),
+        ({"stream": "letter, 20,000 x 16"}, "MOA's random patches"),
+        "Hoeffding's radius waits long with 26 classes; our own bound does not",
+        "streams",
+    ),
+    Case(
+        "labels for a forest on balance-scale, share of what random labels need",
+        "active-sets-forests",
+        ({"table": "balance-scale", "strategy": "auto"}, "share of its labels"),
+        ({"table": "balance-scale", "strategy": "margin"}, "share of its labels"),
+        "not found out",
+        "active",
+    ),
+    Case(
+        "OASIS with all labels of WDBC, % wrong, beside logistic regression",
+        "paper-d-few-labels",
+        ({"labels": "WDBC"}, "OASIS, all"),
+        ({"labels": "WDBC"}, "logistic regression, all"),
+        "a likelihood that forgives errors, and a buffer of a hundred rows",
+        "paper_d",
+    ),
+)
+
+
+def cell(table, place):
+    """Look up one cell of a table."""
+    row, column = place
+    with (FOLDER / f"{table}.csv").open(newline="", encoding="utf-8") as file:
+        rows = [
+            one
+            for one in csv.DictReader(file)
+            if all(one[name] == value for name, value in row.items())
+        ]
+    if len(rows) != 1:
+        raise LookupError(f"{table} has {len(rows)} rows of {row}")
+    return rows[0][column]
+
+
+def main(argv=None):
+    """Read the tables and show what they say."""
+    options = command.parser(__doc__).parse_args(argv)
+    rows = [
+        [
+            case.what,
+            cell(case.table, case.ours),
+            cell(case.table, case.peer),
+            case.cause,
+            f":doc:`{case.page}`",
+        ]
+        for case in CASES
+    ]
+    header = ["compared", "ours", "the peer's", "cause", "page"]
+    command.tables("where_it_loses", options).show("where-it-loses", header, rows)

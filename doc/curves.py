@@ -1,0 +1,240 @@
+"""Figures of publications as curves, from the tables of ``benchmarks/results``."""
+
+from drawing import curves, number, plain, table
+
+TABLES = {
+    "letter": "LETTER A/B",
+    "letter-values": "LETTER A/B, a test for each value",
+    "wdbc": "WDBC",
+    "pendigits": "PENDIGITS 0/1",
+    "kr-vs-kp": "KR-VS-KP",
+}
+STOPPED = ("IG, chi2", "EC2, stop 0.10", "EC2, stop 0.50", "EC2, stop 0.99")
+
+
+def along_shares(row):
+    """Points of a row whose columns are shares in per cent."""
+    return [
+        (number(share), number(cell))
+        for share, cell in row.items()
+        if share.endswith("%") and share[0].isdigit()
+    ]
+
+
+def by_noise(name, trees, words):
+    """A panel: lines of some trees against the share of wrong labels, in per cent."""
+    rows = table(name)
+    first = next(iter(rows[0]))
+    return words, {row[first]: along_shares(row) for row in rows if row[first] in trees}
+
+
+def draw_scores():
+    """Figures 5.3 and 5.4 of Rupprechter (2012)."""
+    scores = ("RD", "UC", "IG", "EC2")
+    name = "paper-d-trees-letter"
+    plain_trees = by_noise(name, scores, "grown to the end: wrong, %")
+    words, pruned = by_noise(
+        name, [f"{one}, chi2" for one in scores], "pruned by chi2 at 0.05: wrong, %"
+    )
+    pruned = {tree.removesuffix(", chi2"): line for tree, line in pruned.items()}
+    return curves(
+        "LETTER A/B: errors of trees by four scores, grown to the end and pruned",
+        [plain_trees, (words, pruned)],
+        "wrong labels, %",
+    )
+
+
+def draw_pvalues():
+    """Figures 5.5 and 5.6."""
+    panels = []
+    for name in ("letter", "wdbc"):
+        rows = [
+            row for row in table("paper-d-pvalues") if row["wrong, %"] == TABLES[name]
+        ]
+        lines = {
+            f"p {row['p']}": [
+                (number(share), number(cell))
+                for share, cell in row.items()
+                if share.endswith("%") and share[0].isdigit()
+            ]
+            for row in rows
+        }
+        panels.append((f"{TABLES[name]}: wrong, %", lines))
+    return curves(
+        "Errors of information gain pruned by chi-squared at five p-values",
+        panels,
+        "wrong labels, %",
+    )
+
+
+def draw_stopped():
+    """Figures 5.7 to 5.9, and what stands for 5.11."""
+    return curves(
+        "Errors of EC2 trees that stop, of random trees and pruned information gain",
+        [
+            by_noise(f"paper-d-trees-{name}", ("RD", *STOPPED), f"{words}: wrong, %")
+            for name, words in TABLES.items()
+        ],
+        "wrong labels, %",
+    )
+
+
+def draw_depths():
+    """Figures 5.12 and 5.13, and what stands for 5.14."""
+    return curves(
+        "Depths of EC2 trees that stop and of pruned information gain",
+        [
+            by_noise(f"paper-d-depths-{name}", STOPPED, f"{TABLES[name]}: depth")
+            for name in ("letter", "letter-values", "wdbc", "kr-vs-kp")
+        ],
+        "wrong labels, %",
+    )
+
+
+def by_labels(words, what, ways):
+    """A panel: lines of some ways to ask against the number of labels."""
+    return f"{words}: {what}", {
+        plain(row["asked by"]): [
+            (number(labels), number(cell))
+            for labels, cell in row.items()
+            if labels.endswith(" labels") and labels != "1 labels"  # before: chance
+        ]
+        for row in table("paper-d-ec2-curves")
+        if row["table"] == words
+        and row["what"] == what
+        and (ways is None or row["asked by"] in ways)
+    }
+
+
+def draw_queries():
+    """Figures 4.17 to 4.19."""
+    ways = ("at random", '`"gbs"`', '`"margin"`, which is UC', "EC2")
+    return curves(
+        "Errors after each label, by four ways to ask for it, on three tables",
+        [
+            by_labels(words, "wrong, %", ways)
+            for words in ("LETTER A/B", "PENDIGITS 0/1", "WDBC")
+        ],
+        "labels",
+    )
+
+
+def draw_family():
+    """Figures 4.20 to 4.22."""
+    return curves(
+        "LETTER A/B: errors and seconds of the forms of EC2",
+        [by_labels("LETTER A/B", what, None) for what in ("wrong, %", "seconds")],
+        "labels",
+    )
+
+
+def draw_random_trees():
+    """Figure 3 of De Rosa and Cesa-Bianchi (2016)."""
+    lines = {
+        row["method"]: [
+            (number(size), number(cell)) for size, cell in list(row.items())[2:] if cell
+        ]
+        for row in table("paper-c-leaves")
+        if row["stream"] == "random trees"
+    }
+    return curves(
+        "Accuracy on random trees by the number of leaves, all parameters together",
+        [("random trees: accuracy, %", lines)],
+        "leaves, at least",
+        log=True,
+        from_zero=False,
+    )
+
+
+def draw_courses():
+    """Figure 4."""
+    panels = {}
+    for row in table("paper-c-courses"):
+        stream = row["stream"].removesuffix("*")
+        what = "accuracy" if stream == row["stream"] else "F1"
+        lines = panels.setdefault(f"{stream}: {what}, %", {})
+        point = number(row["leaves"]), number(row["value"])
+        lines.setdefault(row["method"], []).append(point)
+    panels.pop("random trees: accuracy, %")
+    return curves(
+        "Running performance of the tuned trees by the number of leaves",
+        list(panels.items()),
+        "leaves",
+        log=True,
+        from_zero=False,
+    )
+
+
+def draw_budgets():
+    """Figure 5."""
+    panels = {}
+    for row in table("paper-c-active-values"):
+        if row["tree"] == "C-Tree":
+            stream = row["stream"].removesuffix(", F1")
+            what = "accuracy" if stream == row["stream"] else "F1"
+            lines = panels.setdefault(f"{stream}: {what}, %", {})
+            lines[plain(row["strategy"])] = along_shares(row)
+    return curves(
+        "Performance of C-Tree by the share of labels that may be bought",
+        list(panels.items()),
+        "budget, %",
+        log=True,
+        from_zero=False,
+    )
+
+
+LEAST = 0.21395  # risk of the toy problem of paper A that no tree goes below
+
+
+def along_labels(rows, column, height):
+    """Lines of the columns after the one that counts labels."""
+    names = list(rows[0])
+    return {
+        name: [(number(row[column]), height(number(row[name]))) for row in rows]
+        for name in names[names.index(column) + 1 :]
+    }
+
+
+def draw_toy():
+    """Figure 5 of Collet and Pietquin (2015)."""
+    lines = along_labels(
+        table("paper-a-toy-curves"), "labels", lambda risk: 100 * (risk - LEAST)
+    )
+    fixed, tree = ("mbinomial_8", "mbinomial_64"), "BOCT"
+    return curves(
+        "Toy problem: risk by the number of labels, beside two fixed partitions",
+        [
+            (f"{one}: excess risk, points", {n: lines[n] for n in (*fixed, tree, one)})
+            for one in ("BOCT-AL", "BOCT-AL by excess risk")
+        ],
+        "labels",
+    )
+
+
+def draw_boct_tables():
+    """Figure 6."""
+    rows = table("paper-a-tables-curves")
+    panels = []
+    for name in dict.fromkeys(row["table"] for row in rows):
+        ours = [row for row in rows if row["table"] == name]
+        panels.append((f"{name}: risk, %", along_labels(ours, "labels, %", float)))
+    return curves(
+        "Risk on four real tables by the share of the pool that is labelled",
+        panels,
+        "labels, % of the pool",
+    )
+
+
+CURVES = {
+    "paper-c-random": draw_random_trees,
+    "paper-c-courses": draw_courses,
+    "paper-c-budgets": draw_budgets,
+    "boct-toy": draw_toy,
+    "boct-tables": draw_boct_tables,
+    "ec2-scores": draw_scores,
+    "ec2-pvalues": draw_pvalues,
+    "ec2-stopped": draw_stopped,
+    "ec2-depths": draw_depths,
+    "ec2-queries": draw_queries,
+    "ec2-family": draw_family,
+}

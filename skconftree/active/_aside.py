@@ -1,0 +1,49 @@
+"""Steps of a learner that are made aside, and taken over at once."""
+
+from functools import wraps
+
+from ..utils._lock import Lockable, learns
+
+
+class Aside(Lockable):
+    """Mixin of a learner that does whole steps or none.
+
+    What a step makes is made on another learner and taken over in one assignment, which
+    no signal handler can come between. Where that would cost a copy of what is large,
+    the step is noted before it begins, and every call first calls `_settle`, which goes
+    on with, or takes back, what an interrupt has left.
+    """
+
+    def _aside(self):
+        """Make another learner with the same attributes; itself not a copy of them."""
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+    def _take_over(self, other):
+        """Become what another learner is, which is given up."""
+        self.__dict__ = vars(other)
+
+    def _is_settled(self):
+        """Whether the last step was finished, or never begun."""
+        raise NotImplementedError
+
+    def _settle(self):
+        """Finish or take back a step that was interrupted; the lock is held."""
+        raise NotImplementedError
+
+    @learns
+    def _settle_first(self):
+        self._settle()
+
+
+def settled(method):
+    """Decorate a method that reads: what was interrupted is settled before."""
+
+    @wraps(method)
+    def after_settling(self, *args, **kwargs):
+        if not self._is_settled():
+            self._settle_first()
+        return method(self, *args, **kwargs)
+
+    return after_settling

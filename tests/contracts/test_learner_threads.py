@@ -1,0 +1,83 @@
+"""One learner, many threads: what one of them reads is a learner between two calls."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.active import ActiveLearner, ArrayOracle, StreamActiveLearner
+
+X = np.random.default_rng(0).normal(size=(400, 3))
+Y = (X[:, 0] > 0).astype(int)
+TREE = ConfidenceTreeClassifier(bound=None, grace_period=5)
+PATIENCE = 60.0
+
+
+def while_read(one, work):
+    """Do the work while another thread predicts and pickles; give what it saw."""
+    stop, errors, seen = threading.Event(), [], []
+
+    def read():
+        try:
+            while not stop.is_set():
+                one.predict_proba(X[:20])
+                seen.append(pickle.loads(pickle.dumps(one)))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    try:
+        work()
+    finally:
+        stop.set()
+        thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert not errors, errors
+    return seen
+
+
+@pytest.mark.parametrize("estimator", [TREE, GaussianNB()])
+@pytest.mark.filterwarnings("ignore:.*labels:UserWarning")
+def test_two_teachers_of_a_stream(estimator):
+    one = StreamActiveLearner(
+        estimator, strategy="split", drift="ddm", classes=[0, 1], random_state=0
+    ).fit(X[:50], Y[:50])
+
+    def teach():
+        for begin in range(50, 400, 10):
+            rows = slice(begin, begin + 10)
+            one.query(X[rows])
+            one.teach(X[rows], Y[rows])
+
+    def both():
+        other = threading.Thread(target=teach, daemon=True)
+        other.start()
+        teach()
+        other.join(PATIENCE)
+
+    for state in while_read(one, both):
+        assert state.n_taught_ % 10 == 0
+    assert one.n_taught_ == 700
+    assert one.n_rows_seen_ == 700
+
+
+@pytest.mark.parametrize("refit", ["auto", False])
+def test_a_pool_is_read_while_it_is_taught(refit):
+    one = ActiveLearner(TREE, refit=refit, random_state=0).fit(
+        X, np.where(np.arange(400) < 20, Y, None)
+    )
+
+    def ask(rows, places):
+        one.predict(rows)  # the lock is free while the oracle is asked
+        return Y[places]
+
+    for state in while_read(one, lambda: one.run(ask, budget=40)):
+        assert state.n_labeled_ == 20 + len(state.history_)
+    alone = ActiveLearner(TREE, refit=refit, random_state=0).fit(
+        X, np.where(np.arange(400) < 20, Y, None)
+    )
+    assert pickle.dumps(alone.run(ArrayOracle(Y), budget=40)) == pickle.dumps(one)

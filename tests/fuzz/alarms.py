@@ -1,0 +1,136 @@
+"""Exceptions out of signal handlers, at places drawn beforehand or by a timer."""
+
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+
+import sklearn
+
+
+class Alarm(TimeoutError):
+    """What a watchdog raises."""
+
+
+ERRORS = (KeyboardInterrupt, Alarm)
+# Of profiling: Python runs signal handlers at the begin of a function of its own, and
+# behind a call of one that is not.
+PLACES = ("call", "c_return")
+# Python's own locks stay locked if an exception comes in the midst of them.
+UNSAFE = threading.__file__
+
+
+@contextmanager
+def timer(handle, seconds):
+    """Call a handler in so many seconds, and none any more at the end."""
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
+    finally:
+        # ignored first, as a handler that waits for its turn would set the timer again
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _is_place(frame, event):
+    return event in PLACES and frame.f_code.co_filename != UNSAFE
+
+
+def count_places(function):
+    """What a function gives, and at how many places a handler might have run."""
+    n = 0
+
+    def look(frame, event, argument):
+        nonlocal n
+        n += _is_place(frame, event)
+
+    sys.setprofile(look)
+    try:
+        answer = function()
+    finally:
+        sys.setprofile(None)
+    return answer, n
+
+
+class Interrupter:
+    """Calls functions, and interrupts them.
+
+    Parameters
+    ----------
+    error : type
+        What the handler raises.
+    again : int or None
+        KeyboardInterrupt follows that many calls, or twentieths of a millisecond, after
+        it. (Ordinary errors, twice at the same step, are taken for the model's own.)
+    """
+
+    def __init__(self, error, again):
+        self.error = error
+        self.again = again
+        self.n = 0
+        self.active = False
+
+    def at_place(self, place, function):
+        """Interrupt at a place; answer, and whether an exception came out."""
+
+        def look(frame, event, argument):
+            # an exception ends the profiling
+            self.n += _is_place(frame, event)
+            if self.active and self.n == place and _is_place(frame, event):
+                if self.again:
+                    self.n = 0
+                    sys.settrace(look_again)
+                raise self.error
+
+        def look_again(frame, event, argument):
+            self.n += _is_place(frame, event)
+            if self.active and self.n == self.again and _is_place(frame, event):
+                raise KeyboardInterrupt
+
+        before = sys.gettrace()
+        try:
+            sys.setprofile(look)
+            return self._call(function)
+        finally:
+            sys.setprofile(None)
+            sys.settrace(before)
+
+    def in_time(self, seconds, function):
+        """Interrupt after some time; answer, and whether an exception came out."""
+
+        errors = [self.error, *[KeyboardInterrupt] * bool(self.again)]
+
+        def handle(*_):
+            if self.active and errors:
+                error = errors.pop(0)
+                if errors:
+                    signal.setitimer(signal.ITIMER_REAL, 5e-5 * self.again)
+                raise error
+
+        with timer(handle, seconds):
+            return self._call(function)
+
+    @staticmethod
+    def _caused(error):
+        while error is not None and type(error) not in ERRORS:
+            error = error.__context__
+        return error is not None
+
+    def _call(self, function):
+        # What is interrupted may be the end of a context of scikit-learn's own.
+        config = sklearn.get_config()
+        try:
+            try:
+                self.active = True
+                return function(), False
+            finally:
+                self.active = False
+        except BaseException as error:
+            # what Python's own locks and contexts make of it is the handler's too
+            if not self._caused(error):
+                raise
+            return None, True
+        finally:
+            sklearn.set_config(**config)

@@ -1,0 +1,75 @@
+"""Detectors, learners and runs that threads change and read at once."""
+
+import copy
+import sys
+import threading
+
+from .findings import require
+from .learner_subjects import PoolSubject, StreamSubject
+from .subjects import DetectorSubject, EvaluatorSubject, copied
+from .together import run_at_once
+
+SUBJECTS = {DetectorSubject: 3, PoolSubject: 2, StreamSubject: 2, EvaluatorSubject: 2}
+COPIES = {
+    "pickle": copied,
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+}
+BEFORE = 3  # calls, at most
+MOST_LOOKS = 300
+OFTEN = 1e-5  # seconds, after which another thread has its turn
+
+
+def share(sequence):
+    """What threads have done is what one thread does with the same calls."""
+    draw = sequence.draw
+    subject = draw.weighted(SUBJECTS)(draw)
+    kind = subject.__class__.__name__.removesuffix("Subject")
+    one = subject.make()
+    for _ in range(draw.whole(1, BEFORE)):
+        subject.next_call(draw, one).act(one)
+    plain, kept = copied(one), COPIES[draw.one(sorted(COPIES))](one)
+    writers, settle = subject.work(draw, one)
+    looks = subject.looks() | COPIES
+    names = [draw.one(sorted(looks)) for _ in range(2)]
+    done = threading.Event()
+    begun = threading.Barrier(len(writers) + len(names))
+    n_left = [len(writers)]
+
+    def write(acts):
+        begun.wait()
+        try:
+            for act in acts:
+                act(one)
+        finally:
+            n_left.append(n_left.pop() - 1)
+            if n_left[-1] == 0:
+                done.set()
+
+    def look(name):
+        begun.wait()
+        for _ in range(MOST_LOOKS):
+            looks[name](one)
+            if done.is_set():
+                break
+
+    works = [lambda acts=acts: write(acts) for acts in writers]
+    works += [lambda name=name: look(name) for name in names]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(OFTEN)
+    try:
+        sequence.call(f"threads: {kind}, {', '.join(names)}", run_at_once, works)
+    finally:
+        sys.setswitchinterval(interval)
+    sequence.traits.add(f"threads: {kind}")
+    subject.check(one)
+    require(
+        subject.values(kept) == subject.values(plain),
+        f"{kind}: a copy has learnt what threads taught the original",
+    )
+    settle(plain, one)
+    require(
+        subject.values(one) == subject.values(plain),
+        f"{kind}: threads have done something else than one thread",
+    )
+    subject.check(copied(one))

@@ -1,0 +1,59 @@
+"""Threads and signal handlers that come while a test uses a model."""
+
+import signal
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+PATIENCE = 60.0  # seconds; a lock that is never given back fails, and does not hang
+needs_signals = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="signals by time need POSIX"
+)
+
+
+class Calls(threading.Thread):
+    """Call a function again and again until told to stop."""
+
+    def __init__(self, function):
+        super().__init__(daemon=True)
+        self.function, self.results, self.error = function, [], None
+        self.stopped = threading.Event()
+
+    def run(self):
+        try:
+            while not self.stopped.is_set():
+                self.results.append(self.function())
+        except BaseException as error:
+            self.error = error
+
+
+@contextmanager
+def at_once(*functions):
+    """Call functions in a thread each while the block runs."""
+    threads = [Calls(function) for function in functions]
+    for thread in threads:
+        thread.start()
+    try:
+        yield threads
+    finally:
+        for thread in threads:
+            thread.stopped.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+            assert not thread.is_alive(), "a thread waits for ever"
+    for thread in threads:
+        if thread.error is not None:
+            raise thread.error
+        assert thread.results, "the thread was kept out"
+
+
+@contextmanager
+def alarms(handler, seconds=0.003):
+    old = signal.signal(signal.SIGALRM, lambda *_: handler())
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, old)
