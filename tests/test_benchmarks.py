@@ -6,32 +6,23 @@ read these files, and every script still starts.
 """
 
 import csv
-import importlib
 import re
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
 from datetime import date
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scripts import BENCHMARKS, RESULTS, ROOT, SCRIPTS, benchmarks_on_path
 
 import skconftree
 from skconftree import OASISClassifier
 from skconftree.datasets import make_diced
 
-ROOT = Path(__file__).parents[1]
-BENCHMARKS, DOC = ROOT / "benchmarks", ROOT / "doc"
-RESULTS = BENCHMARKS / "results"
-SCRIPTS = sorted(
-    path
-    for room in ("speed", "studies", "papers")
-    for path in (BENCHMARKS / room).glob("[!_]*.py")
-)
+DOC = ROOT / "doc"
 PAGES = [
     page
     for page in DOC.rglob("*.rst")
@@ -46,15 +37,6 @@ def results(monkeypatch):
         from common import results
 
         yield results
-
-
-@contextmanager
-def benchmarks_on_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield
-    for name in list(sys.modules):
-        if name.split(".")[0] in ("common", "papers"):
-            del sys.modules[name]
 
 
 def tables_of_pages():
@@ -120,6 +102,7 @@ def test_a_table_is_shown_written_and_recorded(results, tmp_path, capsys):
     assert sorted(known) == ["one", "two"]
     assert known["one"]["script"] == "some_script"
     assert known["one"]["note"] == "a note"
+    assert known["one"]["processor"]
     assert all(known["one"][key] for key in results.REQUIRED)
     results.Tables("some_script", None).show("three", ["a"], [["b"]])
     assert not (tmp_path / "three.csv").exists()
@@ -152,40 +135,6 @@ def test_every_script_says_how_it_is_run():
         assert name == path.stem
         assert source.splitlines()[0].strip('"') in told
         assert f"python benchmarks {name}" in source
-
-
-class Told(Exception):
-    """The note that a run would write beside its tables."""
-
-
-PAPERS = [path.stem for path in SCRIPTS if path.parent.name == "papers"]
-
-
-@pytest.mark.parametrize("name", PAPERS)
-def test_a_script_without_arguments_makes_the_tables_that_are_stored(
-    name, monkeypatch, results, tmp_path
-):
-    """What its run was given stands in the note of each table: so do the defaults."""
-    known = results.measured().values()
-    stored = {facts["note"] for facts in known if facts["script"] == name}
-    if not stored:
-        pytest.skip("it makes no table of the documentation")
-    from common import options
-
-    def tell(script, given, note=""):
-        raise Told(note)
-
-    monkeypatch.setattr(options, "tables", tell)
-    (tmp_path / "manifest.json").write_text('{"datasets": []}')
-    monkeypatch.setenv("SKCONFTREE_DATA", str(tmp_path))
-    script = importlib.import_module(f"papers.{name}")
-    notes = set()
-    parts = [["--part", part] for part in getattr(script, "PARTS", ())]
-    for arguments in parts or [[]]:
-        with pytest.raises(Told) as told:
-            script.main(arguments)
-        notes.add(str(told.value))
-    assert stored <= notes
 
 
 def test_nothing_is_stored_from_an_uncommitted_tree(monkeypatch, results, tmp_path):

@@ -2,18 +2,21 @@
 
 A table is a file `NAME.csv` in `benchmarks/results`; `measured.csv` there has a row for
 each: which script made it, when, of which commit, with which versions, on what kind of
-machine.
+machine, and which trees the default grew then (`fingerprint`).
 """
 
 import csv
 from pathlib import Path
 
+from .fingerprint import fingerprints
 from .timing import environment
 
 FOLDER = Path(__file__).parents[1] / "results"
 MEASURED = "measured.csv"
 VERSIONS = ("skconftree", "scikit-learn", "numpy", "python")
-FACTS = ("table", "script", "date", "commit", *VERSIONS, "machine", "note")
+HOST = ("machine", "processor")
+DEFAULT = ("fitted", "grown")  # ways of growing; the fingerprint of its trees each
+FACTS = ("table", "script", "date", "commit", *VERSIONS, *HOST, *DEFAULT, "note")
 REQUIRED = ("table", "script", "date", "commit", "machine")
 NOTHING = "\N{EN DASH}"  # a hyphen alone would be a list in the documentation
 
@@ -49,7 +52,7 @@ class Tables:
         folder = Path(self.folder)
         folder.mkdir(parents=True, exist_ok=True)
         write(folder / f"{name}.csv", header, rows)
-        versions = {key: str(self.facts[key]) for key in VERSIONS}
+        facts = {key: str(self.facts[key]) for key in (*VERSIONS, *HOST)}
         record(
             folder,
             {
@@ -57,8 +60,8 @@ class Tables:
                 "script": self.script,
                 "date": self.facts["date"],
                 "commit": self.facts["commit"],
-                **versions,
-                "machine": self.facts["machine"],
+                **facts,
+                **fingerprints(),
                 "note": self.note,
             },
         )
@@ -85,5 +88,5 @@ def record(folder, facts):
     """Put down where a table comes from, in the place of what was known of it."""
     known = measured(folder)
     known[facts["table"]] = facts
-    rows = [[row[key] for key in FACTS] for _, row in sorted(known.items())]
+    rows = [[row.get(key, "") for key in FACTS] for _, row in sorted(known.items())]
     write(Path(folder) / MEASURED, FACTS, rows)

@@ -68,6 +68,7 @@ def main(argv=None):
             print(json.dumps(asked(options.one, n, n_trees)))
         return
     quick = ["--quick"] if options.quick else ["--rows", str(n)]
+    tables = command.tables("active_million", options, f"{n:,} rows")
     rows = []
     for name in options.only or STRATEGIES:
         answer = subprocess.run(
@@ -79,6 +80,4 @@ def main(argv=None):
         rows.append([f'`"{name}"`', *cells, "-" if peak is None else f"{peak:.0f}"])
         print(*rows[-1], sep="  ", flush=True)
     header = ["strategy", "of a", "first question, s", "second", "memory, MB"]
-    command.tables("active_million", options, f"{n:,} rows").show(
-        "active-million", header, rows
-    )
+    tables.show("active-million", header, rows)

@@ -165,6 +165,7 @@ def told(name, value):
 def main(argv=None):
     """Print the table."""
     options = command.parser(__doc__, "quick", repeats=5).parse_args(argv)
+    tables = command.tables("bench_active", options)
     n = 50_000 if options.quick else 1_000_000
     X, y = table(n)
     small, some = X[: max(n // 10, 20_000)], y[: max(n // 10, 20_000)]
@@ -180,6 +181,4 @@ def main(argv=None):
             for name, target, value in part:
                 rows.append([name, target, told(name, value)])
                 print(*rows[-1], sep="  ", flush=True)
-    command.tables("bench_active", options).show(
-        "active-speed", ["what", "target", "CPU time"], rows
-    )
+    tables.show("active-speed", ["what", "target", "CPU time"], rows)

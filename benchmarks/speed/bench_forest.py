@@ -84,7 +84,6 @@ def peers(n_trees):
             boosting_type="rf",
             n_estimators=n_trees,
             num_leaves=1 << 13,
-            histogram_pool_size=256,
             min_child_samples=1,
             subsample=0.632,
             subsample_freq=1,

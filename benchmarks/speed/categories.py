@@ -29,6 +29,7 @@ def main(argv=None):
     """Print the table."""
     options = command.parser(__doc__, "data", repeats=7).parse_args(argv)
     folder = data_folder(options.data)
+    shown = command.tables("categories", options)
     strings, y, nominal = load("adult", folder)
     categories = strings.astype(dict.fromkeys(nominal, "category"))
     codes = strings.copy()
@@ -56,4 +57,4 @@ def main(argv=None):
         rows.append([name, *times, f"{ratio:.2f}", *sizes])
     header = ["setting", *(f"{key}, ms" for key in tables), "category / codes"]
     header += [f"leaves, accuracy: {key}" for key in ("codes", "category")]
-    command.tables("categories", options).show("categories", header, rows)
+    shown.show("categories", header, rows)

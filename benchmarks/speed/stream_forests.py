@@ -150,11 +150,6 @@ def main(argv=None):
     options = parser.parse_args(argv)
     folder = folder_if_any(options.data, "generated streams")
     n = 600 if options.quick else options.rows
-    streams = [
-        (name, *make_stream(name, n, folder)[:2])
-        for name in (*(REAL if folder is not None else ()), *GENERATED)
-        if not options.only or name in options.only
-    ]
     tables = command.tables(
         "stream_forests",
         options,
@@ -162,5 +157,10 @@ def main(argv=None):
         f"medians of {options.repeats} runs",
     )
     print_environment(tables.facts)
+    streams = [
+        (name, *make_stream(name, n, folder)[:2])
+        for name in (*(REAL if folder is not None else ()), *GENERATED)
+        if not options.only or name in options.only
+    ]
     for part in options.part:
         PARTS[part](options, streams, tables)

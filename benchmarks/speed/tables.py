@@ -3,7 +3,7 @@
     python benchmarks tables [--data FOLDER] [--rows 5000000] [--only {sparse,size}]
 
 Prints two kinds of tables. Sparse ones beside scikit-learn's tree on the same matrix:
-a9a as CSR (made-up words if the folder of the data is not named), and made-up texts
+a9a as CSR (made-up words without a folder of real tables), and made-up texts
 of 100,000 words as CSC. And fits of dense tables from 1,000 to `--rows` rows, and one
 of 100 columns; above 10,000 rows the default does not look ahead. CPU seconds, one
 thread, medians of runs that take turns; a fit of more than a million values is timed
@@ -18,7 +18,7 @@ import time
 import numpy as np
 import scipy.sparse as sp
 from common import options as command
-from common.data import data_folder, encoded
+from common.data import encoded, folder_if_any
 from common.generators import make_sparse, make_table, make_texts
 from common.ratios import Results
 from common.timing import (
@@ -124,7 +124,7 @@ def main(argv=None):
     parser.add_argument("--only", choices=("sparse", "size"))
     options = parser.parse_args(argv)
     results = Results("tables", options.quick)
-    tables = command.tables("tables", options)
+    tables = command.tables("tables", options, f"medians of {options.repeats} runs")
     facts = tables.facts
     print_environment(facts)
     repeats = 1 if options.quick else options.repeats
@@ -138,8 +138,9 @@ def main(argv=None):
 def show_sparse(options, repeats, results, tables):
     """Show a table for each sparse matrix."""
     matrices = {}
-    if options.data:
-        X, y, _ = encoded("a9a", data_folder(options.data))
+    folder = folder_if_any(options.data, "made-up words and texts")
+    if folder is not None:
+        X, y, _ = encoded("a9a", folder)
         matrices["a9a"] = sp.csr_matrix(X.astype(np.float32)), y
     if options.quick or not matrices:
         matrices["words"] = make_sparse(2000 if options.quick else 50_000)

@@ -54,6 +54,7 @@ def main(argv=None):
     """Run every tree on every table and show the table."""
     options = command.parser(__doc__, "quick").parse_args(argv)
     stages = 3 if options.quick else 50
+    tables = command.tables("boosting", options)
     rows = []
     for name, tree in TREES.items():
         row = [name]
@@ -61,4 +62,4 @@ def main(argv=None):
             row.append(boosted(tree, depth, load(return_X_y=True), stages))
         rows.append(row)
         print(*row, sep=" | ", flush=True)
-    command.tables("boosting", options).show("boosting", ["tree", *TABLES], rows)
+    tables.show("boosting", ["tree", *TABLES], rows)

@@ -302,13 +302,13 @@ def main(argv=None):
         options.mixed_nodes = 30
         options.planted_leaves, options.largest = 5, 1e6
 
-    false, rows = false_splits(options), rows_needed(options)
     told = (
         f"{options.noise_leaves} leaves of {options.noise_rows} rows for each kind of "
         f"noise ({', '.join(NOISE)}); {options.planted_leaves} leaves for each planted "
         f"split, up to {options.largest:,.0f} rows; seed {options.seed}."
     )
     tables = command.tables("bound_promises", options, told)
+    false, rows = false_splits(options), rows_needed(options)
     rows_of_table = []
     header = ["bound", "promise", "false, once", "false, every row"]
     header += [f"{p:g}/{1 - p:.1g}" for p in PLANTED]

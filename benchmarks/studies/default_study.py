@@ -341,7 +341,8 @@ def main(argv=None):
     if options.results is None and (options.sets or options.only or options.rules):
         options.results = Path(options.cache) / "tables"  # a part is not the study
     folder, cache = data_folder(options.data), Path(options.cache)
-    options.tables = command.tables("default_study", options)
+    note = f"{options.seeds} times {options.folds} folds"
+    options.tables = command.tables("default_study", options, note)
     cache.mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
 

@@ -88,6 +88,7 @@ def main(argv=None):
     parser.add_argument("--runs", type=int, default=200)
     options = parser.parse_args(argv)
     runs, streams = (3, 2) if options.quick else (options.runs, 100)
+    tables = command.tables("detectors", options, f"{runs} runs")
     rng = np.random.default_rng(0)
     quiet = [rng.random((streams, QUIET)) < rate for rate in RATES]
     losses = quiet[1].astype(float).ravel()
@@ -100,7 +101,6 @@ def main(argv=None):
         peer = theirs[name]() if name in theirs else None
         row.append(f"{river_nanoseconds(peer, losses):,.0f}" if peer else "-")
         alarms.append([name, *row])
-    tables = command.tables("detectors", options, f"{runs} runs")
     header = ["detector"]
     header += [
         f"{low:.0%} to {high:.0%}" + (f" in {width:,} rows" if width > 1 else "")

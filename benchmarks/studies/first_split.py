@@ -28,10 +28,11 @@ def first_split(bound, share):
 def main(argv=None):
     """Show the table."""
     options = command.parser(__doc__).parse_args(argv)
+    tables = command.tables("first_split", options)
     rows = []
     for share in SHARES:
         low, high = round(100 * (1 - share)), round(100 * share)
         cells = [f"{high}/{low}, {low}/{high}"]
         rows.append([*cells, *(first_split(CredibleBound(d), share) for d in DELTAS)])
     header = ["class shares in the halves", *(f"`delta={d:g}`" for d in DELTAS)]
-    command.tables("first_split", options).show("first-split-credible", header, rows)
+    tables.show("first-split-credible", header, rows)

@@ -92,9 +92,10 @@ def every_look(truth, seed):
 def main(argv=None):
     """Run the study and print its tables."""
     parser = command.parser(__doc__, "quick")
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=300)
     options = parser.parse_args(argv)
     runs = 2 if options.quick else options.runs
+    tables = command.tables("interval_coverage", options, f"{runs} runs")
     rows, looks = [], []
     for truth in (noise, steps, smooth):
         for n in ROWS[:1] if options.quick else ROWS:
@@ -108,7 +109,6 @@ def main(argv=None):
         found = np.sum([every_look(truth, seed) for seed in range(runs)], axis=0)
         held = 100.0 * (1.0 - found[1:] / found[0])
         looks.append([truth.__name__, *(f"{one:.1f} %" for one in held)])
-    tables = command.tables("interval_coverage", options, f"{runs} runs")
     header = ["truth", "rows", "conditional", "honest"]
     header += ["width, conditional", "width, honest"]
     tables.show("interval-coverage", header, rows)

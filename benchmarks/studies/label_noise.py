@@ -80,7 +80,7 @@ def estimates(X, y, alpha, seed):
 def main(argv=None):
     """Print the table."""
     parser = command.parser(__doc__, "data", "cache", "quick", "json")
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=50)
     options = parser.parse_args(argv)
     folder = data_folder(options.data)
     names = [name for name in EASY + HARD if name in manifest(folder)]

@@ -215,6 +215,8 @@ def main(argv=None):
     }
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
     folder = data_folder(options.data)
+    note = f"{options.repeats} times ten-fold cross-validation, {options.rows:,} rows"
+    tables = command.tables("lookahead", options, note)
     names, results = studied(folder, variants, options)
     rows = by_halves(results, names, variants)
     rule = choose(results, names, variants)
@@ -229,6 +231,4 @@ def main(argv=None):
     for part, names, results in parts:
         for one in [*variants, CART]:
             rows.append(row(results, names, one, part, one))
-    note = f"{options.repeats} times ten-fold cross-validation, {options.rows:,} rows"
-    tables = command.tables("lookahead", options, note)
     tables.show("lookahead", HEADER, rows)

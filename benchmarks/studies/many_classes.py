@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 from common import options as command
-from common.data import data_folder, encoded, impute, manifest
+from common.data import data_folder, encoded, impute, table_names
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
@@ -57,8 +57,10 @@ def main(argv=None):
     options = parser.parse_args(argv)
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
     folder = data_folder(options.data)
+    note = f"{options.repeats} times five folds"
+    tables = command.tables("many_classes", options, note)
     rows = []
-    for name in sorted(manifest(folder)):
+    for name in table_names(folder):
         X, y, is_nominal = encoded(name, folder, MAX_ROWS)
         if y.max() + 1 < MANY:
             continue
@@ -79,10 +81,5 @@ def main(argv=None):
                     f"{one[:, 1].mean():.0f}",
                 ]
             )
-    note = f"{options.repeats} times five folds"
     header = ["table", "rule", "accuracy", "difference", "leaves"]
-    command.tables("many_classes", options, note).show("many-classes", header, rows)
-
-
-if __name__ == "__main__":
-    main()
+    tables.show("many-classes", header, rows)

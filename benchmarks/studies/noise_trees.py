@@ -58,6 +58,7 @@ def main(argv=None):
     parser.add_argument("--tables", type=int, default=100)
     options = parser.parse_args(argv)
     n_tables = 3 if options.quick else options.tables
+    tables = command.tables("noise_trees", options, f"{n_tables} tables a row")
     shapes = SHAPES[:2] if options.quick else SHAPES
     rows = [
         row(shape, classes, n_tables)
@@ -66,5 +67,4 @@ def main(argv=None):
         if shape[0] >= 10 * len(SHARES[classes])
     ]
     header = ["rows", "classes", *(f"{rule}: split, leaves" for rule in RULES)]
-    tables = command.tables("noise_trees", options, f"{n_tables} tables a row")
     tables.show("noise-trees", header, rows)

@@ -57,6 +57,7 @@ def main(argv=None):
     parser = command.parser(__doc__)
     parser.add_argument("--tables", type=int, default=200)
     options = parser.parse_args(argv)
+    tables = command.tables("nominal_sets", options, f"{options.tables} tables a row")
     rows = []
     for criterion in ("gini", "entropy"):
         for n_classes in (2, 3, 5, 10, 20):
@@ -78,5 +79,4 @@ def main(argv=None):
                 )
     header = ["criterion", "classes", "categories"]
     header += ["best found", "mean gain", "worst gain"]
-    tables = command.tables("nominal_sets", options, f"{options.tables} tables a row")
     tables.show("categories-sets", header, rows)

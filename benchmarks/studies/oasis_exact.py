@@ -128,12 +128,13 @@ def main(argv=None):
     parser = command.parser(__doc__, "data", "cache", "quick", "json")
     parser.add_argument("--runs", type=int, default=10)
     options = parser.parse_args(argv)
-    works = {f"Gaussian, d = {d}": partial(gaussian, d) for d in GAUSSIAN}
+    options.runs = 1 if options.quick else options.runs
     folder = data_folder(options.data)
+    tables = command.tables("oasis_exact", options, f"{options.runs} runs")
+    works = {f"Gaussian, d = {d}": partial(gaussian, d) for d in GAUSSIAN}
     works |= {name: partial(halves, *numbers(name, folder)) for name in TABLES}
     if options.quick:
-        options.runs, works = 1, dict(list(works.items())[:1])
-    tables = command.tables("oasis_exact", options, f"{options.runs} runs")
+        works = dict(list(works.items())[:1])
     print_environment(tables.facts)
     kept, rows, records = Runs("oasis_exact", options), [], []
     for name, prepare in works.items():

@@ -92,6 +92,8 @@ def main(argv=None):
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     options = parser.parse_args(argv)
     folder = data_folder(options.data)
+    note = f"{options.repeats} times ten-fold cross-validation"
+    tables = command.tables("random_column", options, note)
     seeds = range(options.repeats)
     rows = []
     for name in options.tables:
@@ -106,8 +108,6 @@ def main(argv=None):
             matrix, is_nominal = codes(X)
             runs = [cross_validate(matrix, y, seed, is_nominal) for seed in seeds]
             rows.append(record(name, "none, as codes", runs, native))
-    note = f"{options.repeats} times ten-fold cross-validation"
-    tables = command.tables("random_column", options, note)
     tables.show("random-column-all", HEADER, rows)
     lost = {(row[0], row[1]): row[3] for row in rows}
     tables.show(

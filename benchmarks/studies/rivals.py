@@ -166,6 +166,8 @@ def main(argv=None):
         parser.error("--cache is needed: results of several minutes are kept there")
     Path(options.cache).mkdir(parents=True, exist_ok=True)
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+    note = f"{options.folds} folds, at most {options.rows:,} rows"
+    tables = command.tables("rivals", options, note)
     rows = []
     for part, folder in (
         ("chosen on", data_folder(options.data)),
@@ -182,11 +184,5 @@ def main(argv=None):
         order = [*OURS, "tuned", "LicketySPLIT", "CART", BASE, SMOOTH, SHRUNK]
         known = {rule for found in results.values() for rule in found}
         rows += [row(part, rule, results) for rule in order if rule in known]
-    note = f"{options.folds} folds, at most {options.rows:,} rows"
     header = ["tables", "rule", "number", "accuracy", "W/T/L", "leaves", "log loss"]
-    tables = command.tables("rivals", options, note)
     tables.show("rivals", [*header, "Brier", "fit", "worst table"], rows)
-
-
-if __name__ == "__main__":
-    main()

@@ -94,6 +94,8 @@ def main(argv=None):
     parser = command.parser(__doc__, "data", "quick", repeats=2)
     options = parser.parse_args(argv)
     folder = data_folder(options.data)
+    note = f"{options.repeats} times five-fold cross-validation, {MAX_ROWS:,} rows"
+    tables = command.tables("shrinkage", options, note)
     names = sorted(set(manifest(folder)) - set(LEFT_OUT))
     if options.quick:
         names = names[:6]
@@ -103,8 +105,6 @@ def main(argv=None):
         scores[name] = cross_validate(name, folder, range(options.repeats), seen)
     ways = [way for way in scores[names[0]] if way != BASE]
     halves = {"chosen on": names[::2], "reported on": names[1::2]}
-    note = f"{options.repeats} times five-fold cross-validation, {MAX_ROWS:,} rows"
-    tables = command.tables("shrinkage", options, note)
     tables.show(
         "shrinkage",
         HEADER,

@@ -81,6 +81,8 @@ def main(argv=None):
     parser.add_argument("--folds", type=int, default=5)
     options = parser.parse_args(argv)
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+    note = f"{options.folds} folds, at most {MAX_ROWS:,} rows"
+    tables = command.tables("three_trees", options, note)
     parts = {}
     for part, folder in (
         ("", data_folder(options.data)),
@@ -98,10 +100,7 @@ def main(argv=None):
         leaves, milliseconds = np.exp(np.log(both[:, i, 3:]).mean(axis=0)) * [1, 1000]
         told = [cell for found in parts.values() for cell in cells(found, i)]
         rows.append([name, *told, f"{leaves:.0f}", f"{milliseconds:.0f} ms"])
-    sizes = " and ".join(str(len(found)) for found in parts.values())
-    note = f"{sizes} tables of at most {MAX_ROWS} rows"
     header = ["tree"]
     for part in parts:
         header += [f"{measure}{part}" for measure in ("accuracy", "log loss", "Brier")]
-    tables = command.tables("three_trees", options, note)
     tables.show("three-trees", [*header, "leaves", "fit"], rows)

@@ -159,6 +159,7 @@ def cell(table, place):
 def main(argv=None):
     """Read the tables and show what they say."""
     options = command.parser(__doc__).parse_args(argv)
+    tables = command.tables("where_it_loses", options)
     rows = [
         [
             case.what,
@@ -170,4 +171,4 @@ def main(argv=None):
         for case in CASES
     ]
     header = ["compared", "ours", "the peer's", "cause", "page"]
-    command.tables("where_it_loses", options).show("where-it-loses", header, rows)
+    tables.show("where-it-loses", header, rows)
