@@ -11,7 +11,8 @@ class Aside(Lockable):
     What a step makes is made on another learner and taken over in one assignment, which
     no signal handler can come between. Where that would cost a copy of what is large,
     the step is noted before it begins, and every call first calls `_settle`, which goes
-    on with, or takes back, what an interrupt has left.
+    on with, or takes back, what an interrupt has left. A learner all of whose steps are
+    made on another one has nothing to settle.
     """
 
     def _aside(self):

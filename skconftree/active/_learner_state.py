@@ -32,7 +32,7 @@ def check_learner(learner):
         "_pool": isinstance(pool, Pool) and _is_pool(vars(pool), d),
         "_coder": isinstance(coder, LabelCodes) and _is_coder(vars(coder)),
         "_seed": is_count(parts.get("_seed")),
-        "_asked": parts.get("_asked") is None,
+        "_asked": parts.get("_asked", ()) is None,
         "_strategy": callable(getattr(parts.get("_strategy"), "select", None)),
         "_weighs_pool": isinstance(parts.get("_weighs_pool"), bool),
     }

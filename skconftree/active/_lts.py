@@ -15,7 +15,9 @@ from .._compat import (
     _safe_indexing,
     validate_parameters,
 )
-from ..utils import canonical, unchanged_on_error
+from ..utils import canonical
+from ..utils._lock import learns, reads
+from ._aside import Aside
 from ._labels import LabelCodes
 from ._lts_boosting import BoostedTrees
 from ._lts_groups import choose, find_groups
@@ -29,7 +31,7 @@ from ._lts_sampling import (
 from ._lts_state import check_model
 
 
-class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
+class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
     r"""Boosted trees that choose the labels they are fitted to.
 
     For pools of very many rows, few of which can be labelled, with classes that may be
@@ -110,6 +112,9 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
 
     If the oracle raises, or is interrupted, the exception passes, and the model is
     fitted to the labels of the rounds before.
+
+    Any number of threads may share a model. Until `fit` has bought and learnt the last
+    label the model is the one before, which may be read, by the oracle too.
 
     References
     ----------
@@ -193,29 +198,39 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
         LearningToSampleClassifier
             The fitted classifier.
         """
-        with unchanged_on_error(self) as guard:
-            validate_parameters(self)
-            if self.sampler is not None:
-                clone(self.sampler)  # no label is paid for if that fails
-            given = X
-            X = validate_data(self, X, dtype=np.float32, order="C")
-            ask = _oracle(y, given, len(X))
-            sizes = self._round_sizes(len(X))
-            rng = check_random_state(self.random_state)
-            seed = rng.randint(2**31 - 1)
-            groups = find_groups(self.groups, X, sizes[0], self.max_dimensions, seed)
-            run = _Run(self, X, groups, rng)
-            for size in sizes:
-                try:
-                    bought = run.buy(size, ask)
-                except BaseException:
-                    if run.n_rounds:
-                        run.finish()
-                        guard.before = dict(vars(self))
-                    raise
-                run.learn(bought)
-            run.finish()
+        other = self._aside()
+        run, ask, sizes = other._begin(X, y)
+        for size in sizes:
+            try:
+                bought = run.buy(size, ask)
+            except BaseException:
+                if run.n_rounds:
+                    run.finish()
+                    self._become(other)
+                raise
+            run.learn(bought)
+        run.finish()
+        self._become(other)
         return self
+
+    def _begin(self, X, y):
+        validate_parameters(self)
+        if self.sampler is not None:
+            clone(self.sampler)  # no label is paid for if that fails
+        given = X
+        X = validate_data(self, X, dtype=np.float32, order="C")
+        ask = _oracle(y, given, len(X))
+        sizes = self._round_sizes(len(X))
+        rng = check_random_state(self.random_state)
+        seed = rng.randint(2**31 - 1)
+        groups = find_groups(self.groups, X, sizes[0], self.max_dimensions, seed)
+        return _Run(self, X, groups, rng), ask, sizes
+
+    @learns
+    def _become(self, other):
+        # Parameters may have been set since `fit` was called.
+        vars(other).update(self.get_params(deep=False))
+        self._take_over(other)
 
     def _round_sizes(self, n_rows):
         budget = self.budget
@@ -242,6 +257,7 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float32, order="C", reset=False)
         return self._trees.scores(X, len(self.classes_))
 
+    @reads
     def decision_function(self, X):
         """Sum of the trees' values.
 
@@ -257,6 +273,7 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    @reads
     def predict_proba(self, X):
         """Class probabilities.
 
@@ -273,6 +290,7 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
         """
         return softmax(self._scores(X), axis=1)
 
+    @reads
     def predict(self, X):
         """Predict classes.
 
@@ -287,6 +305,7 @@ class LearningToSampleClassifier(ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
 
+    @reads
     def __getstate__(self):
         return canonical(super().__getstate__())
 

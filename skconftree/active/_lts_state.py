@@ -20,9 +20,9 @@ def check_model(estimator):
         If a part is missing, of another kind, or that of another model.
     """
     parts = vars(estimator)
-    if "classes_" not in parts:
+    if not {"classes_", "_trees", "n_labeled_"} & parts.keys():
         return
-    classes, d = parts["classes_"], parts.get("n_features_in_")
+    classes, d = parts.get("classes_"), parts.get("n_features_in_")
     trees, n = parts.get("_trees"), parts.get("n_labeled_")
     sound = {
         "classes_": isinstance(classes, np.ndarray)
@@ -35,6 +35,7 @@ def check_model(estimator):
         and len(parts["queried_"]) == n,
         "labels_": np.shape(parts.get("labels_")) == (n,),
         "skipped_": _is_array(parts.get("skipped_"), np.intp),
+        "sampler_": "sampler_" in parts,
     }
     if all(sound.values()):
         sound["_trees"] = isinstance(trees, BoostedTrees) and _fit(

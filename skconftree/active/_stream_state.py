@@ -10,6 +10,7 @@ from ._stream_context import LeafLabels
 from ._stream_strategies import StreamStrategy
 
 LARGEST_SEED = 2**31
+ABSENT = 0  # what no part is that may be None
 
 
 def check_learner(learner):
@@ -26,11 +27,11 @@ def check_learner(learner):
         If a part is missing, of another kind, or that of another learner.
     """
     parts = vars(learner)
-    if "_budget" not in parts and "estimator_" not in parts:
+    if not {"_budget", "_seed", "estimator_"} & parts.keys():
         return
-    classes, d = parts.get("_classes"), parts.get("n_features_in_")
+    classes, d = parts.get("_classes", ABSENT), parts.get("n_features_in_")
     pending, seed = parts.get("_pending"), parts.get("_seed")
-    detector, unasked = parts.get("_detector"), parts.get("_unasked")
+    detector, unasked = parts.get("_detector", ABSENT), parts.get("_unasked", ABSENT)
     strategy = parts.get("_strategy")
     sound = {
         "n_features_in_": is_count(d) and d > 0,
@@ -51,17 +52,26 @@ def check_learner(learner):
         sound["_pending"] = len(pending) <= parts["_budget"].n_asked
         sound["_leaves"] = _are_leaves(parts.get("_leaves"), classes)
         sound["_held_back"] = _are_held_back(parts.get("_held_back"), d)
-        for name in ("estimator_", "_background"):
-            model = parts.get(name)
-            sound[name] = model is None or (
-                hasattr(model, "partial_fit")
-                and classes is not None
-                and fits_classes(model, classes)
-                and fits_features(model, d)
-            )
+        background = parts.get("_background", ABSENT)
+        sound["_background"] = background is None or _is_model(background, classes, d)
         if "estimator_" in parts:
-            sound["estimator_"] &= parts["estimator_"] is not None
+            sound["estimator_"] = _is_model(parts["estimator_"], classes, d)
+    if all(sound.values()) and "estimator_" not in parts:
+        sound["estimator_"] = parts["_n_taught"] == _n_labels(parts["_held_back"])
     refuse_damage(learner, sound)
+
+
+def _is_model(model, classes, n_features):
+    return (
+        hasattr(model, "partial_fit")
+        and classes is not None
+        and fits_classes(model, classes)
+        and fits_features(model, n_features)
+    )
+
+
+def _n_labels(held):
+    return sum(len(labels) for _, labels, _ in held if labels is not None)
 
 
 def _is_table(array, shape):

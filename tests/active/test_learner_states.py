@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 from skconftree.active._decisions import Budget
 
-from skconftree import ConfidenceTreeClassifier
-from skconftree.active import ActiveLearner, StreamActiveLearner
+from skconftree import ConfidenceTreeClassifier, OASISClassifier
+from skconftree.active import (
+    ActiveLearner,
+    LearningToSampleClassifier,
+    StreamActiveLearner,
+)
 
 X = np.random.default_rng(0).normal(size=(100, 2))
 Y = (X[:, 0] > 0).astype(int)
@@ -85,6 +89,36 @@ def test_damaged_learners(name):
     data = pickle.dumps(one)
     with pytest.raises(ValueError, match=f"damaged, .* '{part}' does not fit"):
         pickle.loads(data)
+
+
+def planes():
+    return StreamActiveLearner(OASISClassifier(n_particles=5), strategy="oasis").fit(
+        X, Y
+    )
+
+
+def no_model_yet():
+    one = StreamActiveLearner(TREE, strategy="random", budget=1.0)
+    asked = one.query(X[:5])
+    return one.teach(X[:5][asked], np.zeros(asked.sum()))
+
+
+def sampler():
+    return LearningToSampleClassifier(20, n_rounds=2, random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize("make", [pool, stream, planes, no_model_yet, sampler])
+@pytest.mark.filterwarnings("ignore:.*labels that were asked for:UserWarning")
+def test_no_part_of_a_learner_may_be_missing(make):
+    one = make()
+    state = one.__getstate__()
+    for name in state.keys() - one.get_params(deep=False).keys():
+        if name == "estimator_" and not getattr(one, "n_taught_", 1):
+            continue  # a stream that has begun, and taught nothing, may have none
+        other = type(one).__new__(type(one))
+        with pytest.raises(ValueError, match="damaged, .* does not fit"):
+            other.__setstate__({k: v for k, v in state.items() if k != name})
+            pytest.fail(f"{name} is missing")
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])

@@ -5,13 +5,20 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.active import ActiveLearner, ArrayOracle, StreamActiveLearner
+from skconftree.active import (
+    ActiveLearner,
+    ArrayOracle,
+    LearningToSampleClassifier,
+    StreamActiveLearner,
+)
 
 X = np.random.default_rng(0).normal(size=(400, 3))
 Y = (X[:, 0] > 0).astype(int)
+NAMES = np.array(["no", "yes"])[Y]
 TREE = ConfidenceTreeClassifier(bound=None, grace_period=5)
 PATIENCE = 60.0
 
@@ -81,3 +88,53 @@ def test_a_pool_is_read_while_it_is_taught(refit):
         X, np.where(np.arange(400) < 20, Y, None)
     )
     assert pickle.dumps(alone.run(ArrayOracle(Y), budget=40)) == pickle.dumps(one)
+
+
+@pytest.fixture
+def sampler():
+    model = LearningToSampleClassifier(
+        20, n_rounds=2, trees_per_round=2, random_state=0
+    )
+    return model.fit(X, Y)
+
+
+def test_a_sampler_is_read_while_it_buys_labels(sampler):
+    def facts(model):
+        return model.labels_.tolist(), model.predict_proba(X).tobytes()
+
+    whole = [facts(clone(sampler).fit(X, labels)) for labels in (Y, NAMES)]
+
+    def ask(rows, places):
+        sampler.predict(rows)  # of the model before
+        return NAMES[places]
+
+    def work():
+        for _ in range(5):
+            sampler.fit(X, ask)
+            sampler.fit(X, Y)
+
+    for state in while_read(sampler, work):
+        assert facts(state) in whole
+
+
+def test_a_sampler_does_not_change_while_it_predicts(sampler):
+    fitting = threading.Thread(target=lambda: sampler.fit(X, NAMES), daemon=True)
+
+    class Rows:
+        def __array__(self, dtype=None, copy=None):
+            if fitting.ident is None:
+                fitting.start()
+                fitting.join(0.5)
+            return X
+
+    assert set(sampler.predict(Rows())) == {0, 1}
+    fitting.join(PATIENCE)
+    assert set(sampler.predict(X)) == {"no", "yes"}
+
+
+def test_parameters_set_while_a_sampler_buys_labels_are_kept(sampler):
+    def ask(rows, places):
+        sampler.set_params(alpha=3.0)
+        return Y[places]
+
+    assert sampler.fit(X, ask).alpha == 3.0

@@ -6,11 +6,17 @@ from . import invariants
 from .alarms import ERRORS, Interrupter, count_places
 from .findings import Finding, require
 from .learner_subjects import PoolSubject, StreamSubject
-from .subjects import DetectorSubject, EvaluatorSubject, ModelSubject, copied
+from .subjects import (
+    DetectorSubject,
+    EvaluatorSubject,
+    ModelSubject,
+    SamplerSubject,
+    copied,
+)
 
 SUBJECTS = {
     **{PoolSubject: 4, StreamSubject: 4, EvaluatorSubject: 2, ModelSubject: 1},
-    **{DetectorSubject: 1},
+    **{DetectorSubject: 1, SamplerSubject: 1},
 }
 MOST_CALLS = 6
 

@@ -6,10 +6,13 @@ import threading
 
 from .findings import require
 from .learner_subjects import PoolSubject, StreamSubject
-from .subjects import DetectorSubject, EvaluatorSubject, copied
+from .subjects import DetectorSubject, EvaluatorSubject, SamplerSubject, copied
 from .together import run_at_once
 
-SUBJECTS = {DetectorSubject: 3, PoolSubject: 2, StreamSubject: 2, EvaluatorSubject: 2}
+SUBJECTS = {
+    **{DetectorSubject: 3, PoolSubject: 2, StreamSubject: 2, EvaluatorSubject: 2},
+    **{SamplerSubject: 1},
+}
 COPIES = {
     "pickle": copied,
     "copy": copy.copy,
@@ -34,7 +37,7 @@ def share(sequence):
     names = [draw.one(sorted(looks)) for _ in range(2)]
     done = threading.Event()
     begun = threading.Barrier(len(writers) + len(names))
-    n_left = [len(writers)]
+    left = list(writers)
 
     def write(acts):
         begun.wait()
@@ -42,8 +45,8 @@ def share(sequence):
             for act in acts:
                 act(one)
         finally:
-            n_left.append(n_left.pop() - 1)
-            if n_left[-1] == 0:
+            left.pop()
+            if not left:
                 done.set()
 
     def look(name):

@@ -331,6 +331,7 @@ class SamplerSubject(Subject):
     def __init__(self, draw):
         self.stream = Stream(draw)
         self.seed = draw.whole(0, 1000)
+        self._ask = np.linspace(-1.0, 3.0, 3 * self.stream.n_features).reshape(3, -1)
 
     def make(self):
         return LearningToSampleClassifier(8, n_rounds=2, random_state=self.seed)
@@ -344,6 +345,22 @@ class SamplerSubject(Subject):
 
         return Call("fit", lambda one: one.fit(X, y).queried_, spoil)
 
+    def values(self, one):
+        # a deep copy of scikit-learn's trees is written in other bytes
+        state = one.__getstate__() | {"sampler_": None}
+        sampler = getattr(one, "sampler_", None)
+        errors = None if sampler is None else sampler.predict(self._ask)
+        return invariants.values_of((state, errors))
+
     def check(self, one):
-        if hasattr(one, "classes_"):
-            require(one.n_labeled_ == len(one.labels_), "lts: labels")
+        if not hasattr(one, "classes_"):
+            return
+        require(one.n_labeled_ == len(one.labels_), "lts: labels")
+        found = one.predict(self._ask)
+        require(set(found) <= set(one.classes_.tolist()), "lts: predicted classes")
+
+    def looks(self):
+        return {
+            "probabilities": lambda one: one.predict_proba(self._ask),
+            "copy": lambda one: self.check(copied(one)),
+        }
