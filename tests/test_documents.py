@@ -63,6 +63,28 @@ def test_pictures_are_those_of_the_figures_behind_them(pictures):
         assert len(picture) < 20_000
 
 
+# Of papers whose pages say the same in other tables.
+NOT_SHOWN = {"paper-b-figure-3", "paper-b-ranks", "paper-c-leaves-all"}
+
+
+def test_every_table_of_results_is_shown(pictures, monkeypatch):
+    """On a page or in a picture: figures that nobody sees, nobody checks."""
+    files = {path.stem for path in (ROOT / "benchmarks/results").glob("*.csv")}
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    shown = set(re.findall(r":file: \S*/results/(\S+)\.csv", text))
+    table = pictures.table
+
+    def drawn(name):
+        shown.add(name)
+        return table(name)
+
+    for module in ("pictures", "curves"):
+        monkeypatch.setattr(sys.modules[module], "table", drawn)
+    for draw in pictures.PICTURES.values():
+        draw()
+    assert files - shown <= NOT_SHOWN
+
+
 def test_links_of_the_readme_lead_somewhere():
     links = re.findall(r"\]\(([^)]+)\)", README)
     assert len(links) > 8

@@ -26,7 +26,7 @@ GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
 BEFORE = set(
     """
     active-million active-sets compare default-categories default-rules fit-default
-    interval-coverage label-noise lookahead many-classes noise-trees paper-c-active
+    interval-coverage label-noise lookahead noise-trees paper-c-active
     paper-c-active-asked paper-c-active-values paper-d-depths-kr-vs-kp
     paper-d-depths-letter paper-d-depths-letter-values paper-d-depths-pendigits
     paper-d-depths-wdbc paper-d-leads paper-d-trees-kr-vs-kp paper-d-trees-letter
