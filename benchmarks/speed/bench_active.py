@@ -75,7 +75,7 @@ def taught(X, y, n):
         "gtest", delta=0.9, grace_period=20, leaf_memory="rows", random_state=0
     )
     learner = ActiveLearner(
-        tree, strategy="leaf_risk", refit=False, classes=[0, 1], random_state=0
+        tree, strategy="leaf_risk", refit=False, classes=np.unique(y), random_state=0
     )
     known = np.full(len(X), None)
     known[:500] = y[:500]
@@ -89,10 +89,18 @@ def taught(X, y, n):
         learner.teach(rows, y[rows])
         asking.append(middle - start)
         teaching.append(time.process_time() - middle)
-    yield "query by leaves, a row", "50 us", median(asking)
-    yield "teach, a label", "100 us", median(teaching)
     undoing = each(lambda _: learner.undo(), 1)
+    return median(asking), median(teaching), undoing
+
+
+def by_leaves(X, y, n):
+    """Ask leaf by leaf, two classes and three."""
+    asking, teaching, undoing = taught(X, y, n)
+    yield "query by leaves, a row", "100 us", asking
+    yield "teach, a label", "100 us", teaching
     yield f"undo: replay of {n:,} answers", "1 s", undoing
+    asking, _, _ = taught(X, np.where(X[:, 3] > 0.7, 2, y), n)
+    yield "query by leaves of three classes, a row", "100 us", asking
 
 
 def credible(X, y, n):
@@ -173,7 +181,7 @@ def main(argv=None):
     with threadpool_limits(1):
         for part in (
             indexed(X, y, options.repeats),
-            taught(X, y, 50 if options.quick else 1000),
+            by_leaves(X, y, 50 if options.quick else 1000),
             credible(small, some, 20 if options.quick else 300),
             scored(small, some, options.repeats),
             forests(X, y, 5 if options.quick else 100),

@@ -22,7 +22,7 @@ from ._credible import PRIORS
 NODES, SHARES = np.polynomial.legendre.leggauss(64)  # of the quadrature
 NODES, SHARES = (NODES + 1.0) / 2.0, SHARES / 2.0  # on [0, 1]
 STEPS = 60  # at most; few are needed
-SMALL = 1e-13  # a step of the search that is its last
+SMALL = 1e-7  # a step of the search that is its last: the next would be its square
 
 
 def risk_upper(counts, delta=0.1, *, weight=1.0, predicted=None, prior="uniform"):
