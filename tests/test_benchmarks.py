@@ -187,6 +187,24 @@ def test_a_quick_run_writes_where_it_is_told(tmp_path):
     assert (tmp_path / "measured.csv").exists()
 
 
+def test_sparse_tables_are_those_of_the_folder_that_the_environment_names(
+    monkeypatch, tmp_path
+):
+    with benchmarks_on_path(monkeypatch):
+        from speed import tables
+    asked = []
+
+    def encoded(name, folder):
+        asked.append((name, folder))
+        return np.eye(4), np.array([0, 1, 0, 1]), None
+
+    monkeypatch.setattr(tables, "encoded", encoded)
+    monkeypatch.setattr(tables, "sparse_rows", lambda *given: [["default"] * 7])
+    monkeypatch.setenv("SKCONFTREE_DATA", str(tmp_path))
+    tables.main(["--quick", "--only", "sparse"])
+    assert asked == [("a9a", tmp_path)]
+
+
 @pytest.fixture
 def runs_of(monkeypatch, tmp_path):
     with benchmarks_on_path(monkeypatch):

@@ -31,7 +31,7 @@ BEFORE = set(
     paper-d-depths-letter paper-d-depths-letter-values paper-d-depths-pendigits
     paper-d-depths-wdbc paper-d-leads paper-d-trees-kr-vs-kp paper-d-trees-letter
     paper-d-trees-letter-values paper-d-trees-pendigits paper-d-trees-wdbc
-    random-column random-column-all rivals shrinkage shrinkage-reliability
+    random-column random-column-all shrinkage shrinkage-reliability
     stream-accuracy stream-gap stream-one-row stream-settings tables-a9a tables-size
     tables-texts three-trees
     """.split()
