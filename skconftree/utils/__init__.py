@@ -13,7 +13,7 @@ from ._labels import (
     warn_of_floats,
 )
 from ._missing_labels import is_missing, split_labels
-from ._state import unchanged_on_error
+from ._unchanged import unchanged_on_error
 
 __all__ = [
     "canonical",

@@ -48,8 +48,11 @@ def _interrupt(sequence, subject, one, call):
     expected, n_places = count_places(lambda: call.act(plain))
     seconds = perf_counter() - begin
     again = draw.one([None, 1, 2, 5, 20]) if subject.interrupted_twice else None
+    at_place = draw.chance(0.7)
+    if subject.has_pool and not at_place:
+        again = None
     interrupter = Interrupter(draw.one(ERRORS), again)
-    if draw.chance(0.7):
+    if at_place:
         place = draw.whole(1, max(n_places, 1))
         found, stopped = interrupter.at_place(place, lambda: call.act(one))
     else:

@@ -54,6 +54,7 @@ class Subject:
 
     owned = ()  # classes whose states make up its own
     interrupted_twice = True  # may a call be, by a second exception behind the first
+    has_pool = False  # of threads, Python's own, which a timer may leave locked
 
     def make(self):
         """The object, which has learnt nothing."""
@@ -194,8 +195,7 @@ class DetectorSubject(Subject):
 class ModelSubject(Subject):
     """A model that learns by `partial_fit`."""
 
-    # A second exception may come before `unchanged_on_error` has put things right.
-    interrupted_twice = False
+    has_pool = True
 
     def __init__(self, draw):
         self.stream = Stream(draw)

@@ -1,0 +1,90 @@
+"""Keeping the attributes of an estimator."""
+
+cdef object ABSENT = object()       # what no dict holds
+
+
+cdef class unchanged_on_error:
+    """Restore the attributes of an estimator if the block raises.
+
+    scikit-learn's ``validate_data`` writes feature names and counts before it
+    has looked at the values, so a failed ``fit`` would otherwise leave a fitted
+    model that no longer fits itself.
+
+    Compiled, as it is made once for each row of a stream, and as no signal handler
+    can run between an error and what undoes its traces.
+
+    Parameters
+    ----------
+    estimator : object
+        Lists, dicts and sets among its attributes are compared by what they hold: one
+        that the block has changed in place is replaced by a copy of what it was, one
+        that it has not changed remains the same object. Any other attribute is
+        compared by identity: what the block mutates in place stays mutated.
+
+    Examples
+    --------
+    >>> from skconftree.utils import unchanged_on_error
+    >>> class Model:
+    ...     pass
+    >>> model = Model()
+    >>> model.n_fits, model.names = 1, ["first"]
+    >>> try:
+    ...     with unchanged_on_error(model):
+    ...         model.n_fits = 2
+    ...         model.names.append("second")
+    ...         raise ValueError("bad row")
+    ... except ValueError:
+    ...     model.n_fits, model.names
+    (1, ['first'])
+    """
+
+    cdef object estimator
+    cdef dict before                # its attributes
+    cdef dict held                  # copies of those that are containers, or None
+
+    def __cinit__(self, estimator):
+        cdef object name, value
+        self.estimator = estimator
+        self.before = (<dict> estimator.__dict__).copy()
+        for name, value in self.before.items():
+            if type(value) is list or type(value) is dict or type(value) is set:
+                if self.held is None:
+                    self.held = {}
+                self.held[name] = value.copy()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is not None:
+            self.restore()
+
+    def restore(self):
+        """Make the estimator what it was, in one assignment."""
+        cdef object name, held
+        try:
+            if self.held is not None:
+                for name, held in self.held.items():
+                    if not _holds_the_same(self.before[name], held):
+                        self.before[name] = held
+        finally:
+            self.estimator.__dict__ = self.before
+
+
+cdef bint _holds_the_same(object given, object held) except -1:
+    # The very same objects, which need not be comparable.
+    cdef object key, value
+    cdef Py_ssize_t i
+    if len(given) != len(held):
+        return False
+    if type(held) is list:
+        for i in range(len(<list> held)):
+            if (<list> given)[i] is not (<list> held)[i]:
+                return False
+        return True
+    if type(held) is dict:
+        for key, value in (<dict> held).items():
+            if (<dict> given).get(key, ABSENT) is not value:
+                return False
+        return True
+    return given == held
