@@ -39,6 +39,8 @@ class Case(NamedTuple):
 
 
 HELD_OUT = {"tables": "held out"}
+CHI2 = {"forest": '"chi2"', "repeats": "True"}
+LETTER = {"table": "letter"}
 FIVE = {"table": "20,000 x 50, 5 classes"}
 LARGE = {"data": "1,000,000 x 20 continuous"}
 NOISY = {"stream": "noisy random tree, 1,000,000 x 10"}
@@ -84,6 +86,22 @@ CASES = (
         "speed",
     ),
     Case(
+        "memory of a fit of sparse texts, MB, beside scikit-learn",
+        "tables-texts",
+        ({"model": "default"}, "memory, MB"),
+        ({"model": "scikit-learn"}, "memory, MB"),
+        "places of the values are copied, once more for the trials of look-ahead",
+        "tables",
+    ),
+    Case(
+        'forest with ``bound="chi2"``, log loss, clipped, beside a random forest',
+        "forest-bounds-all",
+        (CHI2, "log loss, clipped at 0.01"),
+        ({"forest": "RandomForestClassifier"}, "log loss, clipped at 0.01"),
+        "trees stop where no single test is sure, although many trees vote",
+        "forests",
+    ),
+    Case(
         "forest, five classes, % right, beside LightGBM",
         "forest-speed",
         ({**FIVE, "forest": "skconftree"}, "accuracy, %"),
@@ -98,6 +116,14 @@ CASES = (
         ({"forest": "random forest"}, "prediction, µs a row"),
         "each node measures distances to means instead of comparing one value",
         "forests",
+    ),
+    Case(
+        "NCM forest, half of letter's classes new, % right, beside a random forest",
+        "paper-e-rest",
+        ({**LETTER, "learner": "hi-RF"}, "50% known: right, %"),
+        ({**LETTER, "learner": "random forest"}, "50% known: right, %"),
+        "half of its trees only count the new rows in their leaves",
+        "../guide/ncm",
     ),
     Case(
         "boosting, % right on digits, with a bound and without",
