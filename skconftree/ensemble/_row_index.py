@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from ..tree._indexed_table import IndexedTable
+from ..tree._indexed_table import IndexedTable, follows
 from ..tree.nodes._row_nodes import growth_of, send_on
+from ..utils._lock import Lockable
 from ._voting import add_changes
 
 ONE = 1 << 40  # a probability of 1 in the sums: 8 million trees fit in
 
 
-class ForestRowIndex:
+class ForestRowIndex(Lockable):
     """The leaf of each row of a table in each tree of a forest, while they grow.
 
     Made by :meth:`ConfidenceForestClassifier.index_rows`. What it says is true of the
@@ -17,7 +18,8 @@ class ForestRowIndex:
 
     An index refers to the estimator and the table, which must not be changed, and
     takes 4 bytes a row and tree besides, and 8 bytes a row and class once it has been
-    asked for probabilities. It is not pickled, and belongs to one thread.
+    asked for probabilities. It is not pickled. Threads may share it, one call after the
+    other.
 
     Parameters
     ----------
@@ -51,7 +53,6 @@ class ForestRowIndex:
 
     def __init__(self, estimator, X):
         self._table = IndexedTable(estimator, X)
-        self._lock = estimator._lock
         n = self._table.rows.shape[0]
         if n > 2**31 - 1:
             raise ValueError("The table has more rows than the index type holds.")
@@ -64,12 +65,10 @@ class ForestRowIndex:
         self._moved[:] = 1
 
     def _follow(self):
-        # For whoever holds the lock to read.
-        table = self._table
-        recoded = not table.is_current()
-        if recoded:
-            table.read()
-        members = self._table.estimator.estimators_
+        # For whoever holds both locks.
+        table = self._table.current()
+        recoded = table is not self._table
+        members = table.estimator.estimators_
         if len(members) != len(self._trees):
             self._moved[:] = 1
             self._sums = None
@@ -91,6 +90,7 @@ class ForestRowIndex:
                 self._nodes[i][:] = 0
             send_on(tree, table.rows, self._nodes[i], self._moved)
             self._trees[i] = now
+        self._table = table  # when all rows have been sent on, which may be interrupted
         return self._nodes
 
     @property
@@ -104,6 +104,7 @@ class ForestRowIndex:
         sums = 0 if self._sums is None else self._sums.nbytes
         return sum(nodes.nbytes for nodes in self._nodes) + self._moved.nbytes + sums
 
+    @follows
     def update(self):
         """Tell which rows have got another leaf in a tree since the last call.
 
@@ -113,12 +114,12 @@ class ForestRowIndex:
             Ascending. All rows at first, and after another tree has taken the place of
             one.
         """
-        with self._lock:
-            self._follow()
-            found = np.flatnonzero(self._moved)
-            self._moved[:] = 0
-            return found
+        self._follow()
+        found = np.flatnonzero(self._moved)
+        self._moved[:] = 0
+        return found
 
+    @follows
     def apply(self):
         """Leaf of each row in each tree, as `apply` of the estimator says.
 
@@ -126,9 +127,9 @@ class ForestRowIndex:
         -------
         ndarray of shape (n_rows, n_trees), int32
         """
-        with self._lock:
-            return np.column_stack(self._follow())
+        return np.column_stack(self._follow())
 
+    @follows
     def predict_proba(self):
         """Class probabilities of each row, as `predict_proba` of the estimator says.
 
@@ -142,20 +143,20 @@ class ForestRowIndex:
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        with self._lock:
-            estimator = self._table.estimator
-            nodes = self._follow()
-            if estimator._vote_weights() is not None or any(
-                member._predicts_by_bayes() for member in estimator.estimators_
-            ):
-                self._sums, self._shares = None, []
-                return estimator._mean_proba(self._table.rows, self._table.finite)
-            self._add_up(nodes, len(estimator.classes_))
-            return self._sums / (ONE * len(nodes))
+        estimator = self._table.estimator
+        nodes = self._follow()
+        if estimator._vote_weights() is not None or any(
+            member._predicts_by_bayes() for member in estimator.estimators_
+        ):
+            self._sums, self._shares = None, []
+            return estimator._mean_proba(self._table.rows, self._table.finite)
+        self._add_up(nodes, len(estimator.classes_))
+        return self._sums / (ONE * len(nodes))
 
     def _add_up(self, nodes, n_classes):
-        if self._sums is None:
-            self._sums = np.zeros((self.n_rows, n_classes), dtype=np.int64)
+        sums, self._sums = self._sums, None  # made again if this is interrupted
+        if sums is None:
+            sums = np.zeros((self.n_rows, n_classes), dtype=np.int64)
             self._shares = []
         changed, shares = [], []
         for i, places in enumerate(nodes):
@@ -173,9 +174,11 @@ class ForestRowIndex:
                 changed.append((places, change))
             shares.append(now)
         if changed:
-            add_changes(*map(list, zip(*changed, strict=True)), self._sums)
+            add_changes(*map(list, zip(*changed, strict=True)), sums)
         self._shares = shares
+        self._sums = sums
 
+    @follows
     def leaves(self, tree):
         """Leaf of each row in one tree.
 
@@ -188,8 +191,7 @@ class ForestRowIndex:
         -------
         ndarray of shape (n_rows,), int32
         """
-        with self._lock:
-            return self._follow()[tree].copy()
+        return self._follow()[tree].copy()
 
     def __reduce__(self):
         raise TypeError(

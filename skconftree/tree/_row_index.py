@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from ._indexed_table import IndexedTable
+from ..utils._lock import Lockable
+from ._indexed_table import IndexedTable, follows
 from .nodes._row_index import NodeRanges
 
 LARGEST_KEY = 2**64  # keys are below it
 
 
-class RowIndex:
+class RowIndex(Lockable):
     """Which row of a table lies in which node of a tree, while the tree grows.
 
     Made by :meth:`ConfidenceTreeClassifier.index_rows`. Whatever is asked is answered
@@ -21,7 +22,8 @@ class RowIndex:
     its category. Rows can be taken out, such as those that have got a label.
 
     An index refers to the estimator and the table, which must not be changed, and
-    takes 5 bytes a row besides. It is not pickled, and belongs to one thread.
+    takes 5 bytes a row besides. It is not pickled. Threads may share it, one call after
+    the other.
 
     Parameters
     ----------
@@ -59,16 +61,15 @@ class RowIndex:
 
     def __init__(self, estimator, X):
         self._table = IndexedTable(estimator, X)
-        self._lock = estimator._lock
         self._ranges = NodeRanges(self._table.rows, self._table.finite)
         self._follow()
 
     def _follow(self):
-        # For whoever holds the lock to read.
-        table = self._table
-        if not table.is_current():
-            table.read()
+        # For whoever holds both locks.
+        table = self._table.current()
+        if table is not self._table:
             self._ranges.become(table.rows, table.finite)
+            self._table = table  # behind it, as it may be interrupted
         self._ranges.update(table.estimator.tree_)
         return self._ranges
 
@@ -82,6 +83,7 @@ class RowIndex:
         """Bytes that the index takes, without the table."""
         return self._ranges.n_bytes
 
+    @follows
     def update(self):
         """Tell which nodes have got or lost rows since the last call.
 
@@ -91,9 +93,9 @@ class RowIndex:
             Ascending; new nodes among them, whether or not rows lie there. All nodes
             of the tree at first, and after another one has taken its place.
         """
-        with self._lock:
-            return self._follow().changed()
+        return self._follow().changed()
 
+    @follows
     def counts(self):
         """Count the rows in each node, but for those taken.
 
@@ -101,9 +103,9 @@ class RowIndex:
         -------
         ndarray of shape (node_count,), intp
         """
-        with self._lock:
-            return self._follow().counts()
+        return self._follow().counts()
 
+    @follows
     def apply(self):
         """Node of each row, as `apply` of the estimator says.
 
@@ -111,9 +113,9 @@ class RowIndex:
         -------
         ndarray of shape (n_rows,), intp
         """
-        with self._lock:
-            return self._follow().nodes()
+        return self._follow().nodes()
 
+    @follows
     def members(self, node):
         """Rows that lie in a node, but for those taken.
 
@@ -126,9 +128,9 @@ class RowIndex:
         ndarray of shape (n_members,), intp
             Ascending.
         """
-        with self._lock:
-            return self._follow().members(node)
+        return self._follow().members(node)
 
+    @follows
     def draw(self, node, key, size=None):
         """Draw rows that lie in a node at random, each as likely as any other.
 
@@ -157,8 +159,7 @@ class RowIndex:
             raise ValueError(f"key must be from 0 to 2**64 - 1. Got {key!r} instead.")
         if size is not None and size < 0:
             raise ValueError(f"size must not be negative. Got {size!r} instead.")
-        with self._lock:
-            rows = self._follow().draw(node, key, 1 if size is None else size)
+        rows = self._follow().draw(node, key, 1 if size is None else size)
         return int(rows[0]) if size is None else rows
 
     def take(self, rows):
@@ -180,6 +181,7 @@ class RowIndex:
         """
         self._mark(rows, False)
 
+    @follows
     def _mark(self, rows, away):
         rows = np.asarray(rows)
         if rows.size and rows.dtype.kind not in "iu":
@@ -191,10 +193,9 @@ class RowIndex:
                 raise ValueError(
                     f"rows must be of the table, from 0 to {n - 1}. Got {row} instead."
                 )
-        with self._lock:
-            ranges = self._follow()
-            for row in rows:
-                ranges.take(row, away)
+        ranges = self._follow()
+        for row in rows:
+            ranges.take(row, away)
 
     def __reduce__(self):
         raise TypeError(
