@@ -1,4 +1,4 @@
-# The exponential function of many numbers, none above 0.
+# The exponential function of many numbers.
 #
 # A loop over it becomes vector instructions, which a loop over the C library's does not:
 # weights are exponentials of log weights, of every particle at every row. Within 2 units
@@ -15,7 +15,7 @@ cdef union Bits:
 
 @cython.overflowcheck(False)     # bits, not numbers
 cdef inline float64_t exp_moderate(float64_t x) noexcept nogil:
-    # From -300 to 0.
+    # From -300 to 300.
     cdef Bits turned
     cdef Bits found
     cdef float64_t whole

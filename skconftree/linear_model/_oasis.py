@@ -56,8 +56,9 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
 
     and a row without a label by :math:`L(1 \mid x, w) + L(-1 \mid x, w)`, which is
     small for planes that run through data. When the weights have gathered on too few
-    particles, these are resampled and each is moved by Metropolis steps, one along each
-    coordinate in turn. More than two classes are learnt one against the rest.
+    particles, these are resampled and each is moved by Metropolis steps, one along its
+    length and more along each coordinate in turn. More than two classes are learnt one
+    against the rest.
 
     Use it for a stream of which few rows have a label, or to decide which labels to
     buy, where a line separates the classes with a gap; :doc:`/guide/oasis` says when it

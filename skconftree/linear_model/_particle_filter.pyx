@@ -28,11 +28,11 @@ cdef enum:
 
 cdef enum:
     PAIRS = 250         # of particles, whose distances give the sizes of steps
-    WHOLE = 200         # rows up to which a move goes along every coordinate
-    FEWEST = 4          # coordinates that a move goes along, again and again if need be
+    WHOLE = 200         # rows up to which a move takes its full number of steps
+    FEWEST = 4          # steps along coordinates, again and again if need be
     EITHER = 4          # rows with a label whose likelihoods cost that of one without
 
-cdef float64_t STEP = 2.4               # of the particles' distances
+cdef float64_t STEP = 1.1               # of particles' distances: rows bind coordinates
 cdef float64_t SMALLEST_STEP = 1e-3     # of the prior's scale
 
 
@@ -327,13 +327,12 @@ cdef class ParticleFilter(Cloud):
         self.n_moves[problem] += 1
 
     cdef intp_t _count_coordinates(self, const Target* target) noexcept nogil:
-        # How many a move goes along, in turn: fewer where rows are many, of which each
-        # tells less. A plane is hardly ever left where it was.
+        # How many a move goes along, in turn: three for two, fewer where rows are many,
+        # of which each tells less. A plane is hardly ever left where it was.
         cdef intp_t cost = target.n_labelled
         cost += EITHER * (target.n_rows - target.n_labelled)
-        if cost <= WHOLE:
-            return max(self.n_features, <intp_t> FEWEST)
-        return max(1 + self.n_features * WHOLE // cost, <intp_t> FEWEST)
+        cost = 2 * max(cost, <intp_t> WHOLE)
+        return max(1 + 3 * self.n_features * WHOLE // cost, <intp_t> FEWEST)
 
     cdef void _find_sizes(self, intp_t problem) noexcept nogil:
         # Of the steps along each coordinate: how far apart particles are, half of the

@@ -1,15 +1,15 @@
-# One Metropolis sweep over the coordinates of some planes, margins kept.
+# Metropolis steps of some planes along their length and their coordinates, margins kept.
 #
 # A coordinate that takes a step moves the margins of all rows by the step times their
 # values of that feature: so a sweep costs a few times what it costs to find margins, and
 # each coordinate has a step of its own size. Neighbouring planes are moved together.
 # Single precision is enough to accept a step, and twice as fast.
 
-from libc.math cimport fabs, fabsf, sqrt
+from libc.math cimport exp, fabs, fabsf, log, sqrt
 from libc.string cimport memcpy
 
 from skconftree.linear_model._cloud cimport bounded
-from skconftree.linear_model._exponential cimport exp_negative
+from skconftree.linear_model._exponential cimport exp_moderate
 from skconftree.utils._draws cimport mix
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, uint32_t, uint64_t,
@@ -18,6 +18,7 @@ from skconftree.utils._typedefs cimport (
 cdef enum:
     GROUP = 64          # planes whose margins at 100 rows stay in the first cache
     KNOTS = 1024        # of the likelihood of a row without a label, made of lines
+    AT_ONCE = 32        # factors of at most e^6 each whose product is a number
 
 
 cdef struct Target:
@@ -160,10 +161,166 @@ cdef inline void weigh_either(
         sums[i] += weight * (here + place[i] * (target.either[knot[i] + 1] - here))
 
 
+cdef inline void weigh_stretched(
+    const Target* target, const float32_t* margin, const float32_t* factor, intp_t size,
+    float32_t* found,
+) noexcept nogil:
+    # Log likelihood of planes times a factor, constants left out.
+    cdef float32_t sums[GROUP]
+    cdef float32_t stretched[GROUP]
+    cdef float32_t none[GROUP]
+    cdef float32_t high = target.slope
+    cdef float32_t low = -high
+    cdef float32_t here, weight
+    cdef intp_t row, i
+    for i in range(size):
+        sums[i] = 0.0
+        none[i] = 0.0
+    for row in range(target.n_rows):
+        weight = target.weights[row]
+        for i in range(size):
+            stretched[i] = margin[i] * factor[i]
+        if row < target.n_labelled:
+            for i in range(size):
+                here = stretched[i]
+                here = here if here < high else high
+                here = here if here > low else low
+                sums[i] = sums[i] + weight * here
+        else:
+            weigh_either(target, stretched, 0.0, none, weight, size, sums)
+        margin += GROUP
+    memcpy(found, sums, size * sizeof(float32_t))
+
+
+cdef inline void stretch(
+    const Target* target, float64_t* w, intp_t stride, intp_t d, const uint64_t* keys,
+    intp_t turn, intp_t size, float32_t* margin, float32_t* now,
+) noexcept nogil:
+    # Make planes longer or shorter. Along its length the posterior reaches far: no step
+    # of one coordinate does.
+    cdef float64_t t[GROUP]
+    cdef float64_t v[GROUP]
+    cdef float64_t ratio[GROUP]
+    cdef float64_t log_ratio[GROUP]
+    cdef float32_t factor[GROUP]
+    cdef float32_t found[GROUP]
+    cdef float64_t here, there
+    cdef intp_t i, j, row
+    draw(keys, turn, size, t, v)
+    for i in range(size):
+        t[i] = at_least(at_most(0.3 * t[i], 3.0), -3.0)
+        factor[i] = <float32_t> exp(t[i])
+        log_ratio[i] = d * t[i]     # of volumes, then of the prior
+        ratio[i] = 1.0
+    weigh_stretched(target, margin, factor, size, found)
+    for j in range(d):
+        for i in range(size):
+            here = w[j * stride + i] * target.precision
+            there = factor[i] * here
+            if target.cauchy:
+                ratio[i] *= (1.0 + here * here) / (1.0 + there * there)
+            else:
+                log_ratio[i] += 0.5 * (here * here - there * there)
+        if j % AT_ONCE == AT_ONCE - 1 or j == d - 1:
+            for i in range(size):
+                log_ratio[i] += log(ratio[i])
+                ratio[i] = 1.0
+    for i in range(size):
+        if log(v[i]) < <float64_t> found[i] - <float64_t> now[i] + log_ratio[i]:
+            now[i] = found[i]
+        else:
+            factor[i] = 1.0
+    for j in range(d):
+        for i in range(size):
+            w[j * stride + i] = bounded(w[j * stride + i] * factor[i])
+    for row in range(target.n_rows):
+        for i in range(size):
+            margin[row * GROUP + i] *= factor[i]
+
+
 cdef inline float64_t limited(float64_t x) noexcept nogil:
     # Squares of it are numbers in single precision.
-    x = x if x < 1e18 else 1e18
-    return x if x > -1e18 else -1e18
+    return at_least(at_most(x, 1e18), -1e18)
+
+
+cdef inline float64_t at_most(float64_t x, float64_t most) noexcept nogil:
+    return x if x < most else most
+
+
+cdef inline float64_t at_least(float64_t x, float64_t least) noexcept nogil:
+    return x if x > least else least
+
+
+cdef inline void draw(
+    const uint64_t* keys, intp_t turn, intp_t size, float64_t* t, float64_t* v
+) noexcept nogil:
+    # A number t of Student's distribution with two degrees of freedom for each plane,
+    # and one within (0, 1). Steps of all sizes, which no size that is a bit off makes
+    # useless.
+    cdef int32_t sign[GROUP]
+    cdef int32_t chance[GROUP]
+    cdef uint64_t bits
+    cdef float64_t u
+    cdef intp_t i
+    for i in range(size):
+        bits = mix(keys[i] + <uint64_t> turn)
+        sign[i] = <int32_t> (bits >> 32)
+        chance[i] = <int32_t> bits
+    for i in range(size):
+        u = sign[i] / 2147483648.0
+        # not infinite where u is -1
+        t[i] = 1.4142135623730951 * u / sqrt((1.0 + 1e-9 - u) * (1.0 + 1e-9 + u))
+        v[i] = (chance[i] + 2147483648.5) / 4294967296.0
+
+
+cdef inline void propose(
+    const float64_t* own, float64_t width, const float64_t* t, intp_t size,
+    float64_t* moved, float32_t* step,
+) noexcept nogil:
+    # Each loop keeps within one bound: with two it would have branches.
+    cdef float64_t taken[GROUP]
+    cdef intp_t i
+    for i in range(size):
+        moved[i] = at_most(own[i] + width * t[i], 1e100)
+    for i in range(size):
+        moved[i] = at_least(moved[i], -1e100)
+        taken[i] = at_most(moved[i] - own[i], 1e18)
+    for i in range(size):
+        step[i] = <float32_t> at_least(taken[i], -1e18)
+
+
+cdef inline void decide(
+    const Target* target, float64_t* own, const float64_t* moved, const float64_t* v,
+    intp_t size, const float32_t* now, const float32_t* found, float32_t* won,
+) noexcept nogil:
+    # Take steps; `won` is above 0 where one is taken, in either precision, as terms
+    # begin at 1. No branches, since none can be foreseen: vector instructions instead.
+    cdef float64_t loss[GROUP]
+    cdef float64_t here, there
+    cdef intp_t i
+    for i in range(size):
+        loss[i] = at_most(<float64_t> now[i] - <float64_t> found[i], 300.0)
+    if not target.cauchy:
+        for i in range(size):
+            here = own[i] * target.precision
+            there = moved[i] * target.precision
+            loss[i] = at_most(loss[i] + 0.5 * (there * there - here * here), 300.0)
+    for i in range(size):
+        loss[i] = exp_moderate(at_least(loss[i], -300.0))
+    if target.cauchy:
+        for i in range(size):
+            here = own[i] * target.precision
+            there = moved[i] * target.precision
+            loss[i] = 1.0 + here * here - v[i] * loss[i] * (1.0 + there * there)
+    else:
+        for i in range(size):
+            loss[i] = 1.0 - v[i] * loss[i]
+    for i in range(size):
+        won[i] = <float32_t> loss[i]
+    for i in range(size):
+        here = own[i]
+        there = moved[i]
+        own[i] = there if loss[i] > 0.0 else here
 
 
 cdef inline void sweep(
@@ -171,10 +328,12 @@ cdef inline void sweep(
     const uint64_t* keys, intp_t first, intp_t n_coordinates, intp_t size,
     float32_t* planes, float32_t* margin,
 ) noexcept nogil:
-    # Move neighbouring planes, at most `GROUP`, from w on, along coordinates in turn.
-    cdef float64_t u[GROUP]
+    # Move neighbouring planes, at most `GROUP`, from w on: once along their length, and
+    # along coordinates in turn.
+    cdef float64_t t[GROUP]
     cdef float64_t v[GROUP]
     cdef float64_t moved[GROUP]
+    cdef float32_t won[GROUP]
     cdef float32_t step[GROUP]
     cdef float32_t taken[GROUP]
     cdef float32_t now[GROUP]
@@ -182,51 +341,22 @@ cdef inline void sweep(
     cdef const float32_t* before = target.values
     cdef const float32_t* values
     cdef float64_t* own
-    cdef float64_t here, there, gain, factor
-    cdef uint64_t bits
     cdef intp_t i, j, turn
     find_all_margins(target, w, stride, d, size, planes, margin)
     for i in range(size):
         step[i] = 0.0
         taken[i] = 0.0
     weigh_moved(target, margin, before, taken, before, step, size, now)
+    stretch(target, w, stride, d, keys, n_coordinates, size, margin, now)
     for turn in range(n_coordinates):
         j = (first + turn) % d
         own = w + j * stride
         values = target.values + j * target.stride
-        for i in range(size):
-            # One draw: the sign and size of a step, and whether it is taken.
-            bits = mix(keys[i] + <uint64_t> turn)
-            u[i] = <float64_t> <int32_t> (bits >> 32) / 2147483648.0
-            v[i] = <float64_t> <uint32_t> bits / 4294967296.0
-        for i in range(size):
-            # Student's t with two degrees of freedom: steps of all sizes, which no
-            # size that is a bit off makes useless. Not infinite where u is -1.
-            here = own[i] + sizes[j] * 1.4142135623730951 * u[i] / sqrt(
-                (1.0 + 1e-9 - u[i]) * (1.0 + 1e-9 + u[i])
-            )
-            moved[i] = bounded(here)
-            step[i] = <float32_t> limited(moved[i] - own[i])
+        draw(keys, turn, size, t, v)
+        propose(own, sizes[j], t, size, moved, step)
         weigh_moved(target, margin, before, taken, values, step, size, found)
+        decide(target, own, moved, v, size, now, found, won)
         for i in range(size):
-            gain = <float64_t> found[i] - <float64_t> now[i]
-            here = own[i] * target.precision
-            there = moved[i] * target.precision
-            if target.cauchy:
-                here = 1.0 + here * here
-                there = v[i] * (1.0 + there * there)
-            else:
-                gain += 0.5 * (here * here - there * there)
-                here = 1.0
-                there = v[i]
-            factor = exp_negative(-fabs(gain))
-            if gain < 0.0:
-                here *= factor
-            else:       # also what is no number, whose factor is 0
-                there *= factor
-            taken[i] = 0.0
-            if there < here:
-                own[i] = moved[i]
-                taken[i] = step[i]
-                now[i] = found[i]
+            taken[i] = step[i] if won[i] > 0.0 else <float32_t> 0.0
+            now[i] = found[i] if won[i] > 0.0 else now[i]
         before = values

@@ -94,7 +94,7 @@ class SlowFilter:
         return self.scale * np.tan(math.pi * (u - 0.5))
 
     def log_prior(self, w):
-        """Of one coordinate of each plane."""
+        """Of each coordinate."""
         if self.prior == "normal":
             return -0.5 * (w / self.scale) ** 2
         return -np.log(1 + (w / self.scale) ** 2)
@@ -126,38 +126,49 @@ class SlowFilter:
             self.resample_and_move()
 
     def resample_and_move(self):
-        """D4, with a step along each coordinate: Metropolis within Gibbs."""
+        """D4, with steps along the length and along coordinates, Metropolis each."""
         half = self.m // 2
         pairs = np.arange(min(half, 250)) * half // min(half, 250)
         apart = np.abs(self.particles[pairs] - self.particles[pairs + half])
         apart = np.sort(apart, axis=0)[len(pairs) // 2]
-        sizes = np.maximum(1e-3 * self.scale, 2.4 * apart)
+        sizes = np.maximum(1e-3 * self.scale, 1.1 * apart)
         first = unit(self.key(self.n_rows, self.m))
-        planes = self.particles[systematic_resample(self.weights, first)]
-        keys = [self.key(self.n_rows, i) for i in range(self.m)]
+        self.particles = self.particles[systematic_resample(self.weights, first)]
         cost = sum(1 if y else 4 for _, y, _ in self.buffer)
-        n_coordinates = self.d if cost <= 200 else 1 + self.d * 200 // cost
-        n_coordinates = max(n_coordinates, 4)
+        n_coordinates = max(1 + 3 * self.d * 200 // (2 * max(cost, 200)), 4)
+        t, v = self.draws(n_coordinates)
+        growth = np.clip(0.3 * t, -3, 3)
+        factor = np.exp(growth).astype(np.float32).astype(float)[:, np.newaxis]
+        self.take(self.particles * factor, v, self.d * growth)
         for turn in range(n_coordinates):
             j = (self.n_moves * n_coordinates + turn) % self.d
-            bits = [mix(key + turn & WORD) for key in keys]
-            u = np.array([(one >> 32) - (one >> 63 << 32) for one in bits]) / 2**31
-            v = np.array([one & 2**32 - 1 for one in bits]) / 2**32
-            step = math.sqrt(2) * u / np.sqrt((1 + 1e-9) ** 2 - u**2)
-            moved = planes.copy()
-            moved[:, j] += sizes[j] * step
-            here, error = self.log_likelihood(planes)
-            there, other_error = self.log_likelihood(moved)
-            gain = there - here
-            gain += self.log_prior(moved[:, j]) - self.log_prior(planes[:, j])
-            with np.errstate(divide="ignore"):
-                chance = np.log(v)
-            self.decided &= bool((np.abs(gain - chance) > error + other_error).all())
-            planes = np.where((chance < gain)[:, np.newaxis], moved, planes)
-        self.particles = planes
+            t, v = self.draws(turn)
+            moved = self.particles.copy()
+            moved[:, j] += sizes[j] * t
+            self.take(moved, v, 0.0)
         self.weights = np.full(self.m, 1 / self.m)
         self.ess = float(self.m)
         self.n_moves += 1
+
+    def draws(self, turn):
+        """Of each particle: Student's t, and a number within (0, 1)."""
+        keys = [self.key(self.n_rows, i) for i in range(self.m)]
+        bits = [mix(key + turn & WORD) for key in keys]
+        u = np.array([(one >> 32) - (one >> 63 << 32) for one in bits]) / 2**31
+        low = [(one & 2**32 - 1) ^ 2**31 for one in bits]
+        t = math.sqrt(2) * u / np.sqrt((1 + 1e-9) ** 2 - u**2)
+        return t, (np.array(low) + 0.5) / 2**32
+
+    def take(self, moved, v, log_volume):
+        """Metropolis steps, one of each particle."""
+        here, error = self.log_likelihood(self.particles)
+        there, other_error = self.log_likelihood(moved)
+        gain = there - here + log_volume
+        gain += (self.log_prior(moved) - self.log_prior(self.particles)).sum(axis=1)
+        far = np.abs(gain - np.log(v)) > error + other_error
+        self.decided &= bool(far.all())
+        taken = (np.log(v) < gain)[:, np.newaxis]
+        self.particles = np.where(taken, moved, self.particles)
 
     def probability(self, x):
         """P(+1 | x): the ratio of weighted sums (D2)."""
