@@ -25,7 +25,7 @@ GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
 # Measured before fingerprints were. None may be added.
 BEFORE = set(
     """
-    active-million active-sets compare default-categories default-rules
+    active-million compare default-categories default-rules
     interval-coverage label-noise lookahead noise-trees paper-c-active
     paper-c-active-asked paper-c-active-values paper-d-depths-kr-vs-kp
     paper-d-depths-letter paper-d-depths-letter-values paper-d-depths-pendigits
