@@ -395,7 +395,7 @@ def compared(differences):
 
 
 def fullest_against_others(labels, risks):
-    """Risk of the quarter of the runs with the fullest leaf, less that of the others."""
+    """Risk of the quarter of runs with the fullest leaf, less that of the others."""
     order = labels.argsort(kind="stable")
     others, fullest = np.split(risks[order], [3 * len(order) // 4])
     error = np.hypot(error_of(fullest), error_of(others))
