@@ -309,6 +309,7 @@ def test_the_cloud_of_a_pool_is_the_estimator_without_moves(
         likelihood,
         n_particles=50,
         standardize=False,
+        fit_intercept=False,
         resample=False,
         random_state=0,
     )
@@ -343,7 +344,9 @@ def test_the_particles_of_a_stream_are_asked_as_the_estimator_is(
 
     order = np.random.default_rng(3).permutation(60)
     second = next(i for i in order if y[i] != y[order[0]])
-    model = OASISClassifier(n_particles=50, standardize=False, random_state=3)
+    model = OASISClassifier(
+        n_particles=50, standardize=False, fit_intercept=False, random_state=3
+    )
     given = [order[0], second]
     model.partial_fit(X[given], y[given], classes=[0, 1])
     wrong = asked = 0

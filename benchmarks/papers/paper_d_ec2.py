@@ -71,6 +71,7 @@ def cloud_of(options, X, seed):
         n_particles=options.particles,
         prior=options.prior,
         standardize=False,
+        fit_intercept=False,
         resample=False,
         random_state=seed,
     )

@@ -96,7 +96,8 @@ class EC2Sampling(SamplingStrategy):
     >>> from skconftree.active import ActiveLearner, ArrayOracle, EC2Sampling
     >>> from skconftree.datasets import make_diced
     >>> X, y = make_diced(500, random_state=0)
-    >>> cloud = OASISClassifier(standardize=False, resample=False, random_state=0)
+    >>> cloud = OASISClassifier(
+    ...     standardize=False, fit_intercept=False, resample=False, random_state=0)
     >>> cloud = cloud.partial_fit(X[:1], [None], classes=[0, 1], sample_weight=[0.0])
     >>> strategy = EC2Sampling(pure=True, lazy=True, on_exhausted="resample")
     >>> learner = ActiveLearner(

@@ -49,7 +49,8 @@ class EC2Done(StoppingRule):
     >>> from skconftree.active import ActiveLearner, ArrayOracle, EC2Done
     >>> from skconftree.datasets import make_diced
     >>> X, y = make_diced(500, random_state=0)
-    >>> cloud = OASISClassifier(standardize=False, resample=False, random_state=0)
+    >>> cloud = OASISClassifier(
+    ...     standardize=False, fit_intercept=False, resample=False, random_state=0)
     >>> cloud = cloud.partial_fit(X[:1], [None], classes=[0, 1], sample_weight=[0.0])
     >>> learner = ActiveLearner(
     ...     cloud, strategy="ec2", prefit=True, refit=False, random_state=0)

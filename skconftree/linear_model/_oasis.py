@@ -86,9 +86,9 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
         `partial_fit`.
     fit_intercept : bool or "auto", default="auto"
         Whether planes may miss the mean of the rows. Then a feature that is always 1
-        is added, and its coordinate has the same prior. ``"auto"`` does so for more
-        than two classes: between one and all others the mean is seldom. For two it is
-        False, as published; neither was better over ten tables.
+        is added, and its coordinate has the same prior. ``"auto"`` is True: the mean
+        seldom lies between classes of unequal size, or between one and all others. The
+        published classifier has none.
     standardize : bool, default=True
         Whether features are brought to mean 0 and standard deviation 1/2: by all rows
         in `fit`, by the first 100 rows in `partial_fit`, which are learnt when they
@@ -438,15 +438,12 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
     def _start(self, X, alpha_gamma):
         # Draw the particles, for features whose scale these rows tell.
         d = self.n_features_in_
-        intercept = self.fit_intercept
-        if isinstance(intercept, str):
-            intercept = self.n_classes_ > 2
         self.mean_, self.scale_ = (np.zeros(d), np.ones(d)) if X is None else measure(X)
         self._filter = ParticleFilter(
             {
                 "n_problems": count_problems(self.n_classes_),
                 "n_particles": int(self.n_particles),
-                "n_features": d + bool(intercept),
+                "n_features": d + bool(self.fit_intercept),  # "auto" is True
                 "buffer_size": int(self.buffer_size),
                 "alpha": alpha_gamma[0],
                 "gamma": alpha_gamma[1],

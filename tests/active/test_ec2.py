@@ -362,7 +362,11 @@ def test_queries_are_a_function_of_the_answers(settings, make):
 def test_classes_that_come_late_change_nothing():
     names = np.array(["no", "yes"])[Y]
     model = OASISClassifier(
-        n_particles=200, standardize=False, resample=False, random_state=0
+        n_particles=200,
+        standardize=False,
+        fit_intercept=False,
+        resample=False,
+        random_state=0,
     ).partial_fit(np.zeros((1, 4)), [None], ["no", "yes"], sample_weight=[0.0])
     given = {"pure": True, "lazy": True}
     late = learner_of(EC2Sampling(**given), model)

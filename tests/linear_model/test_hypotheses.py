@@ -23,6 +23,7 @@ def learnt(n, m=60, **parameters):
         **{
             "n_particles": m,
             "standardize": False,
+            "fit_intercept": False,
             "resample": False,
             "random_state": 3,
             **parameters,

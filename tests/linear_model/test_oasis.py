@@ -28,7 +28,8 @@ def make_rows(seed, n, d, n_classes=2, labelled=0.5):
 
 
 def model(**parameters):
-    return OASISClassifier(**{"n_particles": 60, "random_state": 3, **parameters})
+    given = {"n_particles": 60, "fit_intercept": False, "random_state": 3}
+    return OASISClassifier(**{**given, **parameters})
 
 
 def seed_of(random_state=3):
@@ -269,14 +270,30 @@ def test_constant_features_say_nothing():
     assert (oasis.predict_proba(wide) == oasis.predict_proba(other)).all()
 
 
-def test_an_intercept_is_a_last_coordinate():
+@pytest.mark.parametrize("fit_intercept", [True, "auto"])
+def test_an_intercept_is_a_last_coordinate(fit_intercept):
     X, y = make_rows(0, 150, 3, labelled=1.0)
     y = y.astype(int)
-    oasis = model(fit_intercept=True).fit(X, y)
+    oasis = model(fit_intercept=fit_intercept).fit(X, y)
     assert oasis.particles_.shape == (1, 60, 4)
     wide = np.column_stack([(X - oasis.mean_) / oasis.scale_, np.ones(150)])
     own = model(standardize=False).fit(wide, y)
     assert_allclose(oasis.particles_, own.particles_, rtol=1e-9)
+
+
+def test_unequal_classes_that_overlap():
+    """No plane through the mean guesses as well as always the larger class."""
+    right = {False: [], "auto": []}
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(600) < 0.28).astype(int)
+        X = rng.normal(size=(600, 5))
+        X[:, 0] += 0.5 * y
+        for fit_intercept, found in right.items():
+            oasis = OASISClassifier(fit_intercept=fit_intercept, random_state=seed)
+            found.append(oasis.fit(X[:300], y[:300]).score(X[300:], y[300:]))
+    assert np.mean(right[False]) < 0.65
+    assert np.mean(right["auto"]) > 0.7
 
 
 def test_classes_are_told_from_the_rest():
@@ -284,8 +301,7 @@ def test_classes_are_told_from_the_rest():
     X, y = make_rows(0, 200, 3, n_classes=3, labelled=1.0)
     names = np.array(["ash", "elm", "fir"])[y.astype(int)]
     oasis = model().fit(X, names)
-    assert oasis.particles_.shape == (3, 60, 4)  # with an intercept each
-    assert model(fit_intercept=False).fit(X, names).particles_.shape == (3, 60, 3)
+    assert oasis.particles_.shape == (3, 60, 3)
     decision = oasis.decision_function(X)
     share = 1 / (1 + np.exp(-decision))
     assert_allclose(oasis.predict_proba(X), share / share.sum(axis=1, keepdims=True))

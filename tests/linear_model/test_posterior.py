@@ -21,7 +21,9 @@ def test_against_long_chains(d, n_sweeps):
     """In many dimensions: the mean of the posterior at new rows, and who is right."""
     X, y, new, truth = rows(d, 2 * d, d)
     exact = probability(chains(X, 2 * y - 1, 60, n_sweeps, seed=0), new)
-    model = OASISClassifier(standardize=False, n_particles=2000, random_state=0)
+    model = OASISClassifier(
+        standardize=False, fit_intercept=False, n_particles=2000, random_state=0
+    )
     found = model.fit(X, y).predict_proba(new)[:, 1]
     assert model.n_distinct_[0] > 1900
     assert np.abs(found - exact).mean() < 0.05
@@ -34,7 +36,9 @@ def test_sixty_features_are_learnt():
     right = []
     for seed in range(3):
         X, y, new, truth = rows(seed, 200, 60)
-        model = OASISClassifier(standardize=False, random_state=seed).fit(X, y)
+        model = OASISClassifier(
+            standardize=False, fit_intercept=False, random_state=seed
+        ).fit(X, y)
         assert model.n_distinct_[0] > 900
         right.append((model.predict(new) == truth).mean())
     assert np.mean(right) > 0.8
@@ -46,6 +50,7 @@ def test_rows_that_tell_nothing_leave_the_prior(prior, scale):
     """Far rows on two axes keep a quarter of the planes, and tell nothing of sizes."""
     model = OASISClassifier(
         standardize=False,
+        fit_intercept=False,
         n_particles=40_000,
         prior=prior,
         scale=scale,
@@ -68,7 +73,11 @@ def test_two_features_against_an_integral(labelled):
     known = rng.random(14) < labelled
     given = np.where(known, y, -1)
     model = OASISClassifier(
-        standardize=False, n_particles=20_000, missing_label=-1, random_state=0
+        standardize=False,
+        fit_intercept=False,
+        n_particles=20_000,
+        missing_label=-1,
+        random_state=0,
     ).partial_fit(X, given, classes=[0, 1])
     assert model.n_moves_[0] > 0
     # equal steps of the prior's distribution function

@@ -14,6 +14,7 @@ def cloud(m=200, d=4, seed=0, **parameters):
     model = OASISClassifier(
         n_particles=m,
         standardize=False,
+        fit_intercept=False,
         resample=False,
         random_state=seed,
         **parameters,
