@@ -60,7 +60,7 @@ def test_every_table_says_where_it_comes_from(results):
     scripts = {path.stem for path in SCRIPTS}
     for name, facts in known.items():
         assert all(facts[key] for key in results.REQUIRED), name
-        assert facts["script"] in {*scripts, "none"}, name
+        assert facts["script"] in scripts, name
         date.fromisoformat(facts["date"])
 
 

@@ -25,7 +25,7 @@ GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
 # Measured before fingerprints were. None may be added.
 BEFORE = set(
     """
-    active-million compare default-categories default-rules
+    active-million compare
     interval-coverage label-noise lookahead noise-trees paper-c-active
     paper-c-active-asked paper-c-active-values paper-d-depths-kr-vs-kp
     paper-d-depths-letter paper-d-depths-letter-values paper-d-depths-pendigits
@@ -38,7 +38,7 @@ BEFORE = set(
 )
 OTHER_NOTES = {
     "promises-mixed",  # its script writes another note for it
-    *("default-categories", "default-rules", "forest-predict", "three-trees"),  # old
+    *("forest-predict", "three-trees"),  # old
     *("tables-a9a", "tables-size", "tables-texts"),
 }
 
