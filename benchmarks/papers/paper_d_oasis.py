@@ -55,7 +55,7 @@ ONLINE = {  # what the thesis found
     ("gbs", 0.49): "as the others, with a threshold that fits",
     ("uc", 0.001): "as the others, with a threshold that fits",
 }
-RUNS = {"online": 20, "offline": 100, "intercept": 20, "speed": 10}
+RUNS = {"online": 10, "offline": 100, "intercept": 20, "speed": 10}
 PARTICLES = {"online": 10_000}
 BINARY = ("letter", "pendigits", "wdbc")
 MANY = ("iris", "wine", "segment", "vowel", "glass", "balance-scale", "ecoli", "zoo")
