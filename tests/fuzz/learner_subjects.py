@@ -27,9 +27,9 @@ class PoolSubject(Subject):
         stream = Stream(draw)
         self.X, self.y = stream.batch(draw, draw.one([12, 40]))
         self.n = len(self.y)
-        self.fixed = draw.chance(0.5)
+        self.fixed = draw.chance(0.3)
         self.start = np.full(self.n, None)
-        known = draw.rng.random(self.n) < draw.one([0.0, 0.1, 0.5])
+        known = draw.rng.random(self.n) < draw.one([0.0, 0.0, 0.1, 0.5])
         self.start[known] = self.y[known]
         # which warns of a class without a row, as only `partial_fit` makes them
         gaussian = draw.chance(0.3)
@@ -102,7 +102,8 @@ class PoolSubject(Subject):
         return Call("teach", lambda one: _taught(one, rows, labels, weight), spoil)
 
     def _undo(self, draw, one, left):
-        n = draw.whole(1, len(one.history_) and len(one._answers))
+        most = len(one._answers)
+        n = draw.one([draw.whole(1, most), most])  # all: classes go with them
 
         def spoil(draw):
             wrong = draw.one([0, -1, len(one._answers) + 1, 1.5])
@@ -149,7 +150,6 @@ class PoolSubject(Subject):
         return {
             "query": lambda one: one.query(2),
             "properties": lambda one: (one.y_, one.classes_, one.history_),
-            "copy": lambda one: self.check(copied(one)),
         }
 
     def work(self, draw, one):
@@ -276,7 +276,6 @@ class StreamSubject(Subject):
         return {
             "properties": lambda one: (one.asked_share_, one.n_drifts_),
             "check": self.check,
-            "copy": lambda one: self.check(copied(one)),
         }
 
     def work(self, draw, one):

@@ -33,7 +33,10 @@ def share(sequence):
         subject.next_call(draw, one).act(one)
     plain, kept = copied(one), COPIES[draw.one(sorted(COPIES))](one)
     writers, settle = subject.work(draw, one)
-    looks = subject.looks() | COPIES
+    looks = subject.looks() | {
+        name: lambda one, make=make: subject.check(make(one))
+        for name, make in COPIES.items()
+    }
     names = [draw.one(sorted(looks)) for _ in range(2)]
     done = threading.Event()
     begun = threading.Barrier(len(writers) + len(names))

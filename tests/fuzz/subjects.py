@@ -183,7 +183,6 @@ class DetectorSubject(Subject):
         # two facts that are asked for one after the other may be of two moments
         return {
             "facts": lambda one: (one.state_, one.n_rows_, one.n_drifts_),
-            "copy": lambda one: facts(copied(one)),
         }
 
     def work(self, draw, one):
@@ -299,6 +298,8 @@ class EvaluatorSubject(Subject):
 
     def check(self, one):
         require(0 <= one.n_tested_ <= one.n_rows_, "evaluator: rows")
+        seen = getattr(one.estimator, "n_rows_seen_", 0)
+        require(seen == one.n_rows_, "evaluator: rows of the estimator", str(seen))
         record = copied(one).report()
         for name in SHARES:
             found = getattr(record, name)
@@ -312,12 +313,12 @@ class EvaluatorSubject(Subject):
     def looks(self):
         return {
             "properties": lambda one: (one.n_rows_, one.n_tested_, one.cpu_seconds_),
-            "copy": lambda one: self.check(copied(one)),
         }
 
     def work(self, draw, one):
-        act = self._update(draw, draw.one([20, 300])).act
-        acts = [act] * 5
+        # of few rows: figures are changed as long as rows are learnt
+        n = draw.one([2, 20, 300])
+        acts = [self._update(draw, n).act] * (5 + 100 // n)
         return [acts, acts], lambda plain, _: [act(plain) for act in acts * 2]
 
 
@@ -362,5 +363,15 @@ class SamplerSubject(Subject):
     def looks(self):
         return {
             "probabilities": lambda one: one.predict_proba(self._ask),
-            "copy": lambda one: self.check(copied(one)),
         }
+
+    def work(self, draw, one):
+        # to two kinds of labels, so that two moments can be told apart
+        X, y = self.stream.batch(draw, 20)
+        others = np.array(["p", "q"])[np.arange(20) % 2]
+        acts = [[lambda one, y=y: one.fit(X, y)] * 4 for y in (y, others)]
+
+        def settle(plain, one):
+            plain.fit(X, others if "p" in one.classes_.tolist() else y)
+
+        return acts, settle
