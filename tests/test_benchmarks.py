@@ -329,6 +329,32 @@ def test_the_cloud_of_a_pool_is_the_estimator_without_moves(
     assert model.n_moves_[0] == 0
 
 
+def test_errors_on_the_way_are_those_after_so_many_labels(monkeypatch):
+    with benchmarks_on_path(monkeypatch):
+        from papers.paper_d_oasis import LOOKS, offline, standard
+    X, y = make_diced(60, random_state=1)
+    X = standard(X) + np.random.default_rng(0).normal(scale=0.5, size=X.shape)
+    errors = offline(X, y, "random", SimpleNamespace(particles=50), 3)
+
+    model = OASISClassifier(
+        n_particles=50,
+        standardize=False,
+        fit_intercept=False,
+        resample=False,
+        random_state=3,
+    )
+    model.partial_fit(np.zeros((1, 2)), [np.nan], classes=[0, 1])
+    rng, left, found = np.random.default_rng(3), list(range(60)), {}
+    for n in range(1, 51):
+        i = rng.choice(left)
+        left.remove(i)
+        model.partial_fit(X[[i]], y[[i]])
+        found[n] = (model.predict(X) != y).mean()
+    assert errors == [found[n] for n in LOOKS]
+    assert LOOKS[-1] == 50
+    assert len(set(errors)) > 3
+
+
 @pytest.mark.parametrize(
     ("score", "threshold"), [("oasis", 0.99), ("gbs", 0.01), ("uc", 0.29)]
 )

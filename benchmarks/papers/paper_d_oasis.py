@@ -2,7 +2,7 @@
 
     python benchmarks paper_d_oasis [--data FOLDER] [--part NAME ...] [--json FILE]
     python benchmarks paper_d_oasis --part online --cache SCRATCH
-    python benchmarks paper_d_oasis --part offline --cache SCRATCH
+    python benchmarks paper_d_oasis --part offline curves --cache SCRATCH
 
 The parts, each with the thesis's protocol unless said otherwise:
 
@@ -12,6 +12,7 @@ The parts, each with the thesis's protocol unless said otherwise:
 - ``offline``: 50 labels from a pool, by score or at random, weights alone; wrong rows
   of the whole table. Particles, shapes of the likelihood, priors (figures 4.15 to 4.19
   and 4.23).
+- ``curves``: the first of these runs, on the way to the last label.
 - ``intercept``: does `fit_intercept` pay? Half of a table to train, in random order,
   with all labels or twenty.
 - ``speed``: rows a second.
@@ -55,7 +56,7 @@ ONLINE = {  # what the thesis found
     ("gbs", 0.49): "as the others, with a threshold that fits",
     ("uc", 0.001): "as the others, with a threshold that fits",
 }
-RUNS = {"online": 10, "offline": 100, "intercept": 20, "speed": 10}
+RUNS = {"online": 10, "offline": 100, "curves": 40, "intercept": 20, "speed": 10}
 PARTICLES = {"online": 10_000}
 BINARY = ("letter", "pendigits", "wdbc")
 MANY = ("iris", "wine", "segment", "vowel", "glass", "balance-scale", "ecoli", "zoo")
@@ -67,6 +68,7 @@ TITLES = {
     "wdbc": "WDBC",
     "mnist": "MNIST 0/1",
 }
+LOOKS = (1, 2, *range(5, 51, 5))  # numbers of labels
 POOL = 2500  # rows: the margins of 10,000 planes have to fit into memory
 
 
@@ -145,8 +147,8 @@ def asks(particles, row, score, threshold):
     return min(negative, positive) > threshold
 
 
-def offline(X, y, score, options, seed, n_labels=50, unlabelled=False, **parameters):
-    """Error on all rows after all labels of one run."""
+def offline(X, y, score, options, seed, unlabelled=False, **parameters):
+    """Errors on all rows after the numbers of labels of `LOOKS`, of one run."""
     rng = np.random.default_rng(seed)
     if len(X) > POOL:
         rows = rng.choice(len(X), POOL, replace=False)
@@ -156,15 +158,17 @@ def offline(X, y, score, options, seed, n_labels=50, unlabelled=False, **paramet
     seen = X if unlabelled else np.zeros((1, X.shape[1]))
     start.partial_fit(seen, np.full(len(seen), np.nan), classes=[0, 1])
     left = np.ones(len(X), dtype=bool)
-    model = Cloud(start, X)
-    for _ in range(n_labels):
+    model, errors = Cloud(start, X), []
+    for n in range(1, LOOKS[-1] + 1):
         if score == "random":
             i = rng.choice(np.flatnonzero(left))
         else:
             i = np.flatnonzero(left)[model.scores(score)[left].argmin()]
         left[i] = False
         model.weigh(i, y[i])
-    return ((model.share() > 0.5) != y).mean()
+        if n in LOOKS:
+            errors.append(((model.share() > 0.5) != y).mean())
+    return errors
 
 
 class Cloud:
@@ -238,11 +242,11 @@ def part_online(data, options, tables, records):
     tables.show("paper-d-online", header, rows)
 
 
-def part_offline(data, options, tables, records):
-    """Errors after 50 labels, beside what the thesis found."""
+def variants(options):
+    """Name of each setting of a pool -> its score, its parameters, the thesis."""
     few = min(1000, options.particles)
     many = 2 * few if options.quick else max(10_000, options.particles)
-    variants = {  # score, parameters, the thesis
+    return {
         f"at random, {few:,} particles": ("random", {"n_particles": few}, ""),
         f'`"oasis"`, {few:,}': ("oasis", {"n_particles": few}, ""),
         f"at random, {many:,}": (
@@ -277,24 +281,54 @@ def part_offline(data, options, tables, records):
             "worst of the priors",
         ),
     }
-    kept, rows = Runs("paper_d_oasis", options), []
-    for title, (score, parameters, thesis) in variants.items():
-        cells = []
-        for name, (X, y) in data.items():
-            runs = kept.each(
+
+
+def offline_runs(data, options, score, parameters):
+    """Name of each table -> errors of its runs, runs by `LOOKS`."""
+    kept = Runs("paper_d_oasis", options)
+    return {
+        name: np.array(
+            kept.each(
                 partial(offline, X, y, score, options, **parameters),
                 part="offline",
                 table=name,
                 score=score,
+                looks=LOOKS,
                 **parameters,
             )
-            cells.append(mean_and_error(runs))
-            records.append(["offline", name, title, runs])
-        rows.append([title, *cells, thesis])
+        )
+        for name, (X, y) in data.items()
+    }
+
+
+def part_offline(data, options, tables, records):
+    """Errors after all labels, beside what the thesis found."""
+    rows = []
+    for title, (score, parameters, thesis) in variants(options).items():
+        found = offline_runs(data, options, score, parameters)
+        last = {name: errors[:, -1] for name, errors in found.items()}
+        rows.append([title, *map(mean_and_error, last.values()), thesis])
         print(*rows[-1], sep=" | ", flush=True)
+        for name, errors in last.items():
+            records.append(["offline", name, title, errors.tolist()])
     names = [TITLES[name] for name in data]
-    header = ["wrong after 50 labels", *names, "the thesis found"]
+    header = [f"wrong after {LOOKS[-1]} labels", *names, "the thesis found"]
     tables.show("paper-d-offline", header, rows)
+
+
+def part_curves(data, options, tables, records):
+    """Errors on the way to the last label."""
+    rows = []
+    for title, (score, parameters, _) in variants(options).items():
+        found = offline_runs(data, options, score, parameters)
+        for name, errors in found.items():
+            for n, after in zip(LOOKS, errors.T, strict=True):
+                cells = mean_and_error(after).split(" ± ")
+                rows.append([TITLES[name], title, n, *cells])
+            records.append(["curves", name, title, errors.tolist()])
+        print(title, flush=True)
+    header = ["table", "asked by", "labels", "wrong, %", "twice its error"]
+    tables.show("paper-d-offline-curves", header, rows)
 
 
 def compared(X, y, labelled, options, seed):
@@ -408,6 +442,7 @@ def part_speed(data, options, tables, records):
 PARTS = {
     "online": part_online,
     "offline": part_offline,
+    "curves": part_curves,
     "intercept": part_intercept,
     "speed": part_speed,
 }
@@ -440,7 +475,7 @@ def main(argv=None):
         print(f"\n{part}: {note}\n")
         names = [*BINARY, *((*MORE, *MANY) if part == "intercept" else ())]
         names = ["diced", *(name for name in names if name in known)]
-        if part in ("online", "offline") and mnist() is not None:
+        if part in ("online", "offline", "curves") and mnist() is not None:
             names.append("mnist")
         data = {
             name: numbers(name, folder)
