@@ -30,13 +30,13 @@ BEFORE = set(
     paper-d-depths-letter paper-d-depths-letter-values paper-d-depths-pendigits
     paper-d-depths-wdbc paper-d-leads paper-d-trees-kr-vs-kp paper-d-trees-letter
     paper-d-trees-letter-values paper-d-trees-pendigits paper-d-trees-wdbc
-    random-column random-column-all shrinkage shrinkage-reliability stream-accuracy
-    stream-gap stream-one-row stream-settings three-trees
+    random-column random-column-all stream-accuracy stream-gap stream-one-row
+    three-trees
     """.split()
 )
 OTHER_NOTES = {
     "promises-mixed",  # its script writes another note for it
-    *("forest-predict", "three-trees"),  # old
+    "three-trees",  # old
 }
 
 
