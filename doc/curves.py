@@ -9,6 +9,7 @@ TABLES = {
     "pendigits": "PENDIGITS 0/1",
     "kr-vs-kp": "KR-VS-KP",
 }
+POOLS = tuple(TABLES[name] for name in ("letter", "pendigits", "wdbc"))
 STOPPED = ("IG, chi2", "EC2, stop 0.10", "EC2, stop 0.50", "EC2, stop 0.99")
 
 
@@ -111,10 +112,7 @@ def draw_queries():
     ways = ("at random", '`"gbs"`', '`"margin"`, which is UC', "EC2")
     return curves(
         "Errors after each label, by four ways to ask for it, on three tables",
-        [
-            by_labels(words, "wrong, %", ways)
-            for words in ("LETTER A/B", "PENDIGITS 0/1", "WDBC")
-        ],
+        [by_labels(words, "wrong, %", ways) for words in POOLS],
         "labels",
     )
 
@@ -186,6 +184,74 @@ def draw_budgets():
 LEAST = 0.21395  # risk of the toy problem of paper A that no tree goes below
 
 
+def by_asked(words):
+    """A panel: lines of the scores of a stream, a point for each threshold."""
+    lines = {}
+    for row in table("paper-d-online"):
+        score, _, _ = plain(next(iter(row.values()))).partition(",")
+        wrong, asked = map(number, row[words].split("("))
+        lines.setdefault(score, []).append((2 + asked, wrong))  # two are given
+    return f"{words}: wrong, %", lines
+
+
+def draw_online():
+    """Figure 4.14 of Rupprechter (2012)."""
+    return curves(
+        "Errors of a stream by the labels asked, by three scores",
+        [by_asked(words) for words in POOLS],
+        "labels",
+        log=True,
+    )
+
+
+def of_pool(words, told, ways):
+    """A panel: lines of some settings, which get short names, against labels."""
+    lines = {name: [] for name in ways.values()}
+    for row in table("paper-d-offline-curves"):
+        name = ways.get(plain(row["asked by"]))
+        if row["table"] == words and name and row["labels"] not in ("1", "2"):  # chance
+            lines[name].append((number(row["labels"]), number(row["wrong, %"])))
+    return f"{words}: {told}", lines
+
+
+def draw_particles():
+    """Figure 4.15."""
+    ways = {
+        "at random, 1,000 particles": "random, 1,000 particles",
+        '"oasis", 1,000': '"oasis", 1,000 particles',
+        "at random, 10,000": "random, 10,000 particles",
+        '"oasis", 10,000': '"oasis", 10,000 particles',
+        '"uc", 10,000': '"uc", 10,000 particles',
+    }
+    return curves(
+        "Errors by the labels of a pool, from 1,000 and from 10,000 particles",
+        [of_pool(words, "wrong, %", ways) for words in POOLS],
+        "labels",
+    )
+
+
+def draw_oasis_settings():
+    """Figures 4.16 and 4.23."""
+    panels = {
+        "likelihoods, wrong, %": {
+            '"oasis", 10,000': "as published, 10,000",
+            'likelihood="steep", 10,000': 'likelihood="steep"',
+            'likelihood="flat", 10,000': 'likelihood="flat"',
+        },
+        "priors, wrong, %": {
+            '"oasis", 10,000': "as published, 10,000",
+            'prior="normal", 10,000': 'prior="normal"',
+            '"oasis", 1,000': "as published, 1,000",
+            "the cloud of an unlabelled run, 1,000": "unlabelled run, 1,000",
+        },
+    }
+    return curves(
+        "Errors by the labels of a pool, with three likelihoods and three priors",
+        [of_pool(words, *panel) for words in POOLS for panel in panels.items()],
+        "labels",
+    )
+
+
 def along_labels(rows, column, height):
     """Lines of the columns after the one that counts labels."""
     names = list(rows[0])
@@ -231,6 +297,9 @@ CURVES = {
     "paper-c-budgets": draw_budgets,
     "boct-toy": draw_toy,
     "boct-tables": draw_boct_tables,
+    "oasis-online": draw_online,
+    "oasis-particles": draw_particles,
+    "oasis-settings": draw_oasis_settings,
     "ec2-scores": draw_scores,
     "ec2-pvalues": draw_pvalues,
     "ec2-stopped": draw_stopped,
