@@ -31,13 +31,9 @@ BEFORE = set(
     paper-d-depths-wdbc paper-d-leads paper-d-trees-kr-vs-kp paper-d-trees-letter
     paper-d-trees-letter-values paper-d-trees-pendigits paper-d-trees-wdbc
     random-column random-column-all stream-accuracy stream-gap stream-one-row
-    three-trees
     """.split()
 )
-OTHER_NOTES = {
-    "promises-mixed",  # its script writes another note for it
-    "three-trees",  # old
-}
+OTHER_NOTES = {"promises-mixed"}  # of a script that writes two
 
 
 @pytest.fixture
