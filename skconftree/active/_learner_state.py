@@ -119,7 +119,7 @@ def _is_pool(parts, n_features):
         and isinstance(parts.get("_made_of"), tuple)
         and len(parts["_made_of"]) == 3
         and _makes_coordinates(*parts["_made_of"])
-        and parts.get("_embedding") is None
+        and parts.get("_embedding", ()) is None
     )
 
 

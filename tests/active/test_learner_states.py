@@ -121,6 +121,19 @@ def test_no_part_of_a_learner_may_be_missing(make):
             other.__setstate__(rest)
 
 
+@pytest.mark.parametrize(
+    ("make", "owner"), [(pool, "_pool"), (pool, "_coder"), (stream, "_leaves")]
+)
+@pytest.mark.filterwarnings("ignore:.*labels that were asked for:UserWarning")
+def test_nothing_may_be_missing_in_a_part_of_a_learner(make, owner):
+    one = make()
+    for name in vars(vars(one)[owner]):
+        other = make()
+        del vars(vars(other)[owner])[name]
+        with pytest.raises(ValueError, match=f"damaged, .* '{owner}' does not fit"):
+            other.__setstate__(dict(vars(other)))
+
+
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
 @pytest.mark.parametrize("refit", [True, False])
 def test_copies_of_learners_share_nothing(copied, refit):

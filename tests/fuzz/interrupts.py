@@ -15,7 +15,7 @@ from .subjects import (
 )
 
 SUBJECTS = {
-    **{PoolSubject: 4, StreamSubject: 4, EvaluatorSubject: 2, ModelSubject: 1},
+    **{PoolSubject: 4, StreamSubject: 6, EvaluatorSubject: 2, ModelSubject: 2},
     **{DetectorSubject: 1, SamplerSubject: 1},
 }
 MOST_CALLS = 6
@@ -47,9 +47,9 @@ def _interrupt(sequence, subject, one, call):
     begin = perf_counter()
     expected, n_places = count_places(lambda: call.act(plain))
     seconds = perf_counter() - begin
-    again = draw.one([None, 1, 2, 5, 20]) if subject.interrupted_twice else None
+    again = draw.one([None, draw.whole(1, 8), 20])
     at_place = draw.chance(0.7)
-    if subject.has_pool and not at_place:
+    if not subject.interrupted_twice or (subject.has_pool and not at_place):
         again = None
     interrupter = Interrupter(draw.one(ERRORS), again)
     if at_place:

@@ -34,7 +34,7 @@ def share(sequence):
     plain, kept = copied(one), COPIES[draw.one(sorted(COPIES))](one)
     writers, settle = subject.work(draw, one)
     looks = subject.looks() | {
-        name: lambda one, make=make: subject.check(make(one))
+        name: lambda one, make=make: subject.check_copy(make(one))
         for name, make in COPIES.items()
     }
     names = [draw.one(sorted(looks)) for _ in range(2)]

@@ -75,6 +75,10 @@ class Subject:
     def check(self, one):
         """What is true of it whatever happened, and of what its calls give."""
 
+    def check_copy(self, one):
+        """What is true of a copy of it, at whatever moment it was made."""
+        self.check(one)
+
     def looks(self):
         """Functions that read it, by name."""
         return {}
@@ -298,8 +302,6 @@ class EvaluatorSubject(Subject):
 
     def check(self, one):
         require(0 <= one.n_tested_ <= one.n_rows_, "evaluator: rows")
-        seen = getattr(one.estimator, "n_rows_seen_", 0)
-        require(seen == one.n_rows_, "evaluator: rows of the estimator", str(seen))
         record = copied(one).report()
         for name in SHARES:
             found = getattr(record, name)
@@ -309,6 +311,11 @@ class EvaluatorSubject(Subject):
             one.pos_label_ is None or one.pos_label_ in one.classes_.tolist(),
             "evaluator: pos_label_",
         )
+
+    def check_copy(self, one):
+        self.check(one)
+        seen = getattr(one.estimator, "n_rows_seen_", 0)
+        require(seen == one.n_rows_, "evaluator: rows of the estimator", str(seen))
 
     def looks(self):
         return {
