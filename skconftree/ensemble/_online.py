@@ -241,7 +241,6 @@ class ForestGrowth(StreamWeights):
             if tree._grower is None:
                 tree._draws_for_life = True
                 tree._start_growing(classes, features, X_pool, first)
-                tree.n_rows_seen_ = tree._rows_before
             elif X_pool is not None:
                 raise ValueError(
                     "X_pool can be given to the first call of partial_fit only."

@@ -338,7 +338,7 @@ class OnlineGrowth(StreamWeights):
         if first:
             self._become(classes, features, settings)
             grower = start_grower(self.n_features_in_, len(classes), recipe)
-            self._rows_before = 0
+            self._rows_before = self.n_rows_seen_ = 0
         else:
             # who looks at the tree sees it as it was
             grower = make_grower(copy.copy(self.tree_), recipe)

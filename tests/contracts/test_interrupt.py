@@ -3,14 +3,18 @@
 Ctrl-C in a long call must neither be swallowed nor leave a half-learnt row behind.
 """
 
+import copy
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import textwrap
+from functools import partial
 
 import numpy as np
 import pytest
+from fuzz.alarms import Interrupter, count_places
 from reference.registries import MEMORIES
 from reference.streams import learn, make_stream, state_of
 from scipy.sparse import csr_array, random_array
@@ -172,3 +176,30 @@ def test_a_signal_from_outside():
         process.kill()
     assert rows == weight
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_tree_that_was_interrupted_at_a_late_place_is_whole(fitted):
+    """Between the checks of a call that begins to grow, and its first row."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    start = ConfidenceTreeClassifier(bound=None, grace_period=5, random_state=0)
+    if fitted:
+        start.fit(X[:30], y[:30])
+
+    def teach(model):
+        model.partial_fit(X, y, classes=[0, 1])
+
+    before, plain = 30 if fitted else 0, copy.deepcopy(start)
+    teach(copy.deepcopy(start))  # what is looked up once has been
+    _, n_places = count_places(lambda: teach(plain))
+    for place in range(n_places - 60, n_places + 1):
+        model = copy.deepcopy(start)
+        call = partial(teach, model)
+        Interrupter(KeyboardInterrupt, None).at_place(place, call)
+        model = pickle.loads(pickle.dumps(model))
+        if getattr(model, "n_rows_seen_", 0) == before:
+            teach(model)
+        assert pickle.dumps(model) == pickle.dumps(plain)

@@ -81,8 +81,10 @@ class Interrupter:
 
         def look(frame, event, argument):
             # an exception ends the profiling
-            self.n += _is_place(frame, event)
-            if self.active and self.n == place and _is_place(frame, event):
+            if not (self.active and _is_place(frame, event)):
+                return
+            self.n += 1
+            if self.n == place:
                 if self.again:
                     self.n = 0
                     sys.settrace(look_again)
