@@ -17,8 +17,12 @@ import pytest
 PACKAGE = "skconftree"
 SOURCE = Path(__file__).parents[1] / PACKAGE
 
-# The rooms inside `tree`; what else lies there is its door, the estimator.
-INNER = {"split", "nodes", "batch", "leaves", "stream", "pruning", "reading"}
+# Rooms inside rooms. What else lies in `tree` is its door, the estimator; what else
+# lies in the others is shared by their rooms, which never see each other.
+INNER = {
+    "tree": {"split", "nodes", "batch", "leaves", "stream", "pruning", "reading"},
+    "ensemble": {"forest", "ncm"},
+}
 DOOR, SETTINGS = "tree", "tree._settings"
 MAY_IMPORT = {
     "utils": set(),
@@ -45,7 +49,7 @@ MAY_IMPORT = {
     "tree.pruning": {"tree.nodes", "tree.split", "bounds", "utils", "_compat"},
     "tree.reading": {"tree.nodes", "tree.split", "tables", "_compat"},
     DOOR: {
-        *(f"tree.{room}" for room in INNER),
+        *(f"tree.{room}" for room in INNER["tree"]),
         SETTINGS,
         "bounds",
         "drift",
@@ -57,7 +61,9 @@ MAY_IMPORT = {
     "active": {"bounds", "drift", "tables", "utils", "_compat"},
     "evaluation": {"drift", "datasets", "utils"},
 }
-MAY_IMPORT["ensemble"] = MAY_IMPORT[DOOR] | {DOOR}
+for room in INNER["ensemble"]:
+    MAY_IMPORT[f"ensemble.{room}"] = MAY_IMPORT[DOOR] | {DOOR, "ensemble"}
+MAY_IMPORT["ensemble"] = {"utils", *(f"ensemble.{room}" for room in INNER["ensemble"])}
 PUBLIC_NAMES_OF_ANYTHING = {"inspection", "_cli"}
 # Rooms that see the contract of bounds alone.
 BY_CONTRACT = {"tree.split", "tree.nodes", "tree.batch", "tree.stream"}
@@ -152,9 +158,9 @@ def is_private(*names):
 
 def room_of(parts):
     """Room of a module, given the parts of its name behind the package's."""
-    if parts[:1] == ["tree"] and parts[1:2]:
-        if parts[1] in INNER or parts[1] == "_settings":
-            return f"tree.{parts[1]}"
+    inner = INNER.get(parts[0], set()) if parts else set()
+    if parts[1:2] and (parts[1] in inner or parts[:2] == SETTINGS.split(".")):
+        return ".".join(parts[:2])
     return parts[0] if parts else ""
 
 
@@ -186,9 +192,15 @@ def breach(found):
         return f"{room} has no row in the import rules"
     if target not in MAY_IMPORT[room]:
         return f"{room} may import {sorted(MAY_IMPORT[room]) or 'nothing of ours'}"
+    if target.startswith(f"{room}.") and room != DOOR:
+        if found.path != f"{room}/__init__.py":
+            return f"what the rooms of {room} share knows none of them"
     compiled = found.path.endswith((".pyx", ".pxd"))
+    of_ensemble = room.startswith("ensemble.")
     if target == "bounds":
-        by_contract = room in BY_CONTRACT or (compiled and room in ("tree", "ensemble"))
+        by_contract = room in BY_CONTRACT or (
+            compiled and (room == DOOR or of_ensemble)
+        )
         if by_contract and found.origin != f"{PACKAGE}.bounds._contract":
             return f"{room} sees the contract of bounds alone"
         if room == "tree.pruning" and is_private(found.origin, found.name):
@@ -196,7 +208,7 @@ def breach(found):
     if target == "tree.split" and room in CRITERIA_ALONE:
         if inside[2:3] != ["_criterion"]:
             return f"{room} sees the criteria of tree.split alone"
-    if room == "ensemble" and compiled and target not in COMPILED_OF_ENSEMBLE:
+    if of_ensemble and compiled and target not in COMPILED_OF_ENSEMBLE:
         return f"compiled {room} may import {sorted(COMPILED_OF_ENSEMBLE)}"
     return None
 
@@ -288,8 +300,12 @@ def test_the_checker_sees_the_source():
         ("tree/pruning/_a.py", "from ...bounds._ec2 import X", "public names"),
         ("tables/_a.py", "from ..tree.nodes._tree import Tree", "tables may import"),
         ("active/_a.py", "from ..tree import X", "active may import"),
-        ("ensemble/_a.pyx", "from ..tree._classes cimport X", "compiled ensemble"),
-        ("ensemble/_a.pyx", "from ..bounds._gtest cimport X", "contract"),
+        ("ensemble/ncm/_a.pyx", "from ...tree._classes cimport X", "compiled"),
+        ("ensemble/ncm/_a.pyx", "from ...bounds._gtest cimport X", "contract"),
+        ("ensemble/ncm/_a.py", "from ..forest._b import X", "ensemble.ncm may import"),
+        ("ensemble/forest/_a.pyx", "from ..ncm._b cimport X", "forest may import"),
+        ("ensemble/_a.py", "from ..tree import X", "ensemble may import"),
+        ("ensemble/_a.py", "from .ncm._b import X", "knows none"),
         ("tree/_a.py", "from sklearn.tree._tree import Tree", "_compat alone"),
         ("tree/_a.py", "from sklearn.base import _fit_context", "_compat alone"),
         ("tree/_a.pyx", "from sklearn.tree._tree cimport Tree", "does not build"),
@@ -310,7 +326,9 @@ def test_the_checker_catches_a_planted_breach(tmp_path, path, text, words):
         "tree/nodes/_b.pyx": "from skconftree.tree._settings cimport GrowthSettings",
         "tree/reading/_b.py": "from ..split._criterion import CRITERIA",
         "tree/pruning/_b.py": "from ...bounds import chi2_pvalue",
-        "ensemble/_b.py": "from ..tree import ConfidenceTreeClassifier",
+        "ensemble/_b.py": "from ..utils import x",
+        "ensemble/__init__.py": "from .forest._b import X",
+        "ensemble/forest/_b.py": "from ...tree import X\nfrom .._b import y",
         "inspection/_b.py": "from skconftree import ConfidenceTreeClassifier",
         "__init__.py": "from .tree import x\nfrom .bounds._contract import Bound",
     }

@@ -1,9 +1,9 @@
 """Forests of confidence trees, and trees and forests of nearest class means."""
 
-from ._forest import ConfidenceForestClassifier
-from ._ncm import NCMTreeClassifier
-from ._ncm_forest import NCMForestClassifier
-from ._row_index import ForestRowIndex
+from .forest._classes import ConfidenceForestClassifier
+from .forest._row_index import ForestRowIndex
+from .ncm._classes import NCMTreeClassifier
+from .ncm._forest import NCMForestClassifier
 
 __all__ = [
     "ConfidenceForestClassifier",

@@ -16,13 +16,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from skconftree import NCMForestClassifier
-from skconftree.ensemble._ncm_samples import (
+from skconftree.ensemble.ncm._samples import (
     Samples,
     content_order,
     room_of_a_class,
     seed_of_update,
 )
-from skconftree.ensemble._ncm_update import judge
+from skconftree.ensemble.ncm._update import judge
 
 UPDATES = ["hi-rf", "retrain", "rlp", "rrn"]
 
@@ -369,7 +369,7 @@ def test_bad_parameters(parameters):
 
 
 def test_an_error_in_a_tree_leaves_the_forest_as_it_was(monkeypatch):
-    from skconftree.ensemble import _ncm_update
+    from skconftree.ensemble.ncm import _update
 
     X, y = make_table(7, 100)
     forest = forest_of(6).fit(X, y)
@@ -381,7 +381,7 @@ def test_an_error_in_a_tree_leaves_the_forest_as_it_was(monkeypatch):
             raise MemoryError("no room")
         return 0
 
-    monkeypatch.setattr(_ncm_update, "tree_seed", fail)
+    monkeypatch.setattr(_update, "tree_seed", fail)
     for call in (forest.fit, forest.partial_fit):
         calls.clear()
         forest.update = "rrn"

@@ -8,7 +8,7 @@ import pytest
 
 from skconftree import ConfidenceForestClassifier
 
-PAGE = Path(__file__).parents[2] / "doc" / "published.rst"
+PAGE = Path(__file__).parents[3] / "doc" / "published.rst"
 TEXT = PAGE.read_text(encoding="utf-8")
 TABLE = TEXT[TEXT.index("* - published forest") :]
 ROWS = re.findall(r"\* - ([^\n]+)\n     - `(bound=[^`]*)`", TABLE)

@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 from scipy.special import ndtri
 
-from ..tree._limits import check_limits
-from ..tree.nodes._apply import find_leaves
-from ..utils._lock import reads
+from ...tree._limits import check_limits
+from ...tree.nodes._apply import find_leaves
+from ...utils._lock import reads
 
 TREES = 32  # whose samples are held at a time
 ROWS = 4096  # that are predicted at a time

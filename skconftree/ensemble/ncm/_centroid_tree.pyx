@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skconftree.ensemble._ncm_state import (
+from skconftree.ensemble.ncm._state import (
     TEST_ARRAYS, TEST_DTYPE, check_centroids,
 )
 from skconftree.tree.nodes._structure import sum_up

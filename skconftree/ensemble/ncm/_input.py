@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.sparse import issparse
 
-from ..tables._features import nominal_columns
-from ..tables._reading import is_finite, read_more, read_rows, read_table
-from ..tree.nodes._node_state import MAX_CLASSES
-from ..utils import check_labels, exact_labels, unique_classes
+from ...tables._features import nominal_columns
+from ...tables._reading import is_finite, read_more, read_rows, read_table
+from ...tree.nodes._node_state import MAX_CLASSES
+from ...utils import check_labels, exact_labels, unique_classes
 
 
 def read_numbers(estimator, X):

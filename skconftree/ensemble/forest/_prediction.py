@@ -8,11 +8,11 @@ from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ..tables._reading import read_rows
-from ..tables._sparse import blocks
-from ..tree.nodes._apply import find_leaves
-from ..tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
-from ..utils._lock import reads
+from ...tables._reading import read_rows
+from ...tables._sparse import blocks
+from ...tree.nodes._apply import find_leaves
+from ...tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
+from ...utils._lock import reads
 from ._row_index import ForestRowIndex
 from ._voting import add_votes
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from ._bootstrap import draw_counts
+from .._bootstrap import draw_counts
 
 GRAIN = 2.0**-20  # of distinct weights: sums of its multiples are exact
 MOST_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits

@@ -3,13 +3,13 @@
 from numbers import Integral
 from typing import NamedTuple
 
-from .._compat import InvalidParameterError
-from ..bounds._contract import EvidenceBound, IntervalBound
-from ..tables._inputs import count_limit
-from ..tree._resolve import resolve_statement
-from ..tree._settings import GrowthSettings
-from ..tree.split._criterion import CRITERIA
-from ._ncm_grower import NCMGrower
+from ..._compat import InvalidParameterError
+from ...bounds._contract import EvidenceBound, IntervalBound
+from ...tables._inputs import count_limit
+from ...tree._resolve import resolve_statement
+from ...tree._settings import GrowthSettings
+from ...tree.split._criterion import CRITERIA
+from ._centroid_grower import NCMGrower
 
 
 class NCMPlan(NamedTuple):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..utils import is_count, refuse_damage
-from ._ncm_samples import Samples
-from ._ncm_tree import NCMTree
+from ...utils import is_count, refuse_damage
+from ._centroid_tree import NCMTree
+from ._samples import Samples
 
 
 def check_ncm_tree(estimator):

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._bootstrap import tree_seed
-from ._ncm_samples import bootstrap_of, seed_of_update
+from .._bootstrap import tree_seed
+from ._samples import bootstrap_of, seed_of_update
 
 
 class TreeUpdate(NamedTuple):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..tree import ConfidenceTreeClassifier
-from ..tree.stream._grower import Grower
-from ..utils import is_count, refuse_damage
+from ...tree import ConfidenceTreeClassifier
+from ...tree.stream._grower import Grower
+from ...utils import is_count, refuse_damage
 from ._sampling import MOST_DRAWS, Sampler
 
 

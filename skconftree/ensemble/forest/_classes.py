@@ -9,38 +9,38 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
+from ..._compat import (
     Interval,
     RealNotInt,
     StrOptions,
     _fit_context,
     validate_parameters,
 )
-from ..bounds._base import BaseBound
-from ..bounds._registry import BOUNDS
-from ..tables._content_order import ContentOrder
-from ..tables._reading import is_finite, read_more, read_rows, read_table
-from ..tables._sparse import take_rows
-from ..tables._weights import resolve_class_weight, rows_with_weight
-from ..tree._parameters import CONSTRAINTS
-from ..tree._training import TrainingTable, leave_out
-from ..tree.nodes._tree_state import MAX_CLASSES
-from ..utils import (
+from ...bounds._base import BaseBound
+from ...bounds._registry import BOUNDS
+from ...tables._content_order import ContentOrder
+from ...tables._reading import is_finite, read_more, read_rows, read_table
+from ...tables._sparse import take_rows
+from ...tables._weights import resolve_class_weight, rows_with_weight
+from ...tree._parameters import CONSTRAINTS
+from ...tree._training import TrainingTable, leave_out
+from ...tree.nodes._tree_state import MAX_CLASSES
+from ...utils import (
     canonical,
     check_labels,
     exact_labels,
     unchanged_on_error,
     warn_of_floats,
 )
-from ..utils._lock import Lockable, learns, reads
-from ._bootstrap import tree_seed
-from ._forest_state import check_forest
+from ...utils._lock import Lockable, learns, reads
+from .._bootstrap import tree_seed
 from ._growing import NewTree, SampleOf, grow_trees, make_plans
 from ._limits import ForestLimits
 from ._online import ForestGrowth
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
 from ._prediction import ForestPrediction
 from ._sampling import Sampler, number_of_draws, rows_at
+from ._state import check_forest
 from ._templates import TREE_PARAMETERS, ForestTemplates, make_tree
 
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..tables._row_hashes import hash_dense
-from ._bootstrap import draw_counts, tree_seed
+from ...tables._row_hashes import hash_dense
+from .._bootstrap import draw_counts, tree_seed
 
 RANKS, UPDATES = 0x5A4D, 0x4843  # keys of seeds: one for each use of the user's
 

@@ -13,7 +13,7 @@ from skconftree.bounds._contract cimport (
     Bound, EvidenceBound, IntervalBound, NodeFacts, SplitEvidence, TestBlock,
     clear_evidence,
 )
-from skconftree.ensemble._ncm_tree cimport NCMTree, nearest
+from skconftree.ensemble.ncm._centroid_tree cimport NCMTree, nearest
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.split._criterion cimport Criterion
 from skconftree.utils._draws cimport mix

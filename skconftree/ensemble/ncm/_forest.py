@@ -9,16 +9,16 @@ from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Interval, StrOptions
-from ..utils import canonical
-from ..utils._lock import reads
-from ._bootstrap import tree_seed
-from ._growing import TASKS_PER_JOB
-from ._ncm import GROWTH_CONSTRAINTS, NCMEstimator, NCMTreeClassifier
-from ._ncm_model_state import check_ncm_forest
-from ._ncm_samples import Samples
-from ._ncm_tree import add_ncm_votes
-from ._ncm_update import TreeUpdate, Update, judge, seed_of_call
+from ..._compat import Interval, StrOptions
+from ...utils import canonical
+from ...utils._lock import reads
+from .._bootstrap import tree_seed
+from .._jobs import TASKS_PER_JOB
+from ._centroid_tree import add_ncm_votes
+from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, NCMTreeClassifier
+from ._model_state import check_ncm_forest
+from ._samples import Samples
+from ._update import TreeUpdate, Update, judge, seed_of_call
 
 BLOCK = 512  # rows that go through all trees: they stay in the cache meanwhile
 OF_TREES = (

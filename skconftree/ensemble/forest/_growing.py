@@ -8,13 +8,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..tables._sparse import take_rows
-from ..tree._resolve import resolve_shrinkage
-from ..tree._settings import GrowthSettings
-from ..tree.batch._grow import grow
-from ..tree.pruning._registry import prune
-
-TASKS_PER_JOB = 4  # batches of trees: the last ones end at about the same time
+from ...tables._sparse import take_rows
+from ...tree._resolve import resolve_shrinkage
+from ...tree._settings import GrowthSettings
+from ...tree.batch._grow import grow
+from ...tree.pruning._registry import prune
+from .._jobs import TASKS_PER_JOB
 
 
 class Table:

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.ensemble import _streaming
+from skconftree.ensemble.forest import _streaming
 
 CLASSES = [0, 1, 2]
 KINDS = {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..tree.nodes._node_state import damaged
+from ...tree.nodes._node_state import damaged
 
 TEST_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
 # Behind the arrays of the nodes: one element a node, then one a class mean.

@@ -9,8 +9,8 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 
 from skconftree import ConfidenceForestClassifier
-from skconftree.ensemble import _limits
-from skconftree.ensemble._limits import jackknife
+from skconftree.ensemble.forest import _limits
+from skconftree.ensemble.forest._limits import jackknife
 
 few = pytest.mark.filterwarnings("ignore:.*trees are too few")
 

@@ -3,11 +3,11 @@
 import warnings
 from inspect import signature
 
-from .._compat import InvalidParameterError
-from ..bounds._base import BaseBound
-from ..tree import ConfidenceTreeClassifier
-from ..tree._resolve import resolve_statement
-from ..tree.pruning._registry import resolve_pruning
+from ..._compat import InvalidParameterError
+from ...bounds._base import BaseBound
+from ...tree import ConfidenceTreeClassifier
+from ...tree._resolve import resolve_statement
+from ...tree.pruning._registry import resolve_pruning
 
 # What its trees do not do. They do not look ahead, as many of them make up for greed;
 # no row is kept back from all of them, as limits of a forest are its own.

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..tree._indexed_table import IndexedTable, follows
-from ..tree.nodes._row_nodes import growth_of, send_on
-from ..utils._lock import Lockable
+from ...tree._indexed_table import IndexedTable, follows
+from ...tree.nodes._row_nodes import growth_of, send_on
+from ...utils._lock import Lockable
 from ._voting import add_changes
 
 ONE = 1 << 40  # a probability of 1 in the sums: 8 million trees fit in

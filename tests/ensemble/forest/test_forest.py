@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from skconftree import ConfidenceForestClassifier
-from skconftree.ensemble._sampling import Sampler
+from skconftree.ensemble.forest._sampling import Sampler
 from skconftree.tables._content_order import ContentOrder
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no out-of-bag prediction")

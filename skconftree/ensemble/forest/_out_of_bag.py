@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics import accuracy_score
 
-from ..tables._sparse import blocks
+from ...tables._sparse import blocks
 from ._voting import add_votes
 
 TREES = 32  # whose absent rows are noted at a time

@@ -8,17 +8,17 @@ from joblib import effective_n_jobs
 from sklearn import get_config
 from sklearn.utils import check_random_state
 
-from .._compat import InvalidParameterError, validate_parameters
-from ..tables._reading import read_with_pool, settle
-from ..tables._sparse import blocks
-from ..tables._weights import resolve_class_weight
-from ..tree import ConfidenceTreeClassifier
-from ..tree._online import StreamWeights
-from ..tree._parameters import MIN_BYTES
-from ..tree._training import read_chunk
-from ..utils import class_indices, exact_labels, unchanged_on_error
-from ..utils._lock import learns
-from ._bootstrap import tree_seed
+from ..._compat import InvalidParameterError, validate_parameters
+from ...tables._reading import read_with_pool, settle
+from ...tables._sparse import blocks
+from ...tables._weights import resolve_class_weight
+from ...tree import ConfidenceTreeClassifier
+from ...tree._online import StreamWeights
+from ...tree._parameters import MIN_BYTES
+from ...tree._training import read_chunk
+from ...utils import class_indices, exact_labels, unchanged_on_error
+from ...utils._lock import learns
+from .._bootstrap import tree_seed
 from ._streaming import run_step, trusts
 
 READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}

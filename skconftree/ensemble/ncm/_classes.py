@@ -7,22 +7,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
+from ..._compat import (
     Interval,
     RealNotInt,
     StrOptions,
     _fit_context,
     validate_parameters,
 )
-from ..bounds._base import BaseBound
-from ..tree._grown_tree import TreeShape
-from ..tree.split._criterion import CRITERIA
-from ..utils import canonical, class_indices, unchanged_on_error, warn_of_floats
-from ..utils._lock import Lockable, learns, reads
-from ._ncm_growing import resolve_plan
-from ._ncm_input import merge_classes, read_numbers, read_training_rows
-from ._ncm_model_state import check_ncm_tree
-from ._ncm_samples import Samples, seed_of_update
+from ...bounds._base import BaseBound
+from ...tree._grown_tree import TreeShape
+from ...tree.split._criterion import CRITERIA
+from ...utils import canonical, class_indices, unchanged_on_error, warn_of_floats
+from ...utils._lock import Lockable, learns, reads
+from ._growing import resolve_plan
+from ._input import merge_classes, read_numbers, read_training_rows
+from ._model_state import check_ncm_tree
+from ._samples import Samples, seed_of_update
 
 # Of a tree, and of the trees of a forest.
 GROWTH_CONSTRAINTS = {

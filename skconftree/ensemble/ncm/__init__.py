@@ -1,0 +1,1 @@
+"""Trees and forests of nearest class means."""
