@@ -22,6 +22,7 @@ SOURCE = Path(__file__).parents[1] / PACKAGE
 INNER = {
     "tree": {"split", "nodes", "batch", "leaves", "stream", "pruning", "reading"},
     "ensemble": {"forest", "ncm"},
+    "active": {"pool", "stream", "lts", "ec2"},
 }
 DOOR, SETTINGS = "tree", "tree._settings"
 MAY_IMPORT = {
@@ -58,12 +59,19 @@ MAY_IMPORT = {
         "_compat",
     },
     "linear_model": {"bounds", "utils", "_compat"},
-    "active": {"bounds", "drift", "tables", "utils", "_compat"},
     "evaluation": {"drift", "datasets", "utils"},
 }
 for room in INNER["ensemble"]:
     MAY_IMPORT[f"ensemble.{room}"] = MAY_IMPORT[DOOR] | {DOOR, "ensemble"}
+SHARED_BY_LEARNERS = {"bounds", "drift", "tables", "utils", "_compat"}
+for room in INNER["active"]:
+    MAY_IMPORT[f"active.{room}"] = SHARED_BY_LEARNERS | {"active"}
+MAY_IMPORT["active"] = SHARED_BY_LEARNERS | {
+    f"active.{room}" for room in INNER["active"]
+}
 MAY_IMPORT["ensemble"] = {"utils", *(f"ensemble.{room}" for room in INNER["ensemble"])}
+# Where what the rooms inside a room make is named: its door, and a list by names.
+NAMES_OF_ROOMS = {"active/__init__.py", "active/_registry.py", "ensemble/__init__.py"}
 PUBLIC_NAMES_OF_ANYTHING = {"inspection", "_cli"}
 # Rooms that see the contract of bounds alone.
 BY_CONTRACT = {"tree.split", "tree.nodes", "tree.batch", "tree.stream"}
@@ -193,7 +201,7 @@ def breach(found):
     if target not in MAY_IMPORT[room]:
         return f"{room} may import {sorted(MAY_IMPORT[room]) or 'nothing of ours'}"
     if target.startswith(f"{room}.") and room != DOOR:
-        if found.path != f"{room}/__init__.py":
+        if found.path not in NAMES_OF_ROOMS:
             return f"what the rooms of {room} share knows none of them"
     compiled = found.path.endswith((".pyx", ".pxd"))
     of_ensemble = room.startswith("ensemble.")
@@ -300,6 +308,10 @@ def test_the_checker_sees_the_source():
         ("tree/pruning/_a.py", "from ...bounds._ec2 import X", "public names"),
         ("tables/_a.py", "from ..tree.nodes._tree import Tree", "tables may import"),
         ("active/_a.py", "from ..tree import X", "active may import"),
+        ("active/_a.py", "from .pool._b import X", "knows none"),
+        ("active/pool/_a.py", "from ...tree import X", "active.pool may import"),
+        ("active/lts/_a.py", "from ..pool._b import X", "active.lts may import"),
+        ("active/stream/_a.py", "from ..ec2._b import X", "active.stream may import"),
         ("ensemble/ncm/_a.pyx", "from ...tree._classes cimport X", "compiled"),
         ("ensemble/ncm/_a.pyx", "from ...bounds._gtest cimport X", "contract"),
         ("ensemble/ncm/_a.py", "from ..forest._b import X", "ensemble.ncm may import"),
@@ -329,6 +341,8 @@ def test_the_checker_catches_a_planted_breach(tmp_path, path, text, words):
         "ensemble/_b.py": "from ..utils import x",
         "ensemble/__init__.py": "from .forest._b import X",
         "ensemble/forest/_b.py": "from ...tree import X\nfrom .._b import y",
+        "active/_registry.py": "from .ec2._b import X",
+        "active/pool/_b.py": "from .._registry import X",
         "inspection/_b.py": "from skconftree import ConfidenceTreeClassifier",
         "__init__.py": "from .tree import x\nfrom .bounds._contract import Bound",
     }

@@ -5,31 +5,39 @@ strategy would have been worth. `StreamActiveLearner` decides on one row after t
 other, within a budget. Strategies work by name or as objects.
 """
 
-from ._answers import Answer
-from ._auto import AutoSampling
-from ._committee import VoteEntropySampling
-from ._context import QueryContext
-from ._coverage import DensitySampling, DiversitySampling, KCenterSampling
-from ._ec2 import EC2Sampling, GBSSampling
-from ._ec2_done import EC2Done
-from ._learner import ActiveLearner
-from ._leaves import (
+from ._stopping import StoppingRule
+from ._strategy import SamplingStrategy
+from ._uncertainty import (
+    EntropySampling,
+    LeastConfidentSampling,
+    MarginSampling,
+    RandomSampling,
+)
+from .ec2._done import EC2Done
+from .ec2._sampling import EC2Sampling, GBSSampling
+from .lts._classes import LearningToSampleClassifier
+from .lts._groups import lts_select
+from .lts._strategy import LTSSampling
+from .pool._answers import Answer
+from .pool._auto import AutoSampling
+from .pool._committee import VoteEntropySampling
+from .pool._context import QueryContext
+from .pool._coverage import DensitySampling, DiversitySampling, KCenterSampling
+from .pool._learner import ActiveLearner
+from .pool._leaves import (
     ExpectedErrorSampling,
     LeafEntropySampling,
     LeafRiskSampling,
     LeafSampling,
 )
-from ._lts import LearningToSampleClassifier
-from ._lts_groups import lts_select
-from ._lts_strategy import LTSSampling
-from ._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
-from ._simulate import SimulationResult, StrategySummary, simulate
-from ._stopping import Budget, RiskBelow, Stable, StoppingRule
-from ._strategy import SamplingStrategy
-from ._stream_context import StreamContext
-from ._stream_learner import StreamActiveLearner
-from ._stream_run import StreamRun
-from ._stream_strategies import (
+from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
+from .pool._simulate import SimulationResult, StrategySummary, simulate
+from .pool._stopping import Budget, RiskBelow, Stable
+from .pool._weighted import WeightedSampling
+from .stream._context import StreamContext
+from .stream._learner import StreamActiveLearner
+from .stream._run import StreamRun
+from .stream._strategies import (
     ConfTreeSampling,
     FixedUncertainty,
     QueryScoreSampling,
@@ -41,13 +49,6 @@ from ._stream_strategies import (
     VariableUncertainty,
     query_probability,
 )
-from ._uncertainty import (
-    EntropySampling,
-    LeastConfidentSampling,
-    MarginSampling,
-    RandomSampling,
-)
-from ._weighted import WeightedSampling
 
 __all__ = [
     "ActiveLearner",

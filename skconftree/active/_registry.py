@@ -1,11 +1,5 @@
 """Query strategies by name."""
 
-from ._auto import AutoSampling
-from ._committee import VoteEntropySampling
-from ._coverage import DensitySampling, DiversitySampling, KCenterSampling
-from ._ec2 import EC2Sampling, GBSSampling
-from ._leaves import ExpectedErrorSampling, LeafEntropySampling, LeafRiskSampling
-from ._lts_strategy import LTSSampling
 from ._strategy import FunctionSampling, SamplingStrategy
 from ._uncertainty import (
     EntropySampling,
@@ -13,6 +7,12 @@ from ._uncertainty import (
     MarginSampling,
     RandomSampling,
 )
+from .ec2._sampling import EC2Sampling, GBSSampling
+from .lts._strategy import LTSSampling
+from .pool._auto import AutoSampling
+from .pool._committee import VoteEntropySampling
+from .pool._coverage import DensitySampling, DiversitySampling, KCenterSampling
+from .pool._leaves import ExpectedErrorSampling, LeafEntropySampling, LeafRiskSampling
 
 STRATEGIES = {
     "auto": AutoSampling,

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from skconftree.active._decisions import Budget
+from skconftree.active.stream._decisions import Budget
 
 from skconftree import ConfidenceTreeClassifier, OASISClassifier
 from skconftree.active import (

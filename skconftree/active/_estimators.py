@@ -1,0 +1,71 @@
+"""What classifiers have that strategies need."""
+
+from sklearn.pipeline import Pipeline
+
+WORDS = {
+    "predict_proba": "predict_proba",
+    "leaves": "the leaves of a single tree (apply)",
+    "committee": "members that vote (estimators_)",
+    "hypotheses": "hypotheses that foresee labels (hypotheses)",
+    "query_score": "scores of its own (query_score)",
+}
+
+
+def final_step(estimator):
+    """The classifier at the end of a pipeline, and what comes before it."""
+    if isinstance(estimator, Pipeline):
+        return estimator[-1], estimator[:-1] if len(estimator) > 1 else None
+    return estimator, None
+
+
+def serves(strategy, estimator):
+    """Whether a classifier, fitted or not, has what a strategy needs."""
+    return not _lacks(strategy.needs, estimator)
+
+
+def _lacks(needs, estimator):
+    final, _ = final_step(estimator)
+    lacks = []
+    for need in needs:
+        if need == "leaves":
+            found = has_leaves(estimator)
+        elif need == "committee":
+            found = _is_committee(final)
+        elif need == "hypotheses":
+            found = hasattr(final, need)
+        else:
+            found = hasattr(estimator, need)
+        if not found:
+            lacks.append(need)
+    return lacks
+
+
+def has_leaves(estimator):
+    """Whether it is one tree, fitted or not, whose `apply` gives one leaf a row."""
+    final, _ = final_step(estimator)
+    return hasattr(final, "apply") and not _is_committee(final)
+
+
+def _is_committee(final):
+    return hasattr(final, "estimators_") or hasattr(final, "n_estimators")
+
+
+def refuse_unserved(strategy, estimator, others):
+    """Raise if the classifier lacks what the strategy needs.
+
+    Parameters
+    ----------
+    strategy : SamplingStrategy
+    estimator : classifier
+    others : dict of str to SamplingStrategy
+        Strategies that may be named as a remedy.
+    """
+    lacks = _lacks(strategy.needs, estimator)
+    if lacks:
+        able = [name for name, one in others.items() if serves(one, estimator)]
+        raise ValueError(
+            f"{type(strategy).__name__} needs "
+            f"{' and '.join(WORDS.get(one, one) for one in lacks)}, which "
+            f"{type(final_step(estimator)[0]).__name__} does not have. Strategies that "
+            f"work with it: {able}."
+        )

@@ -1,0 +1,1 @@
+"""Equivalence class edge cutting."""

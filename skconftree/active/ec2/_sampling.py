@@ -1,0 +1,423 @@
+"""Strategies that test hypotheses: equivalence class edge cutting, and halving."""
+
+from numbers import Real
+
+import numpy as np
+
+from ..._compat import HasMethods, Interval, StrOptions, validate_parameters
+from .._estimators import final_step
+from .._rows import check_costs, in_chunks
+from .._strategy import FOR_ROWS, SamplingStrategy, checked_scores, largest, tie_keys
+from ._edges import Edges
+from ._hypotheses import CELLS, Hypotheses, VersionSpace, table_of
+
+FIRST_BLOCK = 16  # rows that are scored at first where old scores are trusted
+
+
+class EC2Sampling(SamplingStrategy):
+    r"""Ask for the label that is expected to cut most edges between hypotheses.
+
+    Equivalence class edge cutting (EC2). Hypotheses are what the classifier holds
+    possible: the planes of an :class:`~skconftree.OASISClassifier`, drawn by their
+    weights, or the trees of a :class:`~skconftree.ConfidenceForestClassifier`. An edge
+    joins two of different groups; a label removes all hypotheses that did not foresee
+    it, with their edges. With :math:`A_z` the weight of those that foresee the outcome
+    :math:`z`, :math:`B` that of all, :math:`|E|` the weight of the edges and
+    :math:`E_z` of those among hypotheses that foresee :math:`z`, the score is
+
+    .. math:: S(x) = \sum_z \frac{A_z}{B} (|E| - E_z).
+
+    The thesis's family of eight is made by three settings. :doc:`/guide/ec2` says what
+    each of them costs and is worth.
+
+    Parameters
+    ----------
+    lazy : bool, default=False
+        Whether old scores save new ones. If `pure`, scores never rise: the row is the
+        same as without it. Otherwise old scores, times `stale_factor`, are a guess,
+        and the choice depends on earlier queries.
+    clustered : bool, default=False
+        Whether groups are clusters of hypotheses. Otherwise they are those that the
+        classifier gives: each hypothesis by itself, copies of one together.
+    pure : bool, default=False
+        Whether hypotheses are drawn once and only lose those that an answer
+        contradicts. Otherwise they are drawn from the classifier at each query.
+    clusterer : clusterer, default=None
+        What ``fit_predict`` makes of the coordinates of hypotheses, of their outcomes
+        if they have no coordinates. None: average linkage of squared distances, into at
+        most :math:`\sqrt{h / 2}` groups of h hypotheses.
+    stale_factor : "consistent" or float, default="consistent"
+        What old scores are multiplied by at each round if `lazy` and not `pure`:
+        the share of the hypotheses that foresaw the answer, as published, or a number
+        of 0 or more. With 0 the first row that is looked at wins; the larger, the more
+        rows are scored, up to all.
+    on_exhausted : {"random", "resample"}, default="random"
+        What to do if `pure` and no edge is left: ask at random, or draw hypotheses
+        from the classifier as it is then.
+    costs : array-like of shape (n_rows,), default=None
+        Price of each row's label in the pool, above 0: the score per cost decides.
+        Those given to ``query`` come before these.
+
+    Attributes
+    ----------
+    n_scored_ : int
+        How many rows were scored at the last query.
+
+    See Also
+    --------
+    GBSSampling : Halves the weight of hypotheses, whatever their groups.
+    EC2Done : The stopping rule of EC2 trees, for labels.
+    skconftree.bounds.ec2_score : The same score of tables of counts.
+
+    Notes
+    -----
+    Any classifier with a method ``hypotheses(X)`` will do, which gives ``outcomes``,
+    places in `classes_` of shape (n_hypotheses, n_rows), ``weights``, and ``groups`` or
+    None; the same hypotheses for any rows. ``hypothesis_points()`` may give coordinates
+    to cluster by. With `pure` two bytes are kept for each of them and each row.
+
+    References
+    ----------
+    .. [1] D. Golovin, A. Krause, D. Ray (2010), "Near-optimal Bayesian active
+       learning with noisy observations", NIPS 23, 766-774.
+    .. [2] B. Rupprechter (2012), "Noisy active learning from a Bayesian
+       perspective", Master thesis, ETH Zurich, section 4.2; the sign in its Algorithm
+       4.5 is corrected.
+
+    Examples
+    --------
+    >>> from skconftree import OASISClassifier
+    >>> from skconftree.active import ActiveLearner, ArrayOracle, EC2Sampling
+    >>> from skconftree.datasets import make_diced
+    >>> X, y = make_diced(500, random_state=0)
+    >>> cloud = OASISClassifier(
+    ...     standardize=False, fit_intercept=False, resample=False, random_state=0)
+    >>> cloud = cloud.partial_fit(X[:1], [None], classes=[0, 1], sample_weight=[0.0])
+    >>> strategy = EC2Sampling(pure=True, lazy=True, on_exhausted="resample")
+    >>> learner = ActiveLearner(
+    ...     cloud, strategy=strategy, prefit=True, refit=False, random_state=0)
+    >>> learner = learner.fit(X).run(ArrayOracle(y), budget=15)
+    >>> bool(learner.score(X, y) > 0.9)
+    True
+    """
+
+    needs = ("hypotheses",)
+
+    _parameter_constraints = {
+        "lazy": ["boolean"],
+        "clustered": ["boolean"],
+        "pure": ["boolean"],
+        "clusterer": [HasMethods(["fit_predict"]), None],
+        "stale_factor": [
+            StrOptions({"consistent"}),
+            Interval(Real, 0, None, closed="left"),
+        ],
+        "on_exhausted": [StrOptions({"random", "resample"})],
+        "costs": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        *,
+        lazy=False,
+        clustered=False,
+        pure=False,
+        clusterer=None,
+        stale_factor="consistent",
+        on_exhausted="random",
+        costs=None,
+    ):
+        self.lazy = lazy
+        self.clustered = clustered
+        self.pure = pure
+        self.clusterer = clusterer
+        self.stale_factor = stale_factor
+        self.on_exhausted = on_exhausted
+        self.costs = costs
+
+    def score(self, context):
+        price = self._prices(context)
+        if self.pure:
+            scores = self._space(context).scores(context.candidates)
+        else:
+            scores = _score_anew(self._hypotheses(context), context)
+        self.n_scored_ = len(scores)
+        # those of the context are the learner's affair
+        return scores if context.costs is not None or price is None else scores / price
+
+    def select(self, context, k):
+        price = self._prices(context)
+        if not self.lazy:
+            scores = checked_scores(self, self.score(context), context)
+            chosen = largest(scores, k, context)
+            scores = scores[chosen]
+        else:
+            choose = self._choose_surely if self.pure else self._choose_likely
+            chosen, scores, self.n_scored_ = choose(context, k, price, _ties(context))
+            if price is not None:
+                scores = scores / price[chosen]
+        if k and not scores[0] > 0.0:  # no label tells anything
+            chance = context.rng(FOR_ROWS)
+            chosen = chance.choice(len(context.candidates), k, replace=False)
+        return chosen, scores
+
+    def _prices(self, context):
+        # Of the candidates' labels, or None.
+        validate_parameters(self)
+        if context.costs is not None or self.costs is None:
+            return context.costs
+        return check_costs(self.costs, len(context.codes))[context.candidates]
+
+    def _grouping(self):
+        if not self.clustered:
+            return False
+        return True if self.clusterer is None else self.clusterer
+
+    def _hypotheses(self, context):
+        return Hypotheses(context.estimator, context.X, self._grouping())
+
+    def _key(self):
+        return self, self.pure, self.clustered, id(self.clusterer), self.on_exhausted
+
+    # -- hypotheses that are drawn once ---------------------------------------------
+
+    def _space(self, context):
+        # What the answers have left of the hypotheses: the same whenever it is asked.
+        done, space = context.memory.get(self._key(), (None, None))
+        if done is None:
+            done = 0
+            while (model := context.model_after(done)) is None:
+                done += 1
+            space = self._drawn_from(model, context)
+        for batch in context.answers[done:]:
+            done += 1
+            space.learn(batch.rows[batch.known], batch.labels)
+            if self.on_exhausted == "resample" and space.is_exhausted:
+                space = self._drawn_from(context.model_after(done), context)
+        context.memory[self._key()] = done, space
+        return space
+
+    def _drawn_from(self, model, context):
+        hypotheses = Hypotheses(model, context.X, self._grouping())
+        return VersionSpace(hypotheses, context.X)
+
+    def _choose_surely(self, context, k, price, ties):
+        return self._space(context).best(context.candidates, k, price, ties)
+
+    # -- hypotheses that are drawn at each query --------------------------------------
+
+    def _choose_likely(self, context, k, price, ties):
+        # Rows in the order of their old scores, until none that is left had a higher
+        # one than the best new ones have.
+        candidates = context.candidates
+        hypotheses = self._hypotheses(context)
+        before = self._stale(context)
+        stale = before[candidates] if price is None else before[candidates] / price
+        order = np.lexsort((ties, -stale))
+        scores = np.empty(len(candidates))
+        worth = np.empty(len(candidates))
+        n = 0
+        size = max(k, FIRST_BLOCK, int(np.isinf(stale).sum()))
+        while n < len(candidates):
+            part = order[n : n + size]
+            scores[part] = worth[part] = _scores_of(hypotheses, context, part)
+            if price is not None:
+                worth[part] /= price[part]
+            n += len(part)
+            size *= 2
+            known = order[:n]
+            if n == len(candidates) or np.sort(worth[known])[-k] >= stale[order[n]]:
+                break
+        known = order[:n]
+        chosen = known[np.lexsort((ties[known], -worth[known]))[:k]]
+        after = before.copy()
+        after[candidates[known]] = scores[known]
+        rows = candidates[chosen]
+        foreseen = hypotheses.outcomes(context.X, rows)
+        context.memory[self._key()] = Round(
+            len(context.answers),
+            before,
+            after,
+            hypotheses.weights,
+            hypotheses.classes.tolist(),
+            dict(zip(rows.tolist(), foreseen.T, strict=True)),
+        )
+        return chosen, scores[chosen], n
+
+    def _stale(self, context):
+        last = context.memory.get(self._key())
+        if last is None:
+            return np.full(len(context.codes), np.inf)
+        if last.number == len(context.answers):
+            return last.before  # the same query again
+        factor = self.stale_factor
+        if factor == "consistent":
+            factor = last.consistent_share(context)
+        stale = last.after.copy()
+        known = np.isfinite(stale)
+        with np.errstate(over="ignore"):
+            stale[known] *= factor
+        return stale
+
+    # -- state ------------------------------------------------------------------------
+
+    def __getstate__(self):
+        # what a query found is no part of the state
+        state = dict(super().__getstate__())
+        state.pop("n_scored_", None)
+        return state
+
+    def best_table(self, context):
+        """Hypotheses by what they foresee of the best row, and by group.
+
+        Parameters
+        ----------
+        context : QueryContext
+
+        Returns
+        -------
+        ndarray of shape (n_outcomes, n_groups)
+            Weights of those that are alive.
+        """
+        ties = _ties(context)
+        if self.pure:
+            space = self._space(context)
+            place = space.best(context.candidates, 1, None, ties)[0][0]
+            foreseen = space.outcomes[:, context.candidates[place]]
+            return table_of(space.hypotheses, foreseen, space.alive)
+        hypotheses = self._hypotheses(context)
+        scores = _score_anew(hypotheses, context)
+        place = np.lexsort((ties, -scores))[:1]
+        foreseen = hypotheses.outcomes(context.X, context.candidates[place])[:, 0]
+        return table_of(hypotheses, foreseen, hypotheses.weights > 0.0)
+
+
+class Round:
+    """What a round with old scores leaves to the next one.
+
+    Parameters
+    ----------
+    number : int
+        Answers before it.
+    before, after : ndarray of shape (n_rows,)
+        Scores that were known, infinite where none was.
+    weights : ndarray of shape (n_hypotheses,)
+    classes : list
+    foreseen : dict of int to ndarray of shape (n_hypotheses,)
+        Outcomes of the rows that were asked for.
+    """
+
+    def __init__(self, number, before, after, weights, classes, foreseen):
+        self.number = number
+        self.before, self.after = before, after
+        self.weights, self.classes = weights, classes
+        self.foreseen = foreseen
+
+    def consistent_share(self, context):
+        """Weight of the hypotheses that foresaw the answers, as a share.
+
+        Parameters
+        ----------
+        context : QueryContext
+            Of a later round.
+
+        Returns
+        -------
+        float
+        """
+        right = np.ones(len(self.weights), dtype=bool)
+        for row, outcomes in self.foreseen.items():
+            code = context.codes[row]
+            if code >= 0:
+                label = context.classes[code]
+                right &= outcomes == (
+                    self.classes.index(label) if label in self.classes else -1
+                )
+        return float(self.weights[right].sum() / self.weights.sum())
+
+
+class GBSSampling(SamplingStrategy):
+    r"""Ask where a label halves the hypotheses: generalised binary search.
+
+    The score is one minus the largest share of the hypotheses' weight that foresees
+    the same, for two classes the smaller of the two shares. A classifier that has
+    ``query_score``, such as :class:`~skconftree.OASISClassifier`, is asked for its
+    ``"gbs"``, from all its planes with their weights; of others ``hypotheses`` count.
+
+    See Also
+    --------
+    EC2Sampling : Minds the groups of hypotheses.
+
+    References
+    ----------
+    .. [1] S. Dasgupta (2005), "Analysis of a greedy active learning strategy", NIPS
+       17, 337-344.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceForestClassifier
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]
+    >>> forest = ConfidenceForestClassifier(20, random_state=0)
+    >>> learner = ActiveLearner(forest, strategy="gbs", random_state=0)
+    >>> len(learner.fit(X, known).query(3))
+    3
+    """
+
+    needs = ("hypotheses",)
+
+    def score(self, context):
+        if hasattr(final_step(context.estimator)[0], "query_score"):
+            final, before = final_step(context.estimator)
+
+            def ask(X):
+                X = X if before is None else before.transform(X)
+                return final.query_score(X, "gbs")
+
+            return in_chunks(context.X, context.candidates, ask)
+        hypotheses = Hypotheses(context.estimator, context.X)
+        n_classes = len(hypotheses.classes)
+        found = []
+        for part in _parts(hypotheses, context):
+            outcomes = hypotheses.outcomes(context.X, context.candidates[part])
+            shares = [hypotheses.weights @ (outcomes == z) for z in range(n_classes)]
+            found.append(1.0 - np.max(shares, axis=0) / hypotheses.total)
+        return np.concatenate(found)
+
+
+def _parts(hypotheses, context):
+    # Candidates that are asked about at once.
+    size = max(1, CELLS // len(hypotheses))
+    n = len(context.candidates)
+    return [np.arange(i, min(i + size, n)) for i in range(0, n, size)]
+
+
+def _scores_of(hypotheses, context, part):
+    rows = context.candidates[part]
+    edges = Edges(
+        hypotheses.outcomes(context.X, rows),
+        hypotheses.weights,
+        hypotheses.groups,
+        hypotheses.weights > 0.0,
+        len(hypotheses.classes),
+        hypotheses.total**2,
+    )
+    return edges.scores(np.arange(len(rows)))
+
+
+def _score_anew(hypotheses, context):
+    return np.concatenate(
+        [_scores_of(hypotheses, context, part) for part in _parts(hypotheses, context)]
+    )
+
+
+def _ties(context):
+    # One number a candidate, the lower the sooner.
+    keys = tie_keys(np.arange(len(context.candidates)), context)
+    if len(keys) == 1:
+        return keys[0]
+    ties = np.empty(len(keys[0]))
+    ties[np.lexsort(keys)] = np.arange(len(ties))
+    return ties

@@ -1,0 +1,175 @@
+"""Boosting on labels that keep coming: second-order trees, older ones stay.
+
+Neither of scikit-learn's boosters can do this. `HistGradientBoostingClassifier` bins
+its rows anew when a warm start brings others, so that its older trees read the new bins
+wrongly; `GradientBoostingClassifier` chooses splits by first derivatives alone, has no
+penalty of leaf values, and cannot take a class that comes late, as rare ones do.
+XGBoost and LightGBM can go on, but with the number of classes they began with.
+"""
+
+from copy import copy
+
+import numpy as np
+from scipy.special import softmax
+
+from ...utils import canonical
+from ._trees import add_scores, best_test
+
+LEAST_CURVATURE = 1e-16  # of a loss: probabilities of 1 have none
+LEAST_GAIN = 1e-12  # what rounding can make of no gain
+
+
+class BoostedTrees:
+    """A sum of trees for each class, to which trees are added.
+
+    Classes are numbers in the order in which they were met. With two classes trees
+    tell the second from the first (logistic loss), with more there is one for each
+    class at a time (softmax). The score of a class is 0 before its first tree, so both
+    are the same model while there are two.
+
+    Parameters
+    ----------
+    learning_rate : float
+        What leaf values are multiplied by.
+    max_depth : int
+    l2_regularization : float
+        Penalty of squared leaf values.
+    min_gain : float
+        What a split has to gain.
+    """
+
+    def __init__(self, learning_rate, max_depth, l2_regularization, min_gain):
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.l2_regularization = l2_regularization
+        self.min_gain = min_gain
+        self.roots = np.empty(0, dtype=np.int32)
+        self.targets = np.empty(0, dtype=np.int32)
+        self.features = np.empty(0, dtype=np.int32)
+        self.thresholds = np.empty(0)
+        self.left = np.empty(0, dtype=np.int32)
+        self.values = np.empty(0)
+
+    @property
+    def n_trees(self):
+        """Trees so far."""
+        return len(self.roots)
+
+    def __getstate__(self):
+        return canonical(vars(self))
+
+    def renumbered(self, places):
+        """The same trees with classes in another order.
+
+        Parameters
+        ----------
+        places : ndarray of shape (n_classes,), int32
+            New number of each class.
+
+        Returns
+        -------
+        BoostedTrees
+        """
+        out = copy(self)
+        out.targets = places[self.targets]
+        return out
+
+    def scores(self, X, n_classes, first=0):
+        """Sum the trees' values.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float32
+        n_classes : int
+        first : int, default=0
+            Tree to begin with.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), float64
+        """
+        return add_scores(
+            np.ascontiguousarray(X, dtype=np.float32),
+            self.roots[first:],
+            self.targets[first:],
+            self.features,
+            self.thresholds,
+            self.left,
+            self.values,
+            np.zeros((len(X), n_classes)),
+        )
+
+    def boost(self, X, codes, n_classes, n_steps):
+        """Add trees that fit labels better, one or one for each class a step.
+
+        Nothing is added while the labels are of one class.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features), float32
+            All rows whose labels are known, old and new.
+        codes : ndarray of shape (n_rows,), intp
+        n_classes, n_steps : int
+        """
+        if n_classes < 2 or len(X) == 0 or codes.min() == codes.max():
+            return
+        scores = self.scores(X, n_classes)
+        columns = np.ascontiguousarray(X.T, dtype=np.float32)
+        order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+        truth = np.eye(n_classes)[codes]
+        targets = [1] if n_classes == 2 else range(n_classes)
+        for _ in range(n_steps):
+            p = softmax(scores, axis=1)
+            first = self.n_trees
+            for k in targets:
+                gradient = np.ascontiguousarray(p[:, k] - truth[:, k])
+                curvature = np.maximum(p[:, k] * (1.0 - p[:, k]), LEAST_CURVATURE)
+                self._append(k, self._grow(columns, order, gradient, curvature))
+            scores += self.scores(X, n_classes, first)
+
+    def _append(self, target, nodes):
+        features, thresholds, left, values = zip(*nodes, strict=True)
+        start = np.int32(len(self.features))
+        left = np.array(left, dtype=np.int32) + start
+        self.roots = np.append(self.roots, start)
+        self.targets = np.append(self.targets, np.int32(target))
+        self.features = np.append(self.features, np.array(features, dtype=np.int32))
+        self.thresholds = np.append(self.thresholds, thresholds)
+        self.left = np.append(self.left, left)
+        self.values = np.append(self.values, values)
+
+    def _grow(self, columns, order, gradient, curvature):
+        # Nodes (feature, threshold, left child, value), breadth first.
+        nodes, waiting = [None], [(0, order, 0)]
+        goes_left = np.empty(columns.shape[1], dtype=bool)
+        while waiting:
+            node, order, depth = waiting.pop(0)
+            rows = order[0]
+            test = None
+            if depth < self.max_depth:
+                test = self._best_test(columns, order, gradient, curvature)
+            if test is None:
+                total = gradient[rows].sum()
+                mass = curvature[rows].sum() + self.l2_regularization
+                nodes[node] = (-1, 0.0, 0, -self.learning_rate * total / mass)
+                continue
+            feature, threshold = test
+            goes_left[rows] = columns[feature, rows] <= threshold
+            side = goes_left[order]  # each feature's order stays one in the children
+            nodes[node] = (feature, threshold, len(nodes), 0.0)
+            for child in (order[side], order[~side]):
+                child = child.reshape(len(order), -1)
+                waiting.append((len(nodes), child, depth + 1))
+                nodes.append(None)
+        return nodes
+
+    def _best_test(self, columns, order, gradient, curvature):
+        if order.shape[1] < 2:
+            return None
+        gain, feature, place = best_test(
+            columns, order, gradient, curvature, self.l2_regularization
+        )
+        if not gain - self.min_gain > LEAST_GAIN:
+            return None
+        low, high = (float(columns[feature, order[feature, place + i]]) for i in (0, 1))
+        return feature, (low + high) / 2.0

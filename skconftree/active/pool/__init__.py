@@ -1,0 +1,1 @@
+"""Learners that choose among the rows of a pool."""

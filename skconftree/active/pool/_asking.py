@@ -1,0 +1,279 @@
+"""Questions of an active learner."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from ..._compat import validate_parameters
+from ...utils._lock import learns, reads
+from .._aside import settled
+from .._registry import STRATEGIES
+from .._rows import check_costs, take
+from .._strategy import FOR_AUDIT
+from ._auto import tie_break_for
+from ._context import QueryContext
+from ._leaves import LeafSampling
+from ._oracles import QuestionsEnded
+from ._stopping import RiskBelow
+
+
+class Asking:
+    """Mixin of an active learner that chooses the rows to be labelled next."""
+
+    @learns
+    def query(self, k=None, *, costs=None, return_scores=False):
+        """Say which rows to label next.
+
+        The answer is the same until something is taught.
+
+        Parameters
+        ----------
+        k : int, default=None
+            How many rows; None takes `batch_size`. Fewer are given where fewer are
+            left.
+        costs : array-like of shape (n_rows,), default=None
+            Price of each row's label: the score per cost decides.
+        return_scores : bool, default=False
+            Give the scores as well.
+
+        Returns
+        -------
+        rows : ndarray of shape (k,), intp
+            Places in the pool, all different and without a label.
+        scores : ndarray of shape (k,)
+            Of these rows, larger ones first by most strategies. Only if asked for.
+        """
+        if not hasattr(self, "_codes"):
+            check_is_fitted(self, "_codes")  # raises; it takes longer than a query
+        k = self.batch_size if k is None else k
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"k must be an integer of 1 or more. Got {k!r} instead.")
+        price = self._read_costs(costs)
+        self._settle()
+        if self._in_query:
+            self._forget_queries()
+        self._in_query = True
+        strategy = self._strategy_now()
+        n_parked = self._n_parked
+        n_others = self._pool.n_rows - len(self._order) - n_parked
+        parts = []
+        left = int(k)
+        for parked, n in ((False, n_others), (True, n_parked)):
+            wanted = min(left, n)
+            if wanted > 0:
+                context = self._context(parked, n, price, strategy)
+                parts.append(self._choose(strategy, context, wanted))
+                left -= wanted
+        if len(parts) == 1:
+            rows, scores = parts[0]
+        else:
+            none = np.empty(0, dtype=np.intp), np.empty(0)
+            rows, scores = map(np.concatenate, zip(*(parts or [none]), strict=True))
+        vars(self).update(_asked=rows, _in_query=False)
+        return (rows.copy(), scores) if return_scores else rows.copy()
+
+    def _model(self):
+        # None before there are two classes.
+        model = getattr(self, "estimator_", None)
+        return None if isinstance(model, DummyClassifier) else model
+
+    def _strategy_now(self):
+        # Without a model nothing can be said of the rows but where they lie.
+        strategy = self._strategy
+        if self._model() is not None or not strategy.needs or strategy.without_model:
+            return strategy
+        return STRATEGIES["auto"]()
+
+    def _choose(self, strategy, context, wanted):
+        # Rows of the pool, and their scores.
+        if (
+            context.index is not None
+            and context.costs is None
+            and isinstance(strategy, LeafSampling)
+            and type(strategy).select is LeafSampling.select
+        ):
+            return strategy.select_rows(context, wanted)  # without all the candidates
+        chosen, scores = strategy.select(context, wanted)
+        self._check_choice(chosen, wanted, len(context.candidates))
+        return context.candidates[chosen], scores
+
+    def _context(self, parked, n, price, strategy):
+        estimator = self._model()
+
+        def candidates():
+            return np.flatnonzero((self._codes < 0) & (self._parked == parked))
+
+        context = QueryContext(
+            self._pool,
+            estimator,
+            self._codes,
+            lambda: np.array(self._order, dtype=np.intp),
+            self._coder.classes,
+            candidates,
+            (self._seed, self._n_taught),
+        )
+        context.n_candidates = n
+        if self._memory is None:  # it is no part of a pickle
+            self._memory = {}
+        context.memory, context.answers = self._memory, self._answers
+        context._model_after = self._model_after
+        context.grows = self.refit is False
+        context.costs = None if price is None else price[context.candidates]
+        if not parked and "leaves" in strategy.needs:
+            context.index = self._row_index(estimator)
+            if context.index is not None:
+                context.kept = self._kept
+        if self.refit is False and hasattr(estimator, "estimators_"):
+            if hasattr(estimator, "index_rows"):
+                context._pool_proba = self._forest_proba
+        context.tie_break = self.tie_break
+        if self.tie_break == "auto":
+            context.tie_break = tie_break_for(estimator)
+        return context
+
+    def _model_after(self, n_answers):
+        # The classifier as it was after the first answers.
+        past = self._aside()
+        past._answers = self._answers[:n_answers]
+        past._replay()
+        return past._model()
+
+    def _row_index(self, estimator):
+        # Which leaf the rows lie in that may be asked for, if the tree keeps track of
+        # them; the rest is taken out.
+        known, index = self._index
+        if known is estimator:
+            return index
+        index = None
+        if hasattr(estimator, "index_rows") and hasattr(estimator, "tree_"):
+            index = estimator.index_rows(self._pool.X)
+            index.take(np.flatnonzero((self._codes >= 0) | self._parked))
+        self._index = estimator, index
+        self._kept = {}
+        return index
+
+    def _forest_proba(self):
+        # Probabilities of all rows by a forest that grows: only those of rows in leaves
+        # that have changed are made again.
+        known, index = self._forest
+        if known is not self.estimator_:
+            index = self.estimator_.index_rows(self._pool.X)
+            self._forest = self.estimator_, index
+        return index.predict_proba()
+
+    def _read_costs(self, costs):
+        return None if costs is None else check_costs(costs, self._pool.n_rows)
+
+    def _check_choice(self, chosen, wanted, n):
+        chosen = np.asarray(chosen)
+        if (
+            len(chosen) != wanted
+            or len(np.unique(chosen)) != wanted
+            or not ((chosen >= 0) & (chosen < n)).all()
+        ):
+            raise ValueError(
+                f"{type(self._strategy).__name__}.select must give {wanted} different "
+                f"places among {n} candidates. Got {chosen!r}."
+            )
+
+    def run(self, oracle, budget=None, stop=None):
+        """Ask an oracle until the budget is spent, a rule says stop, or no row is left.
+
+        Parameters
+        ----------
+        oracle : callable
+            Called with rows of the pool and their places, gives their labels. See
+            :class:`ArrayOracle` and others. If it raises, or is interrupted, the
+            answers so far are kept. A person who has had enough of
+            :class:`ConsoleOracle` ends the run.
+        budget : int, default=None
+            Labels to buy, at most. None: no limit.
+        stop : stopping rule or list of them, default=None
+            Looked at before each question; one of them suffices.
+
+        Returns
+        -------
+        ActiveLearner
+            The learner itself.
+        """
+        check_is_fitted(self, "_codes")
+        if not self._is_settled():
+            self._settle_first()
+        if budget is not None and (not isinstance(budget, Real) or budget < 1):
+            raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
+        if not callable(oracle):
+            raise TypeError(
+                f"oracle must be callable with (rows, places). Got {oracle!r} instead."
+            )
+        rules = [] if stop is None else stop if isinstance(stop, list) else [stop]
+        for rule in rules:
+            if not hasattr(rule, "reached"):
+                raise TypeError(
+                    "stop must be a StoppingRule, with reached(learner), or a list of "
+                    f"them. Got {rule!r}."
+                )
+            if hasattr(rule, "_parameter_constraints"):
+                validate_parameters(rule)
+        shares = [
+            rule.audit_share
+            for rule in rules
+            if isinstance(rule, RiskBelow) and rule.method == "audit"
+        ]
+        n_open = int((self._codes < 0).sum())
+        if budget is not None and budget > n_open:
+            warnings.warn(
+                f"The budget of {budget} labels is above the {n_open} rows without a "
+                "label.",
+                UserWarning,
+                stacklevel=2,
+            )
+        left = n_open if budget is None else min(int(budget), n_open)
+        asked = np.zeros(self._pool.n_rows, dtype=bool)
+        while left > 0 and not any(rule.reached(self) for rule in rules):
+            k = min(self.batch_size, left)
+            audit = self._audit_rows(k, max(shares)) if shares else None
+            rows = self.query(k) if audit is None else audit
+            # a row that was skipped in this run is not asked for twice in it
+            rows = rows[~asked[rows]]
+            if not len(rows):
+                break
+            asked[rows] = True
+            enough = False
+            try:
+                answers = oracle(take(self._pool.X, rows), rows)
+            except QuestionsEnded as end:
+                answers, enough = end.answers, True
+                rows = rows[: len(answers)]
+                if not len(rows):
+                    break
+            left -= self._take_answers(rows, answers, audit is not None)
+            if enough:
+                break
+        return self
+
+    @learns
+    def _take_answers(self, rows, answers, judge):
+        # Learn the answers to a question; gives the number of labels among them.
+        self._settle()
+        batch = self._read_batch(rows, answers, None)
+        if judge:
+            X = take(self._pool.X, batch.rows[batch.known])
+            wrong = self._fitted(X).predict(X) != batch.labels
+            batch = batch._replace(n_wrong=int(wrong.sum()))
+        self._learn(batch)
+        return int(batch.known.sum())
+
+    @settled
+    @reads
+    def _audit_rows(self, k, share):
+        # Rows at random in a share of the questions, once there is a model to judge.
+        if self._model() is None:
+            return None
+        chance = np.random.default_rng([self._seed, self._n_taught, FOR_AUDIT])
+        candidates = np.flatnonzero((self._codes < 0) & ~self._parked)
+        if chance.random() >= share or not len(candidates):
+            return None
+        return chance.choice(candidates, min(k, len(candidates)), replace=False)

@@ -1,0 +1,402 @@
+"""Active learning from a pool."""
+
+import copy
+import warnings
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..._compat import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameters,
+)
+from ...utils import canonical
+from ...utils._lock import learns, reads
+from .._aside import settled
+from .._estimators import has_leaves, refuse_unserved
+from .._labels import LabelCodes
+from .._registry import STRATEGIES, resolve_strategy
+from .._rows import n_rows_of, readable
+from .._strategy import TIES
+from ._answers import Batch, Pool
+from ._asking import Asking
+from ._learning import Learning
+from ._pickled import WithoutPool
+from ._reporting import Reporting
+from ._state import check_learner
+
+# attributes that a step changes in place
+CHANGING = ("_codes", "_parked", "_order", "_weights", "_answers", "_pool")
+# attributes that are no part of the state
+REMADE = ("_index", "_kept", "_forest", "_memory", "_unsettled", "_in_query")
+
+
+class ActiveLearner(
+    Asking, Learning, Reporting, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
+    """A classifier that asks for the labels it wants to learn from.
+
+    Give it a pool of rows, some or none of which have a label. `query` says which rows
+    to label next, `teach` takes the labels, and `predict` and its kin are those of the
+    classifier fitted to all labels so far. Rows are always given by their place in the
+    pool: nothing has to be kept in step by hand.
+
+    Everything is a function of the pool, the parameters and the answers in their order.
+    So `query` gives the same rows until something is taught, `undo` takes back the last
+    answers as if they had not been given, and teaching the same answers again gives
+    the same model. (One strategy makes guesses by its earlier queries, if it is told
+    to: :class:`EC2Sampling` with `lazy` and without `pure`.)
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any scikit-learn classifier or pipeline. It is cloned, not changed, unless
+        `prefit` says that it has been fitted.
+    strategy : str, SamplingStrategy or callable, default="auto"
+        What to ask for: one of ``"auto"``, ``"random"``, ``"least_confident"``,
+        ``"margin"``, ``"entropy"``, ``"density"``, ``"diversity"``, ``"k_center"``,
+        ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``, ``"leaf_entropy"``,
+        ``"lts"``, ``"ec2"``, ``"gbs"``, an object, or a function of the fitted
+        classifier and rows that gives scores.
+        Until there are labels of two classes, the pool is covered whatever the
+        strategy, unless it is ``"random"``.
+    batch_size : int, default=1
+        Rows that `query` gives unless it is told a number.
+    refit : {"auto"} or bool, default="auto"
+        Whether the classifier is fitted anew at each label (True) or goes on with
+        `partial_fit` (False). ``"auto"`` fits anew: on few labels a tree that grows
+        is hardly ever better, and often worse.
+    tie_break : {"auto", "random", "leaf", "density"}, default="auto"
+        Which of the rows with equal scores come first: any, those in leaves with many
+        rows a label, of a single tree only, or those in crowded places. ``"auto"``
+        takes leaves with a single tree, else any.
+    missing_label : object, default=None
+        What stands for a missing label in `y` and in answers, beside None and NaN; -1
+        as in scikit-learn's semi-supervised classifiers.
+    classes : array-like, default=None
+        All labels that may be given; any other raises. None: labels never seen before
+        become classes.
+    embedding : callable, default=None
+        Makes coordinates, in which distances are measured, of the pool. None
+        standardises numeric columns and makes indicators of others.
+    neighbors : object with `fit` and `kneighbors`, default=None
+        Searches neighbours for densities. None: exact up to 20,000 rows, then among
+        5,000 at random.
+    prefit : bool, default=False
+        `estimator` is fitted: it predicts, and is asked about rows, until there are
+        labels of two classes, or goes on learning with ``refit=False``.
+    random_state : int, RandomState instance or None, default=None
+        Governs all random choices, those of an estimator without a `random_state` of
+        its own included.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted to the labels so far. Not there before the first label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels seen so far, or `classes`.
+    y_ : ndarray of shape (n_rows,)
+        Labels of the pool's rows, with `missing_label` where there is none.
+    n_labeled_ : int
+        Rows with a label.
+    history_ : list of Answer
+        What has been taught since `fit`, in order.
+    audit_ : tuple of int
+        Wrong predictions among, and number of, the rows that `run` drew for an audit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the columns, if they have any.
+
+    See Also
+    --------
+    simulate : What a strategy would have been worth, on labels that are known.
+    StreamActiveLearner : For rows that come one after the other.
+
+    Notes
+    -----
+    Skipped rows are parked: they are asked for again when no other row is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = ActiveLearner(ConfidenceTreeClassifier(), random_state=0)
+    >>> learner = learner.fit(X, np.full(150, None))      # no label at all
+    >>> for _ in range(30):
+    ...     rows = learner.query()
+    ...     learner = learner.teach(rows, y[rows])
+    >>> learner.n_labeled_, bool(learner.score(X, y) > 0.9)
+    (30, True)
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "strategy": [StrOptions(set(STRATEGIES)), callable, HasMethods(["select"])],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "refit": [StrOptions({"auto"}), "boolean"],
+        "tie_break": [StrOptions({"auto", *TIES})],
+        "missing_label": [object],
+        "classes": ["array-like", None],
+        "embedding": [callable, None],
+        "neighbors": [HasMethods(["fit", "kneighbors"]), None],
+        "prefit": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    _index = None, None  # a tree, and the index of the pool's rows in it
+    _forest = None, None  # a forest, and its index
+    _kept = None  # what strategies found out about that tree
+    _memory = None  # and what they remember of earlier queries
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        strategy="auto",
+        batch_size=1,
+        refit="auto",
+        tie_break="auto",
+        missing_label=None,
+        classes=None,
+        embedding=None,
+        neighbors=None,
+        prefit=False,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.strategy = strategy
+        self.batch_size = batch_size
+        self.refit = refit
+        self.tie_break = tie_break
+        self.missing_label = missing_label
+        self.classes = classes
+        self.embedding = embedding
+        self.neighbors = neighbors
+        self.prefit = prefit
+        self.random_state = random_state
+
+    # -- the pool -----------------------------------------------------------------
+
+    @learns
+    def fit(self, X, y=None):
+        """Take a pool, and learn the labels that it has.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+            The pool. It is kept, not copied.
+        y : array-like of shape (n_rows,), default=None
+            Labels; `missing_label`, None or NaN where there is none. None: there are
+            no labels at all.
+
+        Returns
+        -------
+        ActiveLearner
+            The fitted learner.
+        """
+        other = self._aside()
+        other._begin(X, y)
+        self._take_over(other)
+        return self
+
+    def _begin(self, X, y):
+        self._check_parameters()
+        X = readable(X)
+        validate_data(self, X, skip_check_array=True)
+        n = n_rows_of(X)
+        if y is None:
+            y = np.full(n, None)
+        coder = LabelCodes(self.missing_label, self.classes)
+        known, labels = coder.read(y)
+        if len(known) and not known.any() and np.asarray(y).dtype.kind == "f":
+            raise ValueError(
+                "Input y contains NaN only. Leave y out to begin without a label."
+            )
+        if len(known) != n:
+            raise ValueError(
+                f"X and y must have as many rows each. Got {n} and {len(known)}."
+            )
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._pool = Pool(X, self.embedding, self.neighbors, self._seed)
+        self._coder = coder
+        self._start = Batch(np.flatnonzero(known), known[known], labels, None)
+        self._answers = []
+        self._asked = None
+        vars(self).update(_unsettled=False, _memory={}, _in_query=False)
+        self._replay()
+
+    def _check_parameters(self):
+        validate_parameters(self)
+        self._strategy = resolve_strategy(self.strategy)
+        validate_parameters(self._strategy)
+        if self.refit is False and not hasattr(self.estimator, "partial_fit"):
+            raise InvalidParameterError(
+                "The 'refit' parameter of ActiveLearner must be True or 'auto' with an "
+                f"estimator that has no partial_fit. Got {self.estimator!r}."
+            )
+        refuse_unserved(
+            self._strategy,
+            self.estimator,
+            {name: make() for name, make in STRATEGIES.items()},
+        )
+        if self.tie_break == "leaf" and not has_leaves(self.estimator):
+            raise InvalidParameterError(
+                "The 'tie_break' parameter of ActiveLearner can be 'leaf' only with a "
+                "single tree, whose leaves (apply) are compared. Got "
+                f"{self.estimator!r}."
+            )
+
+    # -- answers --------------------------------------------------------------------
+
+    @learns
+    def teach(self, rows, labels, sample_weight=None):
+        """Learn labels.
+
+        Parameters
+        ----------
+        rows : int or array-like of shape (k,)
+            Places in the pool.
+        labels : object or array-like of shape (k,)
+            Their labels; `missing_label`, None or NaN skips a row.
+        sample_weight : array-like of shape (k,), default=None
+            Weights, such as the trust in who gave the labels.
+
+        Returns
+        -------
+        ActiveLearner
+            The learner itself.
+
+        Raises
+        ------
+        ValueError
+            If a row is not of the pool or has a label already, or a label is not one
+            of `classes`. Nothing is learnt then.
+        """
+        if not hasattr(self, "_codes"):
+            check_is_fitted(self, "_codes")
+        self._settle()
+        batch = self._read_batch(rows, labels, sample_weight)
+        self._warn_if_not_asked(batch.rows)
+        self._learn(batch)
+        return self
+
+    def _read_batch(self, rows, labels, weight):
+        scalar = np.ndim(rows) == 0
+        rows = np.atleast_1d(np.asarray(rows))
+        n = self._pool.n_rows
+        if rows.size == 0:
+            rows = rows.astype(np.intp)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise ValueError(
+                f"rows must be places in the pool, integers. Got {rows!r} instead."
+            )
+        rows = rows.astype(np.intp)
+        outside = (rows < 0) | (rows >= n)
+        if outside.any():
+            raise ValueError(
+                f"rows must be places in the pool of {n} rows, from 0 to {n - 1}. Got "
+                f"{rows[outside][0]} instead."
+            )
+        if len(np.unique(rows)) != len(rows):
+            raise ValueError(f"rows must be different from each other. Got {rows}.")
+        again = self._codes[rows] >= 0
+        if again.any():
+            raise ValueError(
+                f"Row {rows[again][0]} has a label already. Take it back with undo()."
+            )
+        known, found = self._coder.read([labels] if scalar else labels, "labels")
+        if len(known) != len(rows):
+            raise ValueError(
+                f"There must be a label for each row. Got {len(known)} labels for "
+                f"{len(rows)} rows."
+            )
+        if weight is not None:
+            weight = np.atleast_1d(np.asarray(weight, dtype=np.float64))
+            sound = np.isfinite(weight) & (weight > 0.0)
+            if weight.shape != rows.shape or not sound.all():
+                raise ValueError(
+                    "sample_weight must be a finite number above 0 for each row. Got "
+                    f"{weight}."
+                )
+        return Batch(rows, known, found, weight)
+
+    def _warn_if_not_asked(self, rows):
+        if self._asked is None:
+            return
+        others = sorted(set(rows.tolist()) - set(self._asked.tolist()))
+        if others:
+            warnings.warn(
+                f"Row {others[0]} was not asked for. Its label is learnt all the same; "
+                "give labels to the rows that query() returned, in their order.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    @learns
+    def undo(self, n=1):
+        """Take back the last calls of `teach`.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many.
+
+        Returns
+        -------
+        ActiveLearner
+            The learner, as it was before them.
+        """
+        check_is_fitted(self, "_codes")
+        if not isinstance(n, Integral) or not 1 <= n <= len(self._answers):
+            raise ValueError(
+                f"n must be an integer from 1 to the {len(self._answers)} calls of "
+                f"teach so far. Got {n!r} instead."
+            )
+        kept = self._answers[: len(self._answers) - n]
+        self._learn_anew(kept, _asked=None, _memory={}, _in_query=False)
+        return self
+
+    @settled
+    @reads
+    def __getstate__(self):
+        # what was handed out, but not answered, is not part of the state, nor is what
+        # can be made again
+        state = super().__getstate__() | {"_asked": None}
+        # what the next call of teach changes is written later, or lives on in a copy
+        state |= {name: copy.copy(state[name]) for name in CHANGING if name in state}
+        if state.get("_weighs_pool") and hasattr(self, "estimator_"):
+            state["estimator_"] = WithoutPool.of(
+                self.estimator_, self._pool.X, np.flatnonzero(self._codes < 0)
+            )
+        elif self.refit is False and hasattr(self, "estimator_"):
+            state["estimator_"] = copy.deepcopy(self.estimator_)
+        return canonical({k: v for k, v in state.items() if k not in REMADE})
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        model = vars(self).get("estimator_")
+        if isinstance(model, WithoutPool):
+            self.estimator_ = model.joined(
+                self._pool.X, np.flatnonzero(self._codes < 0)
+            )
+        check_learner(self)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_codes")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        return tags

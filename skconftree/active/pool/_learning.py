@@ -1,0 +1,193 @@
+"""What an active learner learns from its answers."""
+
+import copy
+from inspect import signature
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+from ...bounds._registry import resolve_bound
+from .._aside import Aside
+from .._rows import take
+
+
+class Learning(Aside):
+    """Mixin of an active learner: all that follows from its answers.
+
+    The answers are what is true: the rest can be made of them again, and is if a call
+    that learns was interrupted.
+    """
+
+    _unsettled = False  # whether more or less than the answers may have been learnt
+    _in_query = False  # whether a query was interrupted in the midst of what it keeps
+
+    def _is_settled(self):
+        return not self._unsettled
+
+    def _settle(self):
+        if self._unsettled:
+            self._learn_anew(self._answers)
+
+    def _learn_anew(self, answers, **more):
+        other = self._aside()
+        vars(other).update(_answers=answers, _unsettled=False, **more)
+        other._replay()
+        self._take_over(other)
+
+    def _forget_queries(self):
+        # What queries keep for the next ones may be half made.
+        vars(self).update(
+            _memory={},
+            _kept=None,
+            _index=(None, None),
+            _forest=(None, None),
+            _in_query=False,
+        )
+
+    def _learn(self, batch):
+        if self._in_query:
+            self._forget_queries()
+        if self._coder.encode(batch.labels) is None:
+            self._learn_anew([*self._answers, batch], _asked=None)
+            return
+        self._unsettled = True
+        try:
+            self._note(batch)
+            if self.refit is False:
+                self._grow(batch)
+            else:
+                self._fit_anew()
+            self._answers.append(batch)
+            vars(self).update(_asked=None, _unsettled=False)
+        except BaseException:
+            self._settle()
+            raise
+
+    def _replay(self):
+        # The state after all answers, from nothing.
+        labels = [one.labels for one in (self._start, *self._answers)]
+        self._coder = self._coder.learned(*labels)
+        self._codes = np.full(self._pool.n_rows, -1, dtype=np.intp)
+        self._parked = np.zeros(self._pool.n_rows, dtype=bool)
+        self._order = []  # labelled rows as they came
+        self._weights = None
+        self._n_taught = 0  # rows, skipped ones included
+        self._n_parked = 0
+        self._index = self._forest = None, None
+        self._weighs_pool = False
+        self.__dict__.pop("estimator_", None)
+        if self.prefit:
+            self.estimator_ = copy.deepcopy(self.estimator)
+        for one in (self._start, *self._answers):
+            self._note(one)
+            if self.refit is False:
+                self._grow(one)
+        self._n_taught -= len(self._start.rows)
+        if self.refit is not False:
+            self._fit_anew()
+
+    def _note(self, batch):
+        # Labels of a batch, all of whose classes are known.
+        rows = batch.rows[batch.known]
+        self._codes[rows] = self._coder.encode(batch.labels)
+        skipped = batch.rows[~batch.known]
+        self._n_parked -= int(self._parked[batch.rows].sum())
+        self._n_parked += len(skipped)
+        self._parked[skipped] = True
+        self._parked[rows] = False
+        if self._index[1] is not None:
+            self._index[1].take(batch.rows)
+        if batch.weight is not None and self._weights is None:
+            self._weights = np.ones(self._pool.n_rows)
+        if batch.weight is not None:
+            self._weights[rows] = batch.weight[batch.known]
+        self._order.extend(rows.tolist())
+        self._n_taught += len(batch.rows)
+
+    def _fit_anew(self):
+        labeled = np.array(self._order, dtype=np.intp)
+        present = np.unique(self._codes[labeled])
+        if len(present) < 2:
+            if len(present) == 1 and not self.prefit:
+                self._predict_one_class(labeled)
+            return
+        # the order of the rows is that of the pool: what is learnt does not depend on
+        # the order of the answers
+        labeled.sort()
+        given = {}
+        if self._weights is not None:
+            given["sample_weight"] = self._weights[labeled]
+        model = self._new_estimator()
+        rest = np.flatnonzero(self._codes < 0)
+        self._weighs_pool = len(rest) > 0 and weighs_pool(model, "fit")
+        if self._weighs_pool:
+            given["X_pool"] = take(self._pool.X, rest)
+        y = self._coder.classes[self._codes[labeled]]
+        self.estimator_ = model.fit(take(self._pool.X, labeled), y, **given)
+
+    def _predict_one_class(self, labeled):
+        # Many classifiers cannot be fitted to one class; this one predicts it.
+        model = DummyClassifier(strategy="most_frequent")
+        y = self._coder.classes[self._codes[labeled]]
+        self.estimator_ = model.fit(take(self._pool.X, labeled), y)
+
+    def _new_estimator(self):
+        model = clone(self.estimator)
+        parameters = model.get_params()
+        unset = {
+            name: self._seed
+            for name, value in parameters.items()
+            if (name == "random_state" or name.endswith("__random_state"))
+            and value is None
+        }
+        return model.set_params(**unset)
+
+    def _grow(self, batch):
+        rows = batch.rows[batch.known]
+        if not len(rows):
+            return
+        given = {}
+        if batch.weight is not None:
+            given["sample_weight"] = batch.weight[batch.known]
+        if not hasattr(self, "estimator_"):
+            if len(self._coder.classes) < 2:
+                self._predict_one_class(np.array(self._order, dtype=np.intp))
+                return
+            given["classes"] = self._coder.classes
+            self.estimator_ = self._new_estimator()
+            self._weighs_pool = weighs_pool(self.estimator_, "partial_fit")
+            if self._weighs_pool:
+                given["X_pool"] = self._pool.X
+        elif isinstance(self.estimator_, DummyClassifier):
+            return  # more of the one class: all is learnt again with the second one
+        X = None
+        if self._weighs_pool:
+            given["from_pool"] = rows  # a row with a label is no longer one without
+        else:
+            X = take(self._pool.X, rows)
+        self.estimator_.partial_fit(X, batch.labels, **given)
+
+
+def weighs_pool(estimator, method):
+    """Whether a tree or forest weighs its tests by the rows without a label.
+
+    Parameters
+    ----------
+    estimator : classifier
+    method : {"fit", "partial_fit"}
+        By which it learns: both take the rows as `X_pool`, the second one also learns
+        rows of it by their places.
+
+    Returns
+    -------
+    bool
+    """
+    parameter = {"fit": "X_pool", "partial_fit": "from_pool"}[method]
+    learn = getattr(estimator, method, None)
+    if learn is None or parameter not in signature(learn).parameters:
+        return False
+    bound = resolve_bound(estimator.bound)
+    if bound is None or not bound.uses_pool:
+        return False
+    return getattr(bound, "pool_weight", "pool") != "labelled"

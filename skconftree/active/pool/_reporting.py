@@ -1,0 +1,149 @@
+"""What an active learner tells: its labels, and what its classifier predicts."""
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ...utils._lock import reads
+from .._aside import settled
+from ._answers import Answer
+
+
+def _estimator_has(name):
+    def check(self):
+        estimator = getattr(self, "estimator_", self.estimator)
+        getattr(estimator, name)  # its own AttributeError says more than ours
+        return True
+
+    return check
+
+
+class Reporting:
+    """Mixin of an active learner that tells what it knows and predicts."""
+
+    @property
+    @settled
+    @reads
+    def classes_(self):
+        """Labels seen so far."""
+        check_is_fitted(self, "_codes")
+        return self._coder.classes
+
+    @property
+    @settled
+    @reads
+    def y_(self):
+        """Labels of the pool's rows."""
+        check_is_fitted(self, "_codes")
+        return self._coder.write(self._codes)
+
+    @property
+    @settled
+    @reads
+    def n_labeled_(self):
+        """Rows with a label."""
+        check_is_fitted(self, "_codes")
+        return len(self._order)
+
+    @property
+    @settled
+    @reads
+    def history_(self):
+        """What has been taught, in order."""
+        check_is_fitted(self, "_codes")
+        out = []
+        for one in self._answers:
+            labels = iter(one.labels.tolist())
+            weight = np.ones(len(one.rows)) if one.weight is None else one.weight
+            for row, known, w in zip(
+                one.rows.tolist(), one.known, weight.tolist(), strict=True
+            ):
+                out.append(
+                    Answer(row, next(labels) if known else self.missing_label, w)
+                )
+        return out
+
+    @property
+    @settled
+    @reads
+    def audit_(self):
+        """Wrong predictions among, and number of, the rows drawn for an audit."""
+        check_is_fitted(self, "_codes")
+        judged = [one for one in self._answers if one.n_wrong is not None]
+        return (
+            sum(one.n_wrong for one in judged),
+            sum(int(one.known.sum()) for one in judged),
+        )
+
+    # -- predictions of the classifier ----------------------------------------------
+
+    def _fitted(self, X=None):
+        check_is_fitted(self, "_codes")
+        if not hasattr(self, "estimator_"):
+            raise ValueError(
+                "There is no label yet that this ActiveLearner could have learnt from. "
+                "Ask with query() and answer with teach()."
+            )
+        if isinstance(self.estimator_, DummyClassifier):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return self.estimator_
+
+    @available_if(_estimator_has("predict"))
+    @settled
+    @reads
+    def predict(self, X):
+        """Predict classes with the classifier fitted so far.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return self._fitted(X).predict(X)
+
+    @available_if(_estimator_has("predict_proba"))
+    @settled
+    @reads
+    def predict_proba(self, X):
+        """Probabilities of the classifier fitted so far.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Columns are those of `classes_`; 0 for a class without a label yet.
+        """
+        model = self._fitted(X)
+        proba = model.predict_proba(X)
+        seen = getattr(model, "classes_", None)
+        if seen is None or len(seen) == len(self.classes_):
+            return proba
+        places = self._coder.encode(np.asarray(seen))
+        if places is None:  # a model that was fitted elsewhere knows more
+            return proba
+        out = np.zeros((len(proba), len(self.classes_)))
+        out[:, places] = proba
+        return out
+
+    @available_if(_estimator_has("decision_function"))
+    @settled
+    @reads
+    def decision_function(self, X):
+        """Decision values of the classifier fitted so far.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+        """
+        return self._fitted(X).decision_function(X)

@@ -1,0 +1,1 @@
+"""Learners that decide on one row of a stream after the other."""

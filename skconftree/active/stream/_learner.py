@@ -1,0 +1,558 @@
+"""Active learning from a stream."""
+
+import copy
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import check_array, check_random_state, column_or_1d, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..._compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_row_weights,
+    validate_parameters,
+)
+from ...drift import BaseDetector
+from ...drift._registry import DETECTORS, resolve_detector
+from ...utils import canonical, check_labels, exact_labels, unique_classes
+from ...utils._lock import learns, reads
+from .._aside import settled
+from .._estimators import refuse_unserved
+from .._rows import take
+from ._context import LeafLabels, StreamContext
+from ._decisions import Budget
+from ._run import compare
+from ._state import check_learner
+from ._steps import NOTHING, Begun, StreamSteps
+from ._strategies import STREAM_STRATEGIES, StreamStrategy, resolve_stream_strategy
+
+LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
+
+
+class StreamActiveLearner(
+    StreamSteps, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
+    """A classifier that says of each row of a stream whether its label is worth buying.
+
+    `query` decides on rows in their order, `teach` takes the labels that were asked
+    for. At no row of the stream have more labels been asked for than the budget
+    allows. Between two calls of `teach`, decisions do not depend on how rows are cut
+    into calls.
+
+    A classifier with `learns_unlabeled`, as :class:`~skconftree.OASISClassifier`, is
+    handed the rows that were not asked for too, each without a label before the next
+    row is decided on. Until there is a model they are kept.
+
+    Parameters
+    ----------
+    estimator : classifier with `partial_fit`
+        It is cloned, not changed.
+    strategy : str or StreamStrategy, default="conf_tree"
+        One of ``"conf_tree"``, ``"random"``, ``"fixed_uncertainty"``,
+        ``"variable_uncertainty"``, ``"random_variable_uncertainty"``,
+        ``"selective_sampling"``, ``"split"``, ``"split_conf_tree"``, ``"oasis"``,
+        ``"gbs"``, ``"uc"``, or an object.
+        Those with ``conf_tree`` in their name need a single tree; ``"oasis"``,
+        ``"gbs"`` and ``"uc"`` a classifier with `query_score`.
+    budget : float, default=0.1
+        Largest share of rows whose labels are bought, in (0, 1].
+    strict_budget : bool, default=True
+        Keep to the budget at every row. False: as published, a label may be bought
+        while the share of the rows before is below the budget.
+    budget_estimate : {"exact", "windowed"}, default="exact"
+        Count all rows, or estimate the share of the latest 100, so that labels saved
+        long ago cannot be spent now. The budget is kept on average then.
+    drift : str, BaseDetector or None, default=None
+        Watches the errors on labels bought at random, and replaces the model when they
+        have risen; only for strategies that buy labels at random, ``"split"`` and
+        ``"split_conf_tree"``. ``"ddm"`` is the published one.
+    classes : array-like, default=None
+        All labels of the stream. None: labels are held back until there are two
+        classes, and a label that comes later is an error.
+    random_state : int, RandomState instance or None, default=None
+        Draws depend on it and on the number of the row.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Not there before two classes have been learnt.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_rows_seen_ : int
+        Rows decided on.
+    n_asked_ : int
+        Labels asked for.
+    asked_share_ : float
+        The one by the other; 0.0 before the first row.
+    n_taught_ : int
+        Labels learnt by `teach` and `run`. After a call of `teach` that was
+        interrupted, which learns all of its labels or none, this says which.
+    n_drifts_ : int
+        Drifts found, each of which replaced the model.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the columns, if they have any.
+
+    See Also
+    --------
+    ActiveLearner : For a pool of rows that one may choose from.
+
+    References
+    ----------
+    .. [1] R. De Rosa, N. Cesa-Bianchi, "Confidence decision trees via online and
+       active learning for streaming data", Journal of Artificial Intelligence
+       Research 60 (2017).
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import StreamActiveLearner
+    >>> from skconftree.datasets import make_sea
+    >>> X, y = make_sea(5000, random_state=0)
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), budget=0.1, classes=[0, 1], random_state=0)
+    >>> for start in range(0, 5000, 100):
+    ...     rows, labels = X[start : start + 100], y[start : start + 100]
+    ...     ask = learner.query(rows)
+    ...     learner = learner.teach(rows[ask], labels[ask])
+    >>> learner.asked_share_ <= 0.1, bool(learner.score(X, y) > 0.8)
+    (True, True)
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["partial_fit", "predict"])],
+        "strategy": [StrOptions(set(STREAM_STRATEGIES)), StreamStrategy],
+        "budget": [Interval(Real, 0, 1, closed="right")],
+        "strict_budget": ["boolean"],
+        "budget_estimate": [StrOptions({"exact", "windowed"})],
+        "drift": [StrOptions(set(DETECTORS)), BaseDetector, None],
+        "classes": ["array-like", None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        strategy="conf_tree",
+        budget=0.1,
+        strict_budget=True,
+        budget_estimate="exact",
+        drift=None,
+        classes=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.strategy = strategy
+        self.budget = budget
+        self.strict_budget = strict_budget
+        self.budget_estimate = budget_estimate
+        self.drift = drift
+        self.classes = classes
+        self.random_state = random_state
+
+    # -- the stream ---------------------------------------------------------------
+
+    def _start(self):
+        # Before the first row: everything that is decided once.
+        validate_parameters(self)
+        strategy = resolve_stream_strategy(self.strategy)
+        validate_parameters(strategy)
+        others = {name: make() for name, make in STREAM_STRATEGIES.items()}
+        refuse_unserved(strategy, self.estimator, others)
+        if self.drift is not None and not strategy.has_random_branch:
+            raise ValueError(
+                "drift must be None unless the strategy buys labels at random for the "
+                "detector, as 'split' and 'split_conf_tree' do. Got "
+                f"drift={self.drift!r} with strategy={self.strategy!r}."
+            )
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        window = 100 if self.budget_estimate == "windowed" else 0
+        classes = None if self.classes is None else unique_classes(self.classes)
+        if classes is not None and len(classes) < 2:
+            raise ValueError(f"classes must hold two labels or more. Got {classes}.")
+        detector = resolve_detector(self.drift)
+        self._strategy = strategy
+        self._state = strategy.start()
+        self._seed = seed
+        self._budget = Budget(self.budget, self.strict_budget, window)
+        self._leaves = LeafLabels()
+        self._classes = classes
+        self._held_back = []  # rows before there is a model, labels (None: without)
+        self._unasked = None  # the last row, if its label was not asked for
+        self._detector = None if detector is None else detector.kernel()
+        self._background = None
+        self._n_drifts = self._n_taught = 0
+        self._pending = NOTHING  # of rows whose labels are awaited: random branch?
+
+    @learns
+    def query(self, X):
+        """Decide whose labels to buy.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            Rows in the order of their arrival, each of them once.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), bool
+            Where to buy the label. The budget is charged for it.
+        """
+        self._settle()
+        other = self._aside()
+        X = other._read(X)
+        if self._learns_unlabeled:
+            other._check_rows(X)
+        if len(other._pending):
+            warnings.warn(
+                f"{len(other._pending)} labels that were asked for have not been given "
+                "to teach(). They stay charged.",
+                UserWarning,
+                stacklevel=2,
+            )
+        other._copy_counts()
+        if not self._learns_unlabeled:
+            asked, _, other._pending = other._decide(X, stop=False)
+        else:
+            if X.shape[0] == 1 and self._learns_in_place():
+                self._hand_over()  # whatever becomes of the row at hand
+                other._unasked = None
+            else:
+                other._copy_models()
+            asked, other._pending = other._decide_each(X)
+        self._take_over(other)
+        return asked.astype(bool)
+
+    def _copy_counts(self):
+        self._budget = copy.copy(self._budget)
+        self._state = self._state.copy()
+        self._leaves = self._leaves.copy()
+
+    @property
+    def _learns_unlabeled(self):
+        return getattr(self.estimator, "learns_unlabeled", False)
+
+    def _check_rows(self, X):
+        # Before the first of them is learnt; not every strategy looks at values.
+        if hasattr(self, "estimator_") and X.shape[0]:
+            self.estimator_.predict(X)
+        elif X.shape[0]:
+            tags = get_tags(self.estimator).input_tags
+            check_array(
+                X,
+                accept_sparse=True,
+                dtype=None if tags.string or tags.categorical else "numeric",
+                ensure_all_finite="allow-nan" if tags.allow_nan else True,
+            )
+
+    def _decide_each(self, X):
+        asked, branches = np.zeros(X.shape[0], dtype=bool), [np.zeros(0, dtype=bool)]
+        for i in range(len(asked)):
+            row = take(X, np.array([i]))
+            found, _, branch = self._decide(row, stop=False)
+            asked[i] = found[0]
+            branches.append(branch)
+        return asked, np.concatenate(branches)
+
+    def _read(self, X):
+        if not hasattr(self, "_budget"):
+            self._start()
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        validate_data(
+            self,
+            X,
+            reset=not hasattr(self, "n_features_in_"),
+            skip_check_array=True,
+        )
+        if len(X.shape) != 2:
+            raise ValueError(f"X must have two dimensions. Got shape {X.shape}.")
+        if X.shape[1] == 0:
+            raise ValueError(
+                f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
+                "is required."
+            )
+        return X
+
+    def _decide(self, X, stop):
+        one_by_one = self._learns_unlabeled  # then X is one row
+        if one_by_one:
+            self._hand_over()
+        first = self._budget.n_rows
+        n_classes = 2 if self._classes is None else len(self._classes)
+        context = StreamContext(
+            getattr(self, "estimator_", None),
+            X,
+            n_classes,
+            first,
+            self._seed,
+            self._leaves,
+            self._budget,
+            stop,
+        )
+        asked = np.zeros(X.shape[0], dtype=np.uint8)
+        if not context.n_rows:
+            return asked, 0, np.zeros(0, dtype=bool)
+        n = self._strategy.decide(context, self._state, asked)
+        if context.estimator is not None and "leaves" in self._strategy.needs:
+            self._leaves.add_rows(context.leaf_ids[:n])
+        if one_by_one and not asked[0]:
+            self._unasked = X
+        branch = self._strategy.random_branch(context) == 1
+        return asked, n, branch[:n][asked[:n] == 1]
+
+    @learns
+    def teach(self, X, y, sample_weight=None):
+        """Learn the labels that were asked for.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            The rows, in the order in which they were asked for.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights.
+
+        Returns
+        -------
+        StreamActiveLearner
+            The learner itself.
+        """
+        self._settle()
+        other = self._aside()
+        X = other._read(X)
+        y = other._read_labels(y, X)
+        weight = None
+        if sample_weight is not None:
+            weight = check_row_weights(sample_weight, X)
+        branch = other._pending
+        if len(branch) != len(y):
+            if len(y):
+                warnings.warn(
+                    f"teach() got {len(y)} labels where {len(branch)} had been "
+                    "asked for. They are learnt, but tell nothing of a drift.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            branch = np.zeros(len(y), dtype=bool)
+        if len(y) and self._learns_in_place():
+            self._learn_in_place(Begun(X, y, branch, weight))
+            return self
+        other._pending = NOTHING
+        if len(y):
+            other._copy_models()
+            other._learn_aside(X, y, branch, weight)
+        self._take_over(other)
+        return self
+
+    def _read_labels(self, y, X):
+        y = column_or_1d(exact_labels(y), warn=True)
+        if len(y) != X.shape[0]:
+            raise ValueError(
+                f"X and y must have as many rows each. Got {X.shape[0]} and {len(y)}."
+            )
+        if len(y):
+            check_labels(y, y)
+        self._check_known(y)
+        return y
+
+    def _check_known(self, y):
+        if self._classes is not None:
+            unknown = ~np.isin(y, self._classes)
+            if unknown.any():
+                raise ValueError(
+                    f"y holds the label {y[unknown].tolist()[0]!r}, which is not one "
+                    f"of the classes {self._classes.tolist()}. Name all labels of the "
+                    "stream with classes= beforehand."
+                )
+
+    @learns
+    def run(self, X, y):
+        """Predict, decide and learn row by row, with labels that are known.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            The stream.
+        y : array-like of shape (n_rows,)
+            All labels; only those asked for are looked at to learn from.
+
+        Returns
+        -------
+        StreamRun
+        """
+        self._settle()
+        other = self._aside()
+        X = other._read(X)
+        y = other._read_labels(y, X)
+        if self._learns_unlabeled:
+            other._check_rows(X)
+        other._copy_counts()
+        other._copy_models()
+        predictions, asked = other._run(X, y)
+        found = compare(predictions, asked, y)
+        self._take_over(other)
+        return found
+
+    def _run(self, X, y):
+        n = len(y)
+        asked = np.zeros(n, dtype=bool)
+        predictions = np.full(n, None, dtype=object)
+        at, ahead = 0, 16
+        while at < n:
+            ahead = 1 if self._learns_unlabeled else ahead
+            rows = np.arange(at, min(at + ahead, n))
+            block = take(X, rows)
+            found, done, branch = self._decide(block, stop=True)
+            if hasattr(self, "estimator_"):
+                first = take(block, np.arange(done))
+                predictions[at : at + done] = self.estimator_.predict(first)
+            at += done
+            bought = bool(found[done - 1])
+            # as far as decisions reach before a label changes the model
+            ahead = max(2 * done if bought else 2 * ahead, 16)
+            ahead = min(ahead, LOOKAHEAD)
+            if bought:
+                asked[at - 1] = True
+                row, label = take(X, np.array([at - 1])), y[at - 1 : at]
+                self._check_known(label)
+                self._learn_aside(row, label, branch, None)
+        return predictions, asked
+
+    @learns
+    def fit(self, X, y):
+        """Begin a stream anew, with rows whose labels are all known.
+
+        The labels are learnt, and not charged to the budget.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Labels.
+
+        Returns
+        -------
+        StreamActiveLearner
+            The learner itself.
+        """
+        other = self._aside()
+        for name in ("n_features_in_", "feature_names_in_", "estimator_", "_begun"):
+            vars(other).pop(name, None)
+        other._start()
+        X = other._read(X)
+        y = other._read_labels(y, X)
+        classes = unique_classes(y) if other._classes is None else other._classes
+        model = other._new_estimator()
+        model.partial_fit(X, y, classes=classes)
+        other.estimator_, other._classes = model, classes
+        self._take_over(other)
+        return self
+
+    # -- what is known ------------------------------------------------------------
+
+    @property
+    @settled
+    @reads
+    def classes_(self):
+        """Labels of the stream."""
+        check_is_fitted(self, "estimator_")
+        return self._classes
+
+    @property
+    @settled
+    @reads
+    def n_rows_seen_(self):
+        """Rows decided on."""
+        return self._budget.n_rows if hasattr(self, "_budget") else 0
+
+    @property
+    @settled
+    @reads
+    def n_asked_(self):
+        """Labels asked for."""
+        return self._budget.n_asked if hasattr(self, "_budget") else 0
+
+    @property
+    @settled
+    @reads
+    def asked_share_(self):
+        """Share of the rows whose labels were asked for."""
+        return self.n_asked_ / max(self.n_rows_seen_, 1)
+
+    @property
+    @settled
+    @reads
+    def n_taught_(self):
+        """Labels learnt by `teach` and `run`."""
+        return getattr(self, "_n_taught", 0)
+
+    @property
+    @settled
+    @reads
+    def n_drifts_(self):
+        """Drifts found, each of which replaced the model."""
+        return getattr(self, "_n_drifts", 0)
+
+    @settled
+    @reads
+    def predict(self, X):
+        """Predict classes with the model so far.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(X)
+
+    @settled
+    @reads
+    def predict_proba(self, X):
+        """Class probabilities of the model so far.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict_proba(X)
+
+    @settled
+    @reads
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        state.pop("_begun", None)
+        return canonical(state)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        check_learner(self)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        return tags

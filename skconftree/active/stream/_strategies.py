@@ -1,0 +1,601 @@
+"""Which labels of a stream to buy, row by row."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator
+
+from ..._compat import Interval, StrOptions
+from ...bounds import consistency_radius
+from ...bounds._checks import check_range
+from ...utils import canonical
+from ._decisions import Accounts, decide_by_chance, decide_by_threshold
+
+# what draws are for
+FOR_ROWS, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
+
+THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within those of the thesis
+
+
+class StreamStrategy(BaseEstimator):
+    """Base class of strategies that decide on one row after the other.
+
+    A class of your own defines `wants`, which is asked row by row while labels can be
+    paid for. What it remembers between rows goes into ``state``, an array of numbers
+    that the learner keeps and pickles.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        What the estimator must have: ``"predict_proba"``, ``"leaves"``,
+        ``"query_score"``.
+    has_random_branch : bool
+        Some labels are bought at random, and they alone feed the drift detector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import StreamActiveLearner, StreamStrategy
+    >>> class EveryFifth(StreamStrategy):
+    ...     def wants(self, context, i):
+    ...         return (context.first + i) % 5 == 4
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), strategy=EveryFifth(), budget=0.5)
+    >>> np.flatnonzero(learner.query(np.zeros((12, 2))))
+    array([4, 9])
+    """
+
+    needs = ()
+    has_random_branch = False
+
+    _parameter_constraints: dict = {}
+
+    def start(self):
+        """Make what the strategy remembers, before the first row.
+
+        Returns
+        -------
+        ndarray of float64
+        """
+        return np.zeros(1)
+
+    def wants(self, context, i):
+        """Say whether the label of a row is wanted; asked only if it can be paid for.
+
+        Parameters
+        ----------
+        context : StreamContext
+            The rows, and the model as it is.
+        i : int
+            Place of the row among them.
+
+        Returns
+        -------
+        bool
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define wants.")
+
+    def decide(self, context, state, asked):
+        """Decide on rows in their order.
+
+        Parameters
+        ----------
+        context : StreamContext
+            The rows, the model and the budget, which is charged.
+        state : ndarray of float64
+            What the strategy remembers; changed in place.
+        asked : ndarray of shape (n_rows,), uint8
+            Written: 1 where a label is bought.
+
+        Returns
+        -------
+        int
+            Rows decided: all, or up to the first label bought with ``context.stop``.
+        """
+        for i in range(context.n_rows):
+            asked[i] = context.budget.begin() and bool(self.wants(context, i))
+            context.budget.end(asked[i])
+            if context.stop and asked[i]:
+                return i + 1
+        return context.n_rows
+
+    def random_branch(self, context):
+        """Mark rows whose labels are bought by chance alone.
+
+        Parameters
+        ----------
+        context : StreamContext
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), uint8
+        """
+        return np.zeros(context.n_rows, dtype=np.uint8)
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
+
+
+class RandomStream(StreamStrategy):
+    """Buy labels at random, each with the probability of the budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import StreamActiveLearner
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), strategy="random", budget=0.2, random_state=0)
+    >>> bool(0.1 < learner.query(np.zeros((1000, 2))).mean() <= 0.2)
+    True
+    """
+
+    def decide(self, context, state, asked):
+        chance = np.full(context.n_rows, context.budget.share)
+        draw = context.draws(FOR_ROWS)
+        return decide_by_chance(context.budget, chance, draw, asked, context.stop)
+
+
+class FixedUncertainty(StreamStrategy):
+    """Buy labels of rows whose most probable class is less probable than a threshold.
+
+    Once the model is sure of everything, rightly or not, it never asks again.
+
+    Parameters
+    ----------
+    threshold : float, default=0.9
+        In (0, 1].
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import FixedUncertainty, StreamActiveLearner
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), strategy=FixedUncertainty(0.8))
+    """
+
+    needs = ("predict_proba",)
+
+    _parameter_constraints = {"threshold": [Interval(Real, 0, 1, closed="right")]}
+
+    def __init__(self, threshold=0.9):
+        self.threshold = threshold
+
+    def decide(self, context, state, asked):
+        unsure = (context.certainty < self.threshold).astype(np.float64)
+        draw = np.full(context.n_rows, 0.5)
+        return decide_by_chance(context.budget, unsure, draw, asked, context.stop)
+
+
+class QueryScoreSampling(StreamStrategy):
+    """Buy labels of rows whose score, by the classifier itself, is beyond a threshold.
+
+    The classifier has `query_score`, as :class:`~skconftree.OASISClassifier` has. The
+    first labels are bought unseen, until there is a model.
+
+    Parameters
+    ----------
+    score : {"oasis", "gbs", "uc"}, default="oasis"
+        Which score. Small is worth asking; of ``"gbs"`` large is.
+    threshold : float or None, default=None
+        Labels are bought below it, with ``"gbs"`` above it. ``"oasis"`` and ``"gbs"``
+        ask for the same rows at thresholds :math:`s` and :math:`(1 - s) / 2`. None:
+        0.1, 0.45 and 0.05.
+
+    References
+    ----------
+    .. [1] A. Goldberg, X. Zhu, A. Furger, J.-M. Xu (2011), "OASIS: online active
+       semi-supervised learning", AAAI.
+    .. [2] B. Rupprechter (2012), "Noisy active learning from a Bayesian perspective",
+       Master thesis, ETH Zurich, table 4.3.
+
+    Examples
+    --------
+    >>> from skconftree import OASISClassifier
+    >>> from skconftree.active import QueryScoreSampling, StreamActiveLearner
+    >>> from skconftree.datasets import make_diced
+    >>> X, y = make_diced(500, random_state=0)
+    >>> learner = StreamActiveLearner(
+    ...     OASISClassifier(), strategy=QueryScoreSampling("uc", threshold=0.1),
+    ...     classes=[0, 1], random_state=0)
+    >>> run = learner.run(X, y)
+    >>> learner.asked_share_ <= 0.1, bool(learner.score(X, y) > 0.9)
+    (True, True)
+    """
+
+    needs = ("query_score",)
+
+    _parameter_constraints = {
+        "score": [StrOptions(set(THRESHOLDS))],
+        "threshold": [Interval(Real, 0, 1, closed="both"), None],
+    }
+
+    def __init__(self, score="oasis", threshold=None):
+        self.score = score
+        self.threshold = threshold
+
+    def decide(self, context, state, asked):
+        limit = self.threshold
+        limit = THRESHOLDS[self.score] if limit is None else limit
+        wanted = np.ones(context.n_rows)
+        if context.estimator is not None:
+            found = context.estimator.query_score(context.X, score=self.score)
+            wanted[:] = found > limit if self.score == "gbs" else found < limit
+        draw = np.full(context.n_rows, 0.5)
+        return decide_by_chance(context.budget, wanted, draw, asked, context.stop)
+
+
+class VariableUncertainty(StreamStrategy):
+    """Buy labels of uncertain rows, by a threshold that follows the stream.
+
+    It falls by a share `step` with each label bought and rises with each row that is
+    let go, so that labels are bought all along; while the budget is spent it stays.
+
+    Parameters
+    ----------
+    step : float, default=0.01
+        In (0, 1).
+    noise : float, default=0.0
+        Standard deviation of the factor, of mean 1, that the threshold is multiplied
+        by for each row: with 1, as published, rows that are certain are asked for now
+        and then (``"random_variable_uncertainty"``).
+
+    References
+    ----------
+    .. [1] I. Zliobaite, A. Bifet, B. Pfahringer, G. Holmes (2014), "Active learning
+       with drifting streaming data", IEEE Transactions on Neural Networks and Learning
+       Systems 25.
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import StreamActiveLearner, VariableUncertainty
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), strategy=VariableUncertainty(noise=1.0))
+    """
+
+    needs = ("predict_proba",)
+
+    _parameter_constraints = {
+        "step": [Interval(Real, 0, 1, closed="left")],
+        "noise": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, step=0.01, noise=0.0):
+        self.step = step
+        self.noise = noise
+
+    def start(self):
+        return np.ones(1)
+
+    def decide(self, context, state, asked):
+        noise = np.ones(context.n_rows)
+        if self.noise > 0.0:
+            u = np.maximum(context.draws(FOR_NOISE), 2.0**-54)
+            noise += self.noise * ndtri(u)
+        return decide_by_threshold(
+            context.budget,
+            state,
+            self.step,
+            context.certainty,
+            noise,
+            self.random_branch(context),
+            context.draws(FOR_RANDOM),
+            asked,
+            context.stop,
+        )
+
+
+class SelectiveSampling(StreamStrategy):
+    """Buy labels with a probability that grows with the uncertainty.
+
+    ``B / (B + |p - 1/K|)`` with the budget B and the largest of K class probabilities;
+    1 before there is a model.
+
+    References
+    ----------
+    .. [1] N. Cesa-Bianchi, C. Gentile, L. Zaniboni (2006), "Worst-case analysis of
+       selective sampling for linear classification", JMLR 7.
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import SelectiveSampling, StreamActiveLearner
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), strategy=SelectiveSampling())
+    """
+
+    needs = ("predict_proba",)
+
+    def decide(self, context, state, asked):
+        share, chance = context.budget.share, np.ones(context.n_rows)
+        if context.estimator is not None:
+            gap = np.abs(context.certainty - 1.0 / context.n_classes)
+            chance = share / (share + gap)
+        draw = context.draws(FOR_ROWS)
+        return decide_by_chance(context.budget, chance, draw, asked, context.stop)
+
+
+def query_probability(budget, radius, gap):
+    """Probability of a question in a leaf whose majority is settled.
+
+    Parameters
+    ----------
+    budget : float or array-like
+        Share of labels that may be bought, in (0, 1].
+    radius : float or array-like
+        How sure the majority is, see :func:`~skconftree.bounds.consistency_radius`;
+        not negative.
+    gap : float or array-like
+        Half the gap between the shares of the two most frequent classes, in [0, 1/2].
+
+    Returns
+    -------
+    ndarray
+        Grows with the budget and the radius, and falls with the gap.
+
+    Examples
+    --------
+    >>> from skconftree.active import query_probability
+    >>> float(round(query_probability(0.1, 0.1, 0.3), 3))
+    0.4
+    """
+    budget = check_range("budget", budget, 0, 1, closed="right")
+    radius = np.asarray(radius, dtype=np.float64)
+    unknown = np.isposinf(radius)  # of a leaf without labels
+    radius = check_range(
+        "radius", np.where(unknown, 0, radius), 0, np.inf, closed="left"
+    )
+    gap = check_range("gap", gap, 0, 0.5, closed="both")
+    return np.where(unknown, 1.0, (budget + radius) / (budget + radius + gap))[()]
+
+
+class ConfTreeSampling(StreamStrategy):
+    """Buy labels where the leaf of a tree has not settled its majority (ConfTree).
+
+    In a leaf that is consistent, its most frequent class being the most probable one
+    with probability ``1 - delta``, labels are bought with `probability`; elsewhere
+    always, as long as they can be paid for. Counted are labels that were bought since
+    the leaf was made.
+
+    Parameters
+    ----------
+    consistency : {"theory", "practical"}, default="theory"
+        Form of the radius, see :func:`~skconftree.bounds.consistency_radius`.
+    c : float, default=1.0
+        Factor of the practical form.
+    probability : callable, default=query_probability
+        Given budget, radius and gap.
+
+    References
+    ----------
+    .. [1] R. De Rosa, N. Cesa-Bianchi, "Confidence decision trees via online and
+       active learning for streaming data", Journal of Artificial Intelligence
+       Research 60 (2017), algorithm 2.
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import ConfTreeSampling, StreamActiveLearner
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), strategy=ConfTreeSampling("practical", c=0.5))
+    """
+
+    needs = ("leaves",)
+
+    _parameter_constraints = {
+        "consistency": [StrOptions({"theory", "practical"})],
+        "c": [Interval(Real, 0, None, closed="neither")],
+        "probability": [callable],
+    }
+
+    def __init__(self, consistency="theory", c=1.0, probability=query_probability):
+        self.consistency = consistency
+        self.c = c
+        self.probability = probability
+
+    def chances(self, context):
+        """Probability that the label of each row is wanted.
+
+        Parameters
+        ----------
+        context : StreamContext
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        if context.estimator is None:
+            return np.ones(context.n_rows)
+        counts, before = context.leaves.of(context.leaf_ids, context.n_classes)
+        queried = counts.sum(axis=1)
+        top = np.sort(counts, axis=1)[:, -2:] / np.maximum(queried, 1.0)[:, None]
+        gap = (top[:, 1] - top[:, 0]) / 2.0
+        if self.consistency == "practical":
+            # rows of this leaf up to and with the one decided on
+            seen = before + _ranks(context.leaf_ids) + 1.0
+        else:
+            seen = context.first + np.arange(context.n_rows) + 1.0
+        radius = consistency_radius(
+            queried,
+            np.maximum(seen, 1.0),
+            n_classes=context.n_classes,
+            form=self.consistency,
+            c=self.c,
+        )
+        chance = np.ones(context.n_rows)
+        settled = gap > radius
+        chance[settled] = self.probability(
+            context.budget.share, radius[settled], gap[settled]
+        )
+        return chance
+
+    def decide(self, context, state, asked):
+        return decide_by_chance(
+            context.budget,
+            self.chances(context),
+            context.draws(FOR_ROWS),
+            asked,
+            context.stop,
+        )
+
+
+def _ranks(values):
+    # How often each value has come before.
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    lengths = np.diff(np.r_[starts, len(values)])
+    out = np.empty(len(values))
+    out[order] = np.arange(len(values)) - np.repeat(starts, lengths)
+    return out
+
+
+class _RandomBranch(StreamStrategy):
+    # Strategies that part the stream at random: rows and accounts of the two branches.
+
+    has_random_branch = True
+
+    _parameter_constraints = {
+        "nu": [Interval(Real, 0, 1, closed="neither")],
+        "n_accounts": [Interval(Integral, 1, 2, closed="both")],
+    }
+
+    def start(self):
+        accounts = np.zeros(6 if self.n_accounts == 2 else 0)
+        return np.concatenate([super().start(), accounts])
+
+    def decide(self, context, state, asked):
+        if self.n_accounts == 1:
+            return super().decide(context, state, asked)
+        state, spent = state[:-6], state[-6:]
+        branch = self.random_branch(context)
+        context.budget = Accounts(context.budget, branch, spent)
+        n = super().decide(context, state, asked)
+        spent[:] = context.budget.spent
+        return n
+
+    def random_branch(self, context):
+        return (context.draws(FOR_BRANCH) < self.nu).astype(np.uint8)
+
+
+class Split(_RandomBranch, VariableUncertainty):
+    """Part the stream at random: some labels by chance, the others by uncertainty.
+
+    A row falls into the random branch with probability `nu`. Labels bought there, with
+    the probability of the budget, are a fair sample of the stream: they alone feed the
+    drift detector.
+
+    Parameters
+    ----------
+    nu : float, default=0.2
+        Share of the rows in the random branch, in (0, 1).
+    step : float, default=0.01
+        See :class:`VariableUncertainty`.
+    noise : float, default=0.0
+        See :class:`VariableUncertainty`.
+    n_accounts : {1, 2}, default=2
+        2: each branch may spend the budget's share of its own rows. 1: both pay from
+        one account, as published; the other branch then spends most of it, and the
+        smaller the budget, the fewer of the labels are bought at random.
+
+    References
+    ----------
+    .. [1] I. Zliobaite, A. Bifet, B. Pfahringer, G. Holmes (2014), "Active learning
+       with drifting streaming data", IEEE Transactions on Neural Networks and Learning
+       Systems 25.
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import Split, StreamActiveLearner
+    >>> learner = StreamActiveLearner(ConfidenceTreeClassifier(), strategy=Split(0.1))
+    """
+
+    _parameter_constraints = {
+        **VariableUncertainty._parameter_constraints,
+        **_RandomBranch._parameter_constraints,
+    }
+
+    def __init__(self, nu=0.2, step=0.01, noise=0.0, n_accounts=2):
+        super().__init__(step, noise)
+        self.nu = nu
+        self.n_accounts = n_accounts
+
+
+class SplitConfTree(_RandomBranch, ConfTreeSampling):
+    """Part the stream as `Split` does, with `ConfTreeSampling` in the other branch.
+
+    Parameters
+    ----------
+    nu : float, default=0.2
+        Share of the rows in the random branch, in (0, 1).
+    consistency : {"theory", "practical"}, default="theory"
+        See :class:`ConfTreeSampling`.
+    c : float, default=1.0
+        See :class:`ConfTreeSampling`.
+    probability : callable, default=query_probability
+        See :class:`ConfTreeSampling`.
+    n_accounts : {1, 2}, default=2
+        See :class:`Split`.
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import SplitConfTree, StreamActiveLearner
+    >>> learner = StreamActiveLearner(
+    ...     ConfidenceTreeClassifier(), strategy=SplitConfTree(nu=0.1))
+    """
+
+    _parameter_constraints = {
+        **ConfTreeSampling._parameter_constraints,
+        **_RandomBranch._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        nu=0.2,
+        consistency="theory",
+        c=1.0,
+        probability=query_probability,
+        n_accounts=2,
+    ):
+        super().__init__(consistency, c, probability)
+        self.nu = nu
+        self.n_accounts = n_accounts
+
+    def chances(self, context):
+        chance = super().chances(context)
+        chance[self.random_branch(context) == 1] = context.budget.share
+        return chance
+
+
+STREAM_STRATEGIES = {
+    "conf_tree": ConfTreeSampling,
+    "random": RandomStream,
+    "fixed_uncertainty": FixedUncertainty,
+    "variable_uncertainty": VariableUncertainty,
+    "random_variable_uncertainty": lambda: VariableUncertainty(noise=1.0),
+    "selective_sampling": SelectiveSampling,
+    "split": Split,
+    "split_conf_tree": SplitConfTree,
+    "oasis": lambda: QueryScoreSampling("oasis"),
+    "gbs": lambda: QueryScoreSampling("gbs"),
+    "uc": lambda: QueryScoreSampling("uc"),
+}
+
+
+def resolve_stream_strategy(strategy):
+    """A strategy from its name or an object."""
+    if isinstance(strategy, StreamStrategy):
+        return strategy
+    if isinstance(strategy, str) and strategy in STREAM_STRATEGIES:
+        return STREAM_STRATEGIES[strategy]()
+    raise ValueError(
+        f"strategy must be one of {list(STREAM_STRATEGIES)} or a StreamStrategy. Got "
+        f"{strategy!r} instead."
+    )

@@ -1,0 +1,174 @@
+"""Sums over hypotheses against the graph, edge by edge, and against tables."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from reference.ec2 import score
+from skconftree.active.ec2._edges import Edges
+
+from skconftree.bounds import ec2_score
+
+
+@st.composite
+def instances(draw):
+    seed = draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    h, n, k = draw(st.integers(1, 8)), draw(st.integers(1, 7)), draw(st.integers(2, 4))
+    outcomes = rng.integers(0, k, (h, n)).astype(np.int16)
+    weights = rng.choice([1.0, 2.0, 5.0], h)
+    if draw(st.booleans()):
+        weights = rng.random(h) + 0.01
+    groups = rng.integers(0, draw(st.integers(1, h)), h)
+    if draw(st.booleans()):
+        groups = np.arange(h)
+    alive = rng.random(h) < draw(st.sampled_from([0.5, 0.9, 1.0]))
+    return outcomes, weights, groups.astype(np.intp), alive, k
+
+
+@given(instances(), st.sampled_from([1.0, 49.0]))
+def test_against_the_graph(instance, unit):
+    outcomes, weights, groups, alive, k = instance
+    edges = Edges(outcomes, weights, groups, alive, k, unit)
+    tests = np.arange(outcomes.shape[1])
+    found = edges.scores(tests)
+    slow = [score(outcomes[:, x], weights, groups, alive) / unit for x in tests]
+    assert_allclose(found, slow, rtol=1e-12, atol=1e-12)
+    assert (edges.limits(tests) >= found).all()
+    assert_array_equal(edges.scores(tests[::-1].copy()), found[::-1])
+
+
+@given(instances())
+def test_against_tables(instance):
+    """The score of `ec2_score`, whose table is outcomes by groups."""
+    outcomes, weights, groups, alive, k = instance
+    tables = np.zeros((outcomes.shape[1], k, groups.max() + 1))
+    for x, table in enumerate(tables):
+        np.add.at(table, (outcomes[alive, x], groups[alive]), weights[alive])
+    found = Edges(outcomes, weights, groups, alive, k, 1.0).scores(
+        np.arange(len(tables))
+    )
+    assert_allclose(found, ec2_score(tables, normalize=False), rtol=1e-12, atol=1e-12)
+
+
+def one_by_one(edges, tests):
+    """Scores as they are found for single tests: from edges, without a difference."""
+    n = len(tests)
+    scores, known = np.zeros(n), np.zeros(n, dtype=np.uint8)
+    edges.best(
+        tests, np.full(n, np.inf), None, np.arange(float(n)), scores, known, n, n
+    )
+    assert known.all()
+    return scores
+
+
+@given(instances())
+def test_a_limit_is_the_score_if_sums_are_exact(instance):
+    outcomes, weights, groups, alive, k = instance
+    weights = np.ceil(weights)
+    edges = Edges(outcomes, weights, groups, alive, k, 7.0)
+    tests = np.arange(outcomes.shape[1])
+    found = one_by_one(edges, tests)
+    assert_array_equal(edges.limits(tests), found)
+    assert_array_equal(edges.scores(tests), found)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("left_out", [0, 0.002, 0.2])
+def test_many_tests_at_once(k, left_out):
+    """Blocks of tests, side by side or with gaps, are the tests one by one."""
+    rng = np.random.default_rng(0)
+    outcomes = rng.integers(0, k, (60, 1500)).astype(np.int16)
+    groups = rng.integers(0, 50, 60)  # some alone, some not
+    alive = rng.random(60) < 0.8
+    tests = np.flatnonzero(rng.random(1500) >= left_out)
+    for weights in (np.ones(60), rng.integers(1, 400, 60).astype(float)):
+        edges = Edges(outcomes, weights, groups, alive, k, 7.0)
+        assert_array_equal(edges.scores(tests), one_by_one(edges, tests))
+    for i in (0, len(tests) - 1):
+        slow = score(outcomes[:, tests[i]], weights, groups, alive) / 7
+        assert_allclose(edges.scores(tests)[i], slow, rtol=1e-12)
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-7, 1e-11, 1e-15])
+def test_a_limit_holds_where_edges_are_few(share):
+    """One group has nearly all of the weight: squares lose what edges weigh."""
+    rng = np.random.default_rng(0)
+    outcomes = rng.integers(0, 2, (60, 200)).astype(np.int16)
+    groups = np.repeat([0, 1, 2], 20)
+    weights = rng.random(60) * np.where(groups == 1, 1.0, share)
+    edges = Edges(outcomes, weights, groups, np.ones(60, bool), 2, 1.0)
+    tests = np.arange(200)
+    assert (edges.limits(tests) >= edges.scores(tests)).all()
+
+
+@given(instances(), st.integers(0, 10**6))
+def test_scores_never_rise(instance, seed):
+    """What lazy evaluation lives on: answers only take from a score."""
+    outcomes, weights, groups, alive, k = instance
+    rng = np.random.default_rng(seed)
+    tests = np.arange(outcomes.shape[1])
+    before = np.full(len(tests), np.inf)
+    for x in rng.permutation(tests):
+        edges = Edges(outcomes, weights, groups, alive, k, 1.0)
+        now = edges.scores(tests)
+        assert (now <= before + 1e-9).all()
+        before = now
+        alive = alive & (outcomes[:, x] == rng.integers(k))
+
+
+@given(instances(), st.integers(1, 7), st.booleans(), st.integers(0, 1000))
+def test_the_best_are_those_of_all_scores(instance, k, priced, seed):
+    outcomes, weights, groups, alive, n_outcomes = instance
+    rng = np.random.default_rng(seed)
+    edges = Edges(outcomes, weights, groups, alive, n_outcomes, 3.0)
+    tests = np.arange(outcomes.shape[1])
+    k = min(k, len(tests))
+    prices = rng.choice([0.5, 1.0, 2.0], len(tests)) if priced else None
+    ties = rng.random(len(tests))
+    scores, known = np.zeros(len(tests)), np.zeros(len(tests), dtype=np.uint8)
+    chosen = edges.best(tests, edges.limits(tests), prices, ties, scores, known, k, 99)
+    full = edges.scores(tests)
+    assert_array_equal(scores[known == 1], full[known == 1])
+    worth = full if prices is None else full / prices
+    assert_array_equal(chosen, np.lexsort((ties, -worth))[:k])
+    known[:] = 0
+    few = edges.best(tests, edges.limits(tests), prices, ties, scores, known, k, 1)
+    assert known.sum() <= 1
+    assert_array_equal(few, chosen[: len(few)])
+
+
+def test_worked_numbers():
+    """Of two tests one halves four hypotheses, one tells nothing (a minus sign).
+
+    All edges weigh 6; half of the hypotheses leave one edge.
+    """
+    outcomes = np.array([[0, 0], [0, 0], [1, 0], [1, 0]], dtype=np.int16)
+    alive = np.ones(4, dtype=bool)
+    edges = Edges(outcomes, np.ones(4), np.arange(4), alive, 2, 1.0)
+    assert edges.all == 6.0
+    assert_array_equal(edges.scores(np.array([0, 1])), [5.0, 0.0])
+    grouped = Edges(outcomes, np.ones(4), np.array([0, 0, 1, 1]), alive, 2, 1.0)
+    assert_array_equal(grouped.scores(np.array([0, 1])), [4.0, 0.0])
+
+
+def test_nothing_alive():
+    outcomes = np.array([[0], [1]], dtype=np.int16)
+    edges = Edges(outcomes, np.ones(2), np.arange(2), np.zeros(2, dtype=bool), 2, 1.0)
+    assert edges.all == edges.total == 0.0
+    assert_array_equal(edges.scores(np.array([0])), [0.0])
+
+
+def test_what_does_not_fit():
+    outcomes = np.array([[0], [1]], dtype=np.int16)
+    two = np.ones(2)
+    with pytest.raises(ValueError, match="do not fit"):
+        Edges(outcomes, np.ones(3), np.arange(2), two > 0, 2, 1.0)
+    edges = Edges(outcomes, two, np.arange(2), two > 0, 2, 1.0)
+    with pytest.raises(ValueError, match="No such test"):
+        edges.scores(np.array([1]))
+    with pytest.raises(ValueError, match="Limits"):
+        edges.best(
+            np.array([0]), two, None, two, two, np.zeros(1, dtype=np.uint8), 1, 1
+        )

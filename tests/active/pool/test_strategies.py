@@ -1,0 +1,374 @@
+"""Scores of query strategies against slow, obvious versions."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from scipy.special import entr
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.active import (
+    ActiveLearner,
+    DensitySampling,
+    DiversitySampling,
+    EC2Sampling,
+    ExpectedErrorSampling,
+    LeafRiskSampling,
+    LTSSampling,
+    MarginSampling,
+    SamplingStrategy,
+    WeightedSampling,
+)
+from skconftree.active.pool._embedding import REFERENCE, Embedding
+from skconftree.bounds import excess_risk_upper, risk_upper
+
+X, Y = load_iris(return_X_y=True)
+KNOWN = np.array([i % 10 == 0 for i in range(150)])
+
+
+def context_of(estimator, strategy="random", X=X, y=Y, known=KNOWN):
+    labels = np.full(len(y), None)
+    labels[known] = y[known]
+    one = ActiveLearner(estimator, strategy=strategy, random_state=0).fit(X, labels)
+    n = np.count_nonzero(~known)
+    return one, one._context(False, n, None, one._strategy)
+
+
+def scores_of(estimator, strategy, **more):
+    one, context = context_of(estimator, strategy, **more)
+    return one._strategy.score(context), one.estimator_.predict_proba(X[~KNOWN])
+
+
+def test_uncertainties():
+    margin, proba = scores_of(GaussianNB(), "margin")
+    ordered = np.sort(proba, axis=1)
+    np.testing.assert_allclose(margin, 1.0 - (ordered[:, 2] - ordered[:, 1]))
+    confidence, _ = scores_of(GaussianNB(), "least_confident")
+    np.testing.assert_allclose(confidence, 1.0 - proba.max(axis=1))
+    entropy, _ = scores_of(GaussianNB(), "entropy")
+    np.testing.assert_allclose(entropy, entr(proba).sum(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["margin", "auto", "leaf_entropy"])
+def test_a_pipeline_transforms_the_pool_once_a_query(strategy):
+    """Its tree is asked for probabilities and leaves; the answers are the tree's."""
+    seen = []
+
+    def note(rows):
+        seen.append(len(rows))
+        return rows
+
+    tree = ConfidenceTreeClassifier(random_state=0)
+    alone, _ = context_of(tree, strategy)
+    one, _ = context_of(make_pipeline(FunctionTransformer(note), tree), strategy)
+    for _ in range(3):
+        seen.clear()
+        rows = one.query(7)
+        assert sum(seen) == np.count_nonzero(one._codes < 0)
+        np.testing.assert_array_equal(alone.query(7), rows)
+        for learner in (alone, one):
+            learner.teach(rows, Y[rows])
+
+
+def test_votes_of_a_forest():
+    forest = RandomForestClassifier(7, max_depth=2)
+    one, context = context_of(forest, "vote_entropy")
+    members = one.estimator_.estimators_
+    votes = np.array([tree.predict(X[~KNOWN]) for tree in members]).astype(int)
+    shares = np.array([(votes == c).mean(axis=0) for c in range(3)]).T
+    np.testing.assert_allclose(context.votes, shares)
+    np.testing.assert_allclose(
+        one._strategy.score(context), entr(shares).sum(axis=1), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize(
+    "tree", [ConfidenceTreeClassifier(), DecisionTreeClassifier(max_depth=2)]
+)
+def test_leaf_risk_is_the_limit_of_the_leaf(tree, gap):
+    strategy = LeafRiskSampling(0.05, gap=gap)
+    one, context = context_of(tree, strategy)
+    leaves = one.estimator_.apply(X)
+    scores = strategy.score(context)
+    risks, gaps = [], []
+    for leaf in leaves[~KNOWN]:
+        inside = leaves == leaf
+        counts = np.bincount(Y[inside & KNOWN], minlength=3)
+        risks.append(risk_upper(counts, 0.05, weight=inside.sum()))
+        gaps.append(excess_risk_upper(counts, 0.05, weight=inside.sum()))
+    expected = np.array(risks)
+    if gap:
+        expected = np.where(np.array(gaps) > 0.0, gaps, -1.0 / (1.0 + expected))
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
+
+
+def test_leaves_without_excess_risk_come_last_by_their_risk():
+    counts = np.array([[50, 1], [9, 0], [40, 40], [3, 3], [0, 0]])
+    sizes = np.array([900, 5, 1, 2, 1])
+    worth = LeafRiskSampling(gap=True).worth(counts, sizes, sizes.sum())
+    rows = sizes + counts.sum(axis=1)
+    gap = excess_risk_upper(counts, weight=rows)
+    assert (gap > 0).tolist() == (worth > 0).tolist() == [False, False, *[True] * 3]
+    np.testing.assert_allclose(worth[2:], gap[2:])
+    assert worth[1] < worth[0] < 0.0
+
+
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_batch_looks_at_a_leaf_again_after_each_row(gap, n_classes):
+    """As if the class that it predicts had been the answer."""
+    y = np.minimum(Y, n_classes - 1)
+    strategy = LeafRiskSampling(gap=gap)
+    one, context = context_of(DecisionTreeClassifier(max_depth=2), strategy, y=y)
+    leaves = one.estimator_.apply(X)
+    places = np.unique(leaves)
+    counts = np.array(
+        [np.bincount(y[KNOWN & (leaves == k)], minlength=n_classes) for k in places]
+    )
+    sizes = np.array([(~KNOWN & (leaves == k)).sum() for k in places])
+    chosen, scores = strategy.select(context, 40)
+    asked = leaves[context.candidates[chosen]]
+    for leaf, score in zip(asked, scores, strict=True):
+        worth = np.where(sizes > 0, strategy.worth(counts, sizes, sizes.sum()), -np.inf)
+        assert worth[places == leaf] == worth.max() == pytest.approx(score)
+        counts[places == leaf, counts[places == leaf].argmax()] += 1
+        sizes[places == leaf] -= 1
+    assert len(set(asked)) == len(places)
+    assert max(np.unique(asked, return_counts=True)[1]) > 2
+
+
+def test_the_row_of_a_leaf_is_drawn_uniformly():
+    x = np.r_[np.zeros(10), np.ones(300)].reshape(-1, 1)
+    y = np.full(310, None)
+    y[[0, 1, 2, 3, 10, 11]] = [0, 0, 0, 0, 1, 1]
+    tree = DecisionTreeClassifier()
+    rows = [
+        ActiveLearner(tree, strategy="leaf_risk", random_state=seed)
+        .fit(x, y)
+        .query()[0]
+        for seed in range(60)
+    ]
+    assert min(rows) >= 12
+    assert len(set(rows)) > 45
+    assert 120 < np.mean(rows) < 200
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=2, max_size=4).filter(lambda c: sum(c) > 0),
+    st.integers(1, 50),
+)
+def test_expected_error_by_enumeration(counts, size):
+    n = np.array(counts) + 1.0
+    share = n / n.sum()
+    before = size * (1.0 - share[n.argmax()])
+    after = 0.0
+    for c in range(len(n)):
+        told = n.copy()
+        told[c] += 1.0
+        after += share[c] * size * (1.0 - told.max() / told.sum())
+    worth = ExpectedErrorSampling().worth(np.array([counts]), np.array([size]), 100)[0]
+    assert worth == pytest.approx(before - after, abs=1e-5)
+
+
+def test_distances():
+    _, context = context_of(GaussianNB())
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    apart = ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(
+        context.dist_to_labeled, apart[~KNOWN][:, KNOWN].min(axis=1), rtol=1e-4
+    )
+    nearest = np.sort(apart, axis=1)[:, 1:11].mean(axis=1)
+    np.testing.assert_allclose(context.density, nearest[~KNOWN], rtol=1e-3)
+    three = np.sort(apart, axis=1)[:, 1:4].mean(axis=1)[~KNOWN]
+    np.testing.assert_allclose(
+        DensitySampling(3).score(context), three.max() - three, atol=1e-4
+    )
+    np.testing.assert_allclose(
+        DiversitySampling().score(context), context.dist_to_labeled
+    )
+    order = np.argsort(DensitySampling().score(context))
+    assert (np.diff(context.density[order]) <= 0).all()
+
+
+def test_density_of_a_large_pool_is_about_that_of_all_rows():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(REFERENCE + 1000, 3)).astype(np.float32)
+    by_sample = Embedding(points, neighbors=None, seed=0).density()
+
+    class Exact:
+        def fit(self, points):
+            from sklearn.neighbors import NearestNeighbors
+
+            return NearestNeighbors().fit(points)
+
+        def kneighbors(self):
+            raise AssertionError
+
+    exact = Embedding(points, neighbors=Exact()).density()
+    ranks = [np.argsort(np.argsort(one)) for one in (by_sample, exact)]
+    assert np.corrcoef(*ranks)[0, 1] > 0.85
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e30])
+def test_equal_rows_of_a_sparse_pool_lie_together(value):
+    points = Embedding(csr_matrix(np.full((5, 3), value))).points
+    assert np.isfinite(points).all()
+    assert (points == points[0]).all()
+
+
+def test_k_center_covers():
+    from scipy.spatial.distance import cdist
+
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(60, 2))
+    one = ActiveLearner(GaussianNB(), strategy="k_center", random_state=0).fit(points)
+    rows = one.query(6)
+    scaled = (points - points.mean(axis=0)) / points.std(axis=0)
+    chosen = [rows[0]]
+    assert rows[0] == (scaled**2).sum(axis=1).argmin()
+    for row in rows[1:]:
+        assert row == cdist(scaled, scaled[chosen]).min(axis=1).argmax()
+        chosen.append(row)
+
+
+def test_weighted_scores_are_scaled_sums():
+    mixed = WeightedSampling(
+        [("unsure", MarginSampling(), 2.0), ("crowded", DensitySampling(), 1.0)]
+    )
+    one, context = context_of(GaussianNB(), mixed)
+    parts = [MarginSampling().score(context), DensitySampling().score(context)]
+    scaled = [(s - s.min()) / (s.max() - s.min()) for s in parts]
+    np.testing.assert_allclose(one._strategy.score(context), 2 * scaled[0] + scaled[1])
+
+
+class Away(SamplingStrategy):
+    """Somebody's own strategy that looks at distances to labelled rows."""
+
+    def score(self, context):
+        return np.sqrt(context.dist_to_labeled)
+
+
+@pytest.mark.parametrize(
+    ("distant", "known"),
+    [(DiversitySampling(), []), (DiversitySampling(), [3, 77]), (Away(), [3, 77])],
+)
+def test_a_weighed_batch_is_that_of_single_queries(distant, known):
+    """Rows of a batch count as labelled, for distances and for the scales of scores."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(90, 2))
+    labels = np.full(90, None)
+    labels[known] = [0, 1][: len(known)]
+    mixed = WeightedSampling([("a", DensitySampling(5), 1.0), ("b", distant, 1.5)])
+    costs = rng.uniform(1.0, 2.0, size=90)
+    for prices in (None, costs):
+        make = partial(ActiveLearner, GaussianNB(), strategy=mixed, random_state=0)
+        one, batch = make().fit(points, labels), make().fit(points, labels)
+        rows = batch.query(8, costs=prices)
+        singles = []
+        for i in range(8):
+            singles.append(one.query(1, costs=prices)[0])
+            one.teach(singles[-1:], [i % 2])
+        assert rows.tolist() == singles
+
+
+def test_weighed_rows_keep_away_from_each_other():
+    points = np.repeat(np.random.default_rng(0).normal(size=(20, 2)), 15, axis=0)
+    mixed = WeightedSampling([("a", "density", 0.1), ("b", "diversity", 1.0)])
+    one = ActiveLearner(GaussianNB(), strategy=mixed, random_state=0).fit(points)
+    assert len(set(one.query(20) // 15)) == 20
+
+
+def test_parameters_of_weighed_strategies_are_checked():
+    mixed = WeightedSampling([("a", DensitySampling(0), 1.0)])
+    with pytest.raises(ValueError, match="'n_neighbors' parameter of DensitySampling"):
+        ActiveLearner(GaussianNB(), strategy=mixed).fit(X)
+
+
+def test_weighted_strategies_may_be_named_or_functions():
+    def first(estimator, X):
+        return X[:, 0]
+
+    mixed = WeightedSampling([("a", "margin", 1.0), ("b", first, 2.0)])
+    one, context = context_of(GaussianNB(), mixed)
+    parts = [MarginSampling().score(context), X[context.candidates, 0]]
+    scaled = [(s - s.min()) / (s.max() - s.min()) for s in parts]
+    np.testing.assert_allclose(one._strategy.score(context), scaled[0] + 2 * scaled[1])
+    with pytest.raises(ValueError, match="needs members that vote"):
+        ActiveLearner(
+            GaussianNB(), strategy=WeightedSampling([("a", "vote_entropy", 1.0)])
+        ).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("strategies", "message"),
+    [
+        ([], "must not be empty"),
+        ([("a", MarginSampling())], r"list of \(name, strategy, weight\)"),
+        ([("a", "margins", 1.0)], "Strategy 'a' is none: strategy must be one of"),
+        ([("a", MarginSampling, 1.0)], "Strategy 'a' is none: strategy must be one of"),
+        ([("a", "auto", 1.0)], "Strategy 'a' must give scores. Got 'auto'"),
+        ([("a", MarginSampling(), 0.0)], "weight of strategy 'a' must be above 0"),
+    ],
+)
+def test_bad_weights(strategies, message):
+    with pytest.raises(ValueError, match=message):
+        ActiveLearner(GaussianNB(), strategy=WeightedSampling(strategies)).fit(X)
+
+
+def test_auto_asks_at_random_now_and_then():
+    y = np.full(150, None)
+    y[KNOWN] = Y[KNOWN]
+    margins, others = [], []
+    for seed in range(40):
+        one = ActiveLearner(GaussianNB(), strategy="auto", random_state=seed).fit(X, y)
+        rows = one.query(20)
+        proba = np.sort(one.predict_proba(X[~KNOWN]), axis=1)
+        narrow = np.flatnonzero(~KNOWN)[np.argsort(proba[:, 2] - proba[:, 1])[:20]]
+        margins.append(np.isin(rows, narrow).sum())
+        others.append(20 - margins[-1])
+    assert 1.0 < np.mean(others) < 3.0
+
+
+@pytest.mark.parametrize(
+    ("strategy", "name"),
+    [
+        (LeafRiskSampling(delta=1.0), "delta"),
+        (LeafRiskSampling(gap="yes"), "gap"),
+        (LeafRiskSampling(prior="flat"), "prior"),
+        (LTSSampling(alpha=-1.0), "alpha"),
+        (EC2Sampling(stale_factor=-1.0), "stale_factor"),
+    ],
+)
+def test_parameters_of_strategies_are_checked_by_fit(strategy, name):
+    one = ActiveLearner(ConfidenceForestClassifier(2), strategy=strategy)
+    with pytest.raises(
+        ValueError, match=f"'{name}' parameter of {type(strategy).__name__}"
+    ):
+        one.fit(X)
+    assert not hasattr(one, "n_features_in_")
+
+
+def test_a_function_is_given_fitted_classifiers_only():
+    asked = []
+
+    def least_sure(estimator, X):
+        asked.append(len(X))
+        return 1.0 - estimator.predict_proba(X).max(axis=1)
+
+    learner = ActiveLearner(GaussianNB(), strategy=least_sure, random_state=0).fit(X)
+    while len(getattr(learner, "classes_", ())) < 2:
+        rows = learner.query()  # the pool is covered
+        learner.teach(rows, Y[rows])
+    assert not asked
+    learner.query()
+    assert asked == [150 - learner.n_labeled_]
