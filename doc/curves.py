@@ -197,7 +197,7 @@ def by_asked(words):
 def draw_online():
     """Figure 4.14 of Rupprechter (2012)."""
     return curves(
-        "Errors of a stream by the labels asked, by three scores",
+        "Errors of a stream by the labels asked, by two scores",
         [by_asked(words) for words in POOLS],
         "labels",
         log=True,
