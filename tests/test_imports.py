@@ -28,13 +28,14 @@ DOOR, SETTINGS = "tree", "tree._settings"
 MAY_IMPORT = {
     "utils": set(),
     "_compat": set(),
-    "bounds": {"utils", "_compat"},
+    "criteria": {"utils"},
+    "bounds": {"criteria", "utils", "_compat"},
     "drift": {"utils"},
     "datasets": {"utils"},
     "tables": {"utils", "_compat"},
     SETTINGS: {"utils"},
-    "tree.split": {"bounds", SETTINGS, "utils"},
-    "tree.nodes": {"bounds", SETTINGS, "utils"},
+    "tree.split": {"criteria", "bounds", SETTINGS, "utils"},
+    "tree.nodes": {"criteria", "bounds", SETTINGS, "utils"},
     "tree.batch": {"tables", "tree.split", "tree.nodes", "bounds", SETTINGS, "utils"},
     "tree.leaves": {"tree.nodes", SETTINGS, "utils"},
     "tree.stream": {
@@ -47,11 +48,12 @@ MAY_IMPORT = {
         "drift",
         "utils",
     },
-    "tree.pruning": {"tree.nodes", "tree.split", "bounds", "utils", "_compat"},
-    "tree.reading": {"tree.nodes", "tree.split", "tables", "_compat"},
+    "tree.pruning": {"tree.nodes", "criteria", "bounds", "utils", "_compat"},
+    "tree.reading": {"tree.nodes", "criteria", "tables", "_compat"},
     DOOR: {
         *(f"tree.{room}" for room in INNER["tree"]),
         SETTINGS,
+        "criteria",
         "bounds",
         "drift",
         "tables",
@@ -75,8 +77,8 @@ NAMES_OF_ROOMS = {"active/__init__.py", "active/_registry.py", "ensemble/__init_
 PUBLIC_NAMES_OF_ANYTHING = {"inspection", "_cli"}
 # Rooms that see the contract of bounds alone.
 BY_CONTRACT = {"tree.split", "tree.nodes", "tree.batch", "tree.stream"}
-CRITERIA_ALONE = {"tree.pruning", "tree.reading"}  # of tree.split
 COMPILED_OF_ENSEMBLE = {
+    "criteria",
     "bounds",
     "tables",
     "tree.split",
@@ -89,12 +91,10 @@ COMPILED_OF_ENSEMBLE = {
     "ensemble",
 }
 # What is imported by a name in a string, which the rules below do not see: modules of
-# other packages, and the one step upwards. A bound that is asked about a single test
-# needs the criteria, which the room that scans puts into the contract's table.
+# other packages, and of the rooms that stand outside.
 BY_NAME = {
     "__init__.py": {'f"{__name__}.{_HOMES.get(name, name)}"'},
     "_cli/_options.py": {'f"{__package__}.{module}"'},
-    "bounds/_base.py": {"CRITERIA"},
     "tree/reading/_to_sklearn.py": {"library"},
 }
 # The spare memory belongs to no model: it lies beneath what models own.
@@ -213,9 +213,6 @@ def breach(found):
             return f"{room} sees the contract of bounds alone"
         if room == "tree.pruning" and is_private(found.origin, found.name):
             return f"{room} uses public names of bounds"
-    if target == "tree.split" and room in CRITERIA_ALONE:
-        if inside[2:3] != ["_criterion"]:
-            return f"{room} sees the criteria of tree.split alone"
     if of_ensemble and compiled and target not in COMPILED_OF_ENSEMBLE:
         return f"compiled {room} may import {sorted(COMPILED_OF_ENSEMBLE)}"
     return None
@@ -291,6 +288,7 @@ def test_the_checker_sees_the_source():
         ("bounds/_a.py", "def f():\n    import skconftree.tree", "bounds may import"),
         ("bounds/_a.pyx", "from ..tree._tree cimport Tree", "bounds may import"),
         ("bounds/_a.pxd", "cimport skconftree.tree.nodes._tree", "bounds may import"),
+        ("criteria/_a.pyx", "from ..bounds._b cimport X", "criteria may import"),
         (
             "utils/_a.pyx",
             "from skconftree.bounds._contract cimport (\n    Bound,\n)",
@@ -304,7 +302,7 @@ def test_the_checker_sees_the_source():
         ("tree/leaves/_a.pyx", "from ..split._b cimport X", "tree.leaves may import"),
         ("tree/split/_a.py", "from .._classes import X", "tree.split may import"),
         ("tree/nodes/_a.py", "from ... import tree", "tree.nodes may import"),
-        ("tree/reading/_a.py", "from ..split._scan import X", "criteria"),
+        ("tree/reading/_a.py", "from ..split._scan import X", "reading may import"),
         ("tree/pruning/_a.py", "from ...bounds._ec2 import X", "public names"),
         ("tables/_a.py", "from ..tree.nodes._tree import Tree", "tables may import"),
         ("active/_a.py", "from ..tree import X", "active may import"),
@@ -336,7 +334,7 @@ def test_the_checker_catches_a_planted_breach(tmp_path, path, text, words):
         "tree/_a2.py": "from . import _a",
         "tree/split/_b.pyx": "from skconftree.bounds._contract cimport Bound  # a, b",
         "tree/nodes/_b.pyx": "from skconftree.tree._settings cimport GrowthSettings",
-        "tree/reading/_b.py": "from ..split._criterion import CRITERIA",
+        "tree/reading/_b.py": "from ...criteria._criterion import CRITERIA",
         "tree/pruning/_b.py": "from ...bounds import chi2_pvalue",
         "ensemble/_b.py": "from ..utils import x",
         "ensemble/__init__.py": "from .forest._b import X",

@@ -1,16 +1,10 @@
 """What every bound's parameter object shares."""
 
-from importlib import import_module
-
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameters
 from ..utils import canonical
-
-# This room knows no criterion: they enter the contract's list when this is imported,
-# which who evaluates a bound need not have done.
-CRITERIA = "skconftree.tree.split._criterion"
 
 
 class BaseBound(BaseEstimator):
@@ -242,7 +236,6 @@ class BaseBound(BaseEstimator):
                 "children_counts must have shape (outcomes, classes), both at least "
                 f"2. Got {np.shape(children_counts)}."
             )
-        import_module(CRITERIA)
         return self.kernel(criterion, n_classes).evaluate(
             children_counts,
             criterion=criterion,

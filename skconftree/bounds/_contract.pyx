@@ -1,4 +1,4 @@
-"""Base classes of scores and bounds; the contract is written in the .pxd."""
+"""Base classes of bounds; the contract is written in the .pxd."""
 
 from collections import namedtuple
 
@@ -7,9 +7,8 @@ import numpy as np
 from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memset
 
-# The criteria by name, classes of scores: the room that scans fills this in, so that a
-# bound can be asked about a test without it.
-CRITERIA = {}
+from skconftree.criteria._criterion import CRITERIA
+from skconftree.criteria._score import is_integral, lacks
 
 BoundEvaluation = namedtuple(
     "BoundEvaluation",
@@ -17,163 +16,6 @@ BoundEvaluation = namedtuple(
     "sharp_floor log_evidence",
 )
 BoundEvaluation.__doc__ = """Answer of a bound about one test; see `BaseBound.evaluate`."""
-
-
-cdef class Score:
-    """What a scan over candidate tests minimises."""
-
-    def reserve(self, intp_t n_max):
-        """Prepare tables for whole counts up to `n_max`; called once a fit.
-
-        Only fits in which every count is a whole number call this. A table must
-        hold what the score computes without it, to the last few bits.
-
-        Parameters
-        ----------
-        n_max : int
-            Largest count.
-        """
-
-    def check(self):
-        """Raise ``NotImplementedError`` if a method is missing that a scan needs."""
-        if <void*> self.block == <void*> Score.block:
-            _lacks(self, "block")
-        if <void*> self.outcomes == <void*> Score.outcomes:
-            _lacks(self, "outcomes")
-        if self.additive and <void*> self.phi == <void*> Score.phi:
-            _lacks(self, "phi, which an additive score needs")
-
-    cdef void begin(self, const NodeFacts* facts) noexcept nogil:
-        # Called once a node, before any block.
-        pass
-
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
-        # Score of every test of the block; the right outcome is the node minus the left.
-        pass
-
-    cdef float64_t phi(self, float64_t count) noexcept nogil:
-        # Term of one class and outcome, for additive scores.
-        return 0.0
-
-    cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
-        # Score of one test with r outcomes; counts is [r, n_classes].
-        return 0.0
-
-    def evaluate(self, left, total, *, pool_left=None, pool=None, from_sums=False):
-        """Score candidate binary tests of one node as a scan would.
-
-        Parameters
-        ----------
-        left : array-like of shape (n_tests, n_classes)
-            Class counts of the left outcome of every test.
-        total : array-like of shape (n_classes,)
-            Class counts of the node.
-        pool_left : array-like of shape (n_tests,) or None, default=None
-            Weight W of the left outcome; the number of its rows if None.
-        pool : float or None, default=None
-            Weight W of the node; the number of its rows if None.
-        from_sums : bool, default=False
-            Work from sums of `phi` over the classes; for additive scores.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_tests,)
-            Totals over the rows of the node (over the pool for interval bounds).
-        """
-        left = np.ascontiguousarray(left, dtype=np.float64)
-        total = np.ascontiguousarray(total, dtype=np.float64)
-        cdef const float64_t[:, ::1] left_counts = left
-        cdef const float64_t[::1] counts = total
-        cdef const float64_t[::1] n_left = left.sum(axis=1)
-        cdef const float64_t[::1] weight = (
-            n_left if pool_left is None
-            else np.ascontiguousarray(pool_left, dtype=np.float64)
-        )
-        cdef intp_t i
-        cdef intp_t c
-        cdef intp_t size = left_counts.shape[0]
-        cdef float64_t[:, ::1] sums = np.zeros((2, max(size, 1)))
-        cdef float64_t[::1] out = np.zeros(max(size, 1))
-        cdef NodeFacts facts
-        cdef TestBlock tests
-        if left_counts.shape[1] != self.n_classes or counts.shape[0] != self.n_classes:
-            raise ValueError(
-                f"left and total must have {self.n_classes} columns, one a class."
-            )
-        if from_sums and not self.additive:
-            raise ValueError("from_sums=True needs an additive score.")
-        if size == 0:
-            return np.zeros(0)
-        memset(&facts, 0, sizeof(NodeFacts))
-        tests.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
-        facts.n_classes = self.n_classes
-        facts.counts = &counts[0]
-        facts.n = total.sum()
-        facts.pool = facts.n if pool is None else pool
-        facts.n_fresh = facts.n
-        facts.n_tests = size
-        facts.n_varying = 1
-        facts.n_attribute_tests = size
-        facts.log_attribute_tests = log(size)
-        facts.time = facts.n
-        facts.n_attributes = 1
-        facts.attempt = 1
-        facts.integral = is_integral(left) and is_integral(total)
-        facts.cuts_only = tests.nested
-        self.begin(&facts)
-        tests.size = size
-        tests.left = &left_counts[0, 0]
-        tests.n_left = &n_left[0]
-        tests.pool_left = &weight[0]
-        tests.phi_left = NULL
-        tests.phi_right = NULL
-        if from_sums:
-            for i in range(size):
-                for c in range(self.n_classes):
-                    sums[0, i] += self.phi(left_counts[i, c])
-                    sums[1, i] += self.phi(counts[c] - left_counts[i, c])
-            tests.left = NULL
-            tests.phi_left = &sums[0, 0]
-            tests.phi_right = &sums[1, 0]
-        with nogil:
-            self.block(&tests, &out[0])
-        return np.asarray(out)
-
-    def evaluate_outcomes(self, counts):
-        """Score one test with any number of outcomes; of one, it is no split.
-
-        Parameters
-        ----------
-        counts : array-like of shape (outcomes, n_classes)
-            Class counts of every outcome. The node is their sum.
-
-        Returns
-        -------
-        float
-            Total over the rows of the node.
-        """
-        children = np.ascontiguousarray(counts, dtype=np.float64)
-        if children.ndim != 2 or children.shape[1] != self.n_classes:
-            raise ValueError(f"counts must have {self.n_classes} columns, one a class.")
-        cdef const float64_t[:, ::1] outcomes = children
-        cdef const float64_t[::1] node = children.sum(axis=0)
-        cdef NodeFacts facts
-        memset(&facts, 0, sizeof(NodeFacts))
-        facts.n_classes = self.n_classes
-        facts.counts = &node[0]
-        facts.n = facts.pool = facts.n_fresh = facts.time = children.sum()
-        facts.integral = is_integral(children)
-        self.begin(&facts)
-        return self.outcomes(&outcomes[0, 0], children.shape[0])
-
-
-def is_integral(counts):
-    """Whether every count is a whole number that tables may be indexed by."""
-    return bool(np.all(counts == np.rint(counts)))
-
-
-def _lacks(thing, method):
-    raise NotImplementedError(f"{type(thing).__name__} does not define {method}.")
 
 
 cdef class Bound:
@@ -190,17 +32,17 @@ cdef class Bound:
             If there is a score that no scan would minimise.
         """
         if <void*> self.decide == <void*> Bound.decide:
-            _lacks(self, "decide")
+            lacks(self, "decide")
         if self.ranks_attributes and <void*> self.rank == <void*> Bound.rank:
-            _lacks(self, "rank, which ranks_attributes needs")
+            lacks(self, "rank, which ranks_attributes needs")
         if self.ranks_by_gain and (
             not self.ranks_attributes
             or <void*> self.rank_of_gain == <void*> Bound.rank_of_gain
         ):
-            _lacks(self, "rank_of_gain and rank, which ranks_by_gain needs")
+            lacks(self, "rank_of_gain and rank, which ranks_by_gain needs")
         if isinstance(self, (IntervalBound, EvidenceBound)):
             if self.score is None:
-                _lacks(self, "score")
+                lacks(self, "score")
             self.score.check()
         elif self.score is not None:
             raise TypeError(
@@ -380,9 +222,9 @@ cdef class IntervalBound(Bound):
         """See `Bound.check`."""
         super().check()
         if <void*> self.cost == <void*> IntervalBound.cost:
-            _lacks(self, "cost")
+            lacks(self, "cost")
         if <void*> self.node_begin == <void*> IntervalBound.node_begin:
-            _lacks(self, "node_begin, which sets the limit")
+            lacks(self, "node_begin, which sets the limit")
 
     cdef float64_t cost(
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r

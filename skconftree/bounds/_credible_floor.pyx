@@ -8,12 +8,13 @@ from scipy import special
 from libc.math cimport INFINITY, exp, log, log1p, sqrt
 from scipy.special.cython_special cimport ndtri, psi
 
-from skconftree.bounds._contract cimport NodeFacts, Score, TABLE_LIMIT, TestBlock
+from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
 from skconftree.bounds._heterogeneity cimport (
     DEVIATION, ENTROPY, VARIANCE, Heterogeneity, binary_heterogeneity, binary_lower,
     largest_heterogeneity, match_beta, matched_limit, moments, tail_quantile,
     trigamma_excess,
 )
+from skconftree.criteria._score cimport TABLE_LIMIT
 from skconftree.utils._memory cimport give_all_back, longer_array
 from skconftree.utils._typedefs cimport float64_t, intp_t
 

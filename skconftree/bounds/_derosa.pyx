@@ -11,13 +11,13 @@ from skconftree.bounds._base import BaseBound
 from skconftree.bounds._checks import broadcast_table, check_range
 
 from skconftree.bounds._contract cimport NodeFacts, SplitEvidence
-from skconftree.bounds._impurity cimport (
+from skconftree.bounds._race cimport RaceBound
+from skconftree.criteria._impurity cimport (
     ENTROPY,
     GINI,
     Impurity,
     impurity_code,
 )
-from skconftree.bounds._race cimport RaceBound
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef float64_t LN2 = 0.6931471805599453

@@ -13,7 +13,8 @@ from scipy.special.cython_special cimport gammaln
 
 import numpy as np
 
-from skconftree.bounds._contract cimport NodeFacts, Score, TABLE_LIMIT, TestBlock
+from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.criteria._score cimport TABLE_LIMIT
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:

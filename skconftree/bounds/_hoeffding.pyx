@@ -9,10 +9,10 @@ from libc.math cimport INFINITY, log, log2, sqrt
 from skconftree.bounds._contract cimport (
     IntervalBound, NodeFacts, Score, SplitEvidence, TestBlock,
 )
-from skconftree.bounds._impurity cimport (
+from skconftree.bounds._race cimport RaceBound
+from skconftree.criteria._impurity cimport (
     ENTROPY, ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity_code, largest_impurity,
 )
-from skconftree.bounds._race cimport RaceBound
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t

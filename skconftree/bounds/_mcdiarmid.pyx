@@ -11,8 +11,8 @@ from skconftree.bounds._base import BaseBound
 from skconftree.bounds._checks import broadcast_table, check_range
 
 from skconftree.bounds._contract cimport NodeFacts, SplitEvidence
-from skconftree.bounds._impurity cimport ENTROPY
 from skconftree.bounds._race cimport RaceBound
+from skconftree.criteria._impurity cimport ENTROPY
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 

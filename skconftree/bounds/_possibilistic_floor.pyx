@@ -6,10 +6,11 @@ from libc.math cimport INFINITY, log, log1p, sqrt
 from libc.string cimport memcpy
 from scipy.special.cython_special cimport ndtri
 
-from skconftree.bounds._contract cimport NodeFacts, Score, TABLE_LIMIT, TestBlock
+from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
 from skconftree.bounds._cumulative_entropy cimport (
     corrected_quantile, cumulative_entropy, left_out, sort_order, upper_limit,
 )
+from skconftree.criteria._score cimport TABLE_LIMIT
 from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 

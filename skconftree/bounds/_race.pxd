@@ -1,7 +1,7 @@
 # Race bounds: the best test must beat its best rival by more than a radius.
 
 from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
-from skconftree.bounds._impurity cimport Impurity
+from skconftree.criteria._impurity cimport Impurity
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 

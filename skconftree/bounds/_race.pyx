@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY
 
 from skconftree.bounds._contract cimport Bound, NodeFacts, SplitEvidence
-from skconftree.bounds._impurity cimport impurity_code
+from skconftree.criteria._impurity cimport impurity_code
 from skconftree.utils._rounding cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t
 

@@ -7,12 +7,12 @@ from numbers import Integral, Real
 
 from .._compat import Interval, RealNotInt, StrOptions
 from ..bounds._base import BaseBound
+from ..criteria._criterion import CRITERIA
 from ..drift import BaseDetector
 from ..drift._registry import DETECTORS
 from ..tables._inputs import LARGEST
 from ..tables._weights import KINDS
 from .pruning._registry import PRUNINGS
-from .split._criterion import CRITERIA
 
 MIN_BYTES = 65536  # smallest `max_bytes`
 

@@ -43,14 +43,16 @@ def test_parameter_object(name):
 
 
 def test_a_bound_answers_where_nothing_else_was_imported():
-    """As the first lines of a program: criteria are those of another room."""
+    """As the first lines of a program; a bound knows no tree, and loads none."""
     program = """
+import sys
 from skconftree import bounds
 for name in bounds.__all__:
     bound = getattr(bounds, name)
     if isinstance(bound, type) and bound is not bounds.BaseBound:
         for criterion in (None, *bound.criteria):
             bound().evaluate([[9, 1], [0, 8]], criterion=criterion)
+assert not [name for name in sys.modules if name.startswith("skconftree.tree")]
 """
     subprocess.run([sys.executable, "-P", "-c", program], check=True)
 

@@ -6,10 +6,10 @@ literature; each reading is pinned down here by a worked number.
 
 import numpy as np
 import pytest
-from skconftree.tree.split._criterion import CRITERIA as CRITERIA_OF_SCANS
 
 from skconftree._compat import InvalidParameterError
 from skconftree.bounds import HoeffdingBound, hoeffding_radius
+from skconftree.criteria._criterion import CRITERIA as CRITERIA_OF_SCANS
 
 CRITERIA = ("entropy", "gini", "kearns_mansour", "error")
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from skconftree.tree.split._criterion import CRITERIA
 from sklearn.metrics import log_loss, recall_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
@@ -21,6 +20,7 @@ from skconftree._cli import _options, _streams, main
 from skconftree._cli._completion import commands
 from skconftree._cli._options import make_parser
 from skconftree.bounds._registry import BOUNDS
+from skconftree.criteria._criterion import CRITERIA
 
 SCRIPT = Path(sys.executable).with_name("skconftree")
 FAST = ["--folds", "2", "--rivals", "none"]

@@ -4,10 +4,9 @@ Whoever adds a bound, a criterion, a pruning, a detector or a leaf memory gets t
 tests by its row in the registry; no list in a test has to be edited.
 """
 
-from skconftree.tree.split._criterion import CRITERIA
-
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds._registry import BOUNDS
+from skconftree.criteria._criterion import CRITERIA
 from skconftree.drift._registry import DETECTORS
 from skconftree.tree.pruning._registry import PRUNINGS
 

@@ -14,11 +14,11 @@ from reference import compiling
 from skconftree.tree._settings import GrowthSettings
 from skconftree.tree.batch._builder import Builder
 from skconftree.tree.nodes._tree import Tree
-from skconftree.tree.split._criterion import Criterion
 from skconftree.tree.split._node import RootFacts
 from skconftree.tree.split._splitter import Splitter
 
 from skconftree.bounds import CredibleBound, EValueBound, GTestBound, HoeffdingBound
+from skconftree.criteria._criterion import Criterion
 from skconftree.tables._training_data import TrainingData
 from skconftree.tree.batch._grow import grow
 from skconftree.tree.split._kernels import make_kernels

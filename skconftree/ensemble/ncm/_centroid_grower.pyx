@@ -13,9 +13,9 @@ from skconftree.bounds._contract cimport (
     Bound, EvidenceBound, IntervalBound, NodeFacts, SplitEvidence, TestBlock,
     clear_evidence,
 )
+from skconftree.criteria._criterion cimport Criterion
 from skconftree.ensemble.ncm._centroid_tree cimport NCMTree, nearest
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.split._criterion cimport Criterion
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._rounding cimport ROUNDING

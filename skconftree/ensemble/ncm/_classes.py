@@ -15,8 +15,8 @@ from ..._compat import (
     validate_parameters,
 )
 from ...bounds._base import BaseBound
+from ...criteria._criterion import CRITERIA
 from ...tree._grown_tree import TreeShape
-from ...tree.split._criterion import CRITERIA
 from ...utils import canonical, class_indices, unchanged_on_error, warn_of_floats
 from ...utils._lock import Lockable, learns, reads
 from ._growing import resolve_plan

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from ..._compat import InvalidParameterError
 from ...bounds._contract import EvidenceBound, IntervalBound
+from ...criteria._criterion import CRITERIA
 from ...tables._inputs import count_limit
 from ...tree._resolve import resolve_statement
 from ...tree._settings import GrowthSettings
-from ...tree.split._criterion import CRITERIA
 from ._centroid_grower import NCMGrower
 
 

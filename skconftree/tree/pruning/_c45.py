@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import issparse
 
-from ..split._criterion import CRITERIA
+from ...criteria._criterion import CRITERIA
 from ._base import Pruning, Strength
 from ._pruning import SubtreeRaising
 

@@ -6,8 +6,8 @@ from scipy.sparse import issparse
 from libc.math cimport expm1, fmax, log, sqrt
 from scipy.special.cython_special cimport ndtri
 
+from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree.nodes._leaf_cost cimport as_cheap
-from skconftree.tree.split._criterion cimport Criterion
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, uint8_t,

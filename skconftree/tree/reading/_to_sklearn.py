@@ -11,8 +11,8 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from ..._compat import make_sklearn_tree
+from ...criteria._criterion import CRITERIA
 from ...tables._features import MISSING, UNKNOWN
-from ..split._criterion import CRITERIA
 from ._node_table import read_nodes
 
 

@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY
 
 from skconftree.bounds._contract cimport Bound
-from skconftree.tree.split._criterion cimport Criterion
+from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree.split._cut cimport precedes
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._selection cimport tie_of

@@ -1,6 +1,6 @@
 """What measures and decides splits, made for one worker."""
 
-from ._criterion import CRITERIA
+from ...criteria._criterion import CRITERIA
 
 
 def make_kernels(settings, n_classes, largest=None):

@@ -11,7 +11,7 @@
 # it to the scores.
 
 from skconftree.bounds._contract cimport Bound, Score, TestBlock
-from skconftree.tree.split._criterion cimport Criterion
+from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree.split._cut cimport Cut
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._scan cimport Scan, TestReader

@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY, NAN, log
 
 from skconftree.bounds._contract cimport EvidenceBound, IntervalBound, TestBlock
-from skconftree.tree.split._criterion cimport outcome_entropy
+from skconftree.criteria._criterion cimport outcome_entropy
 from skconftree.tree.split._scan cimport BLOCK
 
 cdef enum:

@@ -5,7 +5,7 @@
 # decides, and the selection keeps what the bound wants to know (_selection.pxd).
 
 from skconftree.bounds._contract cimport Bound
-from skconftree.tree.split._criterion cimport Criterion
+from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord
 from skconftree.tree.split._selection cimport Selection
 from skconftree.tree.split._source cimport Source

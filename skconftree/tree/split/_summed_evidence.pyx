@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY, exp, fmin, log, log1p
 
 from skconftree.bounds._contract cimport Bound
-from skconftree.tree.split._criterion cimport Criterion
+from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._selection cimport tie_of
 from skconftree.tree.split._split cimport Children, Split

@@ -5,9 +5,7 @@ import numpy as np
 cimport cython
 from libc.math cimport INFINITY, log2, sqrt
 
-from skconftree.bounds._contract import CRITERIA
-
-from skconftree.bounds._contract cimport TABLE_LIMIT
+from skconftree.criteria._score cimport TABLE_LIMIT
 from skconftree.utils._rounding cimport ROUNDING
 
 
@@ -374,7 +372,7 @@ cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogi
     return 0.5 * entropy
 
 
-CRITERIA.update({
+CRITERIA = {
     "entropy": Entropy,
     "log_loss": Entropy,
     "gini": Gini,
@@ -384,4 +382,4 @@ CRITERIA.update({
     "ec2": EC2,
     "balance": Balance,
     "imbalance": Imbalance,
-})
+}

@@ -4,7 +4,7 @@
 # phi scaled so that two balanced classes give 1/2. impurity() is the same
 # quantity per row in scikit-learn's units, unit * phi.
 
-from skconftree.bounds._contract cimport NodeFacts, Score, TestBlock
+from skconftree.criteria._score cimport NodeFacts, Score, TestBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 

@@ -2,7 +2,7 @@
 # Cesa-Bianchi: concave, symmetric, at least the Bayes risk, 1/2 at two balanced classes.
 #
 # A scan minimises their totals over the rows of children, which the criteria compute
-# (tree/split/_criterion.pyx).
+# (_criterion.pyx).
 
 from libc.math cimport log2, sqrt
 

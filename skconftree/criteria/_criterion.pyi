@@ -1,0 +1,25 @@
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+class Criterion:
+    n_classes: int
+    additive: bool
+    by_ratio: bool
+    concave: bool
+    unit: float
+    def __init__(self, n_classes: int) -> None: ...
+    def check(self) -> None: ...
+    def reserve(self, n_max: int) -> None: ...
+    def impurities(self, counts: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def evaluate(
+        self,
+        left: ArrayLike,
+        total: ArrayLike,
+        *,
+        pool_left: ArrayLike | None = None,
+        pool: float | None = None,
+        from_sums: bool = False,
+    ) -> NDArray[np.float64]: ...
+    def evaluate_outcomes(self, counts: ArrayLike) -> float: ...
+
+CRITERIA: dict[str, type[Criterion]]
