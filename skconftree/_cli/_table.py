@@ -24,7 +24,7 @@ ROWS_A_NOTE = 100_000
 MANY_CATEGORIES = 100
 
 
-class Table(NamedTuple):
+class LabelledTable(NamedTuple):
     """A table with a class to predict."""
 
     name: str
@@ -41,7 +41,7 @@ def bundled_table():
     """Return the real set that comes with scikit-learn."""
     data = load_breast_cancer()
     names = [str(name) for name in data.feature_names]
-    return Table(
+    return LabelledTable(
         "breast cancer Wisconsin (comes with scikit-learn)",
         data.data,
         data.target_names[data.target],
@@ -64,7 +64,7 @@ def read_table(options, progress):
 
     Returns
     -------
-    Table
+    LabelledTable
     """
     path, target = options.data, options.target
     named = list(options.nominal)
@@ -100,7 +100,7 @@ def read_table(options, progress):
         raise problem
     classes = [str(one) for one in np.unique(y)]
     nominal = nominal_places(stream.readings)
-    return Table(
+    return LabelledTable(
         str(stream.path),
         X,
         y,

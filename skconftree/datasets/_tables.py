@@ -14,7 +14,7 @@ TARGET = "target"
 SUFFIXES = (".csv", ".csv.gz")
 
 
-class Table(NamedTuple):
+class CodedTable(NamedTuple):
     """A table as numbers.
 
     Attributes
@@ -121,7 +121,7 @@ def read_table(path, nominal):
 
     Returns
     -------
-    Table
+    CodedTable
     """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
@@ -151,7 +151,7 @@ def read_table(path, nominal):
     classes = categories.pop(TARGET)
     labels = values[:, at].astype(np.intp)
     del names[at]
-    return Table(
+    return CodedTable(
         np.delete(values, at, axis=1), names, categories, labels, classes, str(path)
     )
 
@@ -185,7 +185,7 @@ def fetch_table(name, data_id, data_home, n_retries, delay):
 
     Returns
     -------
-    Table
+    CodedTable
     """
     try:
         found = fetch_openml(
@@ -213,7 +213,7 @@ def fetch_table(name, data_id, data_home, n_retries, delay):
         data[:, j], categories[column] = encode(data[:, j], known)
     known, codes = np.unique(found.target.astype(str), return_inverse=True)
     labels, classes = encode(codes, [plain(label) for label in known])
-    return Table(data, names, categories, labels, classes, f"OpenML {data_id}")
+    return CodedTable(data, names, categories, labels, classes, f"OpenML {data_id}")
 
 
 def to_bunch(table, text, *, as_frame, return_X_y):

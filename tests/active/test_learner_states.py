@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from skconftree.active.stream._decisions import Budget
+from skconftree.active.stream._decisions import Account
 
 from skconftree import ConfidenceTreeClassifier, OASISClassifier
 from skconftree.active import (
@@ -153,7 +153,7 @@ def test_copies_of_learners_share_nothing(copied, refit):
 )
 @pytest.mark.parametrize("window", [0, 100])
 def test_damaged_budgets(state, window):
-    budget = Budget(0.1, True, window)
+    budget = Account(0.1, True, window)
     if window and state == (10, 9, 0.0):
         state = (10, 9, 9.5)
     before = pickle.dumps(budget)
@@ -165,14 +165,14 @@ def test_damaged_budgets(state, window):
 @pytest.mark.parametrize("arguments", [(0.0, True, 0), (2.0, True, 0), (0.1, True, -1)])
 def test_budgets_that_cannot_be(arguments):
     with pytest.raises(ValueError, match="No budget has the share"):
-        Budget(*arguments)
+        Account(*arguments)
 
 
 @pytest.mark.parametrize("window", ["exact", "windowed"])
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("share", [0.01, 0.3, 1.0])
 def test_sound_budgets_are_believed(share, strict, window):
-    budget = Budget(share, strict, 100 if window == "windowed" else 0)
+    budget = Account(share, strict, 100 if window == "windowed" else 0)
     for _ in range(2000):
         budget.end(budget.begin())
         assert pickle.dumps(copy.copy(budget)) == pickle.dumps(budget)

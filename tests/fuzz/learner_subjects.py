@@ -172,7 +172,7 @@ def _taught(one, rows, labels, weight):
 
 
 class StreamSubject(Subject):
-    owned = ("StreamActiveLearner", "StreamActiveLearner", "Budget", "LeafLabels")
+    owned = ("StreamActiveLearner", "StreamActiveLearner", "Account", "LeafLabels")
 
     def __init__(self, draw):
         self.stream = Stream(draw)

@@ -26,7 +26,7 @@ class StreamContext:
         What draws are keyed by.
     leaves : LeafLabels
         Labels bought in each leaf of a single tree since it was made.
-    budget : Budget
+    budget : Account
         What has been spent.
     stop : bool
         Decide no further than the first label that is bought.

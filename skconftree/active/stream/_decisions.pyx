@@ -36,7 +36,7 @@ def draws(seed, int64_t first, intp_t n, use):
 cdef int64_t MOST_ROWS = 2 ** 53    # that floats tell apart
 
 
-cdef class Budget:
+cdef class Account:
     """How many labels have been bought of how many rows.
 
     Parameters
@@ -101,7 +101,7 @@ cdef class Budget:
             self.recent = self.recent * (self.window - 1) / self.window + asked
 
 
-cdef class Accounts(Budget):
+cdef class Accounts(Account):
     """A budget of a stream that is parted at random, with an account for each branch.
 
     An account holds the budget's share of the rows of its branch, so that no branch can
@@ -109,7 +109,7 @@ cdef class Accounts(Budget):
 
     Parameters
     ----------
-    whole : Budget
+    whole : Account
         It is charged too.
     random_branch : ndarray of shape (n,), uint8
         Which branch the rows to come belong to.
@@ -117,15 +117,15 @@ cdef class Accounts(Budget):
         What `spent` was after the rows before; zeros at first.
     """
 
-    cdef Budget whole, chosen, random, current
+    cdef Account whole, chosen, random, current
     cdef const uint8_t[::1] random_branch
     cdef intp_t i
 
-    def __init__(self, Budget whole, const uint8_t[::1] random_branch, spent):
+    def __init__(self, Account whole, const uint8_t[::1] random_branch, spent):
         super().__init__(whole.share, whole.strict, whole.window)
         self.whole = whole
         self.chosen, self.random = (
-            Budget(whole.share, whole.strict, whole.window) for _ in range(2)
+            Account(whole.share, whole.strict, whole.window) for _ in range(2)
         )
         for account, (n_rows, n_asked, recent) in zip(
             (self.chosen, self.random), spent.reshape(2, 3).tolist()
@@ -159,14 +159,14 @@ cdef class Accounts(Budget):
 
 
 def decide_by_chance(
-    Budget budget, const float64_t[::1] chance, const float64_t[::1] draw,
+    Account budget, const float64_t[::1] chance, const float64_t[::1] draw,
     uint8_t[::1] asked, bint stop,
 ):
     """Buy each label with a probability, as long as it can be paid for.
 
     Parameters
     ----------
-    budget : Budget
+    budget : Account
     chance, draw : ndarray of shape (n,), float64
         The label is bought if the draw is below the chance.
     asked : ndarray of shape (n,), uint8
@@ -189,7 +189,7 @@ def decide_by_chance(
 
 
 def decide_by_threshold(
-    Budget budget, float64_t[::1] theta, float64_t step, const float64_t[::1] certainty,
+    Account budget, float64_t[::1] theta, float64_t step, const float64_t[::1] certainty,
     const float64_t[::1] noise, const uint8_t[::1] random_branch,
     const float64_t[::1] draw, uint8_t[::1] asked, bint stop,
 ):
@@ -197,7 +197,7 @@ def decide_by_threshold(
 
     Parameters
     ----------
-    budget : Budget
+    budget : Account
     theta : ndarray of shape (1,), float64
         The threshold; changed. It stays as it is while nothing can be paid for.
     step : float

@@ -24,7 +24,7 @@ from .._aside import settled
 from .._estimators import refuse_unserved
 from .._rows import take
 from ._context import LeafLabels, StreamContext
-from ._decisions import Budget
+from ._decisions import Account
 from ._run import compare
 from ._state import check_learner
 from ._steps import NOTHING, Begun, StreamSteps
@@ -180,7 +180,7 @@ class StreamActiveLearner(
         self._strategy = strategy
         self._state = strategy.start()
         self._seed = seed
-        self._budget = Budget(self.budget, self.strict_budget, window)
+        self._budget = Account(self.budget, self.strict_budget, window)
         self._leaves = LeafLabels()
         self._classes = classes
         self._held_back = []  # rows before there is a model, labels (None: without)

@@ -6,7 +6,7 @@ from ...drift._detector import Detector
 from ...utils import is_count, refuse_damage
 from .._state import are_classes, fits_classes, fits_features
 from ._context import LeafLabels
-from ._decisions import Budget
+from ._decisions import Account
 from ._strategies import StreamStrategy
 
 LARGEST_SEED = 2**31
@@ -37,7 +37,7 @@ def check_learner(learner):
         "n_features_in_": is_count(d) and d > 0,
         "_strategy": isinstance(strategy, StreamStrategy),
         "_seed": is_count(seed) and seed < LARGEST_SEED,
-        "_budget": isinstance(parts.get("_budget"), Budget),
+        "_budget": isinstance(parts.get("_budget"), Account),
         "_classes": classes is None or are_classes(classes, 1),
         "_detector": detector is None or isinstance(detector, Detector),
         "_unasked": unasked is None or np.shape(unasked) == (1, d),

@@ -13,7 +13,7 @@ from ...utils import canonical
 from ._decisions import Accounts, decide_by_chance, decide_by_threshold
 
 # what draws are for
-FOR_ROWS, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
+FOR_CHANCE, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 
 THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within those of the thesis
 
@@ -135,7 +135,7 @@ class RandomStream(StreamStrategy):
 
     def decide(self, context, state, asked):
         chance = np.full(context.n_rows, context.budget.share)
-        draw = context.draws(FOR_ROWS)
+        draw = context.draws(FOR_CHANCE)
         return decide_by_chance(context.budget, chance, draw, asked, context.stop)
 
 
@@ -315,7 +315,7 @@ class SelectiveSampling(StreamStrategy):
         if context.estimator is not None:
             gap = np.abs(context.certainty - 1.0 / context.n_classes)
             chance = share / (share + gap)
-        draw = context.draws(FOR_ROWS)
+        draw = context.draws(FOR_CHANCE)
         return decide_by_chance(context.budget, chance, draw, asked, context.stop)
 
 
@@ -438,7 +438,7 @@ class ConfTreeSampling(StreamStrategy):
         return decide_by_chance(
             context.budget,
             self.chances(context),
-            context.draws(FOR_ROWS),
+            context.draws(FOR_CHANCE),
             asked,
             context.stop,
         )
