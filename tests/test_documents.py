@@ -63,10 +63,6 @@ def test_pictures_are_those_of_the_figures_behind_them(pictures):
         assert len(picture) < 20_000
 
 
-# Of papers whose pages say the same in other tables.
-NOT_SHOWN = {"paper-b-figure-3", "paper-b-ranks", "paper-c-leaves-all"}
-
-
 def test_every_table_of_results_is_shown(pictures, monkeypatch):
     """On a page or in a picture: figures that nobody sees, nobody checks."""
     files = {path.stem for path in (ROOT / "benchmarks/results").glob("*.csv")}
@@ -82,7 +78,7 @@ def test_every_table_of_results_is_shown(pictures, monkeypatch):
         monkeypatch.setattr(sys.modules[module], "table", drawn)
     for draw in pictures.PICTURES.values():
         draw()
-    assert files - shown <= NOT_SHOWN
+    assert files == shown
 
 
 def test_links_of_the_readme_lead_somewhere():

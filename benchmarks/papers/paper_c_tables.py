@@ -194,13 +194,15 @@ def by_size_rows(name, found):
     """Final performance of all parameters and streams by the number of leaves."""
     ends = np.array([*SIZES[1:], np.inf])
     for (method, criterion), runs in found.items():
+        if criterion not in SHOWN:
+            continue
         final = runs[:, :, -1].reshape(-1, 2)
         column = np.searchsorted(ends, final[:, 1], side="right")
         cells = [
             f"{final[column == i, 0].mean():.2%}" if np.any(column == i) else ""
             for i in range(len(SIZES))
         ]
-        yield [name, method, criterion, *cells]
+        yield [name, method, *cells]
 
 
 def size_names():
@@ -233,11 +235,12 @@ def main(argv=None):
     best, courses, sizes, records = [], [], [], []
     begin = time.process_time()
     for name, rare, makes in streams(folder, options):
+        short = name.split(",")[0]
         name += f", {len(makes)} streams"
         found = measure(makes, rare, grid, options.memory)
         best += best_rows(name, found, grid)
-        courses += course_rows(name.split(",")[0], found)
-        sizes += by_size_rows(name, found)
+        courses += course_rows(short, found)
+        sizes += by_size_rows(short, found)
         print(f"{name}: {time.process_time() - begin:.0f} CPU s so far", flush=True)
         records += [
             {
@@ -252,10 +255,5 @@ def main(argv=None):
     tables.show("paper-c-tuned", BEST, best)
     header = ["stream", "method", "share of the stream", "leaves", "value"]
     tables.show("paper-c-courses", header, courses)
-    header = ["stream", "method", "criterion", *size_names()]
-    tables.show("paper-c-leaves-all", header, sizes)
-    shown = [
-        [row[0].split(",")[0], row[1], *row[3:]] for row in sizes if row[2] in SHOWN
-    ]
-    tables.show("paper-c-leaves", ["stream", "method", *size_names()], shown)
+    tables.show("paper-c-leaves", ["stream", "method", *size_names()], sizes)
     write_json(options.json, {"environment": facts, "records": records})
