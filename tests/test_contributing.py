@@ -16,7 +16,7 @@ from reference.compiling import compiled
 from reference.registries import BOUNDS, CRITERIA, DETECTORS, MEMORIES, PRUNINGS, lax
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds import BaseBound, GTestBound, param_grid
+from skconftree.bounds import BaseBound, GTestBound, TreeDefaults, param_grid
 from skconftree.drift._registry import resolve_detector
 from skconftree.tree.pruning._base import TrainingRows
 from skconftree.tree.pruning._registry import prune, resolve_pruning
@@ -90,7 +90,7 @@ def test_the_printed_pruning_keeps_the_contract(plugins_of_the_text, monkeypatch
     MyPruning = plugins_of_the_text["MyPruning"]
     plugins.check_pruning(MyPruning)
     monkeypatch.setitem(PRUNINGS, "mine", MyPruning)
-    assert resolve_pruning("mine", None, None) == ("mine", 1.0)
+    assert resolve_pruning("mine", None, TreeDefaults()) == ("mine", 1.0)
     X, y = plugins.table()
     y = np.where(np.arange(len(y)) % 5 == 0, (y + 1) % 3, y)
     full = ConfidenceTreeClassifier(None).fit(X, y).tree_

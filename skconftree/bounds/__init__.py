@@ -29,6 +29,7 @@ from ._possibilistic import (
 )
 from ._risk import consistency_radius, excess_risk_upper, risk_upper
 from ._sequence import confidence_sequence
+from ._tree_defaults import TreeDefaults
 
 __all__ = [
     "BaseBound",
@@ -42,6 +43,7 @@ __all__ = [
     "HoeffdingBound",
     "McDiarmidBound",
     "PossibilisticBound",
+    "TreeDefaults",
     "agresti_coull_upper",
     "binomial_upper",
     "chi2_pvalue",

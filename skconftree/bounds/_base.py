@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameters
 from ..utils import canonical
+from ._tree_defaults import TreeDefaults
 
 
 class BaseBound(BaseEstimator):
@@ -42,26 +43,16 @@ class BaseBound(BaseEstimator):
         Whether the candidate cuts of a growing leaf must not move while it lives.
     examines_children : bool
         Whether the children of a new split are examined at once.
-    pruning : str or None
-        What a tree's ``pruning="auto"`` means with this bound.
-    shrinkage : float
-        What a tree's ``shrinkage="auto"`` means with this bound in `fit`.
     judges_alone : bool
         Whether the bound's decision about a test depends on no other test, but for
         their number. A tree's `lookahead` needs that.
-    lookahead : int
-        What a tree's ``lookahead="auto"`` means with this bound in `fit`.
-    lookahead_confidence : float or None
-        The strength of the pruning that goes with look-ahead; None is
-        `pruning_confidence`.
-    nominal_splits : {"binary", "multiway"}
-        What a tree's ``nominal_splits="auto"`` means with this bound.
-    pruning_confidence : float or None
-        The strength that goes with it; None is the default of the pruning.
+    defaults : TreeDefaults
+        What the ``"auto"`` of a tree's parameters means with this bound.
 
     See Also
     --------
     param_grid : A grid over bounds and their levels.
+    TreeDefaults : What a bound may say of the trees it grows.
 
     Notes
     -----
@@ -88,13 +79,8 @@ class BaseBound(BaseEstimator):
     counts_every_row = False
     fixed_cuts = False
     examines_children = False
-    pruning: str | None = None
-    pruning_confidence: float | None = None
-    shrinkage = 0.0
     judges_alone = False
-    lookahead = 0
-    lookahead_confidence = None
-    nominal_splits = "binary"
+    defaults = TreeDefaults()
     _parameter_constraints: dict = {}
 
     @property

@@ -9,6 +9,7 @@ from libc.math cimport INFINITY, exp, log
 from skconftree._compat import Interval
 from skconftree.bounds._base import BaseBound
 from skconftree.bounds._checks import check_tables
+from skconftree.bounds._tree_defaults import TreeDefaults
 
 from skconftree.bounds._contingency cimport (
     Contingency,
@@ -140,12 +141,11 @@ class GTestBound(BaseBound):
     """
 
     criteria = ("entropy", "gini", "kearns_mansour")
-    pruning = "pessimistic"
-    pruning_confidence = 0.1
-    shrinkage = 10.0
     judges_alone = True
-    lookahead = 8
-    lookahead_confidence = 0.02
+    defaults = TreeDefaults(
+        pruning="pessimistic", pruning_confidence=0.1, shrinkage=10.0, lookahead=8,
+        lookahead_confidence=0.02,
+    )
     statement = "expected false cuts"
     levels = (0.05, 0.3, 1.0, 3.0, 10.0)
     _parameter_constraints: dict = {

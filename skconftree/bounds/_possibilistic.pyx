@@ -21,6 +21,7 @@ from skconftree.bounds._checks import (
     check_open,
     check_range,
 )
+from skconftree.bounds._tree_defaults import TreeDefaults
 
 
 cdef class PossibilisticKernel(IntervalBound):
@@ -300,7 +301,7 @@ class PossibilisticBound(BaseBound):
     False
     """
 
-    nominal_splits = "multiway"
+    defaults = TreeDefaults(nominal_splits="multiway")
     criteria = ("entropy",)
     counts_every_row = True
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)

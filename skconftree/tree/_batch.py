@@ -11,7 +11,7 @@ from ..utils import unchanged_on_error
 from ..utils._lock import learns
 from ._limits import count_rows
 from ._lookahead import resolve_lookahead
-from ._resolve import resolve_shrinkage, resolve_statement
+from ._resolve import resolve_shrinkage, resolve_statement, tree_defaults
 from ._training import divide, leave_out, read_training
 from .batch._grow import grow
 from .pruning._base import TrainingRows
@@ -59,7 +59,7 @@ class BatchGrowth:
                 self.bound, self.criterion, self.delta, type(self).__name__
             )
             pruning, strength = resolve_pruning(
-                self.pruning, self.pruning_confidence, bound
+                self.pruning, self.pruning_confidence, tree_defaults(bound)
             )
             table = read_training(
                 self,

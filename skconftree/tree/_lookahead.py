@@ -1,6 +1,7 @@
 """From the parameter `lookahead` to how a growth looks ahead."""
 
 from .._compat import InvalidParameterError
+from ._resolve import tree_defaults
 from .batch._grow import Lookahead
 from .pruning._registry import leaf_cost
 
@@ -34,16 +35,16 @@ def resolve_lookahead(tree, bound, pruning, confidence, settings, table):
     InvalidParameterError
         If look-ahead is asked for with what it does not go with.
     """
-    n_levels = tree.lookahead
+    n_levels, defaults = tree.lookahead, tree_defaults(bound)
     if n_levels == "auto":
-        n_levels = 0
-        if bound is not None and pruning == bound.pruning:
-            n_levels = bound.lookahead if table.total <= LARGEST_TABLE else 0
+        served = pruning == defaults.pruning and table.total <= LARGEST_TABLE
+        n_levels = defaults.lookahead if served else 0
     if not n_levels:
         return None, confidence
     strength, cost = confidence, None
     if tree.pruning == "auto" and tree.pruning_confidence is None:
-        strength = getattr(bound, "lookahead_confidence", None) or confidence
+        if defaults.lookahead_confidence is not None:
+            strength = defaults.lookahead_confidence
     if pruning is not None:
         cost = leaf_cost(pruning, strength, len(table.y))
     wanted = _what_stands_in_the_way(bound, cost, settings, table)

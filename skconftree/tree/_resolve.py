@@ -7,6 +7,7 @@ from numbers import Integral
 from sklearn.utils import check_random_state
 
 from .._compat import InvalidParameterError
+from ..bounds import TreeDefaults
 from ..bounds._registry import resolve_bound
 from ..drift._registry import resolve_detector
 from ..tables._inputs import count_limit, resolve_max_features, size_limits
@@ -68,6 +69,11 @@ def resolve_statement(bound, criterion, delta, caller):
     return bound, name
 
 
+def tree_defaults(bound):
+    """What ``"auto"`` means with a bound, or with None."""
+    return TreeDefaults() if bound is None else bound.defaults
+
+
 def resolve_shrinkage(shrinkage, bound):
     """Resolve how strongly the leaves of a fitted tree are drawn to the nodes above.
 
@@ -80,9 +86,7 @@ def resolve_shrinkage(shrinkage, bound):
     -------
     float
     """
-    if shrinkage == "auto":
-        return 0.0 if bound is None else float(bound.shrinkage)
-    return float(shrinkage)
+    return float(tree_defaults(bound).shrinkage if shrinkage == "auto" else shrinkage)
 
 
 def resolve_settings(
@@ -139,7 +143,7 @@ def resolve_settings(
             min_samples_split, min_samples_leaf, total, relative
         )
     if nominal_splits == "auto":
-        nominal_splits = getattr(bound, "nominal_splits", "binary")
+        nominal_splits = tree_defaults(bound).nominal_splits
     separate = bound is not None and not bound.counts_every_row
     return GrowthSettings(
         criterion=criterion,

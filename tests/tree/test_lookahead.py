@@ -3,6 +3,7 @@
 import copy
 import functools
 import pickle
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -382,8 +383,7 @@ def test_pickle_and_scikit_learn():
 class Ahead(GTestBound):
     """What a bound may ask for."""
 
-    lookahead = 3
-    lookahead_confidence = 0.02
+    defaults = replace(GTestBound.defaults, lookahead=3, lookahead_confidence=0.05)
 
 
 def same_tree(a, b):
@@ -395,9 +395,9 @@ def same_tree(a, b):
 def test_auto_is_what_the_bound_says():
     X, y = several(500)
     auto = ConfidenceTreeClassifier(Ahead()).fit(X, y)
-    asked = ConfidenceTreeClassifier(lookahead=3, pruning_confidence=0.02).fit(X, y)
+    asked = ConfidenceTreeClassifier(lookahead=3, pruning_confidence=0.05).fit(X, y)
     assert auto.lookahead_ == 3
-    assert auto.pruning_confidence_ == 0.02
+    assert auto.pruning_confidence_ == 0.05
     assert same_tree(auto, asked)
     own = ConfidenceTreeClassifier(Ahead(), pruning_confidence=0.3).fit(X, y)
     assert (own.lookahead_, own.pruning_confidence_) == (3, 0.3)

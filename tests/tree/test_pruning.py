@@ -22,6 +22,7 @@ from skconftree.bounds import (
     BayesFactorBound,
     Chi2Bound,
     EC2Bound,
+    TreeDefaults,
     binomial_upper,
     chi2_pvalue,
     ec2_confidence,
@@ -381,8 +382,8 @@ def test_auto_is_what_goes_with_the_bound(monkeypatch):
     X, y = with_wrong_labels(load_iris)
     tree = ConfidenceTreeClassifier(bound=None).fit(X, y)
     assert (tree.pruning_, tree.pruning_confidence_) == (None, None)
-    monkeypatch.setattr(BayesFactorBound, "pruning", "pessimistic")
-    monkeypatch.setattr(BayesFactorBound, "pruning_confidence", 1e-3)
+    said = TreeDefaults(pruning="pessimistic", pruning_confidence=1e-3)
+    monkeypatch.setattr(BayesFactorBound, "defaults", said)
     tree = ConfidenceTreeClassifier(bound="bayes_factor").fit(X, y)
     assert (tree.pruning_, tree.pruning_confidence_) == ("pessimistic", 1e-3)
     tree.set_params(pruning_confidence=0.1).fit(X, y)
@@ -481,7 +482,7 @@ def test_strength_out_of_range(pruning):
             tree.fit("no table is looked at", None)
     for value in (strength.low, strength.high):
         if strength.contains(value):
-            resolve_pruning(pruning, value, None)
+            resolve_pruning(pruning, value, TreeDefaults())
 
 
 @pytest.mark.parametrize(

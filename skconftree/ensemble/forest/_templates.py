@@ -6,7 +6,7 @@ from inspect import signature
 from ..._compat import InvalidParameterError
 from ...bounds._base import BaseBound
 from ...tree import ConfidenceTreeClassifier
-from ...tree._resolve import resolve_statement
+from ...tree._resolve import resolve_statement, tree_defaults
 from ...tree.pruning._registry import resolve_pruning
 
 # What its trees do not do. They do not look ahead, as many of them make up for greed;
@@ -82,7 +82,7 @@ class ForestTemplates:
                 bound, self.criterion, self.delta, type(self).__name__
             )
             template.pruning_, template.pruning_confidence_ = resolve_pruning(
-                self.pruning, self.pruning_confidence, template.bound_
+                self.pruning, self.pruning_confidence, tree_defaults(template.bound_)
             )
             template.lookahead_ = 0
             templates.append(template)

@@ -19,7 +19,7 @@ PRUNINGS: dict[str, type[Pruning]] = {
 }
 
 
-def resolve_pruning(pruning, confidence, bound):
+def resolve_pruning(pruning, confidence, defaults):
     """Name and strength of the pruning that the parameters ask for.
 
     Parameters
@@ -27,8 +27,8 @@ def resolve_pruning(pruning, confidence, bound):
     pruning : str or None
         A name, ``"auto"`` or None.
     confidence : float or None
-    bound : BaseBound or None
-        Recommends a pruning for ``"auto"``.
+    defaults : TreeDefaults
+        What ``"auto"`` means.
 
     Returns
     -------
@@ -36,8 +36,7 @@ def resolve_pruning(pruning, confidence, bound):
     """
     recommended = None
     if pruning == "auto":
-        pruning = getattr(bound, "pruning", None)
-        recommended = getattr(bound, "pruning_confidence", None)
+        pruning, recommended = defaults.pruning, defaults.pruning_confidence
     if pruning is None:
         return None, None
     strength = PRUNINGS[pruning].strength

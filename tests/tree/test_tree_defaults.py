@@ -1,0 +1,102 @@
+"""What `"auto"` means is said by the bound, in one attribute, and by nobody else.
+
+Who writes a bound says there how its trees are best grown; what is written there and
+read nowhere would mislead both them and their users.
+"""
+
+from dataclasses import fields
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import GTestBound, TreeDefaults
+
+SAID = {
+    "pruning": "c45",
+    "pruning_confidence": 0.4,
+    "shrinkage": 3.0,
+    "lookahead": 0,
+    "nominal_splits": "multiway",
+}
+
+
+class Own(GTestBound):
+    """A bound with opinions of its own about every parameter."""
+
+    defaults = TreeDefaults(**SAID)
+
+
+def mixed(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(list("uvwxyz"), size=n)})
+    y = (X["b"].isin(["u", "w"]) ^ (X["a"] > 0.3) ^ (rng.random(n) < 0.1)).astype(int)
+    X["b"] = X["b"].astype("category")
+    return X, y.to_numpy()
+
+
+def same(a, b):
+    return (
+        a.tree_.feature.tolist() == b.tree_.feature.tolist()
+        and np.array_equal(a.tree_.counts, b.tree_.counts)
+        and np.array_equal(a.tree_.value, b.tree_.value)
+    )
+
+
+def test_every_default_is_a_parameter_of_the_tree():
+    parameters = ConfidenceTreeClassifier().get_params()
+    # What look-ahead changes the strength of the pruning to is no parameter.
+    names = {one.name for one in fields(TreeDefaults)} - {"lookahead_confidence"}
+    assert names == set(SAID)
+    assert {parameters[name] for name in names} == {"auto", None}
+
+
+def test_auto_is_what_the_bound_says():
+    X, y = mixed()
+    auto = ConfidenceTreeClassifier(Own()).fit(X, y)
+    said = ConfidenceTreeClassifier("gtest", **SAID).fit(X, y)
+    assert auto.tree_.node_count > 3
+    assert same(auto, said)
+    assert (auto.pruning_, auto.pruning_confidence_) == ("c45", 0.4)
+    assert (auto.shrinkage_, auto.lookahead_) == (3.0, 0)
+    assert (auto.tree_.children_left == -2).any()  # a branch for each category
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("pruning", None),
+        ("pruning_confidence", 0.01),
+        ("shrinkage", 0.0),
+        ("nominal_splits", "binary"),
+    ],
+)
+def test_what_the_user_says_comes_first(name, value):
+    X, y = mixed()
+    auto = ConfidenceTreeClassifier(Own(), **{name: value}).fit(X, y)
+    said = ConfidenceTreeClassifier("gtest", **SAID | {name: value}).fit(X, y)
+    assert same(auto, said)
+    assert not same(auto, ConfidenceTreeClassifier(Own()).fit(X, y))
+
+
+def test_no_bound_has_no_opinion():
+    class Silent(GTestBound):
+        defaults = TreeDefaults()
+
+    X, y = mixed()
+    for bound in (None, Silent()):
+        model = ConfidenceTreeClassifier(bound).fit(X, y)
+        assert model.pruning_ is None
+        assert (model.shrinkage_, model.lookahead_) == (0.0, 0)
+        assert not (model.tree_.children_left == -2).any()
+
+
+def test_growth_row_by_row_asks_for_the_categories_alone():
+    X, y = mixed()
+    grown = ConfidenceTreeClassifier(Own()).partial_fit(X, y, classes=[0, 1])
+    said = ConfidenceTreeClassifier("gtest", nominal_splits="multiway")
+    assert same(grown, said.partial_fit(X, y, classes=[0, 1]))
+    assert (grown.tree_.children_left == -2).any()
+    assert grown.pruning_ is None
+    assert grown.shrinkage_ == 0.0
