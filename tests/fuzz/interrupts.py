@@ -25,12 +25,11 @@ def interrupt_calls(sequence):
     """What is interrupted has been done, or not, or up to a documented boundary."""
     draw = sequence.draw
     subject = draw.weighted(SUBJECTS)(draw)
-    kind = subject.__class__.__name__.removesuffix("Subject")
     one = subject.make()
     for _ in range(draw.whole(2, MOST_CALLS)):
         call = subject.next_call(draw, one)
         sequence.call(
-            f"{kind}: {call.name}, interrupted",
+            f"{subject.name}: {call.name}, interrupted",
             _interrupt,
             sequence,
             subject,
@@ -58,7 +57,7 @@ def _interrupt(sequence, subject, one, call):
     else:
         moment = max(draw.rng.random() * seconds, 1e-6)
         found, stopped = interrupter.in_time(moment, lambda: call.act(one))
-    where = f"{type(subject).__name__.removesuffix('Subject')}.{call.name}"
+    where = f"{subject.name}.{call.name}"
     if stopped:
         sequence.traits.add(f"interrupts: {where}")
         now = subject.values(one)

@@ -21,17 +21,16 @@ def make_mistakes(sequence):
     """An object that has refused calls is what it is without them."""
     draw = sequence.draw
     subject = draw.weighted(SUBJECTS)(draw)
-    kind = subject.__class__.__name__.removesuffix("Subject")
     one, twin = subject.make(), subject.make()
     for _ in range(draw.whole(2, MOST_CALLS)):
         call = subject.next_call(draw, one)
-        where = f"{kind}.{call.name}"
+        where = f"{subject.name}.{call.name}"
         for _ in range(draw.whole(0, 2)):
             wrong = call.spoil(draw) if call.spoil else None
             if wrong is None:
                 continue
             sequence.call(f"{where} (wrong)", _refused, where, subject, one, *wrong)
-            sequence.traits.add(f"mistakes: {kind}")
+            sequence.traits.add(f"mistakes: {subject.name}")
         found = sequence.call(where, call.act, one)
         expected = call.act(twin)
         require(

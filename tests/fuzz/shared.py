@@ -27,7 +27,6 @@ def share(sequence):
     """What threads have done is what one thread does with the same calls."""
     draw = sequence.draw
     subject = draw.weighted(SUBJECTS)(draw)
-    kind = subject.__class__.__name__.removesuffix("Subject")
     one = subject.make()
     for _ in range(draw.whole(1, BEFORE)):
         subject.next_call(draw, one).act(one)
@@ -64,18 +63,20 @@ def share(sequence):
     interval = sys.getswitchinterval()
     sys.setswitchinterval(OFTEN)
     try:
-        sequence.call(f"threads: {kind}, {', '.join(names)}", run_at_once, works)
+        sequence.call(
+            f"threads: {subject.name}, {', '.join(names)}", run_at_once, works
+        )
     finally:
         sys.setswitchinterval(interval)
-    sequence.traits.add(f"threads: {kind}")
+    sequence.traits.add(f"threads: {subject.name}")
     subject.check(one)
     require(
         subject.values(kept) == subject.values(plain),
-        f"{kind}: a copy has learnt what threads taught the original",
+        f"{subject.name}: a copy has learnt what threads taught the original",
     )
     settle(plain, one)
     require(
         subject.values(one) == subject.values(plain),
-        f"{kind}: threads have done something else than one thread",
+        f"{subject.name}: threads have done something else than one thread",
     )
     subject.check(copied(one))

@@ -33,7 +33,6 @@ class _OfState(Pickler):
 def damage_states(sequence):
     draw = sequence.draw
     subject = draw.weighted(SUBJECTS)(draw)
-    kind = subject.__class__.__name__.removesuffix("Subject")
     one = subject.make()
     for _ in range(draw.whole(1, 4)):
         subject.next_call(draw, one).act(one)
@@ -43,7 +42,12 @@ def damage_states(sequence):
         target = draw.one(subject.owned)
         _OfState(file, draw, target).dump(one)
         sequence.call(
-            f"{kind}: damaged {target}", _load_and_use, sequence, subject, file, call
+            f"{subject.name}: damaged {target}",
+            _load_and_use,
+            sequence,
+            subject,
+            file,
+            call,
         )
 
 

@@ -56,6 +56,11 @@ class Subject:
     interrupted_twice = True  # may a call be, by a second exception behind the first
     has_pool = False  # of threads, Python's own, which a timer may leave locked
 
+    @property
+    def name(self):
+        """Of its kind, in what is told of it."""
+        return type(self).__name__.removesuffix("Subject")
+
     def make(self):
         """The object, which has learnt nothing."""
         raise NotImplementedError
