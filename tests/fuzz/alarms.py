@@ -44,11 +44,23 @@ def _is_place(frame, event):
 
 def count_places(function):
     """What a function gives, and at how many places a handler might have run."""
+    return _count(function, lambda n: None)
+
+
+def act_at_place(place, act, function):
+    """What a function gives, while which a handler acts at a place."""
+    answer, _ = _count(function, lambda n: act() if n == place else None)
+    return answer
+
+
+def _count(function, visit):
     n = 0
 
     def look(frame, event, argument):
         nonlocal n
-        n += _is_place(frame, event)
+        if _is_place(frame, event):
+            n += 1
+            visit(n)
 
     sys.setprofile(look)
     try:

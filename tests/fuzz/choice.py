@@ -7,6 +7,7 @@ from . import (
     forests,
     functions,
     generators,
+    indexes,
     interrupts,
     mistakes,
     oasis,
@@ -68,6 +69,8 @@ ACTIONS = {
     "interrupts": interrupts.interrupt_calls,
     "shared": shared.share,
     "states": states.damage_states,
+    "shared index": indexes.share_index,
+    "interrupted index": indexes.interrupt_index,
 }
 OFTEN = {
     **{"fit": 1, "learn": 6, "set parameters": 0.2, "read": 5, "read as sklearn": 1},
@@ -82,6 +85,7 @@ OFTEN = {
     **{"generators": 0.05, "loaders": 0.02, "simulate": 0.01},
     **{"sampling": 0.02, "select": 0.02},
     **{"mistakes": 0.03, "interrupts": 0.0, "shared": 0.0, "states": 0.03},
+    **{"shared index": 0.0, "interrupted index": 0.0},
 }
 BY_THEME = {
     "batch": {
@@ -93,7 +97,7 @@ BY_THEME = {
     },
     "stream": {"fit": 0.2, "beside": 1, "limits": 0.3},
     "competition": {"beside": 2, "limits": 0.5},
-    "sparse": {"fit": 5, "learn": 3, "sparse": 2},
+    "sparse": {"fit": 5, "learn": 3, "sparse": 2, "shared index": 0.1},
     "drift": {"fit": 0.2, "learn": 9},
     "threads": {"threads": 4, "models": 2, "fit": 0.2},
     "signals": {"signals": 1},
@@ -111,6 +115,7 @@ BY_THEME = {
     "interrupts": {"interrupts": 3},
     "shared": {"shared": 3},
     "states": {"states": 3},
+    "indexes": {"shared index": 2, "interrupted index": 2, "fit": 0.2},
     "rooms": {
         **{"prequential": 2, "label noise": 1, "pictures": 1.5, "generators": 2},
         **{"loaders": 0.5, "simulate": 0.5, "sampling": 1, "select": 1},

@@ -22,11 +22,11 @@ THEMES = {
     **{"batch": 14, "stream": 16, "sparse": 17, "drift": 15, "threads": 16},
     **{"signals": 5, "damage": 12, "c45": 4, "wrong": 6, "deep": 1, "functions": 3},
     **{"memory": 2, "competition": 6, "forests": 8, "rooms": 4},
-    **{"mistakes": 5, "interrupts": 5, "shared": 4, "states": 4},
+    **{"mistakes": 5, "interrupts": 5, "shared": 4, "states": 4, "indexes": 4},
 }
 # Share of models that begin with `fit`, if it is another than usual.
 BATCHES = {"stream": 0.1, "drift": 0.15, "memory": 0.1, "signals": 0.2}
-BATCHES["threads"] = 0.1
+BATCHES["threads"] = BATCHES["indexes"] = 0.1
 FEWEST, MOST = 20, 34  # calls
 
 # What a legal call may say no to, in the words that are documented for it.

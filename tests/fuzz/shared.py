@@ -1,13 +1,12 @@
 """Detectors, learners and runs that threads change and read at once."""
 
 import copy
-import sys
 import threading
 
 from .findings import require
 from .learner_subjects import PoolSubject, StreamSubject
 from .subjects import DetectorSubject, EvaluatorSubject, SamplerSubject, copied
-from .together import run_at_once
+from .together import run_at_once, switching_often
 
 SUBJECTS = {
     **{DetectorSubject: 3, PoolSubject: 2, StreamSubject: 2, EvaluatorSubject: 2},
@@ -20,7 +19,6 @@ COPIES = {
 }
 BEFORE = 3  # calls, at most
 MOST_LOOKS = 300
-OFTEN = 1e-5  # seconds, after which another thread has its turn
 
 
 def share(sequence):
@@ -60,14 +58,10 @@ def share(sequence):
 
     works = [lambda acts=acts: write(acts) for acts in writers]
     works += [lambda name=name: look(name) for name in names]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(OFTEN)
-    try:
+    with switching_often():
         sequence.call(
             f"threads: {subject.name}, {', '.join(names)}", run_at_once, works
         )
-    finally:
-        sys.setswitchinterval(interval)
     sequence.traits.add(f"threads: {subject.name}")
     subject.check(one)
     require(

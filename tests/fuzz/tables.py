@@ -31,7 +31,7 @@ ARRAYS = ("float32", "float64", "fortran", "list", "strided", "frozen")
 FRAMES = ("pandas", "polars", "arrow")
 SPARSE = ("csr", "csc", "csr_matrix", "unsorted")
 # Share of arrays with nominal columns, if it is another than usual.
-NOMINAL = {"damage": 0.7, "c45": 0.8}
+NOMINAL = {"damage": 0.7, "c45": 0.8, "indexes": 0.7}
 WEIGHTS = ("counts", "quarters", "any", "heavy", "zeros", "huge", "tiny", "extreme")
 
 

@@ -6,7 +6,9 @@ import os
 import pickle
 import resource
 import signal
+import sys
 import threading
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 import numpy as np
@@ -25,12 +27,13 @@ from .parameters import make_model
 IS_CHECKED = find_spec("skconftree.utils._checks") is not None
 IS_WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
 READERS = 2
+OFTEN = 1e-5  # seconds, after which another thread has its turn
 LOOKS = 5  # of a signal handler
 LEARNS = "tree/_online.py", "_learn"  # where a call of `partial_fit` holds the lock
 STACK = 128 * 1024  # bytes, of a thread that reads a deep tree
 
 
-def _busy(sequence, n):
+def busy_rows(sequence, n):
     """Rows that keep a learning thread busy for a while."""
     draw, table = sequence.draw, sequence.table
     rows = sequence.rows(n)
@@ -41,6 +44,17 @@ def _busy(sequence, n):
     ):
         rows = sequence.rows(n, weights=False)  # no refusal in the middle of a race
     return table.give(draw, rows.X), table.labels[rows.y], rows
+
+
+@contextmanager
+def switching_often():
+    """Threads have their turns soon after one another."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(OFTEN)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def run_at_once(threads):
@@ -67,7 +81,7 @@ def learn_and_read(sequence):
     if not sequence.parts or not sequence.comparable:
         return
     draw, model, table = sequence.draw, sequence.model, sequence.table
-    X, y, rows = _busy(sequence, draw.one([200, 1500]))
+    X, y, rows = busy_rows(sequence, draw.one([200, 1500]))
     plain = sequence.copy_by_pickle()
     ask = table.give(draw, sequence.rows(30, weights=False).X)
     done = threading.Event()

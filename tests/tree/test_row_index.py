@@ -147,6 +147,24 @@ def test_rows_wait_at_a_node_for_their_category():
     check(index, tree, pool, set())
 
 
+def test_a_node_that_gets_as_many_rows_as_it_loses_has_changed():
+    tree = ConfidenceTreeClassifier(
+        bound="gtest", max_depth=2, categorical_features=[0, 1]
+    )
+    rows = ["aa", "ab", "aa", "ab", "ba", "bb"]
+    X = np.array([list(row) for row in rows * 200], dtype=object)
+    tree.partial_fit(X, [0, 1, 0, 1, 2, 2] * 200, classes=[0, 1, 2])
+    pool = np.array([["c", "z"], ["a", "c"]], dtype=object)
+    index = tree.index_rows(pool)
+    index.update()
+    np.testing.assert_array_equal(index.apply(), [0, 1])
+    tree.partial_fit(np.array([["c", "a"], ["a", "c"]], dtype=object), [0, 0])
+    leaf = int(tree.apply(pool)[1])
+    np.testing.assert_array_equal(index.apply(), [1, leaf])
+    np.testing.assert_array_equal(index.update(), [0, 1, leaf])
+    check(index, tree, pool, set())
+
+
 def test_a_drift_replaces_the_tree():
     rng = np.random.default_rng(0)
     pool = rng.random((500, 2))

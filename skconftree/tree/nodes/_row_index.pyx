@@ -139,37 +139,51 @@ cdef class NodeRanges:
         cdef intp_t start = self.first[top]
         cdef intp_t i, row, at
         cdef Arena arena = Arena()
+        cdef intp_t[::1] ascending
         cdef int32_t* rows
+        cdef int32_t* came
         cdef int32_t* where
-        cdef int32_t* old
         while node >= 0:
             total += self.size[node]
             mixed |= node != top and self.size[node] > 0
             node = tree.next_below(top, node)
         self.touched[top] = True
-        if mixed:
-            self._arrays["order"][start : start + total].sort()
         rows = <int32_t*> arena.take(total, sizeof(int32_t))
+        came = <int32_t*> arena.take(total if mixed else 0, sizeof(int32_t))
         where = <int32_t*> arena.take(total, sizeof(int32_t))
-        old = <int32_t*> arena.take(tree.node_count, sizeof(int32_t))
-        if total > 0:
+        if mixed:
+            ascending = np.argsort(self._arrays["order"][start : start + total])
+            node = top
+            while node >= 0:
+                for i in range(self.first[node], self.first[node] + self.size[node]):
+                    where[i - start] = <int32_t> node
+                node = tree.next_below(top, node)
+            for i in range(total):
+                rows[i] = self.order[start + ascending[i]]
+                came[i] = where[ascending[i]]
+        elif total > 0:
             memcpy(rows, &self.order[start], total * sizeof(int32_t))
+        if total > 0:
             self._find(top, rows, total, where)
         with nogil:
             node = top
             while node >= 0:
-                old[node] = self.size[node]
                 self.size[node] = 0
                 self.n_taken[node] = 0
                 node = tree.next_below(top, node)
             for i in range(total):
                 self.size[where[i]] += 1
+                # not by sizes: as many rows may come to a node as leave it
+                node = came[i] if mixed else top
+                if where[i] != node:
+                    self.touched[node] = True
+                    self.touched[where[i]] = True
             at = start
             node = top
             while node >= 0:
                 self.first[node] = <int32_t> at
                 at += self.size[node]
-                if old[node] != self.size[node] or node >= self.n_nodes:
+                if node >= self.n_nodes:
                     self.touched[node] = True
                 node = tree.next_below(top, node)
             for i in range(total):
