@@ -172,18 +172,32 @@ def part_curves(data, options, tables, records):
     tables.show("paper-d-ec2-curves", header, rows)
 
 
+class Noted(EC2Done):
+    """The rule, which stops nothing and notes its confidence at each look."""
+
+    def __init__(self, noise=0.01, confidence=0.5):
+        super().__init__(noise, confidence)
+        self.confidences = []
+
+    def reached(self, context):
+        """Note how sure the rule is, and go on."""
+        self.confidences.append(self.confidence_at(context))
+        return False
+
+
 def stops(options, X, y, noise, settings, n_labels, seed):
     """Errors after each label, and the confidence of the rule before it."""
     one = learner_of(options, X, settings, seed)
     rng = np.random.default_rng(seed)
     told = np.where(rng.random(len(y)) < noise, 1 - y, y)
-    rule, errors, confidence = EC2Done(noise), [], []
-    for _ in range(n_labels):
+    rule, errors = Noted(noise), []
+
+    def answer(_, rows):
         errors.append(wrong(one, X, y))
-        confidence.append(rule.confidence_at(one))
-        rows = one.query()
-        one.teach(rows, told[rows])
-    return errors, confidence
+        return told[rows]
+
+    one.run(answer, budget=n_labels, stop=rule)
+    return errors, rule.confidences
 
 
 def part_done(data, options, tables, records):

@@ -1,4 +1,4 @@
-"""What classifiers have that strategies need."""
+"""What classifiers have that strategies and stopping rules need."""
 
 from sklearn.pipeline import Pipeline
 
@@ -51,14 +51,14 @@ def _is_committee(final):
 
 
 def refuse_unserved(strategy, estimator, others):
-    """Raise if the classifier lacks what the strategy needs.
+    """Raise if the classifier lacks what a strategy, or a stopping rule, needs.
 
     Parameters
     ----------
-    strategy : SamplingStrategy
+    strategy : SamplingStrategy or StoppingRule
     estimator : classifier
-    others : dict of str to SamplingStrategy
-        Strategies that may be named as a remedy.
+    others : dict of str to SamplingStrategy or StoppingRule
+        What may be named as a remedy.
     """
     lacks = _lacks(strategy.needs, estimator)
     if lacks:
@@ -66,6 +66,6 @@ def refuse_unserved(strategy, estimator, others):
         raise ValueError(
             f"{type(strategy).__name__} needs "
             f"{' and '.join(WORDS.get(one, one) for one in lacks)}, which "
-            f"{type(final_step(estimator)[0]).__name__} does not have. Strategies that "
-            f"work with it: {able}."
+            f"{type(final_step(estimator)[0]).__name__} does not have. What works "
+            f"with it: {able}."
         )

@@ -6,23 +6,36 @@ from sklearn.base import BaseEstimator
 class StoppingRule(BaseEstimator):
     """Base class of stopping rules: `reached` is asked before each question.
 
+    Attributes
+    ----------
+    needs : tuple of str
+        What the classifier must have, as for a :class:`SamplingStrategy`.
+    random_share : float
+        Share of the questions that are drawn at random for the rule, as an audit: the
+        learner compares the answers with its predictions before it learns them.
+
     Examples
     --------
+    >>> import numpy as np
     >>> from skconftree.active import StoppingRule
     >>> class TenOfEach(StoppingRule):
-    ...     def reached(self, learner):
-    ...         labels = [answer.label for answer in learner.history_]
-    ...         return all(labels.count(one) >= 10 for one in learner.classes_)
+    ...     def reached(self, context):
+    ...         known = context.codes[context.labeled]
+    ...         counts = np.bincount(known, minlength=context.n_classes)
+    ...         return context.n_classes > 1 and counts.min() >= 10
     """
 
     _parameter_constraints: dict = {}
 
-    def reached(self, learner):
+    needs = ()
+    random_share = 0.0
+
+    def reached(self, context):
         """Tell whether to stop.
 
         Parameters
         ----------
-        learner : ActiveLearner
+        context : QueryContext
             The learner before its next question.
 
         Returns
@@ -30,5 +43,5 @@ class StoppingRule(BaseEstimator):
         bool
         """
         raise NotImplementedError(
-            f"{type(self).__name__} must define reached(learner)."
+            f"{type(self).__name__} must define reached(context)."
         )

@@ -81,6 +81,34 @@ class SamplingStrategy(BaseEstimator):
         chosen = largest(scores, k, context)
         return chosen, scores[chosen]
 
+    def select_rows(self, context, k):
+        """Choose rows as `select` does, but give their places in the pool.
+
+        It is what the learner asks. A strategy that can do without a list of all the
+        candidates overrides it.
+
+        Parameters
+        ----------
+        context : QueryContext
+        k : int
+            At most the number of candidates.
+
+        Returns
+        -------
+        rows : ndarray of shape (k,), intp
+            Places in the pool, each once.
+        scores : ndarray of shape (k,)
+        """
+        chosen, scores = self.select(context, k)
+        chosen = np.asarray(chosen)
+        n = len(context.candidates)
+        if not ((chosen >= 0) & (chosen < n)).all():
+            raise ValueError(
+                f"{type(self).__name__}.select must give places among {n} candidates. "
+                f"Got {chosen!r}."
+            )
+        return context.candidates[chosen], scores
+
 
 class FunctionSampling(SamplingStrategy):
     """A function ``f(estimator, X) -> scores`` as a strategy.

@@ -2,9 +2,8 @@
 
 from numbers import Real
 
-from ..._compat import Interval, validate_parameters
+from ..._compat import Interval
 from ...bounds import ec2_confidence
-from .._estimators import refuse_unserved
 from .._stopping import StoppingRule
 from ._sampling import EC2Sampling
 
@@ -68,31 +67,27 @@ class EC2Done(StoppingRule):
         self.noise = noise
         self.confidence = confidence
 
-    def confidence_at(self, learner):
+    needs = ("hypotheses",)
+
+    def confidence_at(self, context):
         """Confidence that the best label is worth buying.
 
         Parameters
         ----------
-        learner : ActiveLearner
+        context : QueryContext
 
         Returns
         -------
         float
             1.0 before there is a model, 0.0 if no edge is left.
         """
-        validate_parameters(self)
-        strategy = learner._strategy
-        if not isinstance(strategy, EC2Sampling):
-            strategy = EC2Sampling()
-            refuse_unserved(strategy, learner.estimator, {})
-        if learner._model() is None:
+        if context.estimator is None:
             return 1.0
-        n_left = learner._pool.n_rows - learner.n_labeled_ - learner._n_parked
-        if not n_left:
+        if not context.n_candidates:
             return 0.0
-        context = learner._context(False, n_left, None, strategy)
-        n_bought = sum(int(one.known.sum()) for one in learner._answers)
-        return float(ec2_confidence(strategy.best_table(context), n_bought, self.noise))
+        ask = getattr(context.strategy, "best_table", EC2Sampling().best_table)
+        n_bought = sum(int(one.known.sum()) for one in context.answers)
+        return float(ec2_confidence(ask(context), n_bought, self.noise))
 
-    def reached(self, learner):
-        return self.confidence_at(learner) < self.confidence
+    def reached(self, context):
+        return self.confidence_at(context) < self.confidence

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..._compat import validate_parameters
 from ...utils._lock import learns, reads
 from .._aside import settled
 from .._registry import STRATEGIES
@@ -15,9 +14,8 @@ from .._rows import check_costs, take
 from .._strategy import FOR_AUDIT
 from ._auto import tie_break_for
 from ._context import QueryContext
-from ._leaves import LeafSampling
 from ._oracles import QuestionsEnded
-from ._stopping import RiskBelow
+from ._stopping import read_rules
 
 
 class Asking:
@@ -57,15 +55,13 @@ class Asking:
             self._forget_queries()
         self._in_query = True
         strategy = self._strategy_now()
-        n_parked = self._n_parked
-        n_others = self._pool.n_rows - len(self._order) - n_parked
         parts = []
         left = int(k)
-        for parked, n in ((False, n_others), (True, n_parked)):
-            wanted = min(left, n)
+        for parked in (False, True):
+            wanted = min(left, self._n_open(parked))
             if wanted > 0:
-                context = self._context(parked, n, price, strategy)
-                parts.append(self._choose(strategy, context, wanted))
+                context = self._context(strategy.needs, parked, price)
+                parts.append(self._choose(strategy, context, wanted, parked))
                 left -= wanted
         if len(parts) == 1:
             rows, scores = parts[0]
@@ -87,20 +83,31 @@ class Asking:
             return strategy
         return STRATEGIES["auto"]()
 
-    def _choose(self, strategy, context, wanted):
+    def _choose(self, strategy, context, wanted, parked):
         # Rows of the pool, and their scores.
-        if (
-            context.index is not None
-            and context.costs is None
-            and isinstance(strategy, LeafSampling)
-            and type(strategy).select is LeafSampling.select
-        ):
-            return strategy.select_rows(context, wanted)  # without all the candidates
-        chosen, scores = strategy.select(context, wanted)
-        self._check_choice(chosen, wanted, len(context.candidates))
-        return context.candidates[chosen], scores
+        rows, scores = strategy.select_rows(context, wanted)
+        rows = np.asarray(rows)
+        sound = (
+            len(rows) == len(set(rows.tolist())) == wanted
+            and rows.dtype.kind in "iu"
+            and ((rows >= 0) & (rows < self._pool.n_rows)).all()
+            and (self._codes[rows] < 0).all()
+            and (self._parked[rows] == parked).all()
+        )
+        if not sound:
+            raise ValueError(
+                f"{type(strategy).__name__} must choose {wanted} different candidates. "
+                f"Got these rows: {rows!r}."
+            )
+        return rows, scores
 
-    def _context(self, parked, n, price, strategy):
+    def _n_open(self, parked):
+        # Rows that may be asked for: those that were skipped, or all others.
+        if parked:
+            return self._n_parked
+        return self._pool.n_rows - len(self._order) - self._n_parked
+
+    def _context(self, needs, parked=False, price=None):
         estimator = self._model()
 
         def candidates():
@@ -115,14 +122,17 @@ class Asking:
             candidates,
             (self._seed, self._n_taught),
         )
-        context.n_candidates = n
+        context.n_candidates = self._n_open(parked)
+        context.strategy, context.audit = self._strategy, self._audit()
         if self._memory is None:  # it is no part of a pickle
             self._memory = {}
         context.memory, context.answers = self._memory, self._answers
         context._model_after = self._model_after
         context.grows = self.refit is False
         context.costs = None if price is None else price[context.candidates]
-        if not parked and "leaves" in strategy.needs:
+        # an index that lasts for one query is no sooner than a search
+        keeps = self.refit is False or "leaves" in self._strategy.needs
+        if not parked and "leaves" in needs and keeps:
             context.index = self._row_index(estimator)
             if context.index is not None:
                 context.kept = self._kept
@@ -167,17 +177,31 @@ class Asking:
     def _read_costs(self, costs):
         return None if costs is None else check_costs(costs, self._pool.n_rows)
 
-    def _check_choice(self, chosen, wanted, n):
-        chosen = np.asarray(chosen)
-        if (
-            len(chosen) != wanted
-            or len(np.unique(chosen)) != wanted
-            or not ((chosen >= 0) & (chosen < n)).all()
-        ):
-            raise ValueError(
-                f"{type(self._strategy).__name__}.select must give {wanted} different "
-                f"places among {n} candidates. Got {chosen!r}."
-            )
+    def reached(self, stop):
+        """Say whether to ask no more, as `run` does before each question.
+
+        Parameters
+        ----------
+        stop : stopping rule or list of them
+            One of them suffices.
+
+        Returns
+        -------
+        bool
+        """
+        check_is_fitted(self, "_codes")
+        return self._reached(read_rules(stop, self.estimator))
+
+    @learns
+    def _reached(self, rules):
+        self._settle()
+        if self._in_query:
+            self._forget_queries()
+        self._in_query = True
+        context = self._context([need for rule in rules for need in rule.needs])
+        found = any(rule.reached(context) for rule in rules)
+        self._in_query = False
+        return found
 
     def run(self, oracle, budget=None, stop=None):
         """Ask an oracle until the budget is spent, a rule says stop, or no row is left.
@@ -208,20 +232,8 @@ class Asking:
             raise TypeError(
                 f"oracle must be callable with (rows, places). Got {oracle!r} instead."
             )
-        rules = [] if stop is None else stop if isinstance(stop, list) else [stop]
-        for rule in rules:
-            if not hasattr(rule, "reached"):
-                raise TypeError(
-                    "stop must be a StoppingRule, with reached(learner), or a list of "
-                    f"them. Got {rule!r}."
-                )
-            if hasattr(rule, "_parameter_constraints"):
-                validate_parameters(rule)
-        shares = [
-            rule.audit_share
-            for rule in rules
-            if isinstance(rule, RiskBelow) and rule.method == "audit"
-        ]
+        rules = [] if stop is None else read_rules(stop, self.estimator)
+        share = max((rule.random_share for rule in rules), default=0.0)
         n_open = int((self._codes < 0).sum())
         if budget is not None and budget > n_open:
             warnings.warn(
@@ -232,9 +244,9 @@ class Asking:
             )
         left = n_open if budget is None else min(int(budget), n_open)
         asked = np.zeros(self._pool.n_rows, dtype=bool)
-        while left > 0 and not any(rule.reached(self) for rule in rules):
+        while left > 0 and not (rules and self._reached(rules)):
             k = min(self.batch_size, left)
-            audit = self._audit_rows(k, max(shares)) if shares else None
+            audit = self._audit_rows(k, share) if share > 0.0 else None
             rows = self.query(k) if audit is None else audit
             # a row that was skipped in this run is not asked for twice in it
             rows = rows[~asked[rows]]

@@ -10,11 +10,11 @@ from .._rows import in_chunks, take
 
 
 class QueryContext:
-    """A pool at the time of a query.
+    """A pool at the time of a query, or of the look of a stopping rule before it.
 
     Attributes that cost something (`proba`, `votes`, `leaf_ids`, `leaf_counts`,
     `density`, `dist_to_labeled`) are made when a strategy first asks for them. The
-    learner makes it; strategies read it.
+    learner makes it; strategies and rules read it.
 
     Parameters
     ----------
@@ -41,6 +41,10 @@ class QueryContext:
         The pool.
     costs : ndarray of shape (n_candidates,) or None
         Price of each candidate's label.
+    strategy : SamplingStrategy
+        What the learner was told to ask for.
+    audit : tuple of int
+        Wrong predictions among, and number of, the rows drawn for an audit.
     index : RowIndex or None
         Which leaf of a single tree the candidates lie in, other rows being taken out;
         None if the tree does not keep track of them.
@@ -75,6 +79,8 @@ class QueryContext:
         self._given = {"labeled": labeled, "candidates": candidates}
         self.classes = classes
         self.costs = None
+        self.strategy = None
+        self.audit = 0, 0
         self.index = None
         self.grows = False
         self._pool_proba = None  # gives those of all rows, where they are kept
@@ -98,6 +104,11 @@ class QueryContext:
     def _read(self, name):
         given = self._given[name]
         return given() if callable(given) else given
+
+    @property
+    def n_labeled(self):
+        """How many rows have a label."""
+        return len(self.labeled)
 
     @cached_property
     def n_candidates(self):
@@ -204,8 +215,15 @@ class QueryContext:
     def leaf_ids(self):
         """Leaf of each candidate in a single tree, (n_candidates,)."""
         if self.index is not None:
-            return self.index.apply()[self.candidates]
+            return self.pool_leaves[self.candidates]
         return self._leaves_of(self.candidates)
+
+    @cached_property
+    def pool_leaves(self):
+        """Leaf of each row of the pool in a single tree, (n_rows,)."""
+        if self.index is not None:
+            return self.index.apply()
+        return self._leaves_of(np.arange(len(self.codes)))
 
     def _leaves_of(self, rows):
         final, before = final_step(self.estimator)

@@ -67,25 +67,18 @@ class LeafSampling(SamplingStrategy):
     def select(self, context, k):
         if context.costs is not None:
             return super().select(context, k)
-        rows, scores = self.select_rows(context, k)
+        rows, scores = self._chosen(context, k)
         return np.searchsorted(context.candidates, rows), scores
 
     def select_rows(self, context, k):
-        """Choose rows as `select` does, but give their places in the pool.
+        # A choice of a subclass is heard.
+        own = type(self).select is not LeafSampling.select
+        if own or context.costs is not None:
+            return super().select_rows(context, k)
+        return self._chosen(context, k)
 
-        Parameters
-        ----------
-        context : QueryContext
-            Without costs.
-        k : int
-            At most the number of candidates.
-
-        Returns
-        -------
-        rows : ndarray of shape (k,), intp
-            Places in the pool, each once.
-        scores : ndarray of shape (k,)
-        """
+    def _chosen(self, context, k):
+        # Rows of the pool, and their scores, without costs.
         leaves, sizes = _occupied(context)
         counts = np.array(context.leaf_counts[leaves], dtype=np.float64)
         left, total = sizes.astype(np.intp), context.n_candidates

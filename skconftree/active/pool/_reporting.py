@@ -70,6 +70,9 @@ class Reporting:
     def audit_(self):
         """Wrong predictions among, and number of, the rows drawn for an audit."""
         check_is_fitted(self, "_codes")
+        return self._audit()
+
+    def _audit(self):
         judged = [one for one in self._answers if one.n_wrong is not None]
         return (
             sum(one.n_wrong for one in judged),

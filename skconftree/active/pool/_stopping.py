@@ -1,14 +1,12 @@
 """When to stop buying labels."""
 
-import weakref
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.dummy import DummyClassifier
 
 from ..._compat import Interval, StrOptions, validate_parameters
 from ...bounds import confidence_sequence, risk_upper
-from .._estimators import final_step
+from .._estimators import refuse_unserved
 from .._rows import in_chunks
 from .._stopping import StoppingRule
 
@@ -39,8 +37,8 @@ class Budget(StoppingRule):
     def __init__(self, n_labels):
         self.n_labels = n_labels
 
-    def reached(self, learner):
-        return learner.n_labeled_ >= self.n_labels
+    def reached(self, context):
+        return context.n_labeled >= self.n_labels
 
 
 class RiskBelow(StoppingRule):
@@ -99,55 +97,43 @@ class RiskBelow(StoppingRule):
         self.delta = delta
         self.audit_share = audit_share
 
-    def check(self):
-        """Raise if a parameter is out of its range."""
-        validate_parameters(self)
+    @property
+    def needs(self):
+        """What the classifier must have."""
+        return ("leaves",) if self.method == "leaves" else ()
 
-    def limit(self, learner):
-        """Upper limit of the risk on the learner's pool.
+    @property
+    def random_share(self):
+        """Share of the questions that are drawn at random."""
+        return self.audit_share if self.method == "audit" else 0.0
+
+    def limit(self, context):
+        """Upper limit of the risk on the pool.
 
         Parameters
         ----------
-        learner : ActiveLearner
+        context : QueryContext
 
         Returns
         -------
         float
             1.0 before anything is known.
         """
-        self.check()
         if self.method == "audit":
-            wrong, n = learner.audit_
+            wrong, n = context.audit
             return float(confidence_sequence([wrong, n - wrong], self.delta)[0, 1])
-        if len(learner.classes_) < 2 or not hasattr(learner, "estimator_"):
+        if context.n_classes < 2 or context.estimator is None:
             return 1.0
-        return self._limit_of_leaves(learner)
-
-    def _limit_of_leaves(self, learner):
-        final, before = final_step(learner.estimator_)
-        if not hasattr(final, "tree_"):
-            if isinstance(final, DummyClassifier):
-                return 1.0
-            raise ValueError(
-                "RiskBelow(method='leaves') looks at the leaves of a single tree. Got "
-                f"{type(final).__name__}; method='audit' works with any classifier."
-            )
-
-        def leaves_of(X):
-            return final.apply(X if before is None else before.transform(X))
-
-        pool, codes = learner._pool, learner._codes
-        leaves = in_chunks(pool.X, np.arange(pool.n_rows), leaves_of).astype(np.intp)
+        leaves, labeled = context.pool_leaves, context.labeled
         rows = np.bincount(leaves)
-        labeled = np.flatnonzero(codes >= 0)
-        counts = np.zeros((len(rows), len(learner.classes_)))
-        np.add.at(counts, (leaves[labeled], codes[labeled]), 1.0)
+        counts = np.zeros((len(rows), context.n_classes))
+        np.add.at(counts, (leaves[labeled], context.codes[labeled]), 1.0)
         used = rows > 0
         risk = risk_upper(counts[used], self.delta / used.sum(), weight=rows[used])
-        return float(risk.sum() / pool.n_rows)
+        return float(risk.sum() / len(leaves))
 
-    def reached(self, learner):
-        return self.limit(learner) <= self.eps
+    def reached(self, context):
+        return self.limit(context) <= self.eps
 
 
 class Stable(StoppingRule):
@@ -183,24 +169,36 @@ class Stable(StoppingRule):
         self.agreement = agreement
         self.n_looks = n_looks
 
-    def reached(self, learner):
-        if not hasattr(learner, "estimator_"):
+    def reached(self, context):
+        if context.estimator is None:
             return False
-        n = learner._pool.n_rows
+        n = len(context.codes)
         rows = np.linspace(0, n - 1, min(n, COMPARED)).astype(np.intp)
-        predicted = in_chunks(learner._pool.X, rows, learner.predict)
-        pool, before, streak = getattr(self, "_looked", (None, None, 0))
-        same = (
-            pool is not None
-            and pool() is learner._pool
-            and (before == predicted).mean() >= self.agreement
-        )
+        predicted = in_chunks(context.X, rows, context.estimator.predict)
+        before, streak = context.memory.get(self, (None, 0))
+        same = before is not None and (before == predicted).mean() >= self.agreement
         streak = streak + 1 if same else 0
-        self._looked = weakref.ref(learner._pool), predicted, streak
+        context.memory[self] = predicted, streak
         return streak >= self.n_looks
 
-    def __getstate__(self):
-        # A copy has looked at no learner yet.
-        state = dict(super().__getstate__())
-        state.pop("_looked", None)
-        return state
+
+# Rules that may be named as a remedy where a classifier lacks what another one needs.
+REMEDIES = {
+    "Budget": Budget(1),
+    "RiskBelow(method='audit')": RiskBelow(0.1, method="audit"),
+    "Stable": Stable(),
+}
+
+
+def read_rules(stop, estimator):
+    """List of the rules that are given, which a classifier serves; or an error."""
+    rules = stop if isinstance(stop, list) else [stop]
+    for rule in rules:
+        if not isinstance(rule, StoppingRule):
+            raise TypeError(
+                "stop must be a StoppingRule, with reached(context), or a list of "
+                f"them. Got {rule!r}."
+            )
+        validate_parameters(rule)
+        refuse_unserved(rule, estimator, REMEDIES)
+    return rules

@@ -13,21 +13,23 @@ from skconftree.bounds import ec2_confidence
 IRIS, KIND = load_iris(return_X_y=True)
 
 
+def confidence_of(learner, **parameters):
+    rule = EC2Done(**parameters)
+    return rule.confidence_at(learner._context(rule.needs))
+
+
 @pytest.mark.parametrize("settings", [{}, {"pure": True}, {"clustered": True}])
 def test_done_is_the_rule_of_trees(settings):
     """Labels bought are tests made; the best row's table of hypotheses is the node."""
     strategy = EC2Sampling(**settings)
     one = learner_of(strategy)
-    rule = EC2Done(noise=0.1)
     for n_bought in range(6):
         row = one.query()
-        hypotheses = strategy._hypotheses(one._context(False, 120, None, strategy))
+        hypotheses = strategy._hypotheses(one._context(strategy.needs))
         alive = np.ones(200, dtype=bool)
         if strategy.pure:
-            alive = strategy._space(one._context(False, 120, None, strategy)).alive
-            hypotheses = strategy._space(
-                one._context(False, 120, None, strategy)
-            ).hypotheses
+            alive = strategy._space(one._context(strategy.needs)).alive
+            hypotheses = strategy._space(one._context(strategy.needs)).hypotheses
         table = np.zeros((2, hypotheses.groups.max() + 1))
         foreseen = hypotheses.outcomes(X, row)[:, 0]
         np.add.at(
@@ -36,7 +38,8 @@ def test_done_is_the_rule_of_trees(settings):
             hypotheses.weights[alive],
         )
         expected = ec2_confidence(table, n_bought, 0.1)
-        assert rule.confidence_at(one) == pytest.approx(expected, rel=1e-9)
+        found = confidence_of(one, noise=0.1)
+        assert found == pytest.approx(expected, rel=1e-9)
         one.teach(row, Y[row])
 
 
@@ -56,19 +59,19 @@ def test_done_when_no_edge_is_left():
     one = learner_of(EC2Sampling(pure=True), cloud(8))
     one.run(ArrayOracle(Y), budget=60, stop=EC2Done(noise=0.0))
     assert one.n_labeled_ < 10
-    assert EC2Done(noise=0.0).confidence_at(one) == 0.0
+    assert confidence_of(one, noise=0.0) == 0.0
 
 
 def test_done_with_any_strategy_and_with_nothing_known():
     known = [label if i % 5 == 0 else None for i, label in enumerate(KIND)]
     forest = ConfidenceForestClassifier(7, random_state=0)
     one = ActiveLearner(forest, strategy="margin", random_state=0).fit(IRIS)
-    assert EC2Done().confidence_at(one) == 1.0
-    assert 0.0 <= EC2Done().confidence_at(one.fit(IRIS, known)) <= 1.0
-    assert EC2Done().confidence_at(one.fit(IRIS, KIND)) == 0.0
+    assert confidence_of(one) == 1.0
+    assert 0.0 <= confidence_of(one.fit(IRIS, known)) <= 1.0
+    assert confidence_of(one.fit(IRIS, KIND)) == 0.0
     plain = ActiveLearner(GaussianNB(), strategy="margin").fit(IRIS, known)
     with pytest.raises(ValueError, match="hypotheses that foresee"):
-        EC2Done().reached(plain)
+        plain.reached(EC2Done())
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_each_choice_cuts_most_edges(lazy, clustered):
     one = learner_of(strategy, model, X[:30])
     outcomes, weights, groups = model.hypotheses(X[:30])
     if clustered:
-        groups = strategy._hypotheses(one._context(False, 30, None, strategy)).groups
+        groups = strategy._hypotheses(one._context(strategy.needs)).groups
         assert len(set(groups)) == 2  # at most sqrt(14 / 2)
     alive = np.ones(14, dtype=bool)
     for _ in range(6):
@@ -195,9 +195,9 @@ def test_the_published_factor():
     assert_array_equal(one.query(), row)
     assert strategy.n_scored_ == n_scored
     one.teach(row, Y[row])
-    context = one._context(False, 119, None, strategy)
+    context = one._context(strategy.needs)
     scores = learner_of(EC2Sampling())._strategy.score(
-        learner_of(EC2Sampling())._context(False, 120, None, strategy)
+        learner_of(EC2Sampling())._context(strategy.needs)
     )
     assert_allclose(strategy._stale(context), scores * share)
 
@@ -221,7 +221,7 @@ def test_groups_are_clusters():
     for clusterer in (None, KMeans(5, n_init=1, random_state=0), DBSCAN(0.5)):
         strategy = EC2Sampling(clustered=True, clusterer=clusterer)
         one = learner_of(strategy, model)
-        groups = strategy._hypotheses(one._context(False, 120, None, strategy)).groups
+        groups = strategy._hypotheses(one._context(strategy.needs)).groups
         assert_array_equal(np.unique(groups), np.arange(groups.max() + 1))
         if clusterer is None:
             assert len(set(groups)) <= 10
@@ -239,14 +239,14 @@ def test_copies_of_a_plane_stay_together():
     assert len(set(copies)) < 70
     strategy = EC2Sampling(clustered=True)
     one = learner_of(strategy, model)
-    groups = strategy._hypotheses(one._context(False, 120, None, strategy)).groups
+    groups = strategy._hypotheses(one._context(strategy.needs)).groups
     assert len(set(zip(copies, groups, strict=True))) == len(set(copies))
 
 
 def test_trees_are_compared_by_what_they_say():
     strategy = EC2Sampling(clustered=True)
     one = forest_learner(strategy, 40)
-    hypotheses = strategy._hypotheses(one._context(False, 135, None, strategy))
+    hypotheses = strategy._hypotheses(one._context(strategy.needs))
     assert len(set(hypotheses.groups)) <= 4
     foreseen = hypotheses.outcomes(IRIS, np.arange(150))
     for tree in range(40):
@@ -441,7 +441,7 @@ def test_a_cloud_of_an_unlabelled_run():
 def test_halving():
     model = cloud().partial_fit(X[:5], Y[:5])
     one = learner_of(GBSSampling(), model)
-    context = one._context(False, 120, None, one._strategy)
+    context = one._context(one._strategy.needs)
     assert_array_equal(one._strategy.score(context), model.query_score(X, "gbs"))
     one = forest_learner("gbs")
     rows, scores = one.query(10, return_scores=True)

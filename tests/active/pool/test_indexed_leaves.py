@@ -13,6 +13,7 @@ from skconftree.active import (
     ActiveLearner,
     LeafRiskSampling,
     LeafSampling,
+    SamplingStrategy,
     WeightedSampling,
 )
 from skconftree.datasets import make_agrawal
@@ -131,8 +132,7 @@ def test_the_tree_is_told_among_weighted_strategies(refit):
     known = np.where(np.arange(400) < 150, Y ^ wrong, None)
     learners = [grower(one, refit).fit(X, known) for one in named]
     auto, told, other = (
-        one._strategy.score(one._context(False, 250, None, one._strategy))
-        for one in learners
+        one._strategy.score(one._context(one._strategy.needs)) for one in learners
     )
     np.testing.assert_array_equal(auto, told)
     assert (auto != other).any()
@@ -170,6 +170,36 @@ def test_a_choice_of_ones_own_is_heard():
     leaves = learner.estimator_.apply(X)
     open_rows = np.flatnonzero(learner._codes < 0)
     assert row == open_rows[leaves[open_rows] == leaves[row]][0]
+
+
+def test_a_strategy_may_choose_rows_by_itself():
+    """It is asked as the built-in ones are: without a list of the candidates."""
+
+    class Drawn(SamplingStrategy):
+        needs = ("leaves",)
+
+        def select_rows(self, context, k):
+            assert "candidates" not in vars(context)
+            leaf = int(context.index.counts().argmax())
+            return context.index.draw(leaf, context.draw_key(0), size=k), np.ones(k)
+
+    learner = taught(grower(Drawn()), 10)
+    rows = learner.query(3)
+    sizes = np.bincount(learner.estimator_.apply(X[learner._codes < 0]))
+    assert set(learner.estimator_.apply(X[rows])) == {sizes.argmax()}
+
+
+@pytest.mark.parametrize("rows", [[3, 3], [3], [3, 400], [3, -1], [3, 0], [3.0, 4.0]])
+def test_rows_that_are_no_choice(rows):
+    class Wrong(SamplingStrategy):
+        def select_rows(self, context, k):
+            return np.array(rows), np.ones(len(rows))
+
+    known = np.full(len(Y), None)
+    known[:3] = 0, 1, 0
+    learner = ActiveLearner(ConfidenceTreeClassifier(), strategy=Wrong()).fit(X, known)
+    with pytest.raises(ValueError, match="Wrong must choose 2 different candidates"):
+        learner.query(2)
 
 
 def test_categories_that_come_late():

@@ -17,6 +17,7 @@ from skconftree.active import (
     NoisyOracle,
     RiskBelow,
     Stable,
+    StoppingRule,
     simulate,
 )
 from skconftree.bounds import confidence_sequence, risk_upper
@@ -30,6 +31,10 @@ def learner(estimator=None, **parameters):
     estimator = ConfidenceTreeClassifier() if estimator is None else estimator
     given = {"strategy": "leaf_risk", "random_state": 0, **parameters}
     return ActiveLearner(estimator, **given)
+
+
+def limit_of(rule, learner):
+    return rule.limit(learner._context(rule.needs))
 
 
 def test_budget_and_several_rules():
@@ -50,18 +55,63 @@ def test_the_limit_of_leaves_is_the_sum_of_their_risks():
         total += risk_upper(counts, 0.05 / len(ids), weight=inside.sum())
     rule = RiskBelow(0.1)
     assert len(ids) > 1
-    assert rule.limit(one) == pytest.approx(total / 800)
+    assert limit_of(rule, one) == pytest.approx(total / 800)
     stopped = learner().fit(X).run(ArrayOracle(Y), stop=rule)
-    assert rule.limit(stopped) <= 0.1
+    assert limit_of(rule, stopped) <= 0.1
     assert (stopped.predict(X) != Y).mean() <= 0.1
     assert stopped.n_labeled_ < 200
 
 
+def test_a_growing_tree_is_looked_at_through_its_index(monkeypatch):
+    rule = RiskBelow(0.05)
+    tree = ConfidenceTreeClassifier(bound="credible", grace_period=1)
+    one = learner(tree, refit=False).fit(X)
+    one.run(lambda _, rows: [None if r % 7 == 0 else Y[r] for r in rows], 90)
+    assert one.estimator_.tree_.node_count > 1
+    searched = one._context(rule.needs)
+    searched.index = None
+    limit = rule.limit(searched)
+    monkeypatch.setattr(ConfidenceTreeClassifier, "apply", None)  # nobody searches
+    assert limit_of(rule, one) == limit
+
+
+def test_a_rule_may_be_asked_between_questions():
+    stopped = learner().fit(X).run(ArrayOracle(Y), stop=RiskBelow(0.1))
+    one = learner().fit(X)
+    while not one.reached([Budget(500), RiskBelow(0.1)]):
+        rows = one.query()
+        one.teach(rows, Y[rows])
+    assert one.history_ == stopped.history_
+
+
+def test_rules_of_ones_own_are_served_as_the_built_in_ones():
+    class Sure(StoppingRule):
+        needs = ("predict_proba",)
+        random_share = 1.0
+
+        def reached(self, context):
+            return context.audit[1] >= 9
+
+    one = learner(GaussianNB(), strategy="margin").fit(X)
+    one.run(ArrayOracle(Y), stop=Sure())
+    assert one.audit_[1] == 9 < one.n_labeled_  # the first ones had no model to judge
+    plain = learner(LinearSVC(), strategy="random").fit(X)
+    with pytest.raises(ValueError, match=r"Sure needs predict_proba, which LinearSVC"):
+        plain.run(ArrayOracle(Y), stop=Sure())
+    assert plain.n_labeled_ == 0
+
+
+def test_one_class_is_no_stable_prediction():
+    one = learner(GaussianNB(), strategy="margin").fit(X)
+    one.run(ArrayOracle(np.zeros(800)), budget=30, stop=Stable(n_looks=2))
+    assert one.n_labeled_ == 30
+
+
 def test_no_limit_before_there_is_a_tree():
-    assert RiskBelow(0.1).limit(learner().fit(X)) == 1.0
+    assert limit_of(RiskBelow(0.1), learner().fit(X)) == 1.0
     one = learner(GaussianNB(), strategy="margin").fit(X, [*Y[:10], *[None] * 790])
     with pytest.raises(ValueError, match="leaves of a single tree"):
-        RiskBelow(0.1).limit(one)
+        one.reached(RiskBelow(0.1))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +146,7 @@ def test_the_audit_judges_before_it_learns():
     one.run(NoisyOracle(Y, 0.1, random_state=0), stop=rule)
     wrong, n = one.audit_
     assert 0 < n < one.n_labeled_
-    assert rule.limit(one) == confidence_sequence([wrong, n - wrong])[0, 1] <= 0.2
+    assert limit_of(rule, one) == confidence_sequence([wrong, n - wrong])[0, 1] <= 0.2
     # judged again, answer by answer
     again = learner(GaussianNB(), strategy="margin").fit(X)
     mistakes, audited = 0, 0
@@ -122,7 +172,7 @@ def test_the_audit_is_rarely_wrong():
         rule = RiskBelow(0.35, method="audit", audit_share=1.0, delta=0.2)
         one = ActiveLearner(Constant(), strategy="random", random_state=seed)
         one.fit(x, [0, 1, *[None] * 398]).run(ArrayOracle(y), budget=100, stop=rule)
-        errors += rule.reached(one) and y[2:].mean() > 0.35
+        errors += one.reached(rule) and y[2:].mean() > 0.35
     assert errors <= 0.2 * 100
 
 

@@ -39,8 +39,7 @@ def context_of(estimator, strategy="random", X=X, y=Y, known=KNOWN):
     labels = np.full(len(y), None)
     labels[known] = y[known]
     one = ActiveLearner(estimator, strategy=strategy, random_state=0).fit(X, labels)
-    n = np.count_nonzero(~known)
-    return one, one._context(False, n, None, one._strategy)
+    return one, one._context(one._strategy.needs)
 
 
 def scores_of(estimator, strategy, **more):
