@@ -4,8 +4,6 @@ from numbers import Integral
 
 import numpy as np
 
-from ._weights import NEGLIGIBLE
-
 MOST = np.iinfo(np.int32).max  # nodes of a tree
 LARGEST = float(np.finfo(np.float64).max)  # of a parameter
 
@@ -43,31 +41,3 @@ def weight_limit(limit, total):
     if isinstance(limit, Integral):
         return float(limit)
     return float(np.ceil(limit * total))
-
-
-def size_limits(min_samples_split, min_samples_leaf, total, relative):
-    """Smallest weights of a node that may split, and of a child.
-
-    Rows with relative weights may weigh any fraction of 1, so there the defaults,
-    which as numbers of rows exclude nothing, exclude nothing.
-
-    Parameters
-    ----------
-    min_samples_split, min_samples_leaf : int or float
-        As in `ConfidenceTreeClassifier`.
-    total : float
-        Weight of all rows.
-    relative : bool
-        Whether the rows had relative weights.
-
-    Returns
-    -------
-    tuple of (float, float)
-    """
-    split = weight_limit(min_samples_split, total)
-    leaf = weight_limit(min_samples_leaf, total)
-    if relative:
-        least = NEGLIGIBLE * total
-        split = least if split <= 2.0 else split
-        leaf = least if leaf <= 1.0 else leaf
-    return split, leaf

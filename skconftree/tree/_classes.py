@@ -10,10 +10,10 @@ from ._grown_tree import GrownTree
 from ._limits import LeafLimits
 from ._model_state import SavedModel
 from ._online import OnlineGrowth
-from ._parameters import CONSTRAINTS
+from ._parameters import CONSTRAINTS, GROWTH_PARAMETERS
 from ._prediction import LeafPrediction
 from ._readable import ReadableTree
-from ._resolve import GROWTH_PARAMETERS, resolve_settings
+from ._resolve import resolve_settings
 
 
 class ConfidenceTreeClassifier(
@@ -39,6 +39,9 @@ class ConfidenceTreeClassifier(
     The default is a lax likelihood-ratio test, which installs a split if fewer than
     one test as good is expected at the node by chance, followed by pruning at an
     exact binomial limit. It was chosen by cross-validation on many real tables.
+
+    Parameters are of `fit` and `partial_fit` alike, but for those that begin by saying
+    which of the two has a use for them.
 
     Parameters
     ----------
@@ -82,9 +85,10 @@ class ConfidenceTreeClassifier(
         Smallest weighted decrease of impurity of a split, in scikit-learn's units.
     pruning : {"auto", "pessimistic", "c45", "possibilistic", \
             "cost_complexity", "chi2", "ec2"} or None, default="auto"
-        What removes splits from the grown tree, from the leaves upwards. ``"auto"``
-        is what goes with the bound, see its `pruning`; nothing for ``bound=None``.
-        A subtree becomes a leaf
+        `fit` only. What removes splits from the grown tree, from the leaves upwards.
+        ``"auto"`` is what goes with the bound, see its `defaults`; nothing for
+        ``bound=None``. Any other is an error in `partial_fit`, which never removes a
+        split. A subtree becomes a leaf
 
         - ``"pessimistic"``: unless its upper limits of errors sum to less,
         - ``"c45"``: the same with the limits of C4.5, which also lets the larger
@@ -95,7 +99,7 @@ class ConfidenceTreeClassifier(
         - ``"chi2"``: if it is one test, and class and outcome are not dependent,
         - ``"ec2"``: if it is one test, and label noise may explain it.
     pruning_confidence : float or None, default=None
-        Strength of the pruning:
+        `fit` only. Strength of the pruning:
 
         ===================  ========================================  ========  ====
         `pruning`            meaning                                   range     None
@@ -113,33 +117,33 @@ class ConfidenceTreeClassifier(
         ``bound="gtest"`` is 0.02 where the tree looks ahead, else 0.1. Ignored without
         pruning.
     shrinkage : float or "auto", default="auto"
-        How strongly `predict_proba` of a fitted tree draws a leaf towards the nodes
-        above it (hierarchical shrinkage): from the root down, the step from the class
+        `fit` only. How strongly `predict_proba` draws a leaf towards the nodes above
+        it (hierarchical shrinkage): from the root down, the step from the class
         proportions of a parent with n rows to those of its child counts
         ``n / (n + shrinkage)``. So a leaf of few rows says less than its proportions
         do. ``"auto"`` is 10 for ``bound="gtest"``, else 0: proportions as they are.
         It changes neither tests nor counts. `partial_fit` ends it.
     lookahead : int or "auto", default="auto"
-        Number of levels of the tree, from the root down, in which `fit` looks ahead. At
-        a node there the best test of each feature is looked at, if the bound
-        accepts it on its own: the test that would be installed otherwise and those
-        two others of largest gain. Of these the one is installed below which the
-        trees, grown without look-ahead and pruned, have the smallest pessimistic
-        count of errors (``pruning="pessimistic"``, at the `pruning_confidence`).
+        `fit` only. Number of levels of the tree, from the root down, in which the
+        growth looks ahead. At a node there the best test of each feature is looked
+        at, if the bound accepts it on its own: the test that would be installed
+        otherwise and those two others of largest gain. Of these the one is installed
+        below which the trees, grown without look-ahead and pruned, have the smallest
+        pessimistic count of errors (``pruning="pessimistic"``, at the
+        `pruning_confidence`).
         Needs that pruning, a bound that judges each test by itself (``"gtest"``,
         ``"chi2"``), all features, the best cut of each and no `max_leaf_nodes`.
         0: none. ``"auto"`` is what the bound says (8 for ``"gtest"``, else 0) for
         tables of a weight up to 10,000, with the pruning that goes with the bound; none
-        where look-ahead is not served. `partial_fit` never looks ahead.
+        where look-ahead is not served.
     honest_share : float, default=0.0
-        Share of the rows that `fit` keeps back, in [0, 1). They have no say in the
-        tree, which is that of the other rows, and are counted in its leaves for
+        `fit` only. Share of the rows that are kept back, in [0, 1). They have no say in
+        the tree, which is that of the other rows, and are counted in its leaves for
         ``predict_proba_interval(method="honest")``. Each row is kept back with this
         probability, by a hash of its values and label: neither the order of the rows
         matters nor, unless weights are relative, whether a row has weight k or comes
-        k times. `classes_` and
-        balanced class weights are those of all rows. `partial_fit` keeps none back and
-        discards, with a warning, those of `fit`.
+        k times. `classes_` and balanced class weights are those of all rows.
+        `partial_fit` discards those of `fit`, with a warning.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Which columns are nominal: those of a frame (pandas, polars or pyarrow) with a
@@ -156,7 +160,7 @@ class ConfidenceTreeClassifier(
         ``"multiway"`` for ``bound="possibilistic"``, as published, else ``"binary"``.
         See the user guide for which sets are tried.
     grace_period : int or float, default=100
-        Weight of the rows that a leaf sees in `partial_fit` before it is examined
+        `partial_fit` only. Weight of the rows that a leaf sees before it is examined
         for the first time, and between two examinations.
     tie_threshold : float, default=0.0
         Race bounds only: once the radius has shrunk to this, the best test is
@@ -171,9 +175,9 @@ class ConfidenceTreeClassifier(
         - ``"auto"``: rows while there are few (up to 8192 values, but at least 128
           and at most 512 rows), then a histogram.
     max_bytes : int or None, default=None
-        Memory that `partial_fit` may use, by `n_bytes_`, at least 65536. It is
-        looked at after every 1,024 rows: leaves with the fewest errors to save then
-        keep no more than their class counts and stop growing.
+        `partial_fit` only. Memory that may be used, by `n_bytes_`, at least 65536.
+        It is looked at after every 1,024 rows: leaves with the fewest errors to save
+        then keep no more than their class counts and stop growing.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict: by their class frequencies (``"majority"``), by naive
         Bayes over what they remember (``"nb"``), or by whichever of the two, or of
@@ -182,15 +186,15 @@ class ConfidenceTreeClassifier(
         `fit` and ``"nba"`` in `partial_fit`.
     drift : {"ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, detector \
             object or None, default=None
-        What `partial_fit` does when the concept changes. None: a split is never
-        removed. A detector watches the errors of the tree; from its warning on a
-        second tree learns beside the first and takes its place when the detector
+        `partial_fit` only. What is done when the concept changes. None: a split is
+        never removed. A detector watches the errors of the tree; from its warning on
+        a second tree learns beside the first and takes its place when the detector
         reports a drift.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
     sample_weight_kind : {"frequency", "relative"}, default="frequency"
-        What the `sample_weight` of `fit` is:
+        `fit` only. What its `sample_weight` is:
 
         - ``"frequency"``: weight k equals k copies of a row. All size limits count
           weight, and so does the evidence of a bound.
@@ -199,7 +203,7 @@ class ConfidenceTreeClassifier(
           ``(sum w)**2 / sum(w**2)``, which is the number of equally weighted rows
           that are worth as much, and then count as frequencies. The defaults of
           `min_samples_split` and `min_samples_leaf` exclude nothing then: in
-          scikit-learn they count rows, whatever their weights. Not for
+          scikit-learn they count rows, whatever their weights. An error in
           `partial_fit`, which does not know the rows to come.
     random_state : int, RandomState instance or None, default=None
         Used by `max_features` and ``splitter="random"`` only.

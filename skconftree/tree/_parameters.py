@@ -1,65 +1,206 @@
-"""What the parameters of a tree may be, in a forest too.
+"""The parameters of a tree, in a forest too: what each may be, and what it becomes.
 
 What one of them may be beside another is checked where they are resolved (`_resolve`).
 """
 
+import sys
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import NamedTuple
 
 from .._compat import Interval, RealNotInt, StrOptions
 from ..bounds._base import BaseBound
 from ..criteria._criterion import CRITERIA
 from ..drift import BaseDetector
-from ..drift._registry import DETECTORS
-from ..tables._inputs import LARGEST
-from ..tables._weights import KINDS
+from ..drift._registry import DETECTORS, resolve_detector
+from ..tables._inputs import LARGEST, count_limit, resolve_max_features, weight_limit
+from ..tables._weights import KINDS, NEGLIGIBLE
+from ._settings import FIRST_CUTS
 from .pruning._registry import PRUNINGS
 
 MIN_BYTES = 65536  # smallest `max_bytes`
+ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
+AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
+AUTO_ROWS = (128, 512)
 
-CONSTRAINTS = {
-    "bound": [str, BaseBound, None],
-    "criterion": [StrOptions(set(CRITERIA)), None],
-    "delta": [Interval(Real, 0.0, LARGEST, closed="right"), None],
-    "splitter": [StrOptions({"best", "random"})],
-    "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-    "min_samples_split": [
-        Interval(Integral, 2, None, closed="left"),
-        Interval(RealNotInt, 0.0, 1.0, closed="right"),
-    ],
-    "min_samples_leaf": [
-        Interval(Integral, 1, None, closed="left"),
-        Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-    ],
-    "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-    "max_features": [
-        Interval(Integral, 1, None, closed="left"),
-        Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        StrOptions({"sqrt", "log2"}),
-        None,
-    ],
-    "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-    "min_impurity_decrease": [Interval(Real, 0.0, LARGEST, closed="both")],
-    "pruning": [StrOptions({"auto", *PRUNINGS}), None],
-    "pruning_confidence": [Interval(Real, 0.0, LARGEST, closed="both"), None],
-    "shrinkage": [
-        Interval(Real, 0.0, LARGEST, closed="both"),
-        StrOptions({"auto"}),
-    ],
-    "lookahead": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-    "honest_share": [Interval(Real, 0.0, 1.0, closed="left")],
-    "categorical_features": [
-        "array-like",
-        StrOptions({"from_dtype"}),
-        None,
-    ],
-    "nominal_splits": [StrOptions({"auto", "binary", "multiway"})],
-    "grace_period": [Interval(Real, 0.0, LARGEST, closed="right")],
-    "tie_threshold": [Interval(Real, 0.0, LARGEST, closed="both")],
-    "leaf_memory": [StrOptions({"auto", "rows", "histogram", "gaussian"})],
-    "max_bytes": [Interval(Integral, MIN_BYTES, None, closed="left"), None],
-    "leaf_prediction": [StrOptions({"auto", "majority", "nb", "nba"})],
-    "drift": [StrOptions(set(DETECTORS)), BaseDetector, None],
-    "class_weight": [dict, StrOptions({"balanced"}), None],
-    "sample_weight_kind": [StrOptions(set(KINDS))],
-    "random_state": ["random_state"],
+
+class Growth(NamedTuple):
+    """What is to grow, as far as the meaning of a parameter depends on it.
+
+    Attributes
+    ----------
+    bound : BaseBound or None
+    n_features : int
+    nominal : bool
+        Whether a feature is nominal.
+    total : float or None
+        Weight of all rows; None if they are still to come.
+    relative : bool
+        Whether these are relative weights.
+    defaults : TreeDefaults
+        What ``"auto"`` means with the bound.
+    """
+
+    bound: object
+    n_features: int
+    nominal: bool
+    total: float | None
+    relative: bool
+    defaults: object
+
+
+class Parameter(NamedTuple):
+    """A parameter of the estimators.
+
+    Attributes
+    ----------
+    allowed : list
+        Constraints, as scikit-learn's.
+    settings : dict of str to callable
+        What it becomes in `GrowthSettings`, by name: functions of its value and the
+        `Growth`. Empty for what does not concern the growth of a tree from given rows.
+    """
+
+    allowed: list
+    settings: dict[str, Callable] = {}
+
+
+def _number(value, growth):
+    return float(value)
+
+
+def _count(value, growth):
+    return count_limit(value)
+
+
+def _least_weight(harmless):
+    """Give the meaning of a least weight, of which a float is a fraction of the total.
+
+    Rows with relative weights may weigh any fraction of 1. There a limit that as a
+    number of rows excludes nothing, up to `harmless`, excludes nothing.
+    """
+
+    def weight(limit, growth):
+        if growth.total is None:  # minus a fraction of all weight
+            return float(limit) if isinstance(limit, Integral) else -float(limit)
+        found = weight_limit(limit, growth.total)
+        if growth.relative and found <= harmless:
+            return NEGLIGIBLE * growth.total
+        return found
+
+    return weight
+
+
+def _is_multiway(splits, growth):
+    if splits == "auto":
+        splits = growth.defaults.nominal_splits
+    return growth.nominal and splits == "multiway"
+
+
+def _row_limit(memory, growth):
+    if memory == "auto":
+        low, high = AUTO_ROWS
+        limit = min(max(AUTO_VALUES // growth.n_features, low), high)
+    else:
+        limit = ROW_LIMIT[memory]
+    if limit is not None and growth.bound is not None and growth.bound.fixed_cuts:
+        return FIRST_CUTS
+    return limit
+
+
+PARAMETERS = {
+    "bound": Parameter([str, BaseBound, None]),
+    "criterion": Parameter([StrOptions(set(CRITERIA)), None]),
+    "delta": Parameter([Interval(Real, 0.0, LARGEST, closed="right"), None]),
+    "splitter": Parameter(
+        [StrOptions({"best", "random"})],
+        {"random_cuts": lambda splitter, growth: splitter == "random"},
+    ),
+    "max_depth": Parameter(
+        [Interval(Integral, 1, None, closed="left"), None], {"max_depth": _count}
+    ),
+    "min_samples_split": Parameter(
+        [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        {"min_samples_split": _least_weight(harmless=2.0)},
+    ),
+    "min_samples_leaf": Parameter(
+        [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        {"min_samples_leaf": _least_weight(harmless=1.0)},
+    ),
+    "min_weight_fraction_leaf": Parameter(
+        [Interval(Real, 0.0, 0.5, closed="both")],
+        {"min_weight_fraction_leaf": _number},
+    ),
+    "max_features": Parameter(
+        [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        {
+            "max_features": lambda given, growth: resolve_max_features(
+                given, growth.n_features
+            )
+        },
+    ),
+    "max_leaf_nodes": Parameter(
+        [Interval(Integral, 2, None, closed="left"), None], {"max_leaves": _count}
+    ),
+    "min_impurity_decrease": Parameter(
+        [Interval(Real, 0.0, LARGEST, closed="both")],
+        {"min_impurity_decrease": _number},
+    ),
+    "pruning": Parameter([StrOptions({"auto", *PRUNINGS}), None]),
+    "pruning_confidence": Parameter(
+        [Interval(Real, 0.0, LARGEST, closed="both"), None]
+    ),
+    "shrinkage": Parameter(
+        [Interval(Real, 0.0, LARGEST, closed="both"), StrOptions({"auto"})]
+    ),
+    "lookahead": Parameter(
+        [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})]
+    ),
+    "honest_share": Parameter([Interval(Real, 0.0, 1.0, closed="left")]),
+    "categorical_features": Parameter(["array-like", StrOptions({"from_dtype"}), None]),
+    "nominal_splits": Parameter(
+        [StrOptions({"auto", "binary", "multiway"})], {"multiway": _is_multiway}
+    ),
+    "grace_period": Parameter(
+        [Interval(Real, 0.0, LARGEST, closed="right")], {"grace_period": _number}
+    ),
+    "tie_threshold": Parameter(
+        [Interval(Real, 0.0, LARGEST, closed="both")], {"tie_threshold": _number}
+    ),
+    "leaf_memory": Parameter(
+        [StrOptions({"auto", *ROW_LIMIT})],
+        {
+            "gaussian": lambda memory, growth: memory == "gaussian",
+            "row_limit": _row_limit,
+        },
+    ),
+    "max_bytes": Parameter(
+        [Interval(Integral, MIN_BYTES, None, closed="left"), None],
+        {"max_bytes": lambda most, growth: count_limit(most, sys.maxsize - 1)},
+    ),
+    "leaf_prediction": Parameter(
+        [StrOptions({"auto", "majority", "nb", "nba"})],
+        {"leaf_prediction": lambda name, growth: "nba" if name == "auto" else name},
+    ),
+    "drift": Parameter(
+        [StrOptions(set(DETECTORS)), BaseDetector, None],
+        {"drift": lambda given, growth: resolve_detector(given)},
+    ),
+    "class_weight": Parameter([dict, StrOptions({"balanced"}), None]),
+    "sample_weight_kind": Parameter([StrOptions(set(KINDS))]),
+    "random_state": Parameter(["random_state"]),
 }
+CONSTRAINTS = {name: one.allowed for name, one in PARAMETERS.items()}
+# Of which `GrowthSettings` are made.
+GROWTH_PARAMETERS = tuple(name for name, one in PARAMETERS.items() if one.settings)

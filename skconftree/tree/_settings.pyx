@@ -5,31 +5,33 @@ from libc.math cimport INFINITY
 cdef tuple OF_BOUNDS = (
     "kernel", "uses_pool", "counts_every_row", "fixed_cuts", "examines_children",
 )
+cdef tuple PREDICTIONS = ("majority", "nb", "nba")
 cdef intp_t MOST_BINS = 65536
 
-# Arguments of GrowthSettings, in the order of its values.
-NAMES = (
-    "criterion",
-    "bound",
-    "tie_threshold",
-    "max_features",
-    "random_cuts",
-    "multiway",
-    "max_depth",
-    "max_leaves",
-    "min_samples_split",
-    "min_samples_leaf",
-    "min_weight_fraction_leaf",
-    "min_impurity_decrease",
-    "gaussian",
-    "row_limit",
-    "max_bins",
-    "inherited",
-    "leaf_prediction",
-    "grace_period",
-    "drift",
-    "max_bytes",
-)
+# What GrowthSettings are made from, in the order of their values.
+DEFAULTS = {
+    "criterion": "gini",
+    "bound": None,
+    "tie_threshold": 0.0,
+    "max_features": None,
+    "random_cuts": False,
+    "multiway": False,
+    "max_depth": None,
+    "max_leaves": None,
+    "min_samples_split": 2.0,
+    "min_samples_leaf": 1.0,
+    "min_weight_fraction_leaf": 0.0,
+    "min_impurity_decrease": 0.0,
+    "gaussian": False,
+    "row_limit": None,
+    "max_bins": 32,
+    "inherited": INFINITY,
+    "leaf_prediction": "majority",
+    "grace_period": 100.0,
+    "drift": None,
+    "max_bytes": None,
+}
+NAMES = tuple(DEFAULTS)
 
 
 cdef class GrowthSettings:
@@ -83,45 +85,38 @@ cdef class GrowthSettings:
     (3, None)
     """
 
-    def __cinit__(
-        self, *, criterion="gini", bound=None, tie_threshold=0.0, max_features=None,
-        random_cuts=False, multiway=False, max_depth=None, max_leaves=None,
-        min_samples_split=2.0, min_samples_leaf=1.0, min_weight_fraction_leaf=0.0,
-        min_impurity_decrease=0.0, gaussian=False, row_limit=None, max_bins=32,
-        inherited=INFINITY, leaf_prediction="majority", grace_period=100.0, drift=None,
-        max_bytes=None,
-    ):
-        self.criterion = _word("criterion", criterion, None)
-        self.bound = _parameters("bound", bound, OF_BOUNDS)
-        self.tie_threshold = _number("tie_threshold", tie_threshold, 0.0, INFINITY)
-        self.max_features = _limit("max_features", max_features, 1)
-        self.random_cuts = _flag("random_cuts", random_cuts)
-        self.multiway = _flag("multiway", multiway)
-        self.max_depth = _limit("max_depth", max_depth, 1)
-        self.max_leaves = _limit("max_leaves", max_leaves, 2)
-        self.min_samples_split = _number(
-            "min_samples_split", min_samples_split, -1.0, INFINITY
-        )
-        self.min_samples_leaf = _number(
-            "min_samples_leaf", min_samples_leaf, -1.0, INFINITY
-        )
+    def __cinit__(self, **given):
+        if not given.keys() <= DEFAULTS.keys():
+            raise TypeError(
+                f"The settings of a growth are {list(NAMES)}. Got {list(given)} instead."
+            )
+        cdef dict values = DEFAULTS | given
+        self.criterion = _word(values, "criterion", None)
+        self.bound = _parameters(values, "bound", OF_BOUNDS)
+        self.tie_threshold = _number(values, "tie_threshold", 0.0, INFINITY)
+        self.max_features = _limit(values, "max_features", 1)
+        self.random_cuts = _flag(values, "random_cuts")
+        self.multiway = _flag(values, "multiway")
+        self.max_depth = _limit(values, "max_depth", 1)
+        self.max_leaves = _limit(values, "max_leaves", 2)
+        self.min_samples_split = _number(values, "min_samples_split", -1.0, INFINITY)
+        self.min_samples_leaf = _number(values, "min_samples_leaf", -1.0, INFINITY)
         self.min_weight_fraction_leaf = _number(
-            "min_weight_fraction_leaf", min_weight_fraction_leaf, 0.0, 0.5
+            values, "min_weight_fraction_leaf", 0.0, 0.5
         )
         self.min_impurity_decrease = _number(
-            "min_impurity_decrease", min_impurity_decrease, 0.0, INFINITY
+            values, "min_impurity_decrease", 0.0, INFINITY
         )
-        self.gaussian = _flag("gaussian", gaussian)
-        self.row_limit = _limit("row_limit", row_limit, 1)
-        self.max_bins = _whole("max_bins", max_bins, 2, MOST_BINS)
-        self.inherited = _number("inherited", inherited, 1.0, INFINITY)
-        self.leaf_prediction = _word(
-            "leaf_prediction", leaf_prediction, ("majority", "nb", "nba")
-        )
-        self.grace_period = _number("grace_period", grace_period, 0.0, INFINITY)
-        self.drift = _parameters("drift", drift, ("kernel",))
-        self.max_bytes = _limit("max_bytes", max_bytes, 0)
+        self.gaussian = _flag(values, "gaussian")
+        self.row_limit = _limit(values, "row_limit", 1)
+        self.max_bins = _whole(values, "max_bins", 2, MOST_BINS)
+        self.inherited = _number(values, "inherited", 1.0, INFINITY)
+        self.leaf_prediction = _word(values, "leaf_prediction", PREDICTIONS)
+        self.grace_period = _number(values, "grace_period", 0.0, INFINITY)
+        self.drift = _parameters(values, "drift", ("kernel",))
+        self.max_bytes = _limit(values, "max_bytes", 0)
 
+        bound = self.bound
         if bound is not None:
             pool_weight = getattr(bound, "pool_weight", "pool")
             self.uses_pool = bound.uses_pool and pool_weight != "labelled"
@@ -193,39 +188,44 @@ cdef _refuse(str name, value, str wanted):
     )
 
 
-cdef intp_t _whole(str name, value, intp_t low, intp_t high) except? -1:
+cdef intp_t _whole(dict values, str name, intp_t low, intp_t high) except? -1:
+    value = values[name]
     if type(value) is not int or not low <= value <= high:
         _refuse(name, value, f"an integer in [{low}, {high}]")
     return value
 
 
-cdef intp_t _limit(str name, value, intp_t low) except? -1:
-    if value is None:
+cdef intp_t _limit(dict values, str name, intp_t low) except? -1:
+    if values[name] is None:
         return NO_LIMIT
-    return _whole(name, value, low, NO_LIMIT - 1)
+    return _whole(values, name, low, NO_LIMIT - 1)
 
 
-cdef float64_t _number(str name, value, float64_t low, float64_t high) except? -1.0:
+cdef float64_t _number(dict values, str name, float64_t low, float64_t high) except? -1.0:
+    value = values[name]
     if type(value) is not float or not low <= value <= high:
         _refuse(name, value, f"a float in [{low}, {high}]")
     return value
 
 
-cdef bint _flag(str name, value) except? -1:
+cdef bint _flag(dict values, str name) except? -1:
+    value = values[name]
     if type(value) is not bool:
         _refuse(name, value, "a bool")
     return value
 
 
-cdef str _word(str name, value, tuple choices):
+cdef str _word(dict values, str name, tuple choices):
+    value = values[name]
     if type(value) is not str or not (choices is None or value in choices):
         _refuse(name, value, "a str" if choices is None else f"one of {choices}")
     return value
 
 
-cdef _parameters(str name, value, tuple attributes):
+cdef _parameters(dict values, str name, tuple attributes):
     # A parameter object. Its class is not known here.
     cdef str attribute
+    value = values[name]
     if value is not None:
         for attribute in attributes:
             if isinstance(value, type) or not hasattr(value, attribute):

@@ -15,7 +15,8 @@ from skconftree.tree._settings import NAMES, GrowthSettings, read_settings
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound, EValueBound, GTestBound
 from skconftree.drift import DDM
-from skconftree.tree._resolve import GROWTH_PARAMETERS, resolve_settings
+from skconftree.tree._parameters import GROWTH_PARAMETERS, PARAMETERS
+from skconftree.tree._resolve import resolve_settings
 
 NO_LIMIT = sys.maxsize
 OTHER = {
@@ -140,6 +141,11 @@ def test_settings_out_of_range_or_of_another_type(change):
             make(**change)
 
 
+def test_settings_that_there_are_not():
+    with pytest.raises(TypeError, match="settings of a growth are .*'age'"):
+        GrowthSettings(age=3)
+
+
 def test_settings_of_another_release():
     for values in (None, (), "settings", OTHER | {"age": 3}, [*OTHER]):
         with pytest.raises(ValueError, match="settings of a growth must name"):
@@ -167,6 +173,13 @@ def test_what_counts_as_evidence_is_the_bound_s_business(bound, expected):
     names = ("uses_pool", "by_volume", "separate", "fixed_cuts", "recurses")
     assert tuple(getattr(settings, name) for name in names) == expected
     assert not set(names) & settings.values().keys()
+
+
+def test_every_setting_has_one_origin():
+    made = [name for one in PARAMETERS.values() for name in one.settings]
+    # Of the statement that decides, and what no parameter changes.
+    others = ["criterion", "bound", "inherited", "max_bins"]
+    assert sorted(made + others) == sorted(NAMES)
 
 
 def resolved(total=100.0, n_features=10, **changes):

@@ -92,7 +92,7 @@ class ConfidenceForestClassifier(
     categorical_features, nominal_splits : object
         What columns are, as there.
     grace_period, tie_threshold, leaf_memory : object
-        Growth of each tree in `partial_fit`, as there.
+        When each tree decides and what it remembers, as there.
     max_bytes : int or None, default=None
         Memory that `partial_fit` may use, by `n_bytes_`, in equal parts for the trees:
         at least 65536 for each.

@@ -24,7 +24,6 @@ cdef class Splitter:
     cdef ExaminedNode node
     cdef Arena arena
     cdef intp_t max_features
-    cdef float64_t min_impurity_decrease
     cdef float64_t total_weight     # of the root, reweighted by class
     cdef bint sampling              # not all features are examined
     cdef int32_t* sample            # [n_features] features examined, if so

@@ -37,7 +37,6 @@ cdef class Splitter:
         self.bound = bound
         self.node = source.node
         self.max_features = self.node.settings.max_features
-        self.min_impurity_decrease = self.node.settings.min_impurity_decrease
         self.total_weight = self.node.root.total_weight
         kind = BestTests
         if isinstance(bound, IntervalBound):
@@ -122,7 +121,7 @@ cdef class Splitter:
         if not self._decide(split):
             return False
         split.improvement = self._improvement(&split.children)
-        if split.improvement + DBL_EPSILON < self.min_impurity_decrease:
+        if split.improvement + DBL_EPSILON < self.node.settings.min_impurity_decrease:
             return False
         split.threshold = NAN
         if not self.tests.is_nominal(split.feature):

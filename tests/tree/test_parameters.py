@@ -1,0 +1,75 @@
+"""What the documentation says about which method has a use for a parameter.
+
+Who tunes a parameter that changes nothing, or misses one that does, has been misled.
+"""
+
+import numpy as np
+import pytest
+from numpydoc.docscrape import ClassDoc
+
+from skconftree import ConfidenceTreeClassifier
+
+# Another value than the default, with which each matters on the table below.
+OTHER = {
+    "fit": {
+        "pruning": "c45",
+        "pruning_confidence": 0.4,
+        "shrinkage": 50.0,
+        "lookahead": 3,
+        "honest_share": 0.3,
+        "sample_weight_kind": "relative",
+    },
+    "partial_fit": {"grace_period": 900, "max_bytes": 65536, "drift": "ddm"},
+}
+REFUSED = {"pruning", "sample_weight_kind"}  # by the other method
+CASES = [
+    (method, name, value) for method in OTHER for name, value in OTHER[method].items()
+]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8000, 8))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=8000) > 0).astype(int)
+    y[5000:] = 1 - y[5000:]  # a drift
+    return X, y, rng.uniform(1.0, 9.0, size=8000)
+
+
+def learnt(method, table, **parameters):
+    X, y, weight = table
+    model = ConfidenceTreeClassifier(**parameters)
+    if method == "fit":
+        model.fit(X, y, sample_weight=weight)
+    else:
+        model.partial_fit(X, y, classes=[0, 1], sample_weight=weight)
+    return model.predict_proba(X)
+
+
+@pytest.fixture(scope="module")
+def by_default(table):
+    return {method: learnt(method, table) for method in OTHER}
+
+
+def test_these_are_the_parameters_of_one_method():
+    said = {method: set() for method in OTHER}
+    for one in ClassDoc(ConfidenceTreeClassifier)["Parameters"]:
+        for method, names in said.items():
+            if one.desc[0].startswith(f"`{method}` only. "):
+                names.add(one.name)
+    assert said == {method: set(names) for method, names in OTHER.items()}
+
+
+@pytest.mark.parametrize(("method", "name", "value"), CASES)
+def test_a_parameter_of_one_method_is_of_no_other(
+    table, by_default, method, name, value
+):
+    found = learnt(method, table, **{name: value})
+    assert not np.array_equal(found, by_default[method])
+    (other,) = OTHER.keys() - {method}
+    if name in REFUSED:
+        with pytest.raises(ValueError, match=f"'{name}' parameter"):
+            learnt(other, table, **{name: value})
+    else:
+        found = learnt(other, table, **{name: value})
+        np.testing.assert_array_equal(found, by_default[other])
