@@ -84,19 +84,27 @@ rst_epilog = "\n".join(
 )
 
 
+def public_modules():
+    """Give the package, its public rooms, and rooms of these that export something."""
+    yield skconftree
+    for room in sorted(skconftree._ROOMS):
+        module = importlib.import_module(f"skconftree.{room}")
+        yield module
+        for found in pkgutil.iter_modules(module.__path__):
+            if found.ispkg:
+                inner = importlib.import_module(f"{module.__name__}.{found.name}")
+                if hasattr(inner, "__all__"):
+                    yield inner
+
+
 def write_api_pages(app, config):
     """List what every public module exports, so that no list can go stale."""
     folder = HERE / "api"
     shutil.rmtree(folder / "generated", ignore_errors=True)
     for page in folder.glob("skconftree*.rst"):
         page.unlink()
-    modules = [skconftree] + [
-        importlib.import_module(f"skconftree.{found.name}")
-        for found in pkgutil.iter_modules(skconftree.__path__)
-        if not found.name.startswith("_") and found.name != "utils"
-    ]
     listed = []
-    for module in modules:
+    for module in public_modules():
         exported = {
             name: getattr(module, name)
             for name in module.__all__

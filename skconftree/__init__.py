@@ -5,12 +5,14 @@ from importlib.metadata import version as _version
 
 # What is asked for is loaded then, so that the command line can help without delay.
 _HOMES = {
+    "BinaryTests": "tables",
     "ConfidenceForestClassifier": "ensemble",
     "ConfidenceTreeClassifier": "tree",
     "NCMForestClassifier": "ensemble",
     "NCMTreeClassifier": "ensemble",
     "OASISClassifier": "linear_model",
 }
+# Rooms whose names are public; what lies in the others is for these.
 _ROOMS = {
     "active",
     "bounds",
@@ -26,6 +28,7 @@ _ROOMS = {
 __version__ = _version("skconftree")
 
 __all__ = [
+    "BinaryTests",
     "ConfidenceForestClassifier",
     "ConfidenceTreeClassifier",
     "NCMForestClassifier",
@@ -53,4 +56,5 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__, *_ROOMS})
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *__all__, *_ROOMS})

@@ -1,10 +1,9 @@
 """Scikit-learn's own estimator checks; no failure is expected anywhere."""
 
-import importlib
 import inspect
-import pkgutil
 
 import pytest
+from reference.public import public_modules
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -18,13 +17,8 @@ from skconftree.bounds._registry import BOUNDS
 
 def public_estimators():
     """Every classifier, regressor or transformer that a public module exports."""
-    modules = [skconftree] + [
-        importlib.import_module(f"skconftree.{found.name}")
-        for found in pkgutil.iter_modules(skconftree.__path__)
-        if not found.name.startswith("_") and found.name != "utils"
-    ]
     found = {}
-    for module in modules:
+    for module in public_modules():
         for name in module.__all__:
             one = getattr(module, name)
             if (

@@ -6,27 +6,17 @@ rules are pyproject.toml's.
 """
 
 import doctest
-import importlib
 import inspect
-import pkgutil
 import tomllib
 from enum import EnumType
 from pathlib import Path
 
 import pytest
 from numpydoc.validate import validate
-
-import skconftree
+from reference.public import public_modules
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-
-def public_modules():
-    yield skconftree
-    for found in pkgutil.iter_modules(skconftree.__path__):
-        if not found.name.startswith("_") and found.name != "utils":
-            yield importlib.import_module(f"skconftree.{found.name}")
 
 
 def public_objects():

@@ -4,10 +4,8 @@ The pages are those of SKCONFTREE_HTML, a folder that sphinx-build has made; wit
 the reference alone is built, which takes a few seconds.
 """
 
-import importlib
 import inspect
 import os
-import pkgutil
 import re
 import shutil
 import subprocess
@@ -15,8 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-import skconftree
+from reference.public import public_modules
 
 DOC = Path(__file__).parents[1] / "doc"
 FROM_SCIKIT_LEARN = {"get_params", "set_params"}
@@ -25,12 +22,7 @@ FROM_SCIKIT_LEARN = {"get_params", "set_params"}
 def public_objects():
     """Every exported object under the first name it has, as `doc/conf.py` lists it."""
     found, names = [], []
-    modules = [skconftree] + [
-        importlib.import_module(f"skconftree.{module.name}")
-        for module in pkgutil.iter_modules(skconftree.__path__)
-        if not module.name.startswith("_") and module.name != "utils"
-    ]
-    for module in modules:
+    for module in public_modules():
         for name in module.__all__:
             one = getattr(module, name)
             if callable(one) and not any(one is other for other in found):

@@ -31,10 +31,13 @@ from common.timing import print_environment, write_json
 
 from papers import paper_d_oasis
 from papers.paper_d_oasis import numbers
-from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree import (
+    BinaryTests,
+    ConfidenceForestClassifier,
+    ConfidenceTreeClassifier,
+)
 from skconftree.bounds import Chi2Bound, EC2Bound
 from skconftree.evaluation import estimate_label_noise
-from skconftree.tables import BinaryTests
 
 TITLES = {
     **{name: paper_d_oasis.TITLES[name] for name in ("letter", "wdbc", "pendigits")},

@@ -3,6 +3,9 @@
 `ActiveLearner` asks for labels of a pool, `simulate` says beforehand what a query
 strategy would have been worth. `StreamActiveLearner` decides on one row after the
 other, within a budget. Strategies work by name or as objects.
+
+What strategies and rules of your own are shown, and what calls give, is in the rooms
+`pool` and `stream`.
 """
 
 from ._stopping import StoppingRule
@@ -16,12 +19,9 @@ from ._uncertainty import (
 from .ec2._done import EC2Done
 from .ec2._sampling import EC2Sampling, GBSSampling
 from .lts._classes import LearningToSampleClassifier
-from .lts._groups import lts_select
 from .lts._strategy import LTSSampling
-from .pool._answers import Answer
 from .pool._auto import AutoSampling
 from .pool._committee import VoteEntropySampling
-from .pool._context import QueryContext
 from .pool._coverage import DensitySampling, DiversitySampling, KCenterSampling
 from .pool._learner import ActiveLearner
 from .pool._leaves import (
@@ -31,12 +31,10 @@ from .pool._leaves import (
     LeafSampling,
 )
 from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
-from .pool._simulate import SimulationResult, StrategySummary, simulate
+from .pool._simulate import simulate
 from .pool._stopping import Budget, RiskBelow, Stable
 from .pool._weighted import WeightedSampling
-from .stream._context import StreamContext
 from .stream._learner import StreamActiveLearner
-from .stream._run import StreamRun
 from .stream._strategies import (
     ConfTreeSampling,
     FixedUncertainty,
@@ -47,12 +45,10 @@ from .stream._strategies import (
     SplitConfTree,
     StreamStrategy,
     VariableUncertainty,
-    query_probability,
 )
 
 __all__ = [
     "ActiveLearner",
-    "Answer",
     "ArrayOracle",
     "AutoSampling",
     "Budget",
@@ -75,27 +71,20 @@ __all__ = [
     "LeastConfidentSampling",
     "MarginSampling",
     "NoisyOracle",
-    "QueryContext",
     "QueryScoreSampling",
     "RandomSampling",
     "RandomStream",
     "RiskBelow",
     "SamplingStrategy",
     "SelectiveSampling",
-    "SimulationResult",
     "Split",
     "SplitConfTree",
     "Stable",
     "StoppingRule",
-    "StrategySummary",
     "StreamActiveLearner",
-    "StreamContext",
-    "StreamRun",
     "StreamStrategy",
     "VariableUncertainty",
     "VoteEntropySampling",
     "WeightedSampling",
-    "lts_select",
-    "query_probability",
     "simulate",
 ]

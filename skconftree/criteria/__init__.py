@@ -2,5 +2,3 @@
 
 Users name a criterion; nothing here is called by them.
 """
-
-__all__: list[str] = []

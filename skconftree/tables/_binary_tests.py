@@ -72,7 +72,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
     --------
     >>> import pandas as pd
     >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.tables import BinaryTests
+    >>> from skconftree import BinaryTests
     >>> from skconftree.tree import export_text
     >>> X = pd.DataFrame({
     ...     "age": [20.0, 40.0, 60.0] * 20,

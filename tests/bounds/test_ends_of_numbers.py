@@ -7,7 +7,7 @@ has a value, without a warning, however small or large the numbers are.
 import numpy as np
 import pytest
 
-from skconftree.active import query_probability
+from skconftree.active.stream import query_probability
 from skconftree.bounds import (
     agresti_coull_upper,
     chi2_pvalue,

@@ -13,8 +13,8 @@ from skconftree.active import (
     ActiveLearner,
     LearningToSampleClassifier,
     LTSSampling,
-    lts_select,
 )
+from skconftree.active.lts import lts_select
 
 from . import invariants
 from .damage import damage_and_use

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from skconftree.active import SimulationResult
+from skconftree.active.pool import SimulationResult
 from skconftree.inspection import ActiveCurveDisplay
 
 STEPS = np.array([5, 10, 15])

@@ -12,8 +12,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from skconftree import ConfidenceTreeClassifier
-from skconftree.tables import BinaryTests
+from skconftree import BinaryTests, ConfidenceTreeClassifier
 from skconftree.tree import export_text
 
 nan = np.nan

@@ -1,1 +1,5 @@
-"""Learning to sample."""
+"""Learning to sample: the choice of rows alone."""
+
+from ._groups import lts_select
+
+__all__ = ["lts_select"]

@@ -99,9 +99,10 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
     -----
     A round with q labels maximises :math:`\sum_i g(x_i) + \alpha \sum_j \sqrt{n_j}`,
     where :math:`g` is the sampling model and :math:`n_j` the number of rows chosen from
-    group j, exactly (:func:`lts_select`). The paper [1]_ leaves the targets of g open:
-    here they are :math:`1 - p` of the true class, out of fold from 20 labels on, and
-    weights balance the classes. The first labels come from as many groups as possible.
+    group j, exactly (:func:`~skconftree.active.lts.lts_select`). The paper [1]_ leaves
+    the targets of g open: here they are :math:`1 - p` of the true class, out of fold
+    from 20 labels on, and weights balance the classes. The first labels come from as
+    many groups as possible.
     Nothing is bought after the last trees.
 
     If the oracle raises, or is interrupted, the exception passes, and the model is

@@ -139,7 +139,7 @@ def lts_select(scores, groups, k, alpha=1.0, *, random_state=None):
 
     Examples
     --------
-    >>> from skconftree.active import lts_select
+    >>> from skconftree.active.lts import lts_select
     >>> scores, groups = [0.9, 0.8, 0.3, 0.1], ["a", "a", "b", "c"]
     >>> lts_select(scores, groups, 2, alpha=0.5).tolist()
     [0, 1]

@@ -18,8 +18,8 @@ class LTSSampling(SamplingStrategy):
     one minus the probability of the true class, out of fold from 20 labels on, which
     takes five more fits of the classifier at each query. A batch maximises the sum of
     the errors that it expects and `alpha` times the sum over groups of the square root
-    of the rows chosen from each (:func:`lts_select`). Before there is a model a batch
-    comes from as many groups as possible.
+    of the rows chosen from each (:func:`~skconftree.active.lts.lts_select`). Before
+    there is a model a batch comes from as many groups as possible.
 
     Made for batches: a single row is asked for by its expected error alone.
 

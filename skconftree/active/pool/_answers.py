@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 
     Examples
     --------
-    >>> from skconftree.active import Answer
+    >>> from skconftree.active.pool import Answer
     >>> Answer(7, "ham", 1.0).label
     'ham'
     """

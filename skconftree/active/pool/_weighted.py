@@ -14,7 +14,7 @@ class WeightedSampling(SamplingStrategy):
     value among the candidates; a strategy that scores all alike adds nothing.
 
     In a batch each row counts as labelled once it is chosen: scores that look at
-    `dist_to_labeled` of the :class:`QueryContext`, as those of
+    `dist_to_labeled` of the :class:`~skconftree.active.pool.QueryContext`, as those of
     :class:`DiversitySampling` do, are taken again before the next row, and all are
     brought to [0, 1] among the rows that are left. What the classifier says does not
     change within a batch.

@@ -6,7 +6,9 @@ import numpy as np
 
 
 class StreamRun(NamedTuple):
-    """How a stream active learner did, see :meth:`StreamActiveLearner.run`.
+    """How a stream active learner did.
+
+    It is what :meth:`~skconftree.active.StreamActiveLearner.run` gives.
 
     Parameters
     ----------
@@ -25,7 +27,7 @@ class StreamRun(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from skconftree.active import StreamRun
+    >>> from skconftree.active.stream import StreamRun
     >>> run = StreamRun(
     ...     predictions=np.array([None, 1]), asked=np.array([True, False]),
     ...     accuracy=1.0, f1=1.0, n_unpredicted=1)

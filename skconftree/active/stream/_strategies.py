@@ -339,7 +339,7 @@ def query_probability(budget, radius, gap):
 
     Examples
     --------
-    >>> from skconftree.active import query_probability
+    >>> from skconftree.active.stream import query_probability
     >>> float(round(query_probability(0.1, 0.1, 0.3), 3))
     0.4
     """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from skconftree.active import lts_select
+from skconftree.active.lts import lts_select
 from skconftree.active.lts._groups import cell_groups
 
 
