@@ -22,10 +22,17 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints as _validate_constraints,
 )
 from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+)
+from sklearn.utils.validation import (
     _check_feature_names_in as check_feature_names_in,
 )
 from sklearn.utils.validation import (
     _check_sample_weight as _check_weights,
+)
+from sklearn.utils.validation import (
+    _get_feature_names as get_feature_names,
 )
 
 __all__ = [
@@ -38,8 +45,11 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_safe_indexing",
+    "check_feature_count",
+    "check_feature_names",
     "check_feature_names_in",
     "check_row_weights",
+    "get_feature_names",
     "make_sklearn_tree",
     "validate_parameters",
 ]
@@ -61,6 +71,43 @@ def _validate(parameter_constraints, params, caller_name):
                 f"of floats. Got one of {int(value).bit_length()} bits instead."
             )
     _validate_constraints(parameter_constraints, params, caller_name)
+
+
+def check_feature_names(caller, n_features, names, X):
+    """Warn or raise, as scikit-learn does, if columns have other names than at first.
+
+    Parameters
+    ----------
+    caller : str
+        Name of the estimator.
+    n_features : int
+    names : ndarray of shape (n_features,) or None
+        Of the first table.
+    X : array-like or frame
+    """
+    _check_feature_names(_fitted(caller, n_features, names), X, reset=False)
+
+
+def check_feature_count(caller, n_features, X):
+    """Raise, as scikit-learn does, if there are more or fewer columns than at first.
+
+    Parameters
+    ----------
+    caller : str
+        Name of the estimator.
+    n_features : int
+        Of the first table.
+    X : ndarray, sparse or table
+    """
+    _check_n_features(_fitted(caller, n_features, None), X, reset=False)
+
+
+def _fitted(caller, n_features, names):
+    # What scikit-learn's checks ask an estimator for.
+    known = {"n_features_in_": n_features}
+    if names is not None:
+        known["feature_names_in_"] = names
+    return type(caller, (), known)()
 
 
 def validate_parameters(estimator, names=None):

@@ -8,9 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions, check_feature_names_in, validate_parameters
 from ..utils import unchanged_on_error
-from ._features import MISSING, Features, nominal_columns
-from ._frames import Table
-from ._reading import is_finite, read_numeric
+from ._features import MISSING
+from ._schema import Schema
 
 
 class BinaryTests(TransformerMixin, BaseEstimator):
@@ -117,17 +116,15 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         return self
 
     def _choose(self, X):
-        nominal = nominal_columns(X, self.categorical_features)
-        if nominal is None:
-            rows, self._features = read_numeric(self, X, reset=True), None
-            nominal = [False] * rows.shape[1]
-            known = [None] * rows.shape[1]
-        else:
-            table = Table.of(self, X, reset=True)
-            rows, features = Features.blank(nominal).learn(table, in_order=False)
-            self._features = features.settled(rows, in_order=False)
-            known = self._features.categories
-        is_finite(rows, self)
+        rows, _, schema = Schema.first(
+            X, type(self).__name__, self.categorical_features
+        )
+        self._schema = schema.settled(rows)
+        known = self._schema.categories or [None] * schema.n_features
+        self.n_features_in_ = schema.n_features
+        vars(self).pop("feature_names_in_", None)
+        if schema.names is not None:
+            self.feature_names_in_ = schema.names
         self._asked, missing = [], []
         self.thresholds_, self.categories_ = [], []
         for j, categories in enumerate(known):
@@ -180,11 +177,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             1 where a row passes the test.
         """
         check_is_fitted(self)
-        if self._features is None:
-            rows = read_numeric(self, X, reset=False)
-        else:
-            rows = self._features.encode(Table.of(self, X, reset=False))
-        is_finite(rows, self)
+        rows = self._schema.predict(X, type(self).__name__).X
         out = np.empty((len(rows), self.n_tests_.sum()), dtype=np.uint8)
         place = 0
         for j, asked in enumerate(self._asked):
@@ -202,7 +195,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
     def _is_missing(self, column, j):
         if self.thresholds_[j] is not None:
             return np.isnan(column)
-        return column == self._features.categories[j].index(MISSING)
+        return column == self._schema.categories[j].index(MISSING)
 
     def get_feature_names_out(self, input_features=None):
         """Names of the tests, in brackets that stand for 1 if true and 0 if not.

@@ -271,10 +271,16 @@ class Features:
         """
         return cls([_Dictionary() if one else None for one in is_nominal])
 
-    def __reduce__(self):
-        # As text, so that equal features give equal pickles whatever objects their
-        # categories once were; other than text, numbers, truth values and tuples of
-        # them cannot.
+    def as_text(self):
+        """The columns as text, so that equal features are equal in files.
+
+        That is, whatever objects their categories once were; other than text, numbers,
+        truth values and tuples of them cannot be written, and stay what they are.
+
+        Returns
+        -------
+        str or Features
+        """
         columns = [
             None
             if one is None
@@ -282,9 +288,28 @@ class Features:
             for one in self.dictionaries
         ]
         try:
-            return _restore_features, (json.dumps(columns),)
+            return json.dumps(columns)
         except (TypeError, ValueError):  # the latter for numbers of thousands of digits
+            return self
+
+    @classmethod
+    def of_text(cls, text):
+        """Make what `as_text` has written."""
+        dictionaries = []
+        for column in json.loads(text):
+            if column is None:
+                dictionaries.append(None)
+                continue
+            kind, values, *given_up = column
+            codes = {_from_plain(value): code for code, value in enumerate(values)}
+            dictionaries.append(_Dictionary(kind, codes, given_up=bool(given_up)))
+        return cls(dictionaries)
+
+    def __reduce__(self):
+        text = self.as_text()
+        if text is self:
             return Features, (self.dictionaries,)
+        return Features.of_text, (text,)
 
     @property
     def n_categories(self):
@@ -447,18 +472,6 @@ class _Unknown:
 
 def _from_plain(value):
     return tuple(map(_from_plain, value)) if isinstance(value, list) else value
-
-
-def _restore_features(text):
-    dictionaries = []
-    for column in json.loads(text):
-        if column is None:
-            dictionaries.append(None)
-            continue
-        kind, values, *given_up = column
-        codes = {_from_plain(value): code for code, value in enumerate(values)}
-        dictionaries.append(_Dictionary(kind, codes, given_up=bool(given_up)))
-    return Features(dictionaries)
 
 
 def _is_missing(value):

@@ -9,7 +9,7 @@ import sys
 from collections import defaultdict
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_array
 
 from ._dates import DATES, is_date
 
@@ -34,20 +34,23 @@ class Table:
         self._names = self.names(X)  # making a list of them takes time at each column
 
     @staticmethod
-    def of(estimator, X, reset):
-        """Check shape and names of X and wrap it."""
+    def of(X, caller):
+        """Check the shape of X and wrap it; `caller` is an estimator's name."""
         library = library_of(X)
         if library is not None:
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
             if not X.shape[0]:
                 raise ValueError(
                     f"Found array with 0 sample(s) (shape={X.shape}) while a minimum "
-                    f"of 1 is required by {type(estimator).__name__}."
+                    f"of 1 is required by {caller}."
                 )
             return library(X)
         return Table(
-            validate_data(
-                estimator, X, reset=reset, dtype=None, ensure_all_finite=False
+            check_array(
+                X,
+                dtype=None,
+                ensure_all_finite=False,
+                estimator=caller,
+                input_name="X",
             )
         )
 

@@ -3,31 +3,26 @@
 import numpy as np
 from scipy import sparse
 from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_array
 
 FORMATS = ("csr", "csc")
 BLOCK_ROWS = 8192
 BLOCK_VALUES = 1 << 20  # of a block, if one row is not larger
 
 
-def read_sparse(estimator, X, y=None, *, reset=False):
+def read_sparse(X, caller):
     """Check a sparse table.
 
     Parameters
     ----------
-    estimator : estimator
-        Gets or has `n_features_in_`.
     X : sparse matrix or array of shape (n_rows, n_features)
-    y : array-like of shape (n_rows,), default=None
-    reset : bool, default=False
-        False compares with what the first call found.
+    caller : str
+        Name of the estimator, for errors.
 
     Returns
     -------
-    X : sparse matrix or array of shape (n_rows, n_features), float32
+    sparse matrix or array of shape (n_rows, n_features), float32
         CSR or CSC as given; every place is stored once.
-    y : ndarray of shape (n_rows,)
-        Only if y was given.
     """
     if X.format not in FORMATS:
         raise TypeError(
@@ -43,12 +38,15 @@ def read_sparse(estimator, X, y=None, *, reset=False):
         raise ValueError(
             "Sparse X contains NaN. Missing values are supported in dense tables only."
         )
-    options = {"dtype": np.float32, "accept_sparse": FORMATS, "reset": reset}
     # infinity is an error, but not a sum of large values that scikit-learn tries first
     with np.errstate(over="ignore", invalid="ignore"):
-        if y is None:
-            return validate_data(estimator, X, **options)
-        return validate_data(estimator, X, y, **options)
+        return check_array(
+            X,
+            dtype=np.float32,
+            accept_sparse=FORMATS,
+            estimator=caller,
+            input_name="X",
+        )
 
 
 def _check_indices(X):

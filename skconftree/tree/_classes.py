@@ -1,33 +1,34 @@
 """The confidence tree estimator."""
 
+import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
-from .._compat import validate_parameters
+from .._compat import (
+    InvalidParameterError,
+    _fit_context,
+    _safe_indexing,
+    validate_parameters,
+)
 from ..bounds._registry import BOUNDS
-from ..utils._lock import Lockable
-from ._batch import BatchGrowth
-from ._grown_tree import GrownTree
-from ._limits import LeafLimits
-from ._model_state import SavedModel
-from ._online import OnlineGrowth
-from ._parameters import CONSTRAINTS, GROWTH_PARAMETERS
-from ._prediction import LeafPrediction
+from ..tables._labels import read_labels
+from ..tables._learning import learn
+from ..tables._schema import Rows
+from ..tables._weights import stream_weights
+from ..utils import canonical
+from ..utils._learnt import learnt
+from ..utils._lock import Lockable, learns, reads
+from ._growth import grow_model, grow_on
+from ._limits import METHODS, check_limits, limits_in_leaves
+from ._model import NO_POOL, TreeModel
+from ._parameters import CONSTRAINTS
+from ._pool_places import check_places
 from ._readable import ReadableTree
-from ._resolve import resolve_settings
+from ._row_index import RowIndex
 
 
-class ConfidenceTreeClassifier(
-    LeafPrediction,
-    LeafLimits,
-    GrownTree,
-    ReadableTree,
-    BatchGrowth,
-    OnlineGrowth,
-    SavedModel,
-    Lockable,
-    ClassifierMixin,
-    BaseEstimator,
-):
+class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEstimator):
     """A decision tree that splits only where a confidence statement allows it.
 
     At every node the tree looks for the best test, as CART does, and then asks
@@ -357,31 +358,484 @@ class ConfidenceTreeClassifier(
         self.sample_weight_kind = sample_weight_kind
         self.random_state = random_state
 
-    _features = None  # what is known of the columns, unless all are numeric
-    _grower = None  # of a tree that grows row by row
+    _model = None  # what has been learnt
 
     def _validate_params(self):
         validate_parameters(self)
 
-    def _settings(self, bound, criterion, features, total=None, relative=False):
-        parameters = {name: getattr(self, name) for name in GROWTH_PARAMETERS}
-        return resolve_settings(
-            bound,
-            criterion,
-            self.n_features_in_,
-            nominal=features is not None,
-            total=total,
-            relative=relative,
-            **parameters,
+    # -- what has been learnt -----------------------------------------------------
+
+    classes_ = learnt("classes.names", "Class labels.")
+    n_features_in_ = learnt("schema.n_features", "Number of features.")
+    feature_names_in_ = learnt("schema.feature_names", "Names of the features.")
+    is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
+    max_features_ = learnt("resolved.max_features", "The resolved `max_features`.")
+    bound_ = learnt("resolved.bound", "The resolved bound.")
+    criterion_ = learnt("resolved.criterion", "The resolved criterion.")
+    pruning_ = learnt("resolved.pruning", "The resolved pruning.")
+    pruning_confidence_ = learnt("resolved.pruning_confidence", "Its strength.")
+    lookahead_ = learnt("resolved.lookahead", "Levels at which `fit` looked ahead.")
+    tree_ = learnt("tree", "The tree as read-only arrays, evidence included.")
+    n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
+    n_classes_ = learnt("classes.n", "Number of classes.")
+    categories_ = learnt("schema.categories", "Categories of the nominal columns.")
+    shrinkage_ = learnt("tree.shrinkage", "How strongly leaves are drawn upwards.")
+    n_drifts_ = learnt("n_drifts", "Drifts found, each of which replaced the tree.")
+    n_bytes_ = learnt("n_bytes", "Bytes of the tree and the memories of its leaves.")
+
+    def __sklearn_is_fitted__(self):
+        return self._model is not None
+
+    # -- learning -----------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @learns
+    def fit(self, X, y, sample_weight=None, *, X_pool=None):
+        """Grow the tree from a table.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Training rows; numeric columns are converted to float32. Sparse ones in
+            CSR or CSC format, without NaN.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
+            out.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Rows without label. A bound with a `pool_weight` (``"credible"``) weighs
+            a child by all rows that fall into it, labelled or not; other bounds
+            do not use them.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; the estimator is then as it was
+            before the call.
+        """
+        self._model = grow_model(self, X, y, sample_weight, X_pool, stacklevel=3)
+        return self
+
+    def partial_fit(
+        self,
+        X,
+        y,
+        classes=None,
+        sample_weight=None,
+        *,
+        X_pool=None,
+        from_pool=None,
+    ):
+        """Go on growing the tree with further rows.
+
+        Rows are learnt one by one in their order: a stream gives the same tree,
+        bit for bit, however it is cut into calls. After `fit` the fitted leaves
+        grow on, and `shrinkage` ends. Splits are never removed. Parameters of the
+        growth are those of the first call.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows in the order of their arrival; numeric columns are converted to
+            float32. Which columns are nominal is settled by the first call; new
+            categories may come later.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur. Needed on the first call, unless the tree is
+            fitted already.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. The weight of a row enters at once; a row of weight
+            0 is not learnt.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Rows without label, on the first call only. A bound with a `pool_weight`
+            (``"credible"``) weighs a child by all rows that fall into it.
+        from_pool : array-like of shape (n_samples,), default=None
+            Learn these rows of `X_pool`, that of the first call, given by their places,
+            with X=None. A row that has got its label is no longer one without.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; nothing is learnt then.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1)
+        >>> for start in range(0, 150, 50):
+        ...     chunk = slice(start, start + 50)
+        ...     tree = tree.partial_fit(X[chunk], y[chunk], classes=[0, 1, 2])
+        >>> tree.n_rows_seen_
+        150
+        """
+        self._learn(X, y, classes, sample_weight, X_pool, from_pool)
+        return self
+
+    def partial_fit_predict(
+        self,
+        X,
+        y,
+        classes=None,
+        sample_weight=None,
+        *,
+        X_pool=None,
+        return_proba=False,
+    ):
+        """Predict each row, then learn it: `partial_fit` with foresight.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows in the order of their arrival.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur, as in `partial_fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight 0 is predicted, but not learnt.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Rows without label, on the first call only.
+        return_proba : bool, default=False
+            Give class probabilities instead of classes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) if `return_proba`
+            The class predicted for each row by the tree as it was before the row
+            was learnt: what prequential evaluation compares with `y`. Or the
+            probabilities, those of `predict_proba` before the row.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.utils import shuffle
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = shuffle(*load_iris(return_X_y=True), random_state=0)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1)
+        >>> predicted = tree.partial_fit_predict(X, y, classes=[0, 1, 2])
+        >>> bool((predicted == y).mean() > 0.8)
+        True
+        >>> tree.partial_fit_predict(X[:2], y[:2], return_proba=True).shape
+        (2, 3)
+        """
+        if return_proba:
+            return self._learn(X, y, classes, sample_weight, X_pool, tells="proba")
+        found = self._learn(X, y, classes, sample_weight, X_pool, tells="class")
+        return self.classes_.take(found)
+
+    @learns
+    def _learn(self, X, y, classes, sample_weight, X_pool, from_pool=None, tells=None):
+        if from_pool is not None:
+            X, from_pool = self._rows_from_pool(X, y, X_pool, from_pool)
+        return learn(
+            self,
+            X,
+            y,
+            classes,
+            sample_weight,
+            X_pool,
+            stacklevel=3,
+            tells=tells,
+            from_pool=from_pool,
         )
 
-    def _become(self, classes, features, settings):
-        # What is settled before the first row is learnt.
-        self.classes_, self.n_classes_ = classes, len(classes)
-        self.is_categorical_ = None if features is None else features.is_categorical
-        self.bound_, self.criterion_ = settings.bound, settings.criterion
-        self.max_features_ = settings.max_features
-        self._features = features
+    def _rows_from_pool(self, X, y, X_pool, places):
+        # What is learnt instead of X, and the places as the grower wants them.
+        if X_pool is None:
+            if self._model is None:
+                raise ValueError(NO_POOL)
+            pool = self._model.pool
+            places = check_places(X, y, places, len(pool))
+            rows = self._model.rows_of_pool(places)
+            return Rows.known(rows, self._model.schema, type(self).__name__), places
+        pool = X_pool if hasattr(X_pool, "shape") else np.asarray(X_pool)
+        places = check_places(X, y, places, pool.shape[0])
+        return _safe_indexing(pool, places), places
+
+    def _check_call(self, classes, X_pool):
+        # Raise if partial_fit cannot do what it is asked for. Parameters are those of
+        # the call that growth begins in; to check them takes as long as ten rows.
+        first = self._model is None
+        grows = not first and self._model.grows
+        if not grows and not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+        if self.pruning not in ("auto", None):
+            raise InvalidParameterError(
+                f"The 'pruning' parameter of {type(self).__name__} must be 'auto' or "
+                f"None in partial_fit, which never removes a split. Got "
+                f"{self.pruning!r} instead."
+            )
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once and does not work "
+                "with partial_fit. Give the weights as a dict instead."
+            )
+        if first and classes is None:
+            raise ValueError(
+                "classes must be given on the first call to partial_fit: all "
+                "classes that may occur in the stream."
+            )
+        if X_pool is not None and grows:
+            raise ValueError(
+                "X_pool can be given to the first call of partial_fit only."
+            )
+
+    def _started(self, schema, classes, class_weight, X_pool):
+        return grow_on(
+            self, self._model, schema, classes, class_weight, X_pool, owner=self
+        )
+
+    @reads
+    def recount_leaves(self, X, y, sample_weight=None):
+        """Count rows that had no say in the tree, for honest limits.
+
+        The leaves of a tree have purer training rows than they will have new ones, as
+        the tree was chosen for that. These rows are counted in an array of their own:
+        tests, ``tree_.counts`` and predictions stay as they are, and
+        ``predict_proba_interval(method="honest")`` rests on them. Each call starts
+        anew; `fit` and `partial_fit` discard what has been counted, and so does each
+        call what `fit` has kept back by `honest_share`.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has
+            seen. That cannot be checked.
+        y : array-like of shape (n_samples,)
+            Class labels, out of `classes_`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, which are frequencies.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input is invalid; what was counted before is then kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.model_selection import train_test_split
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> parts = train_test_split(*load_iris(return_X_y=True), random_state=0)
+        >>> X, X_kept, y, y_kept = parts
+        >>> tree = ConfidenceTreeClassifier().fit(X, y)
+        >>> tree = tree.recount_leaves(X_kept, y_kept)
+        >>> tree.predict_proba_interval(X[:1], method="honest").round(3)
+        array([[[0.   , 0.123],
+                [0.824, 1.   ],
+                [0.   , 0.123]]])
+        """
+        # Learning waits while it is read; readers see the counts of before or after.
+        rows = self._rows(X)
+        labels = read_labels(y, rows.X, type(self).__name__)
+        labels, weight = self._model.classes.codes(labels), None
+        if sample_weight is not None:
+            weight = stream_weights(
+                sample_weight, rows.X, "frequency", 0.0, stacklevel=3
+            )
+        self._model.recount(rows.X, labels, weight, rows.finite)
+        return self
+
+    # -- what it says of rows -----------------------------------------------------
+
+    def _rows(self, X):
+        if self._model is None:
+            check_is_fitted(self)  # raises; it takes longer than routing a row
+        return self._model.schema.predict(X, type(self).__name__)
+
+    @reads
+    def predict(self, X):
+        """Most probable class in the leaf that each row reaches.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Among equally probable classes the first of `classes_`.
+        """
+        rows = self._rows(X)
+        return self._model.classes.names.take(self._model.best(rows))
+
+    @reads
+    def predict_proba(self, X):
+        """Class probabilities in the leaf that each row reaches.
+
+        They are its class proportions, drawn towards those of the nodes above
+        according to `shrinkage`; or what naive Bayes says, see `leaf_prediction`.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        rows = self._rows(X)
+        return self._model.proba(rows)
+
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @reads
+    def predict_proba_interval(self, X, *, confidence_level=0.95, method="conditional"):
+        """Limits of each class probability in the leaf reached.
+
+        They are limits of the class proportions in the leaf, with `class_weight`: a
+        probability that `shrinkage` has drawn towards those of other nodes may lie
+        outside.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+        confidence_level : float, default=0.95
+            Probability, in (0, 1), that the limits of a class hold.
+        method : {"conditional", "honest", "sequence"}, default="conditional"
+            Which rows the limits rest on, and when they hold:
+
+            - ``"conditional"``: those that grew the tree. The limits are conditional
+              on the tree, which was chosen with the same rows, and hence optimistic,
+              most of all where rows are few.
+            - ``"honest"``: those that had no say in the tree, which `fit` has kept
+              back by `honest_share`, or `recount_leaves` has counted.
+            - ``"sequence"``: those that `partial_fit` has learnt since the leaf was
+              made. They had no say in the tests above it either. In a stationary
+              stream the limits of a leaf hold at all times at once, however often one
+              looks, so that one may stop when they are narrow enough.
+
+            The first two are equal-tailed limits of a Dirichlet posterior with a prior
+            of 1 / n_classes per class, for one look: an absent class has the lower
+            limit 0, a class that fills its leaf the upper limit 1. The third are a
+            :func:`~skconftree.bounds.confidence_sequence`, which is wider.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper limits; 0 and 1 in a leaf without a row.
+
+        Raises
+        ------
+        ValueError
+            If honest limits are asked for and no rows have been counted, or a sequence
+            of a tree that has learnt no rows by `partial_fit`.
+
+        See Also
+        --------
+        recount_leaves : Counts the rows for honest limits.
+        leaf_counts : With ``fresh=True`` those of a sequence.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+        >>> tree.predict_proba_interval(X[:1]).round(3)
+        array([[[0.943, 1.   ],
+                [0.   , 0.039],
+                [0.   , 0.039]]])
+        """
+        check_limits(confidence_level, method, METHODS)
+        rows = self._rows(X)
+        return limits_in_leaves(self._model, rows, confidence_level, method)
+
+    @reads
+    def apply(self, X):
+        """Index of the leaf that each row reaches.
+
+        A row with a category that did not occur at a node in training stays there.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), intp
+        """
+        rows = self._rows(X)
+        return self._model.leaves(rows)
+
+    @reads
+    def index_rows(self, X):
+        """Keep track of which row of a table lies in which node while the tree grows.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+            A pool of rows. It is referred to, and must not be changed.
+
+        Returns
+        -------
+        RowIndex
+        """
+        if self._model is None:
+            check_is_fitted(self)
+        return RowIndex(self, X)
+
+    @reads
+    def decision_path(self, X):
+        """Nodes that each row passes.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        csr_matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        """
+        leaves = self.apply(X)
+        return self.tree_.path(leaves)
+
+    # -- state --------------------------------------------------------------------
+
+    @reads
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if self._model is not None:
+            state["_model"] = self._model.state()
+        return canonical(state)
+
+    def __setstate__(self, state):
+        model = state.get("_model")
+        if model is not None:  # copy.copy does not share what grows
+            state = state | {"_model": TreeModel.of_state(model, self)}
+        super().__setstate__(state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -392,3 +846,22 @@ class ConfidenceTreeClassifier(
         bound = BOUNDS.get(self.bound) if isinstance(self.bound, str) else self.bound
         tags.classifier_tags.poor_score = getattr(bound, "cautious", False)
         return tags
+
+
+def tree_of_model(model, parameters):
+    """An estimator of a model that somebody else has, for whoever looks at it.
+
+    Parameters
+    ----------
+    model : TreeModel
+    parameters : dict
+        Of the estimator.
+
+    Returns
+    -------
+    ConfidenceTreeClassifier
+    """
+    tree = ConfidenceTreeClassifier(**parameters)
+    tree.share_lock(model)
+    tree._model = model
+    return tree

@@ -4,7 +4,7 @@ from functools import wraps
 
 from scipy.sparse import issparse
 
-from ..tables._reading import read_rows
+from ..tables._schema import Rows
 from ..utils._lock import learns
 
 
@@ -22,14 +22,16 @@ class IndexedTable:
     def __init__(self, estimator, X):
         self.estimator = estimator
         self.given = X
-        features = getattr(estimator, "_features", None)
-        rows, self.finite = read_rows(estimator, X, features)
+        rows, self.finite, self.schema = estimator._rows(X)
         self.rows = rows.tocsr() if issparse(rows) else rows
-        self.features = features
+
+    def as_rows(self):
+        """The table as the estimator reads rows."""
+        return Rows(self.rows, self.finite, self.schema)
 
     def current(self):
         """Give the table, read anew if there are further categories."""
-        if self.features is getattr(self.estimator, "_features", None):
+        if self.schema.features is self.estimator._model.schema.features:
             return self
         return IndexedTable(self.estimator, self.given)
 

@@ -1,177 +1,62 @@
 """Limits of class probabilities, and the rows that they rest on."""
 
 import numpy as np
-from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._compat import InvalidParameterError
 from ..bounds._beta import beta_lower
 from ..bounds._sequence import confidence_sequence
-from ..tables._weights import stream_weights
-from ..utils import class_indices, exact_labels
-from ..utils._lock import reads
 from .nodes._apply import find_leaves
 from .nodes._derived import sum_of_leaves
 
 METHODS = ("conditional", "honest", "sequence")
 
 
-class LeafLimits:
-    """Mixin of a tree estimator that tells how sure its probabilities are."""
+def limits_in_leaves(model, rows, confidence_level, method):
+    """Limits of the class proportions in the leaves that rows reach.
 
-    _honest_counts = None  # of each node; None if no row has been counted again
+    Parameters
+    ----------
+    model : TreeModel
+    rows : Rows
+    confidence_level : float
+    method : str
+        One of `METHODS`, as in `ConfidenceTreeClassifier.predict_proba_interval`.
 
-    @reads
-    def predict_proba_interval(self, X, *, confidence_level=0.95, method="conditional"):
-        """Limits of each class probability in the leaf reached.
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes, 2)
+    """
+    tree = model.tree
+    leaves, row = np.unique(model.leaves(rows), return_inverse=True)
+    if method == "sequence":
+        counts = _counts_of_sequence(model)[leaves]
+        alpha = 1.0 - confidence_level
+        return limits_of_sequence(counts, tree.class_weight, alpha)[row]
+    if method == "conditional":
+        n = tree.counts[leaves].sum(axis=1, keepdims=True)
+        return credible_limits(tree.raw_value[leaves] * n, n, confidence_level)[row]
+    if model.honest_counts is None:
+        raise ValueError(
+            "Honest limits need rows that had no say in the tree, and there "
+            "are none: call recount_leaves with such rows, after fit or "
+            "partial_fit, or set honest_share before fit."
+        )
+    counts = model.honest_counts[leaves]
+    n = counts.sum(axis=1, keepdims=True)
+    counts = counts * tree.class_weight
+    weight = counts.sum(axis=1, keepdims=True)
+    counts = np.divide(counts, weight, out=counts, where=weight > 0.0) * n
+    return credible_limits(counts, n, confidence_level)[row]
 
-        They are limits of the class proportions in the leaf, with `class_weight`: a
-        probability that `shrinkage` has drawn towards those of other nodes may lie
-        outside.
 
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-        confidence_level : float, default=0.95
-            Probability, in (0, 1), that the limits of a class hold.
-        method : {"conditional", "honest", "sequence"}, default="conditional"
-            Which rows the limits rest on, and when they hold:
-
-            - ``"conditional"``: those that grew the tree. The limits are conditional
-              on the tree, which was chosen with the same rows, and hence optimistic,
-              most of all where rows are few.
-            - ``"honest"``: those that had no say in the tree, which `fit` has kept
-              back by `honest_share`, or `recount_leaves` has counted.
-            - ``"sequence"``: those that `partial_fit` has learnt since the leaf was
-              made. They had no say in the tests above it either. In a stationary
-              stream the limits of a leaf hold at all times at once, however often one
-              looks, so that one may stop when they are narrow enough.
-
-            The first two are equal-tailed limits of a Dirichlet posterior with a prior
-            of 1 / n_classes per class, for one look: an absent class has the lower
-            limit 0, a class that fills its leaf the upper limit 1. The third are a
-            :func:`~skconftree.bounds.confidence_sequence`, which is wider.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes, 2)
-            Lower and upper limits; 0 and 1 in a leaf without a row.
-
-        Raises
-        ------
-        ValueError
-            If honest limits are asked for and no rows have been counted, or a sequence
-            of a tree that has learnt no rows by `partial_fit`.
-
-        See Also
-        --------
-        recount_leaves : Counts the rows for honest limits.
-        leaf_counts : With ``fresh=True`` those of a sequence.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from skconftree import ConfidenceTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
-        >>> tree.predict_proba_interval(X[:1]).round(3)
-        array([[[0.943, 1.   ],
-                [0.   , 0.039],
-                [0.   , 0.039]]])
-        """
-        check_limits(confidence_level, method, METHODS)
-        rows, finite = self._rows(X)
-        all_counts = self.tree_.counts
-        if method == "sequence":
-            all_counts = self._counts_of_sequence()
-        elif method == "honest":
-            all_counts = self._honest_counts
-            if all_counts is None:
-                raise ValueError(
-                    "Honest limits need rows that had no say in the tree, and there "
-                    "are none: call recount_leaves with such rows, after fit or "
-                    "partial_fit, or set honest_share before fit."
-                )
-        leaves = find_leaves(self.tree_, rows, finite)
-        leaves, row = np.unique(leaves, return_inverse=True)
-        counts = all_counts[leaves]
-        if method == "sequence":
-            weight = self.tree_.class_weight
-            return limits_of_sequence(counts, weight, 1.0 - confidence_level)[row]
-        n = counts.sum(axis=1, keepdims=True)
-        if method == "conditional":
-            counts = self.tree_.raw_value[leaves] * n
-        else:
-            counts = counts * self.tree_.class_weight
-            weight = counts.sum(axis=1, keepdims=True)
-            counts = np.divide(counts, weight, out=counts, where=weight > 0.0) * n
-        return credible_limits(counts, n, confidence_level)[row]
-
-    def _counts_of_sequence(self):
-        if self._grower is None or self.n_rows_seen_ == self._rows_before > 0:
-            raise ValueError(
-                "method='sequence' needs rows that came after a leaf was made, and "
-                "this tree has learnt none: fit grows all leaves at once. Call "
-                "partial_fit with further rows, or use method='honest'."
-            )
-        return self._grower.fresh_counts()
-
-    @reads
-    def recount_leaves(self, X, y, sample_weight=None):
-        """Count rows that had no say in the tree, for honest limits.
-
-        The leaves of a tree have purer training rows than they will have new ones, as
-        the tree was chosen for that. These rows are counted in an array of their own:
-        tests, ``tree_.counts`` and predictions stay as they are, and
-        ``predict_proba_interval(method="honest")`` rests on them. Each call starts
-        anew; `fit` and `partial_fit` discard what has been counted, and so does each
-        call what `fit` has kept back by `honest_share`.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-            Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has
-            seen. That cannot be checked.
-        y : array-like of shape (n_samples,)
-            Class labels, out of `classes_`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, which are frequencies.
-
-        Returns
-        -------
-        ConfidenceTreeClassifier
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If the input is invalid; what was counted before is then kept.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from sklearn.model_selection import train_test_split
-        >>> from skconftree import ConfidenceTreeClassifier
-        >>> parts = train_test_split(*load_iris(return_X_y=True), random_state=0)
-        >>> X, X_kept, y, y_kept = parts
-        >>> tree = ConfidenceTreeClassifier().fit(X, y)
-        >>> tree = tree.recount_leaves(X_kept, y_kept)
-        >>> tree.predict_proba_interval(X[:1], method="honest").round(3)
-        array([[[0.   , 0.123],
-                [0.824, 1.   ],
-                [0.   , 0.123]]])
-        """
-        # Learning waits while it is read; readers see the counts of before or after.
-        rows, finite = self._rows(X)
-        check_consistent_length(rows, y)
-        labels = class_indices(self.classes_, column_or_1d(exact_labels(y)))
-        weight = np.ones(len(labels))
-        if sample_weight is not None:
-            weight = stream_weights(sample_weight, rows, "frequency", 0.0, stacklevel=3)
-        tree = self.tree_
-        # a class of weight 0 was not learnt
-        weight = np.where(tree.class_weight[labels] > 0.0, weight, 0.0)
-        self._honest_counts = count_rows(tree, rows, labels, weight, finite)
-        return self
+def _counts_of_sequence(model):
+    if not model.grows or model.n_rows_seen == model.n_rows_before > 0:
+        raise ValueError(
+            "method='sequence' needs rows that came after a leaf was made, and "
+            "this tree has learnt none: fit grows all leaves at once. Call "
+            "partial_fit with further rows, or use method='honest'."
+        )
+    return model.leaf_counts(fresh=True)
 
 
 def count_rows(tree, X, y, weight, finite):

@@ -1,99 +1,164 @@
-"""The state of a model, and whether what comes out of a pickle belongs together."""
+"""The state of a tree's model, and whether what comes out of a file fits together."""
 
 import numpy as np
 
-from ..tables._features import Features
+from ..bounds._base import BaseBound
+from ..tables._labels import Classes
+from ..tables._schema import Schema
 from ..tables._weights import LARGEST_SUM
-from ..utils import canonical, is_count, refuse_damage
-from ..utils._lock import reads
-from ..utils._state import Frozen
+from ..utils import is_count, refuse_damage
+from ._plan import Resolved
 from .nodes._tree import Tree
-from .stream._grower import Grower
+from .stream._grower import read_grower
+from .stream._watched_grower import read_watched_grower
+
+PARTS = {
+    "schema",
+    "classes",
+    "resolved",
+    "tree",
+    "grower",
+    "waits",
+    "n_rows_before",
+    "honest_counts",
+}
 
 
-class SavedModel:
-    """Mixin of a tree estimator that is saved, copied, and checked when it is read."""
+def write_tree(tree):
+    """Write a tree as plain values.
 
-    def __sklearn_is_fitted__(self):
-        return "tree_" in vars(self)
+    Parameters
+    ----------
+    tree : Tree
 
-    @reads
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        if isinstance(state.get("_grower"), Grower):
-            reduced = self._grower.__reduce__()
-            state["_grower"], state["tree_"] = Frozen(reduced), reduced[1][0]
-        return canonical(state)
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        if isinstance(self._grower, Frozen):  # copy.copy does not share what grows
-            self._grower = self._grower.thaw()
-        if isinstance(self._grower, Grower) and "tree_" in vars(self):
-            self.tree_ = self._grower.tree  # what is read is what learns
-        check_model(self)
-        if self._grower is not None:
-            self._grower.share_lock(self)
+    Returns
+    -------
+    tuple
+        Arguments, and the arrays as bytes.
+    """
+    _, arguments, arrays = tree.__reduce__()
+    return arguments, arrays
 
 
-def check_model(estimator):
-    """Raise unless what a tree estimator has learnt fits together.
+def read_tree(state):
+    """Make a tree from what `write_tree` has written."""
+    arguments, arrays = state
+    tree = Tree(*arguments)
+    tree.__setstate__(arrays)
+    return tree
+
+
+def read_parts(state, owner, shared=None):
+    """Make the parts of a model from a state, each checked by itself.
+
+    Parameters
+    ----------
+    state : object
+        What `TreeModel.state` gives.
+    owner : object
+        Named in errors.
+    shared : dict or None, default=None
+        Schema and classes, if they are not in the state.
+
+    Returns
+    -------
+    dict
+    """
+    own = PARTS - (set() if shared is None else shared.keys())
+    is_state = isinstance(state, dict) and state.keys() == own
+    refuse_damage(owner, {"_model": is_state})
+    grower = state["grower"]
+    sound = {
+        "tree_": isinstance(state["tree"], tuple) and len(state["tree"]) == 2,
+        "bound_": _is_resolved(state["resolved"]),
+        "grower": grower is None
+        or (
+            (isinstance(grower, list) and len(grower) == 2)
+            and isinstance(grower[0], dict)
+        ),
+        "n_rows_seen_": is_count(state["n_rows_before"])
+        and isinstance(state["waits"], bool),
+    }
+    refuse_damage(owner, sound)
+    tree = read_tree(state["tree"])
+    if grower is not None:
+        recipe = grower[0]
+        settings = recipe.get("settings")
+        watched = isinstance(settings, dict) and settings.get("drift") is not None
+        read = read_watched_grower if watched else read_grower
+        grower = read(tree, *grower)
+    if shared is None:
+        shared = read_columns(state, owner)
+    return state | shared | {"tree": tree, "grower": grower}
+
+
+def read_columns(state, owner):
+    """Make the schema and the classes of a model from its state.
+
+    Parameters
+    ----------
+    state : dict
+    owner : object
+        Named in errors.
+
+    Returns
+    -------
+    dict
+    """
+    names = state["classes"]
+    is_list = isinstance(names, np.ndarray) and names.ndim == 1
+    refuse_damage(owner, {"classes_": is_list})
+    schema = Schema.of_state(state["schema"], owner)
+    return {"schema": schema, "classes": Classes(names)}
+
+
+def check_parts(parts, owner):
+    """Raise unless what a model has learnt fits together.
 
     Compiled code indexes the arrays of a tree with classes, features and codes.
 
     Parameters
     ----------
-    estimator : ConfidenceTreeClassifier
-        Fitted or not.
+    parts : dict
+        What `read_parts` gives.
+    owner : object
+        Named in errors.
 
     Raises
     ------
     ValueError
-        If a part is missing, of another kind, or that of another model.
+        If a part is that of another model.
     """
-    parts = vars(estimator)
-    if "tree_" not in parts:
-        return
-    tree, grower = parts["tree_"], parts.get("_grower")
-    sound = isinstance(tree, Tree) and tree.node_count > 0
-    sound = sound and isinstance(grower, Grower | None)
-    sound_parts = {
-        "tree_": sound,
-        "classes_": sound and _has_classes(parts, tree),
-        "n_features_in_": sound and _has_features(parts, tree),
-        "bound_": sound and _has_bound(parts, tree),
-        "_grower": sound and _has_grower(parts, tree, grower),
-        "_honest_counts": sound and _has_honest_counts(parts, tree),
+    tree = parts["tree"] if parts["grower"] is None else parts["grower"].tree
+    bound = parts["resolved"]["bound"]
+    sound = {
+        "tree_": tree.node_count > 0,
+        "classes_": len(parts["classes"]) == tree.n_classes,
+        "n_features_in_": _has_columns(parts["schema"], tree),
+        # splits have evidence if a bound has looked at them
+        "bound_": tree.keeps_evidence == (bound is not None),
+        "grower": _has_grower(parts),
+        "honest_counts": _has_honest_counts(parts["honest_counts"], tree),
     }
-    refuse_damage(estimator, sound_parts)
+    refuse_damage(owner, sound)
 
 
-def _has_classes(parts, tree):
-    classes, n_classes = parts.get("classes_"), parts.get("n_classes_")
+def _is_resolved(parts):
     return (
-        isinstance(classes, np.ndarray)
-        and classes.shape == (tree.n_classes,)
-        and is_count(n_classes)
-        and n_classes == tree.n_classes
+        isinstance(parts, dict)
+        and parts.keys() == set(Resolved._fields)
+        and isinstance(parts["bound"], BaseBound | None)
     )
 
 
-def _has_features(parts, tree):
-    d = tree.n_features
-    n_features, names = parts.get("n_features_in_"), parts.get("feature_names_in_")
-    features, nominal = parts.get("_features"), parts.get("is_categorical_")
-    if not (is_count(n_features) and n_features == d):
+def _has_columns(schema, tree):
+    if schema.n_features != tree.n_features:
         return False
-    if names is not None and np.shape(names) != (d,):
-        return False
+    features = schema.features
     if features is None:
-        return nominal is None and not tree.is_nominal.any()
-    return (
-        isinstance(features, Features)
-        and len(features.dictionaries) == d
-        and np.array_equal(nominal, features.is_categorical)
-        and _asks_of_kinds(tree, nominal)
-        and _has_categories(tree, features)
+        return not tree.is_nominal.any()
+    return _asks_of_kinds(tree, features.is_categorical) and _has_categories(
+        tree, features
     )
 
 
@@ -109,23 +174,15 @@ def _has_categories(tree, features):
     return bool((tree.n_known() <= named).all())
 
 
-def _has_bound(parts, tree):
-    # Splits have evidence if a bound has looked at them.
-    return "bound_" in parts and tree.keeps_evidence == (parts["bound_"] is not None)
-
-
-def _has_grower(parts, tree, grower):
-    if not is_count(parts.get("n_rows_seen_")):
-        return False
-    if grower is None:
+def _has_grower(parts):
+    if parts["grower"] is None:
         return True
-    nominal = parts["is_categorical_"]
+    nominal = parts["schema"].is_categorical
     nominal = () if nominal is None else tuple(np.flatnonzero(nominal).tolist())
-    return grower.recipe.nominal == nominal and is_count(parts.get("_rows_before"))
+    return parts["grower"].recipe.nominal == nominal
 
 
-def _has_honest_counts(parts, tree):
-    counts = parts.get("_honest_counts")
+def _has_honest_counts(counts, tree):
     return counts is None or (
         isinstance(counts, np.ndarray)
         and counts.dtype == np.float64

@@ -1,53 +1,80 @@
-"""What an estimator tells people of its tree."""
+"""What an estimator tells people, and other tools, of its tree."""
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from ..tables._schema import as_dense
+from ..tables._sparse import blocks
 from ..utils._lock import reads
-from .reading._html import write_page, write_tree
+from .reading._explain import explain_rows
+from .reading._html import write_tree
 from .reading._pruning_path import pruning_path
-from .reading._summary import explain_text, summarize
+from .reading._summary import as_table, explain_text, summarize
+from .reading._to_sklearn import to_sklearn, warn_of_missing
 
 
-class ReadableTree:
-    """Mixin of a tree estimator that explains itself in words."""
+class TreeShape:
+    """Mixin of an estimator whose `tree_` has nodes."""
 
     @reads
-    def summary(self):
-        """Tell in a few lines what the tree is like.
-
-        Its size, how many of its splits are overwhelming, strong or weak, the weakest
-        of them, the columns it uses, and the shares of the classes.
+    def get_depth(self):
+        """Return the depth of the deepest leaf.
 
         Returns
         -------
-        str
-            Lines of at most 100 columns.
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
 
-        See Also
-        --------
-        skconftree.tree.export_text : The whole tree; says what the words mean.
+    @reads
+    def get_n_leaves(self):
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+
+class ReadableTree(TreeShape):
+    """Mixin of a tree estimator that explains itself; it has no state of its own."""
+
+    @reads
+    def explain(self, X):
+        """Evidence of every split on the path of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        list of list of dict
+            For each row, from the root down, one dict per split with ``node``,
+            ``feature`` (index), ``name``, ``threshold``, ``categories`` (of the
+            branch taken, None at a numeric test), ``value`` (of the row), ``goes``
+            (``"left"``, ``"right"``, ``"branch"`` of a multiway test, or ``"stays"``
+            if the category was not known there) and the fields of ``tree_.evidence``.
 
         Examples
         --------
         >>> from sklearn.datasets import load_iris
         >>> from skconftree import ConfidenceTreeClassifier
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> print(ConfidenceTreeClassifier().fit(X, y).summary())
-        ConfidenceTreeClassifier: 150 rows, 4 columns, 3 classes; bound: gtest
-        5 leaves, depth 4; rows in a leaf: 1 to 50, median 46
-        4 splits: 2 overwhelming, 1 strong, 1 weak
-        the weakest, petal width (cm) <= 1.65 (node 5): p ~ 0.05, 28 cuts compared
-        columns used, 2 of 4 (share of the gain): petal width (cm) (0.95), ...
-        largest share of a class: 0.333 of all rows, 0.980 within leaves (the rows ...
-        <BLANKLINE>
-        p: how many cuts as good as this one are expected in noise
-        overwhelming: p < 1e-6, strong: p < 0.01, weak: all others
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+        >>> step = tree.explain(X[:1])[0][0]
+        >>> step["name"], step["goes"], step["child_limit"] < step["parent_limit"]
+        ('x2', 'left', True)
         """
-        check_is_fitted(self)
-        return summarize(self)
+        return [
+            explanation
+            for _, block in blocks(self._rows(X).X)
+            for explanation in explain_rows(self, block)
+        ]
 
     @reads
     def explain_text(self, X, *, verbose=False):
@@ -86,11 +113,113 @@ class ReadableTree:
         p: how many cuts as good as this one are expected in noise
         overwhelming: p < 1e-6, strong: p < 0.01, weak: all others
         """
-        check_is_fitted(self)
-        rows, _ = self._rows(_table_of(X))
-        if hasattr(rows, "toarray"):
-            rows = rows.toarray(order="C")
+        rows = as_dense(self._rows(as_table(X)).X)
         return explain_text(self, rows, verbose=verbose)
+
+    @property
+    @reads
+    def feature_importances_(self):
+        """Share of each feature in the decrease of impurity."""
+        return self.tree_.feature_importances()
+
+    @reads
+    def leaf_counts(self, *, fresh=False):
+        """Weight of the training rows of each class in each leaf.
+
+        Parameters
+        ----------
+        fresh : bool, default=False
+            Count only rows that came after the leaf was made, by which no split was
+            chosen. All zeros after `fit`.
+
+        Returns
+        -------
+        ndarray of shape (node_count, n_classes), float64
+            0 at inner nodes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", leaf_memory="rows")
+        >>> tree = tree.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+        >>> tree.leaf_counts().sum(axis=0), tree.leaf_counts(fresh=True).sum()
+        (array([50., 50.,  0.]), np.float64(0.0))
+        >>> tree.partial_fit(X[:1], y[:1]).leaf_counts(fresh=True).sum()
+        np.float64(1.0)
+        """
+        check_is_fitted(self)
+        return self._model.leaf_counts(fresh)
+
+    @reads
+    def summary(self):
+        """Tell in a few lines what the tree is like.
+
+        Its size, how many of its splits are overwhelming, strong or weak, the weakest
+        of them, the columns it uses, and the shares of the classes.
+
+        Returns
+        -------
+        str
+            Lines of at most 100 columns.
+
+        See Also
+        --------
+        skconftree.tree.export_text : The whole tree; says what the words mean.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> print(ConfidenceTreeClassifier().fit(X, y).summary())
+        ConfidenceTreeClassifier: 150 rows, 4 columns, 3 classes; bound: gtest
+        5 leaves, depth 4; rows in a leaf: 1 to 50, median 46
+        4 splits: 2 overwhelming, 1 strong, 1 weak
+        the weakest, petal width (cm) <= 1.65 (node 5): p ~ 0.05, 28 cuts compared
+        columns used, 2 of 4 (share of the gain): petal width (cm) (0.95), ...
+        largest share of a class: 0.333 of all rows, 0.980 within leaves (the rows ...
+        <BLANKLINE>
+        p: how many cuts as good as this one are expected in noise
+        overwhelming: p < 1e-6, strong: p < 0.01, weak: all others
+        """
+        check_is_fitted(self)
+        return summarize(self)
+
+    @reads
+    def to_sklearn(self):
+        """Copy the tree into a genuine scikit-learn classifier.
+
+        Whatever accepts scikit-learn's trees (plotting, exporting, explaining)
+        accepts the result. Node ids are kept, but not by a tree with nominal
+        columns. Of that, each nominal test becomes a column in which an
+        ``OrdinalEncoder`` gives neighbouring codes to the categories of a branch.
+
+        Returns
+        -------
+        sklearn.tree.DecisionTreeClassifier or sklearn.pipeline.Pipeline
+            Fitted; its `predict_proba` equals this tree's bit for bit, categories
+            that it does not know included. A pipeline of encoders and a
+            ``DecisionTreeClassifier`` if there are nominal columns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+        >>> (tree.to_sklearn().predict_proba(X) == tree.predict_proba(X)).all()
+        np.True_
+        """
+        check_is_fitted(self)
+        if self._model.predicts_by_bayes:
+            raise ValueError(
+                "A tree whose leaves predict by naive Bayes has no counterpart in "
+                "scikit-learn. Use leaf_prediction='majority'."
+            )
+        warn_of_missing([self], stacklevel=2)
+        return to_sklearn(self)
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
         """Find the strengths of cost-complexity pruning at which the tree changes.
@@ -141,72 +270,10 @@ class ReadableTree:
         return bundle
 
     def _with_tree(self, diagram):
-        if not hasattr(self, "tree_"):
+        if self._model is None:
             return diagram
         return f"{diagram}\n{self._tree_as_html()}"
 
     @reads
     def _tree_as_html(self):
         return write_tree(self)
-
-
-def export_html(
-    estimator, *, feature_names=None, class_names=None, title="Confidence tree"
-):
-    """Write a fitted confidence tree as a page that a browser shows.
-
-    Nodes open and close; there is no script, and nothing is loaded from elsewhere.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-        Fitted tree.
-    feature_names : sequence of str or None, default=None
-        One name a feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
-    class_names : sequence of str or None, default=None
-        One name a class. None: the class labels.
-    title : str, default="Confidence tree"
-        Of the page.
-
-    Returns
-    -------
-    str
-        A whole page.
-
-    See Also
-    --------
-    export_text : The tree as text.
-    skconftree.inspection.ConfidenceTreeDisplay : The tree as a picture.
-
-    Notes
-    -----
-    In a notebook a fitted tree shows itself in this way below scikit-learn's diagram of
-    its parameters. Of very large trees the upper levels are written.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from sklearn.datasets import load_iris
-    >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.tree import export_html
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> page = export_html(ConfidenceTreeClassifier().fit(X, y))
-    >>> Path("tree.html").write_text(page, encoding="utf-8")  # doctest: +SKIP
-    """
-    check_is_fitted(estimator)
-    with estimator._lock:
-        tree = write_tree(
-            estimator, feature_names=feature_names, class_names=class_names
-        )
-    return write_page(title, tree)
-
-
-def _table_of(X):
-    # One row as a table of one row.
-    if getattr(X, "ndim", None) == 1 and hasattr(X, "to_frame"):
-        return X.to_frame().T
-    if not hasattr(X, "shape") and not hasattr(X, "__dataframe__"):
-        X = list(X)
-        one = not len(X) or np.ndim(X[0]) == 0
-        return [X] if one else X
-    return X[np.newaxis] if getattr(X, "ndim", None) == 1 else X

@@ -64,6 +64,32 @@ def resolve_shrinkage(shrinkage, bound):
     return float(tree_defaults(bound).shrinkage if shrinkage == "auto" else shrinkage)
 
 
+def resolve_growth(estimator, bound, criterion, schema, total=None, relative=False):
+    """Resolve what the parameters of an estimator mean for a table or a stream.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With `GROWTH_PARAMETERS`.
+    bound, criterion, total, relative
+        As of `resolve_settings`.
+    schema : Schema
+
+    Returns
+    -------
+    GrowthSettings
+    """
+    return resolve_settings(
+        bound,
+        criterion,
+        schema.n_features,
+        nominal=schema.features is not None,
+        total=total,
+        relative=relative,
+        **{name: getattr(estimator, name) for name in GROWTH_PARAMETERS},
+    )
+
+
 def resolve_settings(
     bound,
     criterion,

@@ -6,21 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..tables._dates import DATES, look_like_dates
-from ..tables._features import Features, identifying
+from ..tables._features import identifying
 from ..tables._keeping_back import keep_back
-from ..tables._reading import read_first, read_more, read_rows, read_table
+from ..tables._labels import Classes, read_classes
+from ..tables._schema import Schema
 from ..tables._sparse import take_rows
 from ..tables._training_data import TrainingData
 from ..tables._weights import resolve_class_weight, rows_with_weight
-from ..utils import (
-    check_classes,
-    check_labels,
-    encode_labels,
-    exact_labels,
-    unique_classes,
-    warn_of_floats,
-)
-from .nodes._tree_state import MAX_CLASSES
 
 
 class TrainingTable(NamedTuple):
@@ -33,24 +25,32 @@ class TrainingTable(NamedTuple):
         Class indices.
     weight : ndarray of shape (n_rows,), float64, or None
         Frequencies.
+    finite : bool
+        Whether no row that was given has a NaN.
     relative : bool
         Whether they were given as relative weights.
     X_pool : ndarray or sparse of shape (n_pool, n_features), float32, or None
         Rows without label.
-    features : Features or None
-        None if no column is nominal.
-    classes : ndarray of shape (n_classes,)
+    schema : Schema
+    classes : Classes
     class_weight : ndarray of shape (n_classes,), float64, or None
+    places : ndarray of shape (n_rows,), intp, or slice
+        Which of the rows that were given they are.
+    n_given : int
+        How many were given.
     """
 
     X: object
     y: np.ndarray
     weight: np.ndarray | None
+    finite: bool
     relative: bool
     X_pool: object
-    features: Features | None
-    classes: np.ndarray
+    schema: Schema
+    classes: Classes
     class_weight: np.ndarray | None
+    places: np.ndarray | slice
+    n_given: int
 
     @property
     def total(self):
@@ -58,9 +58,9 @@ class TrainingTable(NamedTuple):
         return float(len(self.y) if self.weight is None else self.weight.sum())
 
     @property
-    def is_categorical(self):
-        """Which columns are nominal; None if none is."""
-        return None if self.features is None else self.features.is_categorical
+    def rows(self):
+        """The rows, their class indices, and their weights."""
+        return self.X, self.y, self.weight
 
     def encode(self, settings):
         """Encode the table for trees with such settings.
@@ -73,6 +73,7 @@ class TrainingTable(NamedTuple):
         -------
         TrainingData
         """
+        features = self.schema.features
         return TrainingData(
             self.X,
             self.y,
@@ -80,7 +81,7 @@ class TrainingTable(NamedTuple):
             sample_weight=self.weight,
             class_weight=self.class_weight,
             X_pool=self.X_pool if settings.uses_pool else None,
-            n_categories=None if self.features is None else self.features.n_categories,
+            n_categories=None if features is None else features.n_categories,
         )
 
 
@@ -134,35 +135,39 @@ def divide(table, honest_share):
             f"honest_share={honest_share!r} keeps all rows back (n_samples="
             f"{len(table.y)}), so that none is left to grow a tree from."
         )
-    kept, features = KeptRows(*part(kept_weight)), table.features
-    if features is not None:
-        features = features.settled(X, None, slice(None), rest, in_order=False)
-        kept = kept._replace(X=table.features.recode(kept.X, features))
-    return table._replace(X=X, y=y, weight=rest, features=features), kept
+    kept, schema = KeptRows(*part(kept_weight)), table.schema
+    if schema.features is not None:
+        schema = schema.settled(X, None, slice(None), rest)
+        recoded = table.schema.features.recode(kept.X, schema.features)
+        kept = kept._replace(X=recoded)
+    return table._replace(X=X, y=y, weight=rest, schema=schema), kept
 
 
 def read_training(
-    estimator,
     X,
     y,
     sample_weight,
     X_pool,
     *,
+    caller,
     categorical_features,
     class_weight,
     sample_weight_kind,
+    known=None,
     stacklevel,
 ):
     """Read and check what a user gives to `fit`.
 
     Parameters
     ----------
-    estimator : estimator
-        Gets `n_features_in_` and `feature_names_in_`; nothing else is asked of it.
     X, y, sample_weight, X_pool
         As in `ConfidenceTreeClassifier.fit`.
+    caller : str
+        Name of the estimator, for errors.
     categorical_features, class_weight, sample_weight_kind
         As in `ConfidenceTreeClassifier`.
+    known : tuple of (Schema, Classes) or None, default=None
+        Of trees that there are, beside which others are to be grown from the same rows.
     stacklevel : int
         Of warnings, from the caller's place.
 
@@ -170,105 +175,67 @@ def read_training(
     -------
     TrainingTable
     """
-    given = y
-    X, y, features = read_table(
-        estimator,
+    known_schema, known_classes = (None, None) if known is None else known
+    if known is None:
+        X, finite, schema = Schema.first(
+            X, caller, categorical_features, stacklevel=stacklevel + 1
+        )
+    else:
+        X, finite, schema = known_schema.more(X, caller)
+    y = read_classes(y, X, caller)
+    n_given = len(y)
+    X, places, weight = rows_with_weight(
         X,
-        exact_labels(y),
-        categorical_features=categorical_features,
-        in_order=False,
+        np.arange(n_given),
+        sample_weight,
+        sample_weight_kind,
         stacklevel=stacklevel + 1,
     )
-    check_labels(y, given)
-    n_given = len(y)
-    X, y, weight = rows_with_weight(
-        X, y, sample_weight, sample_weight_kind, stacklevel=stacklevel + 1
-    )
-    classes, y = encode_labels(y)
-    warn_of_floats(classes, stacklevel=stacklevel + 1)
-    if len(classes) > MAX_CLASSES:
+    y = y if len(places) == n_given else y[places]
+    classes, y = Classes.of(y, stacklevel=stacklevel + 1)
+    if known is not None and not np.array_equal(classes.names, known_classes.names):
         raise ValueError(
-            f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported."
+            f"y has the classes {classes.names!r}, and the trees there are know "
+            f"{known_classes.names!r}. With warm_start=True they must be the same."
         )
-    class_weight = resolve_class_weight(class_weight, classes, y, weight)
+    class_weight = resolve_class_weight(class_weight, classes.names, y, weight)
     if class_weight is not None and not class_weight.all():
         kept = class_weight[y] > 0.0
-        X, y = take_rows(X, kept), y[kept]
+        X, y, places = take_rows(X, kept), y[kept], places[kept]
         weight = None if weight is None else weight[kept]
         if not len(y):
             raise ValueError("class_weight leaves no row with a positive weight.")
-    if features is not None:
-        learnt = slice(None) if len(y) < n_given else None
-        features = features.settled(X, None, learnt, weight, in_order=False)
+    learnt = slice(None) if len(y) < n_given else None
+    schema = schema.settled(X, known_schema, learnt, weight, in_order=known is not None)
+    if known is not None and schema is not known_schema:
+        raise ValueError(
+            "X has categories that were not there when the first trees were "
+            "grown. With warm_start=True all trees are grown from the same rows."
+        )
     if X_pool is not None:
-        X_pool, _ = read_rows(estimator, X_pool, features)
+        X_pool = schema.predict(X_pool, caller).X
     relative = weight is not None and sample_weight_kind == "relative"
     return TrainingTable(
-        X, y, weight, relative, X_pool, features, classes, class_weight
+        X,
+        y,
+        weight,
+        finite,
+        relative,
+        X_pool,
+        schema,
+        classes,
+        class_weight,
+        places if len(y) < n_given else slice(None),
+        n_given,
     )
 
 
-def read_chunk(estimator, X, y, classes, first, *, stacklevel):
-    """Read the rows of a call of `partial_fit`, and the classes of the stream.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X, y, classes : object
-        As they were given.
-    first : bool
-        Whether it is the first call.
-    stacklevel : int
-        Of warnings, from the caller's place.
-
-    Returns
-    -------
-    X, y, features, finite
-        As of `read_more`; it waits for `settle`.
-    names : ndarray of shape (n_classes,)
-    """
-    if first:
-        rows = read_first(
-            estimator, X, y, estimator.categorical_features, stacklevel=stacklevel + 1
-        )
-        return *rows, read_classes(classes, stacklevel=stacklevel + 1)
-    rows = read_more(estimator, X, y, estimator._features)
-    if classes is not None:
-        check_classes(estimator.classes_, classes)
-    return *rows, estimator.classes_
-
-
-def read_classes(classes, stacklevel):
-    """Read the classes that a stream may have.
-
-    Parameters
-    ----------
-    classes : array-like of shape (n_classes,)
-    stacklevel : int
-        Of warnings, from the caller's place.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        Each once, in ascending order.
-    """
-    found = unique_classes(classes)
-    warn_of_floats(found, stacklevel=stacklevel + 1)
-    if not 1 <= len(found) <= MAX_CLASSES:
-        raise ValueError(
-            f"{len(found)} classes were given; from 1 to {MAX_CLASSES} are supported."
-        )
-    return found
-
-
-def leave_out(table, names, stacklevel):
+def leave_out(table, stacklevel):
     """Find the columns that would tell the rows apart and say nothing of others.
 
     Parameters
     ----------
     table : TrainingTable
-    names : sequence of str or int
-        Of the columns, for a warning.
     stacklevel : int
         Of the warning, from the caller's place.
 
@@ -276,13 +243,14 @@ def leave_out(table, names, stacklevel):
     -------
     ndarray of shape (n_features,), bool, or None
     """
-    if table.features is None:
+    features, names = table.schema.features, table.schema.columns
+    if features is None:
         return None
-    left_out = identifying(table.X, table.features, table.weight)
+    left_out = identifying(table.X, features, table.weight)
     if left_out.any():
         named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))
         columns = "column" if left_out.sum() == 1 else "columns"
-        categories = table.features.categories
+        categories = features.categories
         dated = [
             repr(names[j])
             for j in np.flatnonzero(left_out)

@@ -213,6 +213,10 @@ cdef class Lockable:
     def __cinit__(self):
         self._lock = ModelLock()
 
+    def share_lock(self, Lockable owner not None):
+        """Take the lock of what this is a part of, or shows, before others see it."""
+        self._lock = owner._lock
+
 
 def reads(method):
     """Decorate a method of a `Lockable` that reads the model.

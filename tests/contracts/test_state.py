@@ -103,7 +103,7 @@ def damaged(data, damage):
 def use(model, grower):
     """Go on with a grower whose state was believed."""
     model = copy.copy(model)
-    model._grower, model.tree_ = grower, grower.tree
+    model._model.grower, model.tree_ = grower, grower.tree
     with np.errstate(all="ignore"):
         learn(model, STREAM, begin=HALF)
         model.predict_proba(STREAM.X)
@@ -117,7 +117,7 @@ def use(model, grower):
 @given(damage=damages())
 def test_damaged_leaves(name, damage):
     model = half_grown(name)
-    make, (tree, recipe, state) = model._grower.__reduce__()
+    make, (tree, recipe, state) = model._model.grower.__reduce__()
     place, leaves = bytes_of_leaves(state)
     state = (*state[:place], damaged(leaves, damage), *state[place + 1 :])
     try:
@@ -135,7 +135,7 @@ def test_damaged_leaves(name, damage):
 @given(damage=damages(), which=st.integers(0, len(ARRAYS) - 2))
 def test_damaged_tree(name, damage, which):
     model = half_grown(name)
-    make, (tree, recipe, leaves) = model._grower.__reduce__()
+    make, (tree, recipe, leaves) = model._model.grower.__reduce__()
     kind, arguments, state = tree.__reduce__()
     state = list(state)
     state[1 + which] = damaged(state[1 + which], damage)
@@ -156,7 +156,7 @@ def test_damaged_tree(name, damage, which):
 def test_weights_of_a_leaf_that_are_not_those_of_its_classes(name, place, number):
     """Naive Bayes looks for the moments of all classes if there are rows."""
     model = half_grown(name)
-    make, (tree, recipe, state) = model._grower.__reduce__()
+    make, (tree, recipe, state) = model._model.grower.__reduce__()
     at, leaves = bytes_of_leaves(state)
     numbers = np.frombuffer(leaves[: 8 * 20]).copy()
     numbers[place] = number if number != numbers[place] else 3.0
@@ -203,7 +203,7 @@ def nudged(data, place):
 def test_sound_leaves_are_believed(name):
     """A loader that refused everything would pass the tests of damages."""
     model = half_grown(name)
-    make, (tree, recipe, state) = model._grower.__reduce__()
+    make, (tree, recipe, state) = model._model.grower.__reduce__()
     use(model, make(copy.deepcopy(tree), recipe, state))
     place, leaves = bytes_of_leaves(state)
     accepted = 0
@@ -227,7 +227,7 @@ def test_sound_leaves_are_believed(name):
 )
 def test_a_sound_tree_is_believed(name, which, least):
     model = half_grown(name)
-    make, (tree, recipe, leaves) = model._grower.__reduce__()
+    make, (tree, recipe, leaves) = model._model.grower.__reduce__()
     kind, arguments, state = tree.__reduce__()
     index = 1 + ARRAYS.index(which)
     places = np.linspace(0, len(state[index]) - 1, 20).astype(int)
@@ -268,7 +268,7 @@ def test_a_sound_tree_is_believed(name, which, least):
     ],
 )
 def test_states_of_another_kind(name, change):
-    make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
+    make, (tree, recipe, state) = half_grown(name)._model.grower.__reduce__()
     with pytest.raises(ValueError, match="state of this growing tree"):
         make(copy.deepcopy(tree), recipe, change(state))
 
@@ -278,7 +278,9 @@ def test_states_of_another_kind(name, change):
 def test_states_without_a_watch(place, other):
     """Of a tree that drifts replace: its detector and the tree in the background."""
     model = clone(MODELS["gtest-rows-majority"]).set_params(drift="ddm")
-    make, (tree, recipe, state) = grown(model, STREAM, [HALF])._grower.__reduce__()
+    make, (tree, recipe, state) = grown(
+        model, STREAM, [HALF]
+    )._model.grower.__reduce__()
     make(copy.deepcopy(tree), recipe, state)
     state = (*state[:place], other, *state[place + 1 :])
     with pytest.raises(ValueError, match="state of this growing tree is damaged"):
@@ -350,7 +352,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize(("name", "change"), RECIPES)
 def test_recipes_of_another_tree(name, change):
-    make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
+    make, (tree, recipe, state) = half_grown(name)._model.grower.__reduce__()
     make(copy.deepcopy(tree), recipe, state)
     with pytest.raises(ValueError, match="recipe of this growing tree"):
         make(copy.deepcopy(tree), {**recipe, **change}, state)
@@ -359,7 +361,7 @@ def test_recipes_of_another_tree(name, change):
 def test_rows_of_the_pool_that_are_missing():
     make, (tree, recipe, state) = half_grown(
         "credible-rows-majority"
-    )._grower.__reduce__()
+    )._model.grower.__reduce__()
     with pytest.raises(ValueError, match="state of this growing tree is damaged"):
         make(copy.deepcopy(tree), {**recipe, "X_pool": None}, state)
 
@@ -370,14 +372,16 @@ def test_rows_of_the_pool_that_are_missing():
     + [(*one, "settings of a growth") for one in SETTINGS],
 )
 def test_settings_of_another_tree(name, change, words):
-    make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
+    make, (tree, recipe, state) = half_grown(name)._model.grower.__reduce__()
     recipe = {**recipe, "settings": {**recipe["settings"], **change}}
     with pytest.raises(ValueError, match=words):
         make(copy.deepcopy(tree), recipe, state)
 
 
 def test_settings_that_are_missing():
-    make, (tree, recipe, state) = half_grown("none-auto-auto")._grower.__reduce__()
+    make, (tree, recipe, state) = half_grown(
+        "none-auto-auto"
+    )._model.grower.__reduce__()
     for name in recipe["settings"]:
         settings = {key: one for key, one in recipe["settings"].items() if key != name}
         with pytest.raises(ValueError, match="settings of a growth"):
@@ -391,7 +395,9 @@ def test_settings_that_are_missing():
 def test_growers_of_another_kind():
     """One that watches for drifts needs to be told how."""
     model = clone(MODELS["gtest-rows-majority"]).set_params(drift="ddm")
-    make, (tree, recipe, state) = grown(model, STREAM, [HALF])._grower.__reduce__()
+    make, (tree, recipe, state) = grown(
+        model, STREAM, [HALF]
+    )._model.grower.__reduce__()
     recipe = {**recipe, "settings": {**recipe["settings"], "drift": None}}
     with pytest.raises(ValueError, match="state of this growing tree is damaged"):
         make(copy.deepcopy(tree), recipe, state)
@@ -401,7 +407,7 @@ def test_growers_of_another_kind():
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_rows_with_values_that_no_row_has(name, value):
     """The state says that none is missing."""
-    make, (tree, recipe, state) = half_grown(name)._grower.__reduce__()
+    make, (tree, recipe, state) = half_grown(name)._model.grower.__reduce__()
     place, leaves = bytes_of_leaves(state)
     found = 0
     for row in STREAM.X[:HALF]:
@@ -515,7 +521,7 @@ def test_thresholds_of_nominal_columns():
         tree = kind(*arguments)
         tree.__setstate__((*state[:place], nodes.tobytes(), *state[place + 1 :]))
         if one is model:
-            make, (_, recipe, growth) = model._grower.__reduce__()
+            make, (_, recipe, growth) = model._model.grower.__reduce__()
             with pytest.raises(ValueError, match="recipe of this growing tree"):
                 make(tree, recipe, growth)
             continue
@@ -532,8 +538,11 @@ def test_categories_without_a_name():
     fewer.fit(X[:1], STREAM.y[:1])
     for one in (model, clone(fewer).fit(X, STREAM.y)):
         other = copy.copy(one)
-        other._features = fewer._features
-        assert (other._features.is_categorical == one._features.is_categorical).all()
+        other._model.schema.features = fewer._model.schema.features
+        assert (
+            other._model.schema.features.is_categorical
+            == one._model.schema.features.is_categorical
+        ).all()
         with pytest.raises(ValueError, match="is damaged"):
             pickle.loads(pickle.dumps(other))
 
@@ -550,7 +559,7 @@ def test_attributes_that_are_changed_while_the_model_lives():
         if name == "classes_":
             other.n_classes_ = len(value)
         else:
-            other._features = None
+            other._model.schema.features = None
         with pytest.raises(ValueError, match="Rows do not fit the growing tree"):
             other.partial_fit(rows.astype(np.float32), labels)
     assert pickle.dumps(model) == before
@@ -562,13 +571,15 @@ def test_backgrounds_of_another_tree(kind):
     model = clone(MODELS["gtest-rows-majority"]).set_params(
         drift=DDM(warning_level=0.1, drift_level=50.0)
     )
-    make, (tree, recipe, state) = grown(model, STREAM, [HALF])._grower.__reduce__()
+    make, (tree, recipe, state) = grown(
+        model, STREAM, [HALF]
+    )._model.grower.__reduce__()
     second, second_state = state[8]
     assert isinstance(make(copy.deepcopy(tree), recipe, state).n_bytes, int)
     other = make_stream(1, 40, 2, ["continuous"])
     background = {
         "tree": (grown(MODELS["gtest-rows-majority"], other).tree_, second_state),
-        "state": (second, half_grown("none-auto-auto")._grower.__getstate__()),
+        "state": (second, half_grown("none-auto-auto")._model.grower.__getstate__()),
         "tuple": (second,),
     }[kind]
     state = (*state[:8], background, *state[9:])
@@ -578,7 +589,9 @@ def test_backgrounds_of_another_tree(kind):
 
 def test_leaves_of_another_tree():
     """Features, classes and leaves differ."""
-    make, (_, recipe, state) = half_grown("gtest-rows-majority")._grower.__reduce__()
+    make, (_, recipe, state) = half_grown(
+        "gtest-rows-majority"
+    )._model.grower.__reduce__()
     for n_features, n_classes, rows in [(3, 3, 40), (2, 3, HALF), (3, 2, HALF)]:
         other = make_stream(1, rows, n_classes, ["continuous"] * n_features)
         tree = grown(MODELS["gtest-rows-majority"], other).tree_

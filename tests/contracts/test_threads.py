@@ -432,7 +432,7 @@ def test_a_copy_in_the_middle_of_a_warning():
     in_background = 0
     for begin in range(0, 2400, 50):
         model.partial_fit(*stream.part(begin, begin + 50))
-        in_background += model._grower.__getstate__()[8] is not None
+        in_background += model._model.grower.__getstate__()[8] is not None
         other = copy.copy(model)
         assert state_of(other) == state_of(model)
         rows = stream.part(begin, 2400)

@@ -245,7 +245,7 @@ def read_tree(sequence):
     elif which == "words":
         sequence.call("summary", model.summary)
         sequence.call("export_graphviz", export_graphviz, model)
-        if not model._predicts_by_bayes():
+        if not model._model.predicts_by_bayes:
             language = draw.one(["python", "sql"])
             sequence.attempt("export_rules", export_rules, model, language)
         sequence.call("node_table", node_table, model)
@@ -450,7 +450,7 @@ def use(sequence, model):
             "probabilities of a state that was believed",
         )
         invariants.kinds_of_tests(model)
-        if model._grower is not None:
+        if model._model.grower is not None:
             sound_leaves(model)
         invariants.paths(model, X, len(rows))
         model.explain(X[:2] if table.family == "array" else X)
@@ -459,7 +459,7 @@ def use(sequence, model):
             getattr(model.tree_, name)
         model.partial_fit(X, table.labels[rows.y], sample_weight=rows.weight)
         model = pickle.loads(pickle.dumps(model))
-        if not model._predicts_by_bayes():
+        if not model._model.predicts_by_bayes:
             model.to_sklearn()
 
 

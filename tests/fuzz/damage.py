@@ -112,13 +112,13 @@ def damage_and_use(sequence, name, model, targets, use):
 
 def targets_of(model):
     """What there is in a model to be damaged, and how often it is."""
-    grower = model._grower
+    grower = model._model.grower
     absent = set()
     if grower is None:
         absent.update(GROWTH)
     if grower is None or grower.recipe.settings.drift is None:
         absent.add("Detector")
-    if model._features is None:
+    if model._model.schema.features is None:
         absent.add("Features")
     return {name: share for name, share in TARGETS.items() if name not in absent}
 

@@ -100,7 +100,7 @@ def use_forest(sequence):
         "a pickle of a forest is not the same",
     )
     targets = ("Tree", "ConfidenceForestClassifier")
-    if forest.estimators_[0]._grower is not None:
+    if forest.estimators_[0]._model.grower is not None:
         targets += GROWTH
     _damage(sequence, forest, targets, X)
 

@@ -13,16 +13,16 @@ ROUNDING = 1e-6  # of sums
 
 def sound_leaves(model):
     """Rows, bins and counts of each leaf of a model that grows fit each other."""
-    if model._grower.recipe.draws_for_life:
+    if model._model.grower.recipe.draws_for_life:
         return  # which the reader does not know, and no tree but that of a forest does
     tree = model.tree_
-    n_codes = model._grower.__getstate__()[CODES]
+    n_codes = model._model.grower.__getstate__()[CODES]
     n_codes = np.full(tree.n_features, -1) if n_codes is None else np.array(n_codes)
     for leaf in read_leaves(model).values():
         _sums(leaf)
         _rows(leaf, tree.n_classes, n_codes)
         if leaf.first is not None:
-            _bins(leaf, n_codes, model._grower.recipe.settings.max_bins)
+            _bins(leaf, n_codes, model._model.grower.recipe.settings.max_bins)
         for table, counts in (
             (leaf.histogram, leaf.held),
             (leaf.fresh_histogram, leaf.fresh),

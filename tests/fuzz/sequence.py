@@ -131,8 +131,8 @@ class Sequence:
     @property
     def uses_pool(self):
         return (
-            self.model._grower is not None
-            and self.model._grower.recipe.X_pool is not None
+            self.model._model.grower is not None
+            and self.model._model.grower.recipe.X_pool is not None
         )
 
     def rows(self, n, **options):

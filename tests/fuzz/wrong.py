@@ -35,7 +35,7 @@ def parameter(sequence):
         # what has been fitted begins to grow, unless it has its parameters already
         plain = {"class_weight": None, "lookahead": 0}
         fitted = make_model(parameters | plain).fit(X, y)
-        if fitted._grower is None:
+        if fitted._model.grower is None:
             model = fitted.set_params(**{name: value})
     kept, sequence.model = sequence.model, model
     try:

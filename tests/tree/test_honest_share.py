@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.tables._keeping_back import keep_back
-from skconftree.tree._training import TrainingTable, divide
+from skconftree.tree._training import divide, read_training
 
 
 def noisy(n=600, seed=0):
@@ -31,7 +31,9 @@ def honest(**settings):
 
 def assert_same(model, other):
     assert pickle.dumps(model.tree_) == pickle.dumps(other.tree_)
-    np.testing.assert_array_equal(model._honest_counts, other._honest_counts)
+    np.testing.assert_array_equal(
+        model._model.honest_counts, other._model.honest_counts
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_no_share_is_no_rows():
     with pytest.raises(ValueError, match="or set honest_share before fit"):
         model.predict_proba_interval(X, method="honest")
     model = honest().fit(X, y)
-    assert model.set_params(honest_share=0.0).fit(X, y)._honest_counts is None
+    assert model.set_params(honest_share=0.0).fit(X, y)._model.honest_counts is None
 
 
 def test_order_does_not_matter():
@@ -90,8 +92,10 @@ def test_weight_k_equals_k_rows_and_0_is_absence():
     repeated = honest().fit(X.repeat(weight, 0), y.repeat(weight))
     np.testing.assert_array_equal(model.tree_.feature, repeated.tree_.feature)
     np.testing.assert_array_equal(model.tree_.counts, repeated.tree_.counts)
-    np.testing.assert_array_equal(model._honest_counts, repeated._honest_counts)
-    total = model.tree_.counts[0].sum() + model._honest_counts[0].sum()
+    np.testing.assert_array_equal(
+        model._model.honest_counts, repeated._model.honest_counts
+    )
+    total = model.tree_.counts[0].sum() + model._model.honest_counts[0].sum()
     assert total == weight.sum()
     kept = weight > 0
     absent = honest().fit(X[kept], y[kept], sample_weight=weight[kept])
@@ -106,9 +110,11 @@ def test_weights_that_are_no_whole_numbers():
         model = honest(sample_weight_kind=kind).fit(X, y, weight)
         other = honest(sample_weight_kind=kind).fit(X[order], y[order], weight[order])
         np.testing.assert_array_equal(model.tree_.feature, other.tree_.feature)
-        np.testing.assert_allclose(model._honest_counts, other._honest_counts)
-        share = model._honest_counts[0].sum() / (
-            model._honest_counts[0].sum() + model.tree_.counts[0].sum()
+        np.testing.assert_allclose(
+            model._model.honest_counts, other._model.honest_counts
+        )
+        share = model._model.honest_counts[0].sum() / (
+            model._model.honest_counts[0].sum() + model.tree_.counts[0].sum()
         )
         assert 0.2 < share < 0.4
 
@@ -148,7 +154,7 @@ def test_classes_are_those_of_all_rows():
     model = honest().fit(X, y)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     assert model.tree_.counts[0, 3] == 0.0
-    assert model._honest_counts[0, 3] == 1.0
+    assert model._model.honest_counts[0, 3] == 1.0
     assert model.predict_proba(X).shape == (600, 4)
     assert model.set_params(class_weight="balanced").fit(X, y).tree_.node_count > 1
 
@@ -166,7 +172,7 @@ def test_partial_fit_discards_them_with_a_warning():
     model = honest().fit(X, y)
     with pytest.warns(UserWarning, match="honest_share, are discarded"):
         model.partial_fit(X[:9], y[:9])
-    assert model._honest_counts is None
+    assert model._model.honest_counts is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.partial_fit(X[:9], y[:9])
@@ -180,7 +186,7 @@ def test_recounting_takes_their_place():
     X, y = noisy()
     model = honest().fit(X, y)
     model.recount_leaves(*noisy(50, seed=1))
-    assert model._honest_counts[0].sum() == 50
+    assert model._model.honest_counts[0].sum() == 50
 
 
 def test_pickle_clone_and_search():
@@ -193,7 +199,7 @@ def test_pickle_clone_and_search():
     assert_same(clone(model).fit(X, y), model)
     search = GridSearchCV(ConfidenceTreeClassifier(), {"honest_share": [0.2, 0.5]})
     best = search.fit(X, y).best_estimator_
-    assert best._honest_counts[0].sum() > 0
+    assert best._model.honest_counts[0].sum() > 0
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, np.nan, "half", None])
@@ -215,7 +221,17 @@ def test_one_row_at_least_grows_the_tree():
 def test_division_of_a_table():
     X, y = load_iris(return_X_y=True)
     X = X.astype(np.float32)
-    table = TrainingTable(X, y, None, False, None, None, np.arange(3), None)
+    table = read_training(
+        X,
+        y,
+        None,
+        None,
+        caller="Tree",
+        categorical_features=None,
+        class_weight=None,
+        sample_weight_kind="frequency",
+        stacklevel=1,
+    )
     rest, kept = divide(table, 0.5)
     assert len(rest.y) + len(kept.y) == 150
     rows = [*zip(*rest.X.T.tolist(), rest.y, strict=True)]

@@ -43,12 +43,12 @@ def test_rows_are_counted_at_every_node_above_them():
     weight = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
     assert model.recount_leaves(X, y, weight) is model
     expected = counted_slowly(model, X, y, weight)
-    np.testing.assert_array_equal(model._honest_counts, expected)
+    np.testing.assert_array_equal(model._model.honest_counts, expected)
     model.recount_leaves(X.repeat(weight.astype(int), 0), y.repeat(weight.astype(int)))
-    np.testing.assert_array_equal(model._honest_counts, expected)
+    np.testing.assert_array_equal(model._model.honest_counts, expected)
     order = np.random.default_rng(2).permutation(len(y))
     model.recount_leaves(X[order], y[order], weight[order])
-    np.testing.assert_array_equal(model._honest_counts, expected)
+    np.testing.assert_array_equal(model._model.honest_counts, expected)
 
 
 def test_a_row_may_stay_at_a_node_that_has_split():
@@ -64,7 +64,7 @@ def test_a_row_may_stay_at_a_node_that_has_split():
     assert stays.any()
     model.recount_leaves(other, y[300:])
     np.testing.assert_array_equal(
-        model._honest_counts, counted_slowly(model, other, y[300:], np.ones(300))
+        model._model.honest_counts, counted_slowly(model, other, y[300:], np.ones(300))
     )
 
 
@@ -76,7 +76,7 @@ def test_limits_are_those_of_the_counted_rows():
     )
     model.recount_leaves(X, y)
     honest = model.predict_proba_interval(X, confidence_level=0.9, method="honest")
-    counts = model._honest_counts[model.apply(X)]
+    counts = model._model.honest_counts[model.apply(X)]
     n = counts.sum(axis=1, keepdims=True)
     a, b = counts + 1 / 3, n - counts + 2 / 3
     low = np.where(counts > 0, betaincinv(a, b, 0.05), 0.0)
@@ -93,7 +93,7 @@ def test_nothing_else_changes():
         a, b = getattr(model.tree_, name), getattr(before.tree_, name)
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(model.predict_proba(X), before.predict_proba(X))
-    assert model.n_bytes_ == before.n_bytes_ + model._honest_counts.nbytes
+    assert model.n_bytes_ == before.n_bytes_ + model._model.honest_counts.nbytes
 
 
 def test_class_weights_enter():
@@ -101,7 +101,7 @@ def test_class_weights_enter():
     model, X, y = fitted(class_weight=weights)
     model.recount_leaves(X, y)
     limits = model.predict_proba_interval(X, method="honest")
-    counts = model._honest_counts[model.apply(X)] * list(weights.values())
+    counts = model._model.honest_counts[model.apply(X)] * list(weights.values())
     share = counts / counts.sum(axis=1, keepdims=True)
     assert (limits[..., 0] <= share).all()
     assert (limits[..., 1] >= share).all()
@@ -133,7 +133,7 @@ def test_honest_limits_without_rows_are_an_error():
     with pytest.raises(ValueError, match="call recount_leaves"):
         model.predict_proba_interval(X, method="honest")
     model.recount_leaves(X, y)
-    assert clone(model).fit(X, y)._honest_counts is None
+    assert clone(model).fit(X, y)._model.honest_counts is None
     model.fit(X, y)
     with pytest.raises(ValueError, match="call recount_leaves"):
         model.predict_proba_interval(X, method="honest")
@@ -151,15 +151,15 @@ def test_partial_fit_discards_them_with_a_warning():
     model.recount_leaves(X, y)
     with pytest.raises(ValueError, match="labels"):
         model.partial_fit(X[:1], [9])
-    assert model._honest_counts is not None
+    assert model._model.honest_counts is not None
     with pytest.warns(UserWarning, match="are discarded") as said:
         model.partial_fit(X[:9], y[:9])
     assert said[0].filename == __file__
-    assert model._honest_counts is None
+    assert model._model.honest_counts is None
     model.partial_fit(X[9:], y[9:])  # warns no more
     model.recount_leaves(*noisy(200, seed=5))  # of a tree that has grown
     expected = counted_slowly(model, *noisy(200, seed=5), np.ones(200))
-    np.testing.assert_array_equal(model._honest_counts, expected)
+    np.testing.assert_array_equal(model._model.honest_counts, expected)
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,10 @@ def test_partial_fit_discards_them_with_a_warning():
 def test_wrong_input_leaves_what_was_counted(wrong, told):
     model, X, y = fitted()
     model.recount_leaves(X, y)
-    before = model._honest_counts
+    before = model._model.honest_counts
     with pytest.raises(ValueError, match=told):
         model.recount_leaves(**({"X": X, "y": y} | wrong))
-    assert model._honest_counts is before
+    assert model._model.honest_counts is before
 
 
 def test_pickles_have_them():
@@ -208,8 +208,9 @@ def test_hostile_states_are_refused(make):
     model, X, y = fitted()
     model.recount_leaves(X, y)
     state = model.__getstate__()
-    state["_honest_counts"] = make(state["_honest_counts"])
-    with pytest.raises(ValueError, match="'_honest_counts' does not fit"):
+    parts = state["_model"]
+    parts["honest_counts"] = make(parts["honest_counts"])
+    with pytest.raises(ValueError, match="'honest_counts' does not fit"):
         ConfidenceTreeClassifier().__setstate__(state)
 
 

@@ -228,7 +228,7 @@ class Counted:
 def test_no_array_is_made_again_for_each_node(reader, most):
     """Most of them are, when asked for: a loop over n nodes would take n * n steps."""
     tree = make_tree("no bound", stream=False)
-    tree.tree_ = counted = Counted(tree.tree_)
+    tree._model._tree = counted = Counted(tree.tree_)
     reader(tree)
     assert len(counted.asked) >= 5
     asked = {name: n for name, n in counted.asked.items() if name != "class_weight"}

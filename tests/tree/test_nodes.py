@@ -269,7 +269,7 @@ def test_evidence_that_a_tree_cannot_have():
     claims.__setstate__((*state[:place], more, *state[place + 1 :]))
     for bound, other in ((None, claims), ("gtest", tree)):
         model = make_model(bound=bound, delta=None).fit(*FIT)
-        model.tree_ = other
+        model._model._tree = other
         with pytest.raises(ValueError, match="bound_"):
             pickle.loads(pickle.dumps(model))
 
@@ -342,7 +342,7 @@ def test_evidence_of_leaves_that_grow():
     stream.partial_fit(STREAM.X[:10], STREAM.y[:10], STREAM.classes)
     tree = Tree(stream.n_features_in_, stream.n_classes_, keep_refusals=True)
     tree.add_root()
-    grower = Grower(tree, stream._grower.recipe)
+    grower = Grower(tree, stream._model.grower.recipe)
     grower.open_leaves()
     seen = set()
     for i in range(len(STREAM.y)):

@@ -121,7 +121,9 @@ def test_a_pickle_names_no_rows_of_leaves_and_may_leave_the_table_out(options):
         again = loaded(file.getvalue(), P)
         for tree in (ours, again):
             tree.partial_fit(None, y[part], from_pool=part)
-        assert again._grower.recipe.X_pool is ours._grower.recipe.X_pool is P
+        assert (
+            again._model.grower.recipe.X_pool is ours._model.grower.recipe.X_pool is P
+        )
         assert pickle.dumps(ours) == pickle.dumps(again)
     assert ours.tree_.node_count > 3
 
@@ -130,7 +132,7 @@ def test_damaged_marks_of_rows_are_found():
     P, y = table(1, 30)
     tree = grower().partial_fit(P[:2], y[:2], [0, 1], X_pool=P)
     tree.partial_fit(None, y[:9], from_pool=np.arange(9))
-    make, (structure, recipe, state) = tree._grower.__reduce__()
+    make, (structure, recipe, state) = tree._model.grower.__reduce__()
     marks = state[-1]
     assert np.unpackbits(np.frombuffer(marks, dtype=np.uint8)).tolist() == (
         [1] * 9 + [0] * 23

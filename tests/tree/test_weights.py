@@ -420,7 +420,10 @@ def test_rows_of_weight_zero_teach_fit_no_categories(seed, by_class, pool):
     else:
         models[1].fit(X, y, weight, X_pool=X_pool)
         assert pickle.dumps(models[1]) == pickle.dumps(models[0])
-    assert models[1]._features.categories == models[0]._features.categories
+    assert (
+        models[1]._model.schema.features.categories
+        == models[0]._model.schema.features.categories
+    )
 
 
 @settings(max_examples=40)
@@ -475,7 +478,10 @@ def test_rows_of_weight_zero_are_absent_from_streams(seed, by_class, pool, fitte
             np.testing.assert_array_equal(told[learnt], expected)
             assert pickle.dumps(tree) == pickle.dumps(alone)
             pool = {}
-    assert tree._features.categories == alone._features.categories
+    assert (
+        tree._model.schema.features.categories
+        == alone._model.schema.features.categories
+    )
 
 
 @pytest.mark.parametrize("size", [MAX_CATEGORIES - 100, MAX_CATEGORIES + 100])

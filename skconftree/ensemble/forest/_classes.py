@@ -1,16 +1,13 @@
 """The confidence forest estimator."""
 
-import copy
-import warnings
 from numbers import Integral, Real
 
-import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import (
     Interval,
+    InvalidParameterError,
     RealNotInt,
     StrOptions,
     _fit_context,
@@ -18,40 +15,21 @@ from ..._compat import (
 )
 from ...bounds._base import BaseBound
 from ...bounds._registry import BOUNDS
-from ...tables._content_order import ContentOrder
-from ...tables._reading import is_finite, read_more, read_rows, read_table
-from ...tables._sparse import take_rows
-from ...tables._weights import resolve_class_weight, rows_with_weight
-from ...tree._parameters import CONSTRAINTS
-from ...tree._training import TrainingTable, leave_out
-from ...tree.nodes._tree_state import MAX_CLASSES
-from ...utils import (
-    canonical,
-    check_labels,
-    exact_labels,
-    unchanged_on_error,
-    warn_of_floats,
-)
+from ...tables._learning import learn
+from ...tree._parameters import CONSTRAINTS, MIN_BYTES
+from ...utils import canonical
+from ...utils._learnt import learnt
 from ...utils._lock import Lockable, learns, reads
-from .._bootstrap import tree_seed
-from ._growing import NewTree, SampleOf, grow_trees, make_plans
-from ._limits import ForestLimits
-from ._online import ForestGrowth
-from ._out_of_bag import out_of_bag_proba, score_out_of_bag
+from ._growth import grow_forest, grow_forest_on
+from ._model import ForestModel
 from ._prediction import ForestPrediction
-from ._sampling import Sampler, number_of_draws, rows_at
-from ._state import check_forest
-from ._templates import TREE_PARAMETERS, ForestTemplates, make_tree
+from ._templates import TREE_PARAMETERS
+
+READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
 class ConfidenceForestClassifier(
-    ForestTemplates,
-    ForestPrediction,
-    ForestLimits,
-    ForestGrowth,
-    Lockable,
-    ClassifierMixin,
-    BaseEstimator,
+    ForestPrediction, Lockable, ClassifierMixin, BaseEstimator
 ):
     """A forest of confidence trees.
 
@@ -309,13 +287,33 @@ class ConfidenceForestClassifier(
         self.verbose = verbose
         self.random_state = random_state
 
-    _features = None  # what is known of the columns, unless all are numeric
-    _sampler = None  # what has drawn the samples of `fit`
-
-    # -- fitting ------------------------------------------------------------------
+    _model = None  # what has been learnt
 
     def _validate_params(self):
         validate_parameters(self)
+
+    # -- what has been learnt -----------------------------------------------------
+
+    estimators_ = learnt("estimators", "The trees.")
+    classes_ = learnt("classes.names", "Class labels.")
+    n_classes_ = learnt("classes.n", "Number of classes.")
+    n_features_in_ = learnt("schema.n_features", "Number of features.")
+    feature_names_in_ = learnt("schema.feature_names", "Names of the features.")
+    is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
+    categories_ = learnt("schema.categories", "Categories of the nominal columns.")
+    max_features_ = learnt("max_features", "The resolved `max_features`.")
+    bound_ = learnt("bound", "The resolved bound, or the list of them.")
+    criterion_ = learnt("criterion", "The resolved criterion, or that of each bound.")
+    oob_decision_function_ = learnt("oob_proba", "Probabilities out of bag.")
+    oob_score_ = learnt("oob_score", "Score of the predictions out of bag.")
+    n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
+    n_drifts_ = learnt("n_drifts", "Drifts found in all trees.")
+    n_bytes_ = learnt("n_bytes", "Bytes that the trees take.")
+
+    def __sklearn_is_fitted__(self):
+        return self._model is not None
+
+    # -- learning -----------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
     @learns
@@ -347,212 +345,171 @@ class ConfidenceForestClassifier(
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        with unchanged_on_error(self) as unchanged:
-            self._lock.undo = unchanged.restore
-            kept = self._trees_to_keep()
-            templates = self._make_templates()
-            given = y
-            if kept:
-                X, y, features = self._read_again(X, exact_labels(y))
-            else:
-                X, y, features = read_table(
-                    self,
-                    X,
-                    exact_labels(y),
-                    categorical_features=self.categorical_features,
-                    in_order=False,
-                    stacklevel=3,
-                )
-            check_labels(y, given)
-            n_given = len(y)
-            X, places, weight = rows_with_weight(
-                X,
-                np.arange(n_given),
-                sample_weight,
-                self.sample_weight_kind,
-                stacklevel=3,
-            )
-            relative = weight is not None and self.sample_weight_kind == "relative"
-            y = self._encode_classes(y[places], kept)
-            class_weight = resolve_class_weight(
-                templates[0].class_weight, self.classes_, y, weight
-            )
-            if class_weight is not None and not class_weight.all():
-                counted = class_weight[y] > 0.0
-                X, y, places = take_rows(X, counted), y[counted], places[counted]
-                weight = None if weight is None else weight[counted]
-                if not len(y):
-                    raise ValueError(
-                        "class_weight leaves no row with a positive weight."
-                    )
-            if features is not None:
-                features = self._settle(X, features, len(y) < n_given, weight, kept)
-            if X_pool is not None:
-                X_pool, _ = read_rows(self, X_pool, features)
-            if not kept:
-                seed = check_random_state(self.random_state).randint(2**31 - 1)
-                self._seed = int(seed)
-            self._features = features
-            table = TrainingTable(
-                X, y, weight, relative, X_pool, features, self.classes_, class_weight
-            )
-            names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-            left_out = leave_out(table, names, stacklevel=3)
-            order = None
-            if self.bootstrap or weight is None or (weight == np.rint(weight)).all():
-                order = ContentOrder(X, y, weight)
-            sampler, rows, total = self._make_sampler(order, X, y, weight)
-            for template in templates:
-                self._complete(template)
-            table = table._replace(X=rows[0], y=rows[1], weight=rows[2])
-            plans = make_plans(
-                templates,
-                table,
-                (total, relative and sampler is None),
-                left_out,
-                self.count_repeats,
-            )
-            self._describe(templates[0])
-            new_trees = [
-                NewTree(index, tree_seed(self._seed, index), plans[index % len(plans)])
-                for index in range(len(kept), self.n_estimators)
-            ]
-            grown = grow_trees(
-                sampler,
-                new_trees,
-                by_sample=self.class_weight == "balanced_subsample",
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-            )
-            self.estimators_ = kept + [
-                make_tree(templates[one.index % len(templates)], one.seed, tree)
-                for one, tree in zip(new_trees, grown, strict=True)
-            ]
-            self.n_rows_seen_ = len(y)
-            self._sampler = sampler
-            vars(self).pop("_records", None)
-            for one in new_trees:
-                tree = self.estimators_[one.index]
-                tree._grower = tree._keep_rows(
-                    tree.tree_, SampleOf(table, sampler, one.index)
-                )
-            self._score_out_of_bag(order, sampler, rows[0], y, weight, places, n_given)
+        self._model = grow_forest(self, X, y, sample_weight, X_pool, stacklevel=3)
         return self
 
-    def _read_again(self, X, y):
-        # Further trees see the same columns, with the codes that the first ones know.
-        X, y, features, _ = read_more(self, X, y, self._features)
-        return X, y, features
+    def partial_fit(self, X, y, classes=None, sample_weight=None, *, X_pool=None):
+        """Go on growing the trees with further rows.
 
-    def _settle(self, X, features, fewer, weight, kept):
-        # Rows that have been left out are absent.
-        learnt = slice(None) if fewer else None
-        known = self._features if kept else None
-        features = features.settled(X, known, learnt, weight, in_order=bool(kept))
-        if kept and features is not known:
-            raise ValueError(
-                "X has categories that were not there when the first trees were "
-                "grown. With warm_start=True all trees are grown from the same rows."
-            )
-        return features
+        Each tree learns a row as often as a Poisson number says, whose mean is
+        `online_rate` (not at all if that is 0; without `bootstrap` once). That number
+        is keyed by the tree and by how many rows the forest has learnt before, so a
+        stream gives the same forest, bit for bit, however it is cut into calls. After
+        `fit` the fitted leaves grow on. Parameters of the growth are those of the
+        first call.
 
-    def _encode_classes(self, y, kept):
-        classes, y = np.unique(y, return_inverse=True)
-        if kept and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"y has the classes {classes!r}, and the trees there are know "
-                f"{self.classes_!r}. With warm_start=True they must be the same."
-            )
-        self.classes_ = classes
-        warn_of_floats(classes, stacklevel=4)
-        self.n_classes_ = len(classes)
-        if self.n_classes_ > MAX_CLASSES:
-            raise ValueError(
-                f"y has {self.n_classes_} classes; at most {MAX_CLASSES} are supported."
-            )
-        return y.astype(np.uint16)
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows in the order of their arrival; numeric columns are converted to
+            float32. Which columns are nominal is settled by the first call; new
+            categories may come later.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur. Needed on the first call, unless the forest is
+            fitted already.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. The weight of a row enters at once, times the
+            Poisson number; a row of weight 0 is not learnt.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Rows without label, on the first call only, for bounds that weigh a child
+            by all rows that fall into it.
 
-    def _make_sampler(self, order, X, y, weight):
-        # The sampler; the rows that it draws from, in an order that does not depend on
-        # theirs, with the weights that trees see; the weight of a sample.
-        if not self.bootstrap:
-            total = float(len(y)) if weight is None else float(weight.sum())
-            if order is not None:
-                X, y = rows_at(X, order.places), y[order.places]
-                weight = None if weight is None else weight[order.places]
-            return None, (X, y, weight), total
-        n_draws = number_of_draws(self.max_samples, order.total)
-        first = order.places[order.starts]
-        sampler = Sampler(order.ends, n_draws, self._seed)
-        return sampler, (rows_at(X, first), y[first], None), float(n_draws)
+        Returns
+        -------
+        ConfidenceForestClassifier
+            The estimator itself.
 
-    def _score_out_of_bag(self, order, sampler, X, y, weight, places, n_given):
-        for name in ("oob_score_", "oob_decision_function_"):
-            vars(self).pop(name, None)
-        if not self.oob_score:
-            return
-        proba = out_of_bag_proba(self, X, is_finite(X, self), sampler)
-        proba = proba[order.group_of_rows()]
-        unknown = np.isnan(proba[:, 0])
-        if unknown.any():
-            warnings.warn(
-                f"{np.count_nonzero(unknown)} of {len(y)} rows are in the samples of "
-                "all trees and have no out-of-bag prediction. Grow more trees.",
-                UserWarning,
-                stacklevel=4,
-            )
-        self.oob_decision_function_ = np.full((n_given, self.n_classes_), np.nan)
-        self.oob_decision_function_[places] = proba
-        self.oob_score_ = score_out_of_bag(
-            proba, y, weight, self.classes_, self.oob_score
+        Raises
+        ------
+        ValueError
+            If the input or a parameter is invalid; nothing is learnt then.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = ConfidenceForestClassifier(5, random_state=0)
+        >>> for start in range(0, 150, 50):
+        ...     chunk = slice(start, start + 50)
+        ...     forest = forest.partial_fit(X[chunk], y[chunk], classes=[0, 1, 2])
+        >>> forest.n_rows_seen_
+        150
+        """
+        self._learn(X, y, classes, sample_weight, X_pool, False)
+        return self
+
+    def partial_fit_predict(
+        self, X, y, classes=None, sample_weight=None, *, X_pool=None
+    ):
+        """Predict each row, then learn it: `partial_fit` with foresight.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows in the order of their arrival.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur, as in `partial_fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight 0 is predicted, but not learnt.
+        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
+            Rows without label, on the first call only.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class predicted for each row by the forest as it was before any of its
+            trees learnt the row: what prequential evaluation compares with `y`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.utils import shuffle
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> X, y = shuffle(*load_iris(return_X_y=True), random_state=0)
+        >>> forest = ConfidenceForestClassifier(5, random_state=0)
+        >>> predicted = forest.partial_fit_predict(X, y, classes=[0, 1, 2])
+        >>> bool((predicted == y).mean() > 0.8)
+        True
+        """
+        found = self._learn(X, y, classes, sample_weight, X_pool, True)
+        return self.classes_.take(found)
+
+    @learns
+    def _learn(self, X, y, classes, sample_weight, X_pool, tells):
+        return learn(
+            self,
+            X,
+            y,
+            classes,
+            sample_weight,
+            X_pool,
+            stacklevel=3,
+            tells=tells,
+            rate=self.online_rate if self.bootstrap else None,
+            weighs_votes=self.vote == "accuracy",
+            n_jobs=self.n_jobs,
         )
 
-    # -- the forest ---------------------------------------------------------------
+    def _check_call(self, classes, X_pool):
+        # Raise if partial_fit cannot do what it is asked for.
+        model, name = self._model, type(self).__name__
+        starting = model is None or not model.grows
+        if not get_config()["skip_parameter_validation"]:
+            if starting:
+                self._validate_params()
+            else:
+                validate_parameters(self, READ_BY_EVERY_CALL)
+        if self.pruning not in ("auto", None):
+            raise InvalidParameterError(
+                f"The 'pruning' parameter of {name} must be 'auto' or None in "
+                f"partial_fit, which never removes a split. Got {self.pruning!r} "
+                "instead."
+            )
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows at once and does "
+                "not work with partial_fit. Give the weights as a dict instead."
+            )
+        if starting and self.max_bytes is not None:
+            n_trees = self.n_estimators if model is None else len(model.trees)
+            if self.max_bytes < MIN_BYTES * n_trees:
+                raise InvalidParameterError(
+                    f"The 'max_bytes' parameter of {name} must be at least "
+                    f"{MIN_BYTES * n_trees} for {n_trees} trees, {MIN_BYTES} for each. "
+                    f"Got {self.max_bytes} instead."
+                )
+        if model is None and classes is None:
+            raise ValueError(
+                "classes must be given on the first call to partial_fit: all "
+                "classes that may occur in the stream."
+            )
+        if X_pool is not None and not starting:
+            raise ValueError(
+                "X_pool can be given to the first call of partial_fit only."
+            )
 
-    @property
-    @reads
-    def categories_(self):
-        """Categories of the nominal columns."""
-        check_is_fitted(self)
-        features = getattr(self, "_features", None)
-        return None if features is None else features.categories
+    def _started(self, schema, classes, class_weight, X_pool):
+        return grow_forest_on(self, schema, classes, class_weight, X_pool)
 
-    @property
-    @reads
-    def n_drifts_(self):
-        """Drifts found in all trees, each of which replaced one."""
-        check_is_fitted(self)
-        return sum(tree.n_drifts_ for tree in self.estimators_)
-
-    @property
-    @reads
-    def n_bytes_(self):
-        """Bytes that the trees and the memories of their leaves take."""
-        check_is_fitted(self)
-        return sum(tree.n_bytes_ for tree in self.estimators_)
+    # -- state --------------------------------------------------------------------
 
     @reads
     def __getstate__(self):
         state = dict(super().__getstate__())
-        if "estimators_" in state:
-            # what grows is written later, or lives on in a copy: it is of this moment
-            state["estimators_"] = [
-                tree if tree._grower is None else copy.copy(tree)
-                for tree in self.estimators_
-            ]
-        if "_records" in state:
-            state["_records"] = self._records.copy()
+        if self._model is not None:
+            state["_model"] = self._model.state()
         return canonical(state)
 
     def __setstate__(self, state):
+        model = state.get("_model")
+        if model is not None:  # copy.copy does not share what grows
+            state = state | {"_model": ForestModel.of_state(model, self)}
         super().__setstate__(state)
-        check_forest(self)
-        # what the trees share, they share again
-        for name in ("classes_", "is_categorical_") if "estimators_" in state else ():
-            if isinstance(getattr(self, name, None), np.ndarray):
-                shared = canonical(getattr(self, name))
-                for one in (self, *self.estimators_):
-                    setattr(one, name, shared)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

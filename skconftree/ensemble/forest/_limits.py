@@ -5,124 +5,74 @@ import warnings
 import numpy as np
 from scipy.special import ndtri
 
-from ...tree._limits import check_limits
 from ...tree.nodes._apply import find_leaves
-from ...utils._lock import reads
 
 TREES = 32  # whose samples are held at a time
 ROWS = 4096  # that are predicted at a time
 METHODS = ("jackknife",)
 
 
-class ForestLimits:
-    """Mixin of a forest that tells how sure its probabilities are."""
+def limits_of_votes(model, rows, confidence_level):
+    """Limits of the mean of the trees' probabilities, by the infinitesimal jackknife.
 
-    @reads
-    def predict_proba_interval(self, X, *, confidence_level=0.95, method="jackknife"):
-        """Limits of the class probabilities that such forests have on average.
+    Parameters
+    ----------
+    model : ForestModel
+    rows : Rows
+    confidence_level : float
 
-        By the infinitesimal jackknife: probabilities vary with the training rows as
-        far as trees that have drawn a row more often differ from the others. The
-        variance is corrected for the number of trees, and the limits are those of a
-        normal distribution, cut at 0 and 1.
-
-        **What they are not.** They say how the forest's own answer would vary with
-        other training rows, for infinitely many trees. They are no limits of the true
-        probability, from which forests may be away on all training sets alike, and
-        none of labels.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-        confidence_level : float, default=0.95
-            Share of training sets, in (0, 1), for which the limits hold the mean
-            answer.
-        method : {"jackknife"}, default="jackknife"
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes, 2)
-            Lower and upper limits.
-
-        Raises
-        ------
-        ValueError
-            If the trees have no samples of their own (``bootstrap=False``), if
-            they have learnt by `partial_fit`, or if there is one tree.
-
-        Warns
-        -----
-        UserWarning
-            If trees are too few: no variance is left after the correction in at least
-            one of ten probabilities about which trees differ. Their limits are then
-            equal.
-
-        References
-        ----------
-        S. Wager, T. Hastie, B. Efron, "Confidence intervals for random forests: the
-        jackknife and the infinitesimal jackknife", Journal of Machine Learning
-        Research 15, 2014, section 3.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> from skconftree import ConfidenceForestClassifier
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> forest = ConfidenceForestClassifier(500, random_state=0).fit(X, y)
-        >>> forest.predict_proba_interval(X[[0, 3]])[:, 1].round(2)
-        array([[0.  , 0.06],
-               [0.  , 0.34]])
-        """
-        check_limits(confidence_level, method, METHODS)
-        X, finite = self._rows(X)
-        if self._learns_on():
-            raise ValueError(
-                "Limits by the jackknife need the samples that fit has drawn, and "
-                "this forest has learnt rows by partial_fit."
-            )
-        if self._sampler is None:
-            raise ValueError(
-                "Limits by the jackknife need trees with samples of their own: fit "
-                "with bootstrap=True."
-            )
-        n_trees = len(self.estimators_)
-        if n_trees == 1:
-            raise ValueError(
-                "Limits by the jackknife need at least two trees, and n_estimators is "
-                "1."
-            )
-        products = products_of_samples(self._sampler, n_trees)
-        share = spread_of_counts(self._sampler)
-        out = np.empty((X.shape[0], self.n_classes_, 2))
-        n_differing = n_spent = 0
-        X = X if isinstance(X, np.ndarray) else X.tocsr()
-        for start in range(0, X.shape[0], ROWS):
-            part = slice(start, start + ROWS)
-            votes = np.stack(
-                [
-                    one.tree_.value[find_leaves(one.tree_, X[part], finite)]
-                    for one in self.estimators_
-                ],
-                axis=-1,
-            )
-            mean, variance, between = jackknife(votes, products, share)
-            differing = between > 0.0
-            n_differing += np.count_nonzero(differing)
-            n_spent += np.count_nonzero(differing & (variance <= 0.0))
-            radius = ndtri(0.5 + confidence_level / 2.0) * np.sqrt(
-                np.maximum(variance, 0.0)
-            )
-            out[part] = np.stack([mean - radius, mean + radius], axis=-1)
-        if 10 * n_spent > n_differing:
-            warnings.warn(
-                f"{n_spent} of {n_differing} probabilities about which the trees "
-                f"differ have limits without width, as {n_trees} trees are too few to "
-                "tell their variance from that of drawing samples. Set n_estimators "
-                "higher.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return np.clip(out, 0.0, 1.0, out=out)
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes, 2)
+    """
+    X, finite, _ = rows
+    if model.grows:
+        raise ValueError(
+            "Limits by the jackknife need the samples that fit has drawn, and "
+            "this forest has learnt rows by partial_fit."
+        )
+    if model.sampler is None:
+        raise ValueError(
+            "Limits by the jackknife need trees with samples of their own: fit "
+            "with bootstrap=True."
+        )
+    n_trees = len(model.trees)
+    if n_trees == 1:
+        raise ValueError(
+            "Limits by the jackknife need at least two trees, and n_estimators is 1."
+        )
+    products = products_of_samples(model.sampler, n_trees)
+    share = spread_of_counts(model.sampler)
+    out = np.empty((X.shape[0], len(model.classes), 2))
+    n_differing = n_spent = 0
+    X = X if isinstance(X, np.ndarray) else X.tocsr()
+    for start in range(0, X.shape[0], ROWS):
+        part = slice(start, start + ROWS)
+        votes = np.stack(
+            [
+                one.tree.value[find_leaves(one.tree, X[part], finite)]
+                for one in model.trees
+            ],
+            axis=-1,
+        )
+        mean, variance, between = jackknife(votes, products, share)
+        differing = between > 0.0
+        n_differing += np.count_nonzero(differing)
+        n_spent += np.count_nonzero(differing & (variance <= 0.0))
+        radius = ndtri(0.5 + confidence_level / 2.0) * np.sqrt(
+            np.maximum(variance, 0.0)
+        )
+        out[part] = np.stack([mean - radius, mean + radius], axis=-1)
+    if 10 * n_spent > n_differing:
+        warnings.warn(
+            f"{n_spent} of {n_differing} probabilities about which the trees "
+            f"differ have limits without width, as {n_trees} trees are too few to "
+            "tell their variance from that of drawing samples. Set n_estimators "
+            "higher.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return np.clip(out, 0.0, 1.0, out=out)
 
 
 def products_of_samples(sampler, n_trees):

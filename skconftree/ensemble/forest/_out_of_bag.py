@@ -9,18 +9,19 @@ from ._voting import add_votes
 TREES = 32  # whose absent rows are noted at a time
 
 
-def out_of_bag_proba(forest, X, finite, sampler):
+def out_of_bag_proba(forest, model, X, finite):
     """Mean class proportions over the trees that have not seen a row.
 
     Parameters
     ----------
     forest : ConfidenceForestClassifier
-        With its trees.
+        Asked for its threads.
+    model : ForestModel
+        With the sampler of its trees.
     X : ndarray or sparse of shape (n_rows, n_features), float32
         Groups of equal rows, once each.
     finite : bool
         Whether no value is missing.
-    sampler : Sampler
 
     Returns
     -------
@@ -29,9 +30,9 @@ def out_of_bag_proba(forest, X, finite, sampler):
     """
     n_rows = X.shape[0]
     X = X if isinstance(X, np.ndarray) else X.tocsr()
-    votes = np.zeros((n_rows, forest.n_classes_))
+    votes = np.zeros((n_rows, len(model.classes)))
     n_votes = np.zeros(n_rows)
-    trees = [one.tree_ for one in forest.estimators_]
+    sampler, trees = model.sampler, [one.tree for one in model.trees]
     values = [tree.value for tree in trees]
     for first in range(0, len(trees), TREES):
         some = slice(first, first + TREES)
@@ -51,7 +52,7 @@ def out_of_bag_proba(forest, X, finite, sampler):
                     [one[part] for one in masks],
                 )
 
-        forest._in_parallel(add, n_rows)
+        forest._in_parallel(add, n_rows, len(trees))
     with np.errstate(invalid="ignore"):
         return votes / n_votes[:, np.newaxis]
 

@@ -8,11 +8,11 @@ from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ...tables._reading import read_rows
 from ...tables._sparse import blocks
-from ...tree.nodes._apply import find_leaves
+from ...tree._limits import check_limits
 from ...tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
 from ...utils._lock import reads
+from ._limits import METHODS, limits_of_votes
 from ._row_index import ForestRowIndex
 from ._voting import add_votes
 
@@ -20,18 +20,17 @@ LEAST_WORK = 1 << 16  # rows times trees that pay for another thread
 
 
 class ForestPrediction:
-    """Mixin of an estimator with `estimators_`, whose votes it adds up."""
+    """Mixin of a forest that says of rows what its trees do; it has no state."""
 
     def _rows(self, X):
-        # Numbers and codes, and whether no value is missing.
-        if not hasattr(self, "estimators_"):
+        if self._model is None:
             check_is_fitted(self)  # raises; it takes longer than routing a row
-        return read_rows(self, X, getattr(self, "_features", None))
+        return self._model.schema.predict(X, type(self).__name__)
 
-    def _in_parallel(self, function, n_rows):
+    def _in_parallel(self, function, n_rows, n_trees):
         # Apply a function to slices of rows. The result for a row is always the same,
         # so that neither their number nor the threads matter.
-        work = n_rows * len(self.estimators_)
+        work = n_rows * n_trees
         n_parts = min(effective_n_jobs(self.n_jobs), work // LEAST_WORK + 1)
         if n_parts <= 1:
             return [function(slice(0, n_rows))]
@@ -40,21 +39,19 @@ class ForestPrediction:
             delayed(function)(slice(start, end)) for start, end in pairwise(ends)
         )
 
-    def _mean_proba(self, X, finite):
-        out = np.zeros((X.shape[0], self.n_classes_))
+    def _mean_proba(self, rows):
+        model, X = self._model, rows.X
+        out = np.zeros((X.shape[0], len(model.classes)))
         X = X if isinstance(X, np.ndarray) else X.tocsr()
-        voters = self._voters()
+        voters = Voters(model.trees, model.vote_weights(self.vote), model.grows)
 
-        def add(rows):
-            for part, block in blocks(X[rows]):
-                voters.add(block, finite, out[rows][part])
+        def add(part):
+            for some, block in blocks(X[part]):
+                voters.add(block, rows.finite, out[part][some])
 
-        self._in_parallel(add, X.shape[0])
+        self._in_parallel(add, X.shape[0], len(model.trees))
         out /= voters.total
         return out
-
-    def _voters(self):
-        return Voters(self.estimators_, self._vote_weights(), self._learns_on())
 
     @reads
     def predict_proba(self, X):
@@ -69,7 +66,7 @@ class ForestPrediction:
         ndarray of shape (n_samples, n_classes)
             The same bits for every `n_jobs`.
         """
-        return self._mean_proba(*self._rows(X))
+        return self._mean_proba(self._rows(X))
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.
@@ -98,7 +95,7 @@ class ForestPrediction:
         ndarray of shape (n_samples,)
             Among equally probable classes the first of `classes_`.
         """
-        best = self._mean_proba(*self._rows(X)).argmax(axis=1)
+        best = self._mean_proba(self._rows(X)).argmax(axis=1)
         return self.classes_.take(best)
 
     @reads
@@ -115,10 +112,8 @@ class ForestPrediction:
         -------
         ndarray of shape (n_samples, n_trees), intp
         """
-        rows, finite = self._rows(X)
-        return np.column_stack(
-            [find_leaves(tree.tree_, rows, finite) for tree in self.estimators_]
-        )
+        rows = self._rows(X)
+        return np.column_stack([tree.leaves(rows) for tree in self._model.trees])
 
     @reads
     def hypotheses(self, X):
@@ -141,14 +136,15 @@ class ForestPrediction:
         --------
         skconftree.active.EC2Sampling : Buys the labels that tell trees apart.
         """
-        X, finite = self._rows(X)
+        X, finite, _ = self._rows(X)
         X = X if isinstance(X, np.ndarray) else X.tocsr()
-        growing, weights = self._learns_on(), self._vote_weights()
-        outcomes = np.empty((len(self.estimators_), X.shape[0]), dtype=np.int16)
-        for one, tree in zip(outcomes, self.estimators_, strict=True):
-            voter = Voters([tree], None, growing)
+        model = self._model
+        weights = model.vote_weights(self.vote)
+        outcomes = np.empty((len(model.trees), X.shape[0]), dtype=np.int16)
+        for one, tree in zip(outcomes, model.trees, strict=True):
+            voter = Voters([tree], None, model.grows)
             for part, block in blocks(X):
-                proba = np.zeros((block.shape[0], self.n_classes_))
+                proba = np.zeros((block.shape[0], len(model.classes)))
                 voter.add(block, finite, proba)
                 one[part] = proba.argmax(axis=1)
         if weights is None:
@@ -168,7 +164,7 @@ class ForestPrediction:
         -------
         ForestRowIndex
         """
-        if not hasattr(self, "estimators_"):
+        if self._model is None:
             check_is_fitted(self)
         return ForestRowIndex(self, X)
 
@@ -189,9 +185,8 @@ class ForestPrediction:
             ``n_nodes_ptr[i + 1]``.
         """
         leaves = self.apply(X)
-        paths = [
-            tree.tree_.path(leaves[:, i]) for i, tree in enumerate(self.estimators_)
-        ]
+        trees = [one.tree for one in self._model.trees]
+        paths = [tree.path(leaves[:, i]) for i, tree in enumerate(trees)]
         ends = np.cumsum([0, *(path.shape[1] for path in paths)])
         return sparse.hstack(paths, format="csr"), ends
 
@@ -219,41 +214,94 @@ class ForestPrediction:
         np.True_
         """
         check_is_fitted(self)
-        if any(tree._predicts_by_bayes() for tree in self.estimators_):
+        model = self._model
+        if any(tree.predicts_by_bayes for tree in model.trees):
             raise ValueError(
                 "A forest whose leaves predict by naive Bayes has no counterpart in "
                 "scikit-learn. Use leaf_prediction='majority'."
             )
-        if self._vote_weights() is not None:
+        if model.vote_weights(self.vote) is not None:
             raise ValueError(
                 "A forest whose trees vote by their accuracy has no counterpart in "
                 "scikit-learn. Use vote='mean'."
             )
-        warn_of_missing(self.estimators_, stacklevel=2)
-        criteria = {tree.criterion_ for tree in self.estimators_}
+        warn_of_missing(model.estimators, stacklevel=2)
+        criteria = {tree.resolved.criterion for tree in model.trees}
         parameters = {
             "max_depth": self.max_depth,
             "bootstrap": self.bootstrap,
-            "random_state": self._seed,
+            "random_state": model.seed,
         }
         if len(criteria) == 1 and criteria <= {"gini", "entropy"}:
             parameters["criterion"] = criteria.pop()
-        return forest_to_sklearn(self.estimators_, parameters)
+        return forest_to_sklearn(model.estimators, parameters)
 
     @property
     @reads
     def feature_importances_(self):
         """Mean over the trees of the share of each feature in the fall of impurity."""
         check_is_fitted(self)
-        total = np.zeros(self.n_features_in_)
-        n_split = 0
-        for tree in self.estimators_:
-            if tree.tree_.node_count > 1:
-                total += tree.tree_.feature_importances()
-                n_split += 1
-        if n_split:
-            total /= n_split
-        return total / total.sum() if total.any() else total
+        return self._model.feature_importances()
+
+    @reads
+    def predict_proba_interval(self, X, *, confidence_level=0.95, method="jackknife"):
+        """Limits of the class probabilities that such forests have on average.
+
+        By the infinitesimal jackknife: probabilities vary with the training rows as
+        far as trees that have drawn a row more often differ from the others. The
+        variance is corrected for the number of trees, and the limits are those of a
+        normal distribution, cut at 0 and 1.
+
+        **What they are not.** They say how the forest's own answer would vary with
+        other training rows, for infinitely many trees. They are no limits of the true
+        probability, from which forests may be away on all training sets alike, and
+        none of labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+        confidence_level : float, default=0.95
+            Share of training sets, in (0, 1), for which the limits hold the mean
+            answer.
+        method : {"jackknife"}, default="jackknife"
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper limits.
+
+        Raises
+        ------
+        ValueError
+            If the trees have no samples of their own (``bootstrap=False``), if
+            they have learnt by `partial_fit`, or if there is one tree.
+
+        Warns
+        -----
+        UserWarning
+            If trees are too few: no variance is left after the correction in at least
+            one of ten probabilities about which trees differ. Their limits are then
+            equal.
+
+        References
+        ----------
+        S. Wager, T. Hastie, B. Efron, "Confidence intervals for random forests: the
+        jackknife and the infinitesimal jackknife", Journal of Machine Learning
+        Research 15, 2014, section 3.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> forest = ConfidenceForestClassifier(500, random_state=0).fit(X, y)
+        >>> forest.predict_proba_interval(X[[0, 3]])[:, 1].round(2)
+        array([[0.  , 0.06],
+               [0.  , 0.34]])
+        """
+        check_limits(confidence_level, method, METHODS)
+        rows = self._rows(X)
+        return limits_of_votes(self._model, rows, confidence_level)
 
 
 class Voters:
@@ -261,37 +309,35 @@ class Voters:
 
     Parameters
     ----------
-    estimators : list of ConfidenceTreeClassifier
+    models : list of TreeModel
     weights : ndarray of shape (n_trees,), float64, or None
         Of their votes; None: all are 1.
     growing : bool, default=False
         Whether all trees grow, so that what grows them predicts.
     """
 
-    def __init__(self, estimators, weights=None, growing=False):
-        self.estimators = estimators
+    def __init__(self, models, weights=None, growing=False):
+        self.models = models
         self.weights = weights
         # Neighbours that vote by their leaves do so in one go.
         self.groups = []
-        for estimator in estimators:
-            by_bayes = growing or estimator._predicts_by_bayes()
+        for model in models:
+            by_bayes = growing or model.predicts_by_bayes
             if by_bayes or weights is not None:
-                self.groups.append((by_bayes, [estimator]))
+                self.groups.append((by_bayes, [model]))
             elif self.groups and not self.groups[-1][0]:
-                self.groups[-1][1].append(estimator)
+                self.groups[-1][1].append(model)
             else:
-                self.groups.append((False, [estimator]))
+                self.groups.append((False, [model]))
         self.groups = [
-            (by_bayes, some, [one.tree_ for one in some], _values(by_bayes, some))
+            (by_bayes, some, [one.tree for one in some], _values(by_bayes, some))
             for by_bayes, some in self.groups
         ]
 
     @property
     def total(self):
         """Weight of all votes."""
-        return (
-            len(self.estimators) if self.weights is None else sum(self.weights.tolist())
-        )
+        return len(self.models) if self.weights is None else sum(self.weights.tolist())
 
     def add(self, X, finite, out):
         """Add the votes of all trees, in their order.
@@ -305,7 +351,7 @@ class Voters:
         for i, (by_bayes, some, trees, values) in enumerate(self.groups):
             if by_bayes:
                 with some[0]._lock:
-                    votes = some[0]._grower.predict_proba(X, finite)
+                    votes = some[0].grower.predict_proba(X, finite)
             elif self.weights is None:
                 add_votes(trees, values, X, finite, out)
                 continue
@@ -317,4 +363,4 @@ class Voters:
 
 
 def _values(by_bayes, some):
-    return None if by_bayes else [one.tree_.value for one in some]
+    return None if by_bayes else [one.tree.value for one in some]

@@ -68,13 +68,13 @@ class ForestRowIndex(Lockable):
         # For whoever holds both locks.
         table = self._table.current()
         recoded = table is not self._table
-        members = table.estimator.estimators_
+        members = table.estimator._model.trees
         if len(members) != len(self._trees):
             self._moved[:] = 1
             self._sums = None
         del self._trees[len(members) :], self._nodes[len(members) :]
         for i, member in enumerate(members):
-            tree = member.tree_
+            tree = member.tree
             known = self._trees[i] if i < len(self._trees) else (None, None)
             now = tree, growth_of(tree)
             if known[0] is tree and known[1] == now[1] and not recoded:
@@ -143,14 +143,14 @@ class ForestRowIndex(Lockable):
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        estimator = self._table.estimator
-        nodes = self._follow()
-        if estimator._vote_weights() is not None or any(
-            member._predicts_by_bayes() for member in estimator.estimators_
+        estimator, nodes = self._table.estimator, self._follow()
+        model = estimator._model
+        if model.vote_weights(estimator.vote) is not None or any(
+            member.predicts_by_bayes for member in model.trees
         ):
             self._sums, self._shares = None, []
-            return estimator._mean_proba(self._table.rows, self._table.finite)
-        self._add_up(nodes, len(estimator.classes_))
+            return estimator._mean_proba(self._table.as_rows())
+        self._add_up(nodes, len(model.classes))
         return self._sums / (ONE * len(nodes))
 
     def _add_up(self, nodes, n_classes):

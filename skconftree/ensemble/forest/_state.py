@@ -1,73 +1,116 @@
-"""Whether the parts of a forest that comes out of a pickle belong together."""
+"""Whether the parts of a forest that comes out of a file fit together."""
 
 import numpy as np
 
-from ...tree import ConfidenceTreeClassifier
-from ...tree.stream._grower import Grower
+from ...tree._model import TreeModel
+from ...tree._model_state import read_columns
+from ...tree._plan import Resolved
 from ...utils import is_count, refuse_damage
 from ._sampling import MOST_DRAWS, Sampler
+from ._templates import TREE_PARAMETERS
+
+PARTS = {
+    "schema",
+    "classes",
+    "seed",
+    "parameters",
+    "resolved",
+    "trees",
+    "n_rows_seen",
+    "listed",
+    "sampler",
+    "records",
+    "out_of_bag",
+}
 
 
-def check_forest(estimator):
-    """Raise unless what a forest has learnt fits together.
-
-    Each tree has checked itself; compiled code adds up what they say.
+def read_forest(state, owner):
+    """Make the parts of a forest from a state; compiled code adds up what trees say.
 
     Parameters
     ----------
-    estimator : ConfidenceForestClassifier
-        Fitted or not.
+    state : object
+        What `ForestModel.state` gives.
+    owner : object
+        Named in errors.
+
+    Returns
+    -------
+    parts : tuple
+        Arguments of a `ForestModel`.
+    options : dict
+        And those with names.
 
     Raises
     ------
     ValueError
         If a part is missing, of another kind, or that of another model.
     """
-    parts = vars(estimator)
-    if "estimators_" not in parts:
-        return
-    trees = parts["estimators_"]
-    sound = (
-        isinstance(trees, list)
+    refuse_damage(owner, {"_model": isinstance(state, dict) and state.keys() == PARTS})
+    trees, sampler = state["trees"], state["sampler"]
+    sound = {
+        "estimators_": isinstance(trees, list)
         and len(trees) > 0
+        and all(isinstance(tree, dict) for tree in trees),
+        "seed": is_count(state["seed"]),
+        "n_rows_seen_": is_count(state["n_rows_seen"]),
+        "bound": isinstance(state["listed"], bool),
+        "bound_": _have_parameters(state["parameters"], state["resolved"]),
+        "sampler": sampler is None
+        or (isinstance(sampler, dict) and sampler.keys() == set(Sampler._fields)),
+        "oob_score_": _is_out_of_bag(state["out_of_bag"]),
+    }
+    refuse_damage(owner, sound)
+    shared = read_columns(state, owner)
+    trees = [TreeModel.of_state(tree, owner, shared) for tree in trees]
+    if sampler is not None:
+        sampler = Sampler(**sampler)
+    sound = {
+        "sampler": sampler is None or _is_sampler(sampler),
+        "records": _has_records(state["records"], trees),
+    }
+    refuse_damage(owner, sound)
+    resolved = [Resolved(**one) for one in state["resolved"]]
+    parts = *shared.values(), state["seed"], state["parameters"], resolved, trees
+    names = "listed", "records", "out_of_bag"
+    options = {name: state[name] for name in names} | {"sampler": sampler}
+    return (*parts, state["n_rows_seen"]), options
+
+
+def _have_parameters(parameters, resolved):
+    return (
+        isinstance(parameters, list)
+        and isinstance(resolved, list)
+        and len(parameters) == len(resolved) > 0
         and all(
-            isinstance(tree, ConfidenceTreeClassifier) and hasattr(tree, "tree_")
-            for tree in trees
+            isinstance(one, dict) and one.keys() >= set(TREE_PARAMETERS)
+            for one in parameters
+        )
+        and all(
+            isinstance(one, dict) and one.keys() == set(Resolved._fields)
+            for one in resolved
         )
     )
-    sound_parts = {
-        "estimators_": sound,
-        "classes_": sound and _agree(parts, trees, "classes_"),
-        "n_classes_": sound and _agree(parts, trees, "n_classes_"),
-        "n_features_in_": sound and _agree(parts, trees, "n_features_in_"),
-        "is_categorical_": sound and _agree(parts, trees, "is_categorical_"),
-        "_seed": is_count(parts.get("_seed")),
-        "_sampler": _is_sampler(parts.get("_sampler")),
-        "_records": sound and _has_records(parts, trees),
-        "n_rows_seen_": is_count(parts.get("n_rows_seen_")),
-    }
-    refuse_damage(estimator, sound_parts)
 
 
-def _agree(parts, trees, name):
-    return name in parts and all(
-        np.array_equal(parts[name], getattr(tree, name)) for tree in trees
+def _is_out_of_bag(value):
+    return value is None or (
+        isinstance(value, dict) and value.keys() == {"score", "proba"}
     )
 
 
-def _has_records(parts, trees):
+def _has_records(records, trees):
     # Of a forest that grows row by row.
-    if "_records" not in parts:
+    if records is None:
         return True
-    records = parts["_records"]
     return (
         isinstance(records, np.ndarray)
         and records.dtype == np.float64
         and records.shape == (len(trees), 2)
         and records.flags.c_contiguous
         and bool((np.isfinite(records) & (records >= 0.0)).all())
-        and all(isinstance(vars(tree).get("_grower"), Grower) for tree in trees)
-        and len({_classes_left_out(tree._grower.recipe) for tree in trees}) == 1
+        and all(tree.grows for tree in trees)
+        and len({_classes_left_out(tree.grower.recipe) for tree in trees}) == 1
     )
 
 
@@ -79,11 +122,8 @@ def _classes_left_out(recipe):
 
 def _is_sampler(value):
     # Compiled code finds the place of each draw among the ends.
-    if value is None:
-        return True
     return (
-        type(value) is Sampler
-        and is_count(value.seed)
+        is_count(value.seed)
         and is_count(value.n_draws)
         and 1 <= value.n_draws <= MOST_DRAWS
         and isinstance(value.ends, np.ndarray)

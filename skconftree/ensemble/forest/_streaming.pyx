@@ -57,14 +57,14 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
     return k
 
 
-def run_step(forest, list tasks, pool, n_learnt):
+def run_step(model, list tasks, pool, n_learnt):
     """Let all trees of a forest learn a step, whatever signal handlers raise meanwhile.
 
     Python can run a signal handler between any two lines of its own, but not here.
 
     Parameters
     ----------
-    forest : ConfidenceForestClassifier
+    model : ForestModel
         Whose rows are counted when all trees have gone through them.
     tasks : list of dict
         Arguments of `learn_step`, for trees that no other task has.
@@ -80,8 +80,8 @@ def run_step(forest, list tasks, pool, n_learnt):
     """
     cdef Grower grower
     cdef intp_t spare = SPARE_BYTES
-    for tree in forest.estimators_:
-        grower = tree._grower
+    for tree in model.trees:
+        grower = tree.grower
         spare += grower._spare_bytes() - SPARE_BYTES
     set_aside(min(spare, <intp_t> MOST_SPARE))
     begin_rows()    # trees are at different rows until the end
@@ -91,7 +91,7 @@ def run_step(forest, list tasks, pool, n_learnt):
         end_rows()
         let_go_of_much()
         if not _unfinished(tasks):
-            forest.n_rows_seen_ += n_learnt
+            model.n_rows_seen += n_learnt
 
 
 cdef object _run(list tasks, pool):
@@ -126,7 +126,7 @@ cdef bint _unfinished(list tasks) except -1:
 
 
 def learn_step(
-    list estimators, intp_t first, uint64_t seed, rate, const intp_t[::1] before not None,
+    list models, intp_t first, uint64_t seed, rate, const intp_t[::1] before not None,
     const float64_t[::1] weight, const float32_t[:, ::1] X not None,
     const label_t[::1] y not None, bint finite, list votes, float64_t[:, ::1] records,
     list outcome,
@@ -137,7 +137,7 @@ def learn_step(
 
     Parameters
     ----------
-    estimators : list of ConfidenceTreeClassifier
+    models : list of TreeModel
         That grow.
     first : int
         Index of the first of them in the forest.
@@ -161,10 +161,10 @@ def learn_step(
         kept up to date, they weigh its votes. None: votes count alike.
     outcome : list
         Empty before these trees have begun. Gets a list of what failed, with (tree by
-        its place in `estimators`, how many rows it has gone through, exception), and,
+        its place in `models`, how many rows it has gone through, exception), and,
         when all have learnt, what a signal handler raised meanwhile, or None.
     """
-    cdef Lockable estimator
+    cdef Lockable model
     cdef Grower grower
     cdef ModelLock lock
     cdef Poisson counts
@@ -174,18 +174,18 @@ def learn_step(
         return
     require_fit(
         before.shape[0] == X.shape[0]
-        and (records is None or records.shape[0] == len(estimators))
-        and (votes is None or len(votes) == len(estimators))
+        and (records is None or records.shape[0] == len(models))
+        and (votes is None or len(votes) == len(models))
     )
     failures = []
     held = None     # what a signal handler raised in the middle of a row
     outcome.append(failures)
     if drawn is not NULL:
         make_poisson(drawn, rate)
-    for t in range(len(estimators)):
-        estimator = estimators[t]
-        grower = estimator._grower
-        lock = estimator._lock
+    for t in range(len(models)):
+        model = models[t]
+        grower = model.grower
+        lock = model._lock
         done = [0]
         try:
             held = _hold(lock) or held
@@ -203,8 +203,6 @@ def learn_step(
             failures.append((t, done[0], error))
         finally:
             held, grower.held = grower.held or held, None
-            estimator.tree_ = grower.tree
-            estimator.n_rows_seen_ = estimator._rows_before + grower.n_rows_seen
             lock.leave()
     outcome.append(held)
 

@@ -16,11 +16,12 @@ from ..._compat import (
 )
 from ...bounds._base import BaseBound
 from ...criteria._criterion import CRITERIA
-from ...tree._grown_tree import TreeShape
-from ...utils import canonical, class_indices, unchanged_on_error, warn_of_floats
+from ...tables._labels import Classes, read_classes
+from ...tree._readable import TreeShape
+from ...utils import canonical, class_indices, unchanged_on_error
 from ...utils._lock import Lockable, learns, reads
 from ._growing import resolve_plan
-from ._input import merge_classes, read_numbers, read_training_rows
+from ._input import read_numbers
 from ._model_state import check_ncm_tree
 from ._samples import Samples, seed_of_update
 
@@ -122,10 +123,19 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
 
     def _read_more(self, X, y, first):
         # Rows, class indices, and the place of each class so far among those of now.
-        X, labels = read_training_rows(self, X, y, reset=first)
-        known = None if first else self.classes_
-        classes = merge_classes(known, labels)
-        warn_of_floats(classes, stacklevel=5)
+        caller = type(self).__name__
+        X, schema = read_numbers(X, None if first else self._schema, caller)
+        labels = read_classes(y, X, caller)
+        if first:
+            known, classes = None, Classes.listed(labels, stacklevel=4).names
+        else:
+            known = self.classes_
+            classes = Classes(known).more(labels, stacklevel=4).names
+        self._schema = schema
+        self.n_features_in_ = schema.n_features
+        vars(self).pop("feature_names_in_", None)
+        if schema.names is not None:
+            self.feature_names_in_ = schema.names
         if self.max_stored_samples is not None and (
             self.max_stored_samples < len(classes)
         ):
@@ -143,7 +153,7 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
 
     def _rows(self, X):
         check_is_fitted(self)
-        return read_numbers(self, X)
+        return read_numbers(X, self._schema, type(self).__name__)[0]
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.

@@ -299,6 +299,7 @@ class NCMForestClassifier(NCMEstimator):
             one.bound_, one.criterion_ = self.bound_, self.criterion_
             one.classes_, one.n_classes_ = self.classes_, self.n_classes_
             one.n_features_in_ = self.n_features_in_
+            one._schema = self._schema
             one.tree_ = tree
             one._seed, one._samples = one.random_state, None
             one.n_rows_seen_, one.n_updates_ = tree._rows_of_root(), 0

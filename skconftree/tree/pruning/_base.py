@@ -1,8 +1,7 @@
 """What every pruning shares."""
 
+from collections.abc import Callable
 from typing import NamedTuple
-
-import numpy as np
 
 from ._pruning import cheaper_as_leaf
 
@@ -25,13 +24,20 @@ class Strength(NamedTuple):
 
 
 class TrainingRows(NamedTuple):
-    """What a tree was grown from, for prunings that look at more than the tree."""
+    """What a tree was grown from, for prunings that look at more than the tree.
 
-    X: object  # ndarray, or sparse matrix or array
-    y: np.ndarray
-    sample_weight: np.ndarray | None
+    Attributes
+    ----------
+    take : callable
+        Gives the rows, their class indices and their weights (None: all are 1); some
+        have to be made first.
+    criterion : str
+    bound : BaseBound or None
+    """
+
+    take: Callable
     criterion: str
-    bound: object  # BaseBound or None
+    bound: object
 
 
 class Pruning:

@@ -14,7 +14,7 @@ class C45Pruning(Pruning):
     strength = Strength(0.25, 0.0, 0.5, "(]")
 
     def prune(self, tree, rows):
-        X, y, weight = rows.X, rows.y, rows.sample_weight
+        X, y, weight = rows.take()
         weight = np.ones(len(y)) if weight is None else weight
         score = CRITERIA[rows.criterion](tree.n_classes)
         y = y.astype(np.intp, copy=False)

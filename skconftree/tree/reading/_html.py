@@ -3,6 +3,7 @@
 from html import escape
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ._colors import class_colors
 from ._export import describe_evidence, describe_trials, shortened
@@ -225,3 +226,54 @@ def _bar(row, names, colors):
         f'<span class="bar" role="img" aria-label="{said}" title="{said}" '
         f'style="background:linear-gradient(90deg,{",".join(stops)})"></span>'
     )
+
+
+def export_html(
+    estimator, *, feature_names=None, class_names=None, title="Confidence tree"
+):
+    """Write a fitted confidence tree as a page that a browser shows.
+
+    Nodes open and close; there is no script, and nothing is loaded from elsewhere.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+        Fitted tree.
+    feature_names : sequence of str or None, default=None
+        One name a feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
+    class_names : sequence of str or None, default=None
+        One name a class. None: the class labels.
+    title : str, default="Confidence tree"
+        Of the page.
+
+    Returns
+    -------
+    str
+        A whole page.
+
+    See Also
+    --------
+    export_text : The tree as text.
+    skconftree.inspection.ConfidenceTreeDisplay : The tree as a picture.
+
+    Notes
+    -----
+    In a notebook a fitted tree shows itself in this way below scikit-learn's diagram of
+    its parameters. Of very large trees the upper levels are written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import export_html
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> page = export_html(ConfidenceTreeClassifier().fit(X, y))
+    >>> Path("tree.html").write_text(page, encoding="utf-8")  # doctest: +SKIP
+    """
+    check_is_fitted(estimator)
+    with estimator._lock:
+        tree = write_tree(
+            estimator, feature_names=feature_names, class_names=class_names
+        )
+    return write_page(title, tree)

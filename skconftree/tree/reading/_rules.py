@@ -77,7 +77,7 @@ def export_rules(estimator, language="python", *, feature_names=None, name="pred
     check_is_fitted(estimator)
     if language not in LANGUAGES:
         raise ValueError(f"language must be one of {list(LANGUAGES)}, got {language!r}")
-    if estimator._predicts_by_bayes():
+    if estimator._model.predicts_by_bayes:
         raise ValueError(
             "A tree whose leaves predict by naive Bayes cannot be written as rules. "
             "Use leaf_prediction='majority'."

@@ -194,7 +194,7 @@ def _why(estimator, leaf):
         return f": {_count(leaf.weight, 'row')} are too few by min_samples_split"
     if estimator.bound_ is None:
         return ""
-    if estimator._grower is not None:
+    if estimator._model.grows:
         return ": no split has passed its bound and limits yet"
     if estimator.pruning_ is None:
         return ": no split passed its bound and limits"
@@ -229,3 +229,14 @@ def _count(n, word, words=None):
     n_words = words if words is not None else f"{word}s"
     written = write_count(n) if float(n).is_integer() else f"{n:g}"
     return f"{written} {word if n == 1 else n_words}"
+
+
+def as_table(X):
+    """One row as a table of one row."""
+    if getattr(X, "ndim", None) == 1 and hasattr(X, "to_frame"):
+        return X.to_frame().T
+    if not hasattr(X, "shape") and not hasattr(X, "__dataframe__"):
+        X = list(X)
+        one = not len(X) or np.ndim(X[0]) == 0
+        return [X] if one else X
+    return X[np.newaxis] if getattr(X, "ndim", None) == 1 else X

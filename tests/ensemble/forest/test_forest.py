@@ -1,5 +1,6 @@
 """Forests in batch: what a sample depends on, and what the trees are."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -127,7 +128,8 @@ def test_a_forest_begins_with_a_smaller_one(kind):
 
 def _first(forest, n):
     part = clone(forest)
-    part.estimators_ = forest.estimators_[:n]
+    part._model = copy.copy(forest._model)
+    del part._model.trees[n:]
     return part
 
 
@@ -138,14 +140,14 @@ def test_each_tree_is_that_of_its_sample(kind):
     forest = forest_of(**KINDS[kind]).fit(X, y)
     order = ContentOrder(X, y.astype(np.uint16), None)
     rows = order.places[order.starts]
-    sampler = Sampler(order.ends, len(y), forest._seed)
+    sampler = Sampler(order.ends, len(y), forest._model.seed)
     proba = np.zeros((len(X), 3))
     for i, tree in enumerate(forest.estimators_):
         counts = sampler.counts(i)
         assert counts.sum() == len(y)
         alone = clone(tree).fit(X[rows], y[rows], counts)
         assert pickle.dumps(alone.tree_) == pickle.dumps(tree.tree_)
-        assert tree.random_state == tree_seed(forest._seed, i)
+        assert tree.random_state == tree_seed(forest._model.seed, i)
         proba += alone.predict_proba(X)
     proba /= len(forest.estimators_)
     assert (forest.predict_proba(X) == proba).all()
@@ -156,7 +158,7 @@ def test_out_of_bag_rows_are_predicted_by_other_trees():
     X, y = make_table(6, 150)
     forest = forest_of(20, oob_score=True).fit(X, y)
     order = ContentOrder(X, y.astype(np.uint16), None)
-    sampler = Sampler(order.ends, len(y), forest._seed)
+    sampler = Sampler(order.ends, len(y), forest._model.seed)
     groups = order.group_of_rows()
     votes, n_votes = np.zeros((150, 3)), np.zeros(150)
     for i, tree in enumerate(forest.estimators_):
@@ -354,16 +356,17 @@ def test_pickles_copies_and_grids():
         forest_of().predict(X)
 
 
-@pytest.mark.parametrize("name", ["estimators_", "classes_", "_seed", "n_rows_seen_"])
+@pytest.mark.parametrize("name", ["trees", "classes", "seed", "n_rows_seen"])
 def test_a_damaged_state_raises(name):
     X, y = make_table(16)
     state = forest_of().fit(X, y).__getstate__()
+    parts = state["_model"]
     for damage in (None, [], -1.5):
         with pytest.raises(ValueError, match="does not fit"):
-            forest_of().__setstate__({**state, name: damage})
-    if name != "estimators_":  # without them it is not fitted
-        with pytest.raises(ValueError, match="does not fit"):
-            forest_of().__setstate__({one: state[one] for one in state if one != name})
+            forest_of().__setstate__({**state, "_model": {**parts, name: damage}})
+    parts = {one: parts[one] for one in parts if one != name}
+    with pytest.raises(ValueError, match="does not fit"):
+        forest_of().__setstate__({**state, "_model": parts})
     other = forest_of().fit(X[:, :2], y)
     state["estimators_"] = other.estimators_
     with pytest.raises(ValueError, match="does not fit"):

@@ -39,7 +39,7 @@ def test_each_tree_is_the_one_of_the_reference(case):
     forest.partial_fit(X, y, [0, 1, 2])
     n_splits = 0
     for i, tree in enumerate(forest.estimators_):
-        weight = stream_counts(forest._seed, i, 1.0, np.arange(len(y)))
+        weight = stream_counts(forest._model.seed, i, 1.0, np.arange(len(y)))
         learnt = weight > 0.0
         other = LastingTree(
             X[learnt],
@@ -51,7 +51,7 @@ def test_each_tree_is_the_one_of_the_reference(case):
             examines_children=case == "credible",
             sample_weight=weight[learnt],
             grace_period=7,
-            seed=tree._grower.recipe.seed,
+            seed=tree._model.grower.recipe.seed,
             max_features=2,
         )
         other.run()
@@ -114,7 +114,7 @@ def test_categories_of_drawn_features():
             parts.partial_fit(part, y[start : start + 400], [0, 1])
             parts = pickle.loads(pickle.dumps(parts))
         for one, other in zip(whole.estimators_, parts.estimators_, strict=True):
-            assert pickle.dumps(one._grower) == pickle.dumps(other._grower)
+            assert pickle.dumps(one._model.grower) == pickle.dumps(other._model.grower)
         assert (whole.predict_proba(X) == parts.predict_proba(X)).all()
 
 
@@ -147,14 +147,14 @@ def test_a_tree_that_takes_another_place_draws_anew():
         3, bound=None, drift="ddm", max_features=4, random_state=0
     )
     forest.partial_fit(X[:1000], y[:1000], [0, 1, 2])
-    seeds = [tree._grower.recipe.seed for tree in forest.estimators_]
+    seeds = [tree._model.grower.recipe.seed for tree in forest.estimators_]
     assert forest.n_drifts_ == 0
     forest.partial_fit(X[1000:], y[1000:])
     assert forest.n_drifts_ > 0
     for tree, seed in zip(forest.estimators_, seeds, strict=True):
         for _ in range(tree.n_drifts_):
             seed = mix(seed ^ GOLDEN) >> 2
-        assert tree._grower.recipe.seed == seed
+        assert tree._model.grower.recipe.seed == seed
     loaded = pickle.loads(pickle.dumps(forest))
     for one in (forest, loaded):
         one.partial_fit(X[::-1], y[::-1])
@@ -165,7 +165,7 @@ def test_a_tree_by_itself_draws_at_each_look():
     X, y = make_stream(4)
     tree = ConfidenceTreeClassifier(max_features=2, random_state=0)
     tree.partial_fit(X, y, [0, 1, 2])
-    assert not tree._grower.recipe.draws_for_life
+    assert not tree._model.grower.recipe.draws_for_life
 
 
 def test_after_fit_leaves_draw_their_features():
@@ -184,7 +184,7 @@ def test_a_damaged_past_raises():
         1, bound=None, max_features=2, leaf_prediction="nba", random_state=0
     )
     forest.partial_fit(X, y, [0, 1, 2])
-    state = forest.estimators_[0]._grower.__reduce__()
+    state = forest.estimators_[0]._model.grower.__reduce__()
     make, (tree, values, grown) = state
     with pytest.raises(ValueError, match="damaged"):
         make(tree, values | {"draws_for_life": False}, grown)

@@ -31,8 +31,10 @@ def reference(forest, X, weight, n_draws, level):
     """By the definition: a covariance with the count of every single row."""
     votes = np.array([tree.predict_proba(X) for tree in forest.estimators_])
     n_trees = len(votes)
-    counts = np.array([forest._sampler.counts(i) for i in range(n_trees)], dtype=float)
-    weight = forest._sampler.weights
+    counts = np.array(
+        [forest._model.sampler.counts(i) for i in range(n_trees)], dtype=float
+    )
+    weight = forest._model.sampler.weights
     variance = np.zeros(votes.shape[1:])
     bias = np.zeros(votes.shape[1:])
     for group, w in enumerate(weight):
@@ -96,8 +98,8 @@ def test_it_is_the_variance_over_training_sets():
         )
         mean, variance, _ = jackknife(
             votes,
-            _limits.products_of_samples(forest._sampler, 300),
-            _limits.spread_of_counts(forest._sampler),
+            _limits.products_of_samples(forest._model.sampler, 300),
+            _limits.spread_of_counts(forest._model.sampler),
         )
         answers.append(mean)
         variances.append(variance)
@@ -135,8 +137,8 @@ def test_state():
 )
 def test_a_damaged_sampler_raises(name, value):
     forest = forest_of(2).fit(*make_table(4))
-    forest._sampler = forest._sampler._replace(**{name: value})
-    with pytest.raises(ValueError, match="'_sampler' does not fit"):
+    forest._model.sampler = forest._model.sampler._replace(**{name: value})
+    with pytest.raises(ValueError, match="'sampler' does not fit"):
         pickle.loads(pickle.dumps(forest))
 
 

@@ -81,7 +81,7 @@ def grow_both(problem, bound, expected, criterion, count_repeats, n_trees=3):
     roots = grow_forest(
         problem["X"],
         problem["y"],
-        seed=forest._seed,
+        seed=forest._model.seed,
         n_trees=n_trees,
         max_features=problem["max_features"],
         weight=problem["weight"],

@@ -1,0 +1,254 @@
+"""From what a forest is given to its model."""
+
+import warnings
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ...tables._content_order import ContentOrder
+from ...tree import ConfidenceTreeClassifier
+from ...tree._growth import grow_on, remember, remembers
+from ...tree._model import TreeModel
+from ...tree._plan import Plan
+from ...tree._resolve import (
+    resolve_growth,
+    resolve_shrinkage,
+    resolve_statement,
+    tree_defaults,
+)
+from ...tree._training import leave_out, read_training
+from ...tree.pruning._registry import resolve_pruning
+from .._bootstrap import tree_seed
+from ._growing import NewTree, SharedTable, grow_trees, rows_of_sample
+from ._model import ForestModel, OutOfBag
+from ._out_of_bag import out_of_bag_proba, score_out_of_bag
+from ._sampling import Sampler, number_of_draws, rows_at
+from ._templates import tree_parameters, trees_to_keep
+
+
+def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
+    """Grow the model of a forest from a table.
+
+    Parameters
+    ----------
+    forest : ConfidenceForestClassifier
+        Asked for its parameters, and for the trees that stay.
+    X, y, sample_weight, X_pool
+        As of its `fit`.
+    stacklevel : int
+        Of warnings, from the caller's place.
+
+    Returns
+    -------
+    ForestModel
+    """
+    stacklevel += 1
+    caller, before = type(forest).__name__, forest._model
+    kept = trees_to_keep(forest, stacklevel)
+    parameters = tree_parameters(forest)
+    statements = [
+        resolve_statement(one["bound"], forest.criterion, forest.delta, caller)
+        for one in parameters
+    ]
+    prunings = [
+        resolve_pruning(forest.pruning, forest.pruning_confidence, tree_defaults(bound))
+        for bound, _ in statements
+    ]
+    table = read_training(
+        X,
+        y,
+        sample_weight,
+        X_pool,
+        caller=caller,
+        categorical_features=forest.categorical_features,
+        class_weight=parameters[0]["class_weight"],
+        sample_weight_kind=forest.sample_weight_kind,
+        known=(before.schema, before.classes) if kept else None,
+        stacklevel=stacklevel,
+    )
+    table = table._replace(y=table.y.astype(np.uint16))
+    seed = before.seed if kept else _draw_seed(forest)
+    left_out = leave_out(table, stacklevel)
+    sampler, order, rows, total = _make_sampler(forest, table, seed)
+    sample = table._replace(X=rows[0], y=rows[1], weight=rows[2])
+    tables, plans = {}, []
+    for one, (bound, criterion), (pruning, strength) in zip(
+        parameters, statements, prunings, strict=True
+    ):
+        settings = resolve_growth(
+            ConfidenceTreeClassifier(**one),
+            bound,
+            criterion,
+            table.schema,
+            total,
+            table.relative and sampler is None,
+        )
+        with_pool = table.X_pool is not None and settings.uses_pool
+        shared = tables.setdefault(with_pool, SharedTable(sample, settings))
+        shrinkage = resolve_shrinkage(forest.shrinkage, bound)
+        plan = Plan(settings, pruning, strength, shrinkage, left_out=left_out)
+        plans.append((shared, plan))
+    n_bounds = len(plans)
+    new_trees = [
+        NewTree(index, tree_seed(seed, index), *plans[index % n_bounds])
+        for index in range(len(kept), forest.n_estimators)
+    ]
+    grown = grow_trees(
+        sampler,
+        new_trees,
+        count_repeats=forest.count_repeats,
+        by_sample=forest.class_weight == "balanced_subsample",
+        n_jobs=forest.n_jobs,
+        verbose=forest.verbose,
+    )
+    trees = [
+        _model_of_tree(parameters[new.index % n_bounds], sample, sampler, new, tree)
+        for new, tree in zip(new_trees, grown, strict=True)
+    ]
+    model = ForestModel(
+        table.schema,
+        table.classes,
+        seed,
+        parameters,
+        [plan.resolved for _, plan in plans],
+        kept + trees,
+        len(table.y),
+        listed=isinstance(forest.bound, list | tuple),
+        sampler=sampler,
+    )
+    if forest.oob_score:
+        model.out_of_bag = _out_of_bag(forest, model, table, order, rows[0], stacklevel)
+    return model
+
+
+def _draw_seed(forest):
+    return int(check_random_state(forest.random_state).randint(2**31 - 1))
+
+
+def _make_sampler(forest, table, seed):
+    # The sampler; the order of the rows by what they hold; the rows that it draws from,
+    # in an order that does not depend on theirs, with the weights that trees see; the
+    # weight of a sample.
+    X, y, weight = table.rows
+    order = None
+    if forest.bootstrap or weight is None or (weight == np.rint(weight)).all():
+        order = ContentOrder(X, y, weight)
+    if not forest.bootstrap:
+        if order is not None:
+            X, y = rows_at(X, order.places), y[order.places]
+            weight = None if weight is None else weight[order.places]
+        return None, order, (X, y, weight), table.total
+    n_draws = number_of_draws(forest.max_samples, order.total)
+    first = order.places[order.starts]
+    sampler = Sampler(order.ends, n_draws, seed)
+    return sampler, order, (rows_at(X, first), y[first], None), float(n_draws)
+
+
+def _model_of_tree(parameters, table, sampler, new, tree):
+    # Without its rows it knows how many there were by what the root counts.
+    template = ConfidenceTreeClassifier(**parameters | {"random_state": new.seed})
+    grower = None
+    if remembers(template):
+        X, y, weight = rows_of_sample(table, sampler, new.index)
+        sample = table._replace(X=X, y=y, weight=weight)
+        grower = remember(template, new.plan.settings, tree, sample)
+    return TreeModel(
+        table.schema,
+        table.classes,
+        new.plan.resolved,
+        tree,
+        tree._rows_of_root(),
+        grower=grower,
+        waits=template.leaf_prediction == "auto",
+    )
+
+
+def _out_of_bag(forest, model, table, order, X, stacklevel):
+    proba = out_of_bag_proba(forest, model, X, table.finite)
+    proba = proba[order.group_of_rows()]
+    n_unknown = np.count_nonzero(np.isnan(proba[:, 0]))
+    if n_unknown:
+        warnings.warn(
+            f"{n_unknown} of {len(table.y)} rows are in the samples of "
+            "all trees and have no out-of-bag prediction. Grow more trees.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+    classes = table.classes.names
+    of_given = np.full((table.n_given, len(classes)), np.nan)
+    of_given[table.places] = proba
+    score = score_out_of_bag(proba, table.y, table.weight, classes, forest.oob_score)
+    return OutOfBag(score, of_given)
+
+
+def grow_forest_on(forest, schema, classes, class_weight, X_pool):
+    """Make the model of a forest that learns row by row.
+
+    Parameters
+    ----------
+    forest : ConfidenceForestClassifier
+        Asked for its parameters, and for the model that goes on growing, if any.
+    schema : Schema
+    classes : Classes
+    class_weight, X_pool
+        As of `grow_on`.
+
+    Returns
+    -------
+    ForestModel
+    """
+    before = forest._model
+    if before is None:
+        seed, parameters = _draw_seed(forest), tree_parameters(forest)
+        trees = [None] * forest.n_estimators
+        n_rows = 0
+    else:
+        seed, parameters, trees = before.seed, before.parameters, before.trees
+        n_rows = before.n_rows_seen
+    grown = []
+    for index, tree in enumerate(trees):
+        if tree is not None and tree.grows:
+            if X_pool is not None:
+                raise ValueError(
+                    "X_pool can be given to the first call of partial_fit only."
+                )
+            grown.append(tree)
+            continue
+        one = parameters[index % len(parameters)]
+        one = one | {"random_state": tree_seed(seed, index)}
+        if forest.max_bytes is not None:
+            one["max_bytes"] = forest.max_bytes // len(trees)
+        grown.append(
+            grow_on(
+                ConfidenceTreeClassifier(**one),
+                tree,
+                schema,
+                classes,
+                class_weight,
+                X_pool,
+                draws_for_life=True,
+            )
+        )
+    return ForestModel(
+        schema,
+        classes,
+        seed,
+        parameters,
+        _resolved(forest, before, grown, parameters),
+        grown,
+        n_rows,
+        listed=isinstance(forest.bound, list | tuple),
+        records=np.zeros((len(grown), 2)),
+    )
+
+
+def _resolved(forest, before, trees, parameters):
+    if before is not None:
+        return before.resolved
+    resolved = []
+    for one in parameters:
+        bound, criterion = resolve_statement(
+            one["bound"], forest.criterion, forest.delta, type(forest).__name__
+        )
+        resolved.append(trees[0].resolved._replace(bound=bound, criterion=criterion))
+    return resolved

@@ -1,0 +1,165 @@
+"""Classes of a model: labels to codes, and back."""
+
+import numpy as np
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+
+from ..utils import (
+    check_classes,
+    check_labels,
+    class_indices,
+    encode_labels,
+    exact_labels,
+    unique_classes,
+    warn_of_floats,
+)
+
+MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them is no class
+
+
+class Classes:
+    """The labels that a model tells apart, in ascending order.
+
+    Parameters
+    ----------
+    names : ndarray of shape (n_classes,)
+    """
+
+    __slots__ = ("names",)
+
+    def __init__(self, names):
+        self.names = names
+
+    def __len__(self):
+        return len(self.names)
+
+    @property
+    def n(self):
+        """How many there are."""
+        return len(self.names)
+
+    @classmethod
+    def listed(cls, classes, *, stacklevel=1):
+        """Classes that a user lists, for rows to come.
+
+        Parameters
+        ----------
+        classes : array-like
+        stacklevel : int
+            Of warnings, from the caller's place.
+
+        Returns
+        -------
+        Classes
+        """
+        names = unique_classes(classes)
+        warn_of_floats(names, stacklevel=stacklevel + 1)
+        if not 1 <= len(names) <= MAX_CLASSES:
+            raise ValueError(
+                f"{len(names)} classes were given; from 1 to {MAX_CLASSES} are "
+                "supported."
+            )
+        return cls(names)
+
+    @classmethod
+    def of(cls, y, *, stacklevel=1):
+        """Classes of the labels of a whole table.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,)
+            As `read_labels` gives them.
+        stacklevel : int
+            Of warnings, from the caller's place.
+
+        Returns
+        -------
+        classes : Classes
+        codes : ndarray of shape (n_rows,), intp
+        """
+        names, codes = encode_labels(y)
+        warn_of_floats(names, stacklevel=stacklevel + 1)
+        if len(names) > MAX_CLASSES:
+            raise ValueError(
+                f"y has {len(names)} classes; at most {MAX_CLASSES} are supported."
+            )
+        return cls(names), codes
+
+    def codes(self, y, dtype=np.uint16):
+        """Class of each label, all of which must be known."""
+        return class_indices(self.names, y, dtype)
+
+    def check(self, classes):
+        """Raise unless the classes given to a later call are these, or None."""
+        if classes is not None:
+            check_classes(self.names, classes)
+
+    def more(self, y, *, stacklevel=1):
+        """These classes and those of further labels.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,)
+            As `read_labels` gives them.
+        stacklevel : int
+            Of warnings, from the caller's place.
+
+        Returns
+        -------
+        Classes
+        """
+        known, found = self.names, unique_classes(y)
+        if _kind(known) != _kind(found):
+            raise ValueError(
+                f"y must contain labels of the kind of the classes so far, {known!r}. "
+                f"Got {found!r}."
+            )
+        both = np.concatenate([known, found])
+        whole = known.dtype.kind in "iu" and found.dtype.kind in "iu"
+        if whole and both.dtype.kind == "f":
+            raise ValueError(
+                f"No type of whole numbers holds the labels {found!r} together with "
+                f"the classes so far, {known!r}."
+            )
+        return Classes.listed(np.unique(both), stacklevel=stacklevel + 1)
+
+
+def read_labels(y, X, caller):
+    """Turn labels as a user gives them into an array.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+    X : ndarray or sparse of shape (n_rows, n_features)
+        Their rows.
+    caller : str
+        Name of the estimator, for errors.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    if type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biu":
+        return y
+    if y is None:
+        raise ValueError(
+            f"This {caller} estimator requires y to be passed, but the target y is "
+            "None."
+        )
+    y = column_or_1d(exact_labels(y), warn=True)
+    assert_all_finite(y, estimator_name=caller, input_name="y")
+    if y.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{y}\n")
+    check_consistent_length(X, y)
+    return y
+
+
+def read_classes(y, X, caller):
+    """As `read_labels`, for rows of a whole table, and check that these are classes."""
+    labels = read_labels(y, X, caller)
+    check_labels(labels, y)
+    return labels
+
+
+def _kind(labels):
+    kind = labels.dtype.kind
+    return "number" if kind in "iuf" else "text" if kind in "OUT" else kind

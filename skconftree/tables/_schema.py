@@ -1,0 +1,357 @@
+"""What a model knows of the columns of its tables, and the one door for rows."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite, check_array
+
+from .._compat import check_feature_count, check_feature_names, get_feature_names
+from ..utils import is_count, refuse_damage
+from ..utils._finite import finiteness
+from ._features import MAX_CATEGORIES, Features, nominal_columns
+from ._frames import Table, library_of, refuse_dates, refuse_sparse
+from ._sparse import read_sparse
+from ._strays import warn_of_strays
+
+FINITE, _, INFINITE = range(3)
+
+
+class Schema(NamedTuple):
+    """Number, names and kinds of columns, and the categories of nominal ones.
+
+    It never changes: rows with further categories come with another schema, which a
+    model takes over once they have passed all checks.
+
+    `caller` is the name of the estimator, for errors.
+
+    Attributes
+    ----------
+    n_features : int
+    names : ndarray of shape (n_features,) or None
+        None: the first table had none.
+    features : Features or None
+        None if no column is nominal.
+    """
+
+    n_features: int
+    names: np.ndarray | None = None
+    features: Features | None = None
+
+    # -- rows ---------------------------------------------------------------------
+
+    @classmethod
+    def first(
+        cls, X, caller, categorical_features=None, *, in_order=False, stacklevel=1
+    ):
+        """Read the first rows, which tell what columns there are.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+        caller : str
+        categorical_features : None, "from_dtype" or array-like
+            As in `ConfidenceTreeClassifier`.
+        in_order : bool, default=False
+            Give categories their codes in the order of the rows, not sorted.
+        stacklevel : int
+            Of warnings, from the caller's place.
+
+        Returns
+        -------
+        Rows
+            Their schema waits for `settled` if columns are nominal.
+        """
+        nominal = nominal_columns(X, categorical_features)
+        if nominal is None and _is_plain(X) and X.size:
+            with np.errstate(over="ignore"):
+                rows = np.ascontiguousarray(X, dtype=np.float32)
+            return Rows(rows, _is_finite(rows, caller), cls(X.shape[1]))
+        names, features, finite = get_feature_names(X), None, True
+        if issparse(X):
+            if nominal is not None:
+                raise ValueError(
+                    "categorical_features must be None or 'from_dtype' with sparse X, "
+                    f"got {categorical_features!r}: nominal columns need a dense table."
+                )
+            rows = read_sparse(X, caller)
+        elif nominal is None:
+            rows = _read_numbers(X, caller)
+            finite = _is_finite(rows, caller)
+        else:
+            table = Table.of(X, caller)
+            rows, features = Features.blank(nominal).learn(table, in_order=in_order)
+            finite = _is_finite(rows, caller)
+            if isinstance(categorical_features, str):
+                warn_of_strays(table, rows, features, MAX_CATEGORIES, stacklevel + 1)
+        return Rows(rows, finite, cls(rows.shape[1], names, features))
+
+    def more(self, X, caller):
+        """Read further rows that are to be learnt.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+        caller : str
+
+        Returns
+        -------
+        Rows
+            New categories stand behind the others, in the order of the rows. Unless it
+            is this one, their schema waits for `settled`.
+        """
+        return self._read(X, caller, learns=True)
+
+    def predict(self, X, caller):
+        """Read rows that are to be predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+        caller : str
+
+        Returns
+        -------
+        Rows
+        """
+        return self._read(X, caller, learns=False)
+
+    def _read(self, X, caller, learns):
+        # Streams of single rows would spend most of their time in scikit-learn's
+        # checks. What passes the first one here passes those.
+        if (
+            self.features is None
+            and self.names is None
+            and _is_plain(X)
+            and len(X) > 0
+            and X.shape[1] == self.n_features
+        ):
+            try:
+                rows = np.ascontiguousarray(X, dtype=np.float32)
+                found = finiteness(rows)
+            except RuntimeWarning:  # too large for float32, where warnings are errors
+                found = INFINITE
+            if found != INFINITE:
+                return Rows(rows, found == FINITE, self)
+        self._check_names(X, caller)
+        features, finite = self.features, True
+        if features is not None:
+            table = Table.of(X, caller)
+            self._check_count(table, caller)
+            if learns:
+                rows, features = features.learn(table, in_order=True)
+            else:
+                rows = features.encode(table)
+            finite = _is_finite(rows, caller)
+        elif issparse(X):
+            rows = read_sparse(X, caller)
+            self._check_count(rows, caller)
+        else:
+            rows = _read_numbers(X, caller)
+            self._check_count(rows, caller)
+            finite = _is_finite(rows, caller)
+        known = features is self.features
+        return Rows(rows, finite, self if known else self._replace(features=features))
+
+    def _check_names(self, X, caller):
+        if library_of(X) is not None or self.names is not None:
+            check_feature_names(caller, self.n_features, self.names, X)
+
+    def _check_count(self, rows, caller):
+        if rows.shape[1] != self.n_features:
+            check_feature_count(caller, self.n_features, rows)
+
+    # -- categories ---------------------------------------------------------------
+
+    @property
+    def is_categorical(self):
+        """Which columns are nominal, as a mask; None if none is."""
+        return None if self.features is None else self.features.is_categorical
+
+    @property
+    def categories(self):
+        """For each nominal column the list of its categories, by code."""
+        return None if self.features is None else self.features.categories
+
+    @property
+    def most_categories(self):
+        """Largest number of categories of a column."""
+        return 0 if self.features is None else int(self.features.n_categories.max())
+
+    @property
+    def feature_names(self):
+        """Names of the columns; an error if they have none."""
+        if self.names is None:
+            raise AttributeError("The columns had no names, or some that are no text.")
+        return self.names
+
+    @property
+    def columns(self):
+        """Names or numbers of the columns, for messages."""
+        return range(self.n_features) if self.names is None else self.names
+
+    def settled(self, rows, known=None, learnt=None, weight=None, *, in_order=False):
+        """Forget what rows that are not learnt have taught, and check the limits.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features), float32
+            As they were read; they get the codes that they would have got if there had
+            been none but those that are learnt.
+        known : Schema or None, default=None
+            Before they were read; None: they were the first.
+        learnt, weight, in_order
+            As of `Features.settled`.
+
+        Returns
+        -------
+        Schema
+        """
+        if self.features is None or self is known:
+            return self
+        before = None if known is None else known.features
+        features = self.features.settled(
+            rows, before, learnt, weight, in_order=in_order
+        )
+        if known is not None and features is before:
+            return known
+        return self._replace(features=features)
+
+    def settled_in_order(self, rows, known, weight):
+        """As `settled`, for rows of a stream; those of weight 0 are not learnt."""
+        learnt = None if weight is None or weight.all() else weight > 0.0
+        return self.settled(rows, known, learnt, weight, in_order=True)
+
+    def with_pool(self, X, X_pool, rows, known, weight, caller):
+        """Read rows without label, which come before the rows of a stream.
+
+        Their categories get the first codes: these must not depend on how much of the
+        stream came with them.
+
+        Parameters
+        ----------
+        X, X_pool : array-like, sparse or frame
+        rows : ndarray or sparse
+            What reading `X` gave.
+        known : Schema or None
+            Before that.
+        weight : ndarray of shape (n_rows,), float64, or None
+            0 where a row is not learnt.
+        caller : str
+
+        Returns
+        -------
+        rows : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+        X_pool : ndarray of shape (n_pool, n_features), float32, C-contiguous
+        schema : Schema
+        """
+        if self.features is None:
+            X_pool = self.predict(X_pool, caller).X
+            return rows, as_dense(X_pool), self
+        if known is None:
+            blank = Features.blank(self.features.is_categorical)
+            known = self._replace(features=blank)
+        X_pool, _, schema = known.more(X_pool, caller)
+        known = schema.settled(X_pool, known, in_order=True)
+        rows, _, schema = known.more(X, caller)
+        return rows, X_pool, schema.settled_in_order(rows, known, weight)
+
+    # -- state --------------------------------------------------------------------
+
+    def state(self):
+        """The columns as plain values; a category that is no plain value stays one."""
+        features = None if self.features is None else self.features.as_text()
+        return {
+            "n_features": self.n_features,
+            "names": self.names,
+            "features": features,
+        }
+
+    @classmethod
+    def of_state(cls, state, owner):
+        """Make a schema from what came out of a file; `owner` is named in errors."""
+        sound = isinstance(state, dict) and state.keys() == set(cls._fields)
+        refuse_damage(owner, {"n_features_in_": sound})
+        d, names, features = (state[name] for name in cls._fields)
+        if isinstance(features, str):
+            features = Features.of_text(features)
+        sound = {
+            "n_features_in_": is_count(d) and d > 0,
+            "feature_names_in_": names is None
+            or (isinstance(names, np.ndarray) and names.shape == (d,)),
+            "categories_": features is None
+            or (isinstance(features, Features) and len(features.dictionaries) == d),
+        }
+        refuse_damage(owner, sound)
+        return cls(d, names, features)
+
+
+class Rows(NamedTuple):
+    """Rows of a known schema.
+
+    Attributes
+    ----------
+    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
+    finite : bool
+        Whether there is no NaN; infinity is an error.
+    schema : Schema
+    """
+
+    X: object
+    finite: bool
+    schema: Schema
+
+    @classmethod
+    def known(cls, X, schema, caller):
+        """Rows that have been read before."""
+        return cls(X, _is_finite(X, caller), schema)
+
+
+def as_dense(X):
+    """Rows as an array, in C order."""
+    return X.toarray(order="C") if issparse(X) else X
+
+
+def _is_plain(X):
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd"
+
+
+def _read_numbers(X, caller):
+    # What is too large for float32 is infinite, which is an error where it is looked
+    # for.
+    refuse_dates(X)
+    try:
+        with np.errstate(over="ignore"):
+            return check_array(
+                X,
+                dtype=np.float32,
+                order="C",
+                ensure_all_finite=False,
+                estimator=caller,
+                input_name="X",
+            )
+    except (TypeError, ValueError, OverflowError) as error:
+        library = library_of(X)
+        if library is not None:
+            table = library(X)
+            for j in range(table.shape[1]):
+                table.numbers(j)  # an error of its own, with the name of the column
+            refuse_sparse(X)
+        if isinstance(error, OverflowError):
+            raise ValueError(
+                "X holds a number that is too large for float32."
+            ) from error
+        if library is None and str(error).startswith("could not convert string to"):
+            raise ValueError(
+                f"X holds strings ({error}). Name the columns of categories in "
+                "categorical_features, or give a frame, where the dtype tells."
+            ) from error
+        raise
+
+
+def _is_finite(X, caller):
+    found = finiteness(X)
+    if found == INFINITE:
+        with np.errstate(invalid="ignore"):  # of infinities of both signs
+            assert_all_finite(X, allow_nan=True, estimator_name=caller, input_name="X")
+    return found == FINITE

@@ -1,0 +1,217 @@
+"""From what a tree estimator is given to its model."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..tables._schema import as_dense
+from ..tables._weights import warn_of_no_split
+from ._limits import count_rows
+from ._lookahead import resolve_lookahead
+from ._model import TreeModel
+from ._plan import Plan
+from ._resolve import (
+    draw_seed,
+    resolve_growth,
+    resolve_shrinkage,
+    resolve_statement,
+    tree_defaults,
+)
+from ._training import divide, leave_out, read_training
+from .pruning._registry import resolve_pruning
+from .stream._make_grower import make_grower_with_rows
+from .stream._recipe import make_recipe
+
+
+def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
+    """Grow the model of a tree from a table.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+        Asked for its parameters, and for the lock of the model.
+    X, y, sample_weight, X_pool
+        As of its `fit`.
+    stacklevel : int
+        Of warnings, from the caller's place.
+
+    Returns
+    -------
+    TreeModel
+    """
+    stacklevel += 1
+    caller = type(estimator).__name__
+    bound, criterion = resolve_statement(
+        estimator.bound, estimator.criterion, estimator.delta, caller
+    )
+    pruning, strength = resolve_pruning(
+        estimator.pruning, estimator.pruning_confidence, tree_defaults(bound)
+    )
+    table = read_training(
+        X,
+        y,
+        sample_weight,
+        X_pool,
+        caller=caller,
+        categorical_features=estimator.categorical_features,
+        class_weight=estimator.class_weight,
+        sample_weight_kind=estimator.sample_weight_kind,
+        stacklevel=stacklevel,
+    )
+    kept = None
+    if estimator.honest_share > 0.0:
+        table, kept = divide(table, float(estimator.honest_share))
+    settings = resolve_growth(
+        estimator, bound, criterion, table.schema, table.total, table.relative
+    )
+    lookahead, strength = resolve_lookahead(
+        estimator, bound, pruning, strength, settings, table
+    )
+    shrinkage = resolve_shrinkage(estimator.shrinkage, bound)
+    left_out = leave_out(table, stacklevel)
+    plan = Plan(settings, pruning, strength, shrinkage, lookahead, left_out)
+    seed = check_random_state(estimator.random_state).randint(2**31 - 1)
+    tree = plan.grow(table.encode(settings), seed, lambda: table.rows, spends=True)
+    honest_counts = None
+    if kept is not None:
+        honest_counts = count_rows(tree, *kept, table.finite)
+    grower = None
+    if remembers(estimator):
+        grower = remember(estimator, settings, tree, table)
+    model = TreeModel(
+        table.schema,
+        table.classes,
+        plan.resolved,
+        tree,
+        len(table.y),
+        grower=grower,
+        waits=estimator.leaf_prediction == "auto",
+        honest_counts=honest_counts,
+        owner=estimator,
+    )
+    if (
+        table.relative
+        and bound is not None
+        and tree.node_count == 1 < tree.n_classes
+        and (table.weight != table.weight[0]).any()
+    ):
+        warn_of_no_split(len(table.y), table.total, stacklevel=stacklevel + 1)
+    return model
+
+
+def grow_on(
+    estimator,
+    model,
+    schema,
+    classes,
+    class_weight,
+    X_pool,
+    *,
+    owner=None,
+    draws_for_life=False,
+):
+    """Make the model of a tree that learns row by row.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+        Asked for its parameters.
+    model : TreeModel or None
+        Of the tree that goes on growing; None: a new one starts.
+    schema : Schema
+    classes : Classes
+    class_weight, X_pool, draws_for_life
+        As of `make_recipe`.
+    owner : Lockable or None, default=None
+        As of `TreeModel`.
+
+    Returns
+    -------
+    TreeModel
+    """
+    if model is None:
+        bound, criterion = resolve_statement(
+            estimator.bound,
+            estimator.criterion,
+            estimator.delta,
+            type(estimator).__name__,
+        )
+    else:
+        bound, criterion = model.resolved.bound, model.resolved.criterion
+        model.check_class_weight(class_weight)
+    recipe = _recipe_of(
+        estimator,
+        bound,
+        criterion,
+        schema,
+        class_weight,
+        X_pool,
+        draws_for_life=draws_for_life,
+    )
+    options = {"waits": estimator.leaf_prediction == "auto", "owner": owner}
+    if model is None:
+        return TreeModel.started(schema, classes, recipe, **options)
+    return model.growing(recipe, **options)
+
+
+def remembers(estimator):
+    """Whether the parameters of a tree ask for leaves that remember its rows."""
+    return estimator.leaf_memory == "rows" or estimator.leaf_prediction in ("nb", "nba")
+
+
+def remember(estimator, settings, tree, table):
+    """Let the leaves of a fitted tree remember its rows.
+
+    Parameters
+    ----------
+    estimator : ConfidenceTreeClassifier
+        Asked for its parameters.
+    settings : GrowthSettings
+    tree : Tree
+    table : TrainingTable
+        What it was grown from.
+
+    Returns
+    -------
+    Grower
+    """
+    recipe = _recipe_of(
+        estimator,
+        settings.bound,
+        settings.criterion,
+        table.schema,
+        tree.class_weight,
+        as_dense(table.X_pool),  # leaves look rows up
+        table.X,
+    )
+    return make_grower_with_rows(
+        tree,
+        recipe,
+        table.X,
+        table.y.astype(np.uint16),
+        table.weight,
+        table.schema.most_categories,
+    )
+
+
+def _recipe_of(
+    estimator,
+    bound,
+    criterion,
+    schema,
+    class_weight,
+    X_pool,
+    X=None,
+    *,
+    draws_for_life=False,
+):
+    # Settings whose shares are of weights to come.
+    settings = resolve_growth(estimator, bound, criterion, schema)
+    return make_recipe(
+        settings,
+        draw_seed(estimator.random_state, settings, schema.n_features),
+        class_weight,
+        schema.is_categorical,
+        X_pool,
+        X,
+        draws_for_life=draws_for_life,
+    )

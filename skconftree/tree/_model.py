@@ -1,0 +1,382 @@
+"""What a tree has learnt: the model behind the estimator."""
+
+import copy
+import warnings
+
+import numpy as np
+
+from ..tables._sparse import in_blocks
+from ..utils import canonical
+from ..utils._lock import Lockable, learns
+from ._limits import count_rows
+from ._model_state import check_parts, read_parts, write_tree
+from ._plan import Resolved
+from .nodes._apply import find_leaves
+from .stream._feeding import learn_rows
+from .stream._make_grower import make_grower, start_grower
+
+NO_POOL = (
+    "from_pool needs an X_pool, given to the first call of partial_fit, and a bound "
+    "that weighs its rows."
+)
+
+
+class TreeModel(Lockable):
+    """A grown tree, what it knows of columns and classes, and what lets it grow on.
+
+    Growing another tree makes another model: an estimator takes it over in one
+    assignment once it is complete, so that a call that fails or is interrupted leaves
+    the one before. Learning rows changes a model in place, in its grower, whose tree is
+    then the tree; nothing else has to be kept in step with it.
+
+    Parameters
+    ----------
+    schema : Schema
+    classes : Classes
+    resolved : Resolved
+    tree : Tree
+    n_rows : int
+        That it was grown from.
+    grower : Grower or None, default=None
+        Of a tree that grows row by row.
+    waits : bool, default=False
+        Whether naive Bayes has to prove itself on a row before leaves predict by it.
+    honest_counts : ndarray of shape (node_count, n_classes) or None, default=None
+        Of rows that had no say in the tree.
+    owner : Lockable or None, default=None
+        Whose lock the model takes.
+    """
+
+    def __init__(
+        self,
+        schema,
+        classes,
+        resolved,
+        tree,
+        n_rows,
+        *,
+        grower=None,
+        waits=False,
+        honest_counts=None,
+        owner=None,
+    ):
+        self.schema, self.classes, self.resolved = schema, classes, resolved
+        self._tree = tree
+        self.grower = grower
+        self.waits = waits
+        self.n_rows_before = n_rows
+        self.honest_counts = honest_counts
+        if owner is not None:
+            self.share_lock(owner)
+        if grower is not None:
+            grower.share_lock(self)
+
+    # -- what there is ------------------------------------------------------------
+
+    @property
+    def tree(self):
+        """The tree; of one that grows, the one that learns."""
+        return self._tree if self.grower is None else self.grower.tree
+
+    @property
+    def grows(self):
+        """Whether it learns row by row."""
+        return self.grower is not None
+
+    @property
+    def n_rows_seen(self):
+        """Number of rows learnt."""
+        learnt = 0 if self.grower is None else self.grower.n_rows_seen
+        return self.n_rows_before + learnt
+
+    @property
+    def n_drifts(self):
+        """Drifts found, each of which replaced the tree."""
+        return 0 if self.grower is None else self.grower.n_drifts
+
+    @property
+    def n_bytes(self):
+        """Bytes that the tree and the memories of its leaves take."""
+        n_bytes = (self._tree if self.grower is None else self.grower).n_bytes
+        return n_bytes + getattr(self.honest_counts, "nbytes", 0)
+
+    @property
+    def predicts_by_bayes(self):
+        """Whether leaves predict by what they remember."""
+        grower = self.grower
+        return (
+            grower is not None
+            and grower.predicts_by_bayes
+            and (grower.n_rows_seen > 0 or not self.waits)
+        )
+
+    @property
+    def class_weight(self):
+        """Weight of each class in the stream; None: all are 1."""
+        return self.grower.recipe.class_weight
+
+    @property
+    def weight_seen(self):
+        """Weight of the rows learnt."""
+        if self.grower is not None:
+            return self.grower.weight_seen
+        return float(self._tree.counts[0].sum())
+
+    # -- reading ------------------------------------------------------------------
+
+    def leaves(self, rows):
+        """Leaf of each row."""
+        return find_leaves(self.tree, rows.X, rows.finite)
+
+    def proba(self, rows):
+        """Class probabilities of each row."""
+        if self.predicts_by_bayes:
+            grower, finite = self.grower, rows.finite
+            return in_blocks(lambda block: grower.predict_proba(block, finite), rows.X)
+        return self.tree.value_of(self.leaves(rows))
+
+    def best(self, rows):
+        """Most probable class of each row, the first among equals."""
+        if self.predicts_by_bayes:
+            return self.proba(rows).argmax(axis=1)
+        return self.tree.best_of(self.leaves(rows))
+
+    def leaf_counts(self, fresh=False):
+        """Weight of the rows of each class in each leaf."""
+        if not fresh:
+            return self.tree.leaf_counts()
+        if self.grower is None:
+            return np.zeros((self.tree.node_count, len(self.classes)))
+        return self.grower.fresh_counts()
+
+    def recount(self, X, y, weight, finite):
+        """Count rows that had no say in the tree; a class of weight 0 is not learnt."""
+        weight = np.ones(len(y)) if weight is None else weight
+        weight = np.where(self.tree.class_weight[y] > 0.0, weight, 0.0)
+        self.honest_counts = count_rows(self.tree, X, y, weight, finite)
+
+    # -- learning -----------------------------------------------------------------
+
+    @classmethod
+    def started(cls, schema, classes, recipe, **options):
+        """Start a tree that grows row by row, from no row.
+
+        Parameters
+        ----------
+        schema : Schema
+        classes : Classes
+        recipe : Recipe
+        **options
+            `waits` and `owner`.
+
+        Returns
+        -------
+        TreeModel
+        """
+        settings = recipe.settings
+        resolved = Resolved(settings.bound, settings.criterion, settings.max_features)
+        grower = start_grower(schema.n_features, len(classes), recipe)
+        return cls(schema, classes, resolved, grower.tree, 0, grower=grower, **options)
+
+    def growing(self, recipe, **options):
+        """Let a tree that has been fitted go on growing row by row.
+
+        Parameters
+        ----------
+        recipe : Recipe
+        **options
+            `waits` and `owner`.
+
+        Returns
+        -------
+        TreeModel
+            Another one; who looks at this one sees it as it was.
+        """
+        tree = copy.copy(self._tree)
+        return TreeModel(
+            self.schema,
+            self.classes,
+            self.resolved,
+            tree,
+            self.n_rows_before,
+            grower=make_grower(tree, recipe),
+            honest_counts=self.honest_counts,
+            **options,
+        )
+
+    def check_class_weight(self, class_weight):
+        """Raise if a class whose rows the tree has learnt is to have weight 0 now."""
+        if class_weight is None:
+            return
+        gone = (class_weight == 0.0) & (self.tree.counts[0] > 0.0)
+        if gone.any():
+            raise ValueError(
+                "class_weight must be above 0 for a class whose rows the tree has "
+                f"learnt. Got 0 for class {self.classes.names[gone].tolist()[0]!r}."
+            )
+
+    def make_ready(self, schema, stacklevel, from_pool=None, **options):
+        """Make room for rows, so that learning them needs none that may be missing.
+
+        Parameters
+        ----------
+        schema : Schema
+            Of these rows.
+        stacklevel : int
+            Of a warning, from the caller's place.
+        from_pool, **options
+            As of `learn`.
+        """
+        if from_pool is not None:
+            _ = self.pool  # or there is none to learn from
+        if self.honest_counts is not None:
+            warnings.warn(
+                "partial_fit lets the tree grow: the rows that were counted for "
+                "honest limits, by recount_leaves or honest_share, are discarded. "
+                "Count rows again when it has grown.",
+                UserWarning,
+                stacklevel=stacklevel + 1,
+            )
+        if schema.features is not None:
+            self.grower.reserve_codes(schema.most_categories)
+        self.grower.set_memory_aside()
+
+    def begin(self, schema):
+        """Become a model that is about to learn rows with such columns."""
+        self.schema, self.honest_counts = schema, None
+        if self.grower.tree.shrinkage > 0.0:
+            # a leaf that grows would carry along what its ancestors knew long ago
+            self.grower.tree.shrunk_by(0.0)
+
+    @learns
+    def end_shrinkage(self):
+        """Let probabilities be proportions, for one of many whose lock nobody holds."""
+        self.grower.tree.shrunk_by(0.0)
+
+    def learn(self, rows, labels, weight, *, tells=None, from_pool=None):
+        """Learn rows in their order, whatever comes between them.
+
+        Parameters
+        ----------
+        rows : Rows
+        labels : ndarray of shape (n_rows,), uint16
+        weight : ndarray of shape (n_rows,), float64, or None
+        tells : {"class", "proba"} or None, default=None
+            What is to be said of each row before it is learnt.
+        from_pool : ndarray of shape (n_rows,), int32, or None, default=None
+            Places of the rows in the pool, which they leave.
+
+        Returns
+        -------
+        ndarray or None
+            Classes as codes, or probabilities, of each row.
+        """
+        self.begin(rows.schema)
+        n = len(labels)
+        predicted = np.empty(n, dtype=np.intp) if tells == "class" else None
+        proba = np.empty((n, len(self.classes))) if tells == "proba" else None
+        learn_rows(
+            self.grower,
+            rows.X,
+            labels,
+            weight,
+            rows.finite,
+            predicted,
+            proba,
+            from_pool,
+        )
+        return proba if predicted is None else predicted
+
+    def rows_of_pool(self, places):
+        """Rows of the pool that have no label yet.
+
+        Parameters
+        ----------
+        places : ndarray of shape (n_rows,), int32
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features), float32
+        """
+        again = ~self.grower.are_unlabelled(places)
+        if again.any():
+            raise ValueError(
+                f"Row {places[again][0]} of X_pool has been learnt already."
+            )
+        return self.pool[places]
+
+    @property
+    def pool(self):
+        """Rows without label that weigh the children of a test; an error if none do."""
+        pool = None if self.grower is None else self.grower.recipe.X_pool
+        if pool is None:
+            raise ValueError(NO_POOL)
+        return pool
+
+    # -- state --------------------------------------------------------------------
+
+    def state(self):
+        """What there is, as arrays and plain values, of one moment.
+
+        Returns
+        -------
+        dict
+            Equal models have equal states. Parameter objects, such as a bound, are the
+            only ones in it.
+        """
+        tree, grower = self._tree, None
+        if self.grower is not None:
+            _, (tree, *grower) = self.grower.__reduce__()
+        return canonical(
+            {
+                "schema": self.schema.state(),
+                "classes": self.classes.names,
+                "resolved": self.resolved._asdict(),
+                "tree": write_tree(tree),
+                "grower": grower,
+                "waits": self.waits,
+                "n_rows_before": self.n_rows_before,
+                "honest_counts": self.honest_counts,
+            }
+        )
+
+    def __reduce__(self):
+        return TreeModel.of_state, (self.state(), None)
+
+    @classmethod
+    def of_state(cls, state, owner, shared=None):
+        """Make a model from what came out of a file, which is not believed.
+
+        Parameters
+        ----------
+        state : object
+            What `state` gives.
+        owner : Lockable or None
+            Named in errors; the model takes its lock unless it is one of many. None:
+            it is by itself.
+        shared : dict or None, default=None
+            Schema and classes of those, which are not in `state`.
+
+        Returns
+        -------
+        TreeModel
+
+        Raises
+        ------
+        ValueError
+            If a part is missing, damaged, or does not fit the others.
+        """
+        owner = cls.__new__(cls) if owner is None else owner
+        parts = read_parts(state, owner, shared)
+        check_parts(parts, owner)
+        return cls(
+            parts["schema"],
+            parts["classes"],
+            Resolved(**parts["resolved"]),
+            parts["tree"],
+            parts["n_rows_before"],
+            grower=parts["grower"],
+            waits=parts["waits"],
+            honest_counts=parts["honest_counts"],
+            owner=owner if shared is None else None,
+        )
