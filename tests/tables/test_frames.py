@@ -111,7 +111,7 @@ def test_numbers_alone_need_no_dictionary():
         tree = ConfidenceTreeClassifier(categorical_features=chosen).fit(X, y)
         assert tree.categories_ is None
         assert tree.is_categorical_ is None
-        assert tree._features is None
+        assert tree._model.schema.features is None
 
 
 def test_order_of_rows_changes_no_code():
