@@ -1,6 +1,8 @@
 """The NCM tree estimator."""
 
+from dataclasses import replace
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -17,12 +19,14 @@ from ..._compat import (
 from ...bounds._base import BaseBound
 from ...criteria._criterion import CRITERIA
 from ...tables._labels import Classes, read_classes
+from ...tables._schema import Schema
 from ...tree._readable import TreeShape
-from ...utils import canonical, class_indices, unchanged_on_error
+from ...utils import canonical
+from ...utils._learnt import learnt
 from ...utils._lock import Lockable, learns, reads
 from ._growing import resolve_plan
 from ._input import read_numbers
-from ._model_state import check_ncm_tree
+from ._model import NCMTreeModel
 from ._samples import Samples, seed_of_update
 
 # Of a tree, and of the trees of a forest.
@@ -45,11 +49,48 @@ GROWTH_CONSTRAINTS = {
 }
 
 
+class Call(NamedTuple):
+    """Rows that are to be learnt.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
+    y : ndarray of shape (n_rows,), uint16
+        Class indices.
+    schema : Schema
+    classes : Classes
+        With those of the rows.
+    places : ndarray of intp
+        What the classes that were known are from now on.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    schema: Schema
+    classes: Classes
+    places: np.ndarray
+
+
 class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
     """What NCM trees and forests share: how they learn and read rows.
 
-    A subclass has `_start`, which learns the first rows, and `_go_on`, one update.
+    A subclass has `_start`, which makes a model of the first rows, `_updated`, which
+    makes one of a model and further rows, and the class of its models, `_kind`.
     """
+
+    _model = None  # what has been learnt
+
+    classes_ = learnt("classes.names", "Class labels.")
+    n_classes_ = learnt("classes.n", "Number of classes.")
+    n_features_in_ = learnt("schema.n_features", "Number of features.")
+    feature_names_in_ = learnt("schema.feature_names", "Names of the features.")
+    bound_ = learnt("bound", "The resolved bound.")
+    criterion_ = learnt("criterion", "The resolved criterion.")
+    n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
+    n_updates_ = learnt("n_updates", "Calls of `partial_fit` since the first.")
+
+    def __sklearn_is_fitted__(self):
+        return self._model is not None
 
     def _validate_params(self):
         validate_parameters(self)
@@ -77,9 +118,8 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        with unchanged_on_error(self) as unchanged:
-            self._lock.undo = unchanged.restore
-            self._start(X, y)
+        plan = resolve_plan(self)
+        self._model = self._start(plan, self._read(X, y, None, stacklevel=3))
         return self
 
     @learns
@@ -108,52 +148,40 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
         ValueError
             If the input or a parameter is invalid; nothing is learnt then.
         """
-        with unchanged_on_error(self) as unchanged:
-            self._lock.undo = unchanged.restore
-            self._validate_params()
-            if self.__sklearn_is_fitted__():
-                self._go_on(X, y)
-            else:
-                self._start(X, y)
+        self._validate_params()
+        plan, model = resolve_plan(self), self._model
+        call = self._read(X, y, model, stacklevel=2)
+        if model is None:
+            self._model = self._start(plan, call)
+        else:
+            self._model = self._updated(plan, call, model)
         return self
 
-    def _make_plan(self):
-        plan, self.bound_, self.criterion_ = resolve_plan(self)
-        return plan
-
-    def _read_more(self, X, y, first):
-        # Rows, class indices, and the place of each class so far among those of now.
-        caller = type(self).__name__
-        X, schema = read_numbers(X, None if first else self._schema, caller)
+    def _read(self, X, y, model, stacklevel):
+        caller, stacklevel = type(self).__name__, stacklevel + 1
+        X, schema = read_numbers(X, None if model is None else model.schema, caller)
         labels = read_classes(y, X, caller)
-        if first:
-            known, classes = None, Classes.listed(labels, stacklevel=4).names
+        if model is None:
+            classes = Classes.listed(labels, stacklevel=stacklevel)
+            places = np.arange(0)
         else:
-            known = self.classes_
-            classes = Classes(known).more(labels, stacklevel=4).names
-        self._schema = schema
-        self.n_features_in_ = schema.n_features
-        vars(self).pop("feature_names_in_", None)
-        if schema.names is not None:
-            self.feature_names_in_ = schema.names
-        if self.max_stored_samples is not None and (
-            self.max_stored_samples < len(classes)
-        ):
+            known = model.classes
+            classes = known.more(labels, stacklevel=stacklevel)
+            places = np.searchsorted(classes.names, known.names)
+        most = self.max_stored_samples
+        if most is not None and most < len(classes):
             raise ValueError(
                 f"max_stored_samples must be at least the number of classes, "
-                f"{len(classes)}, so that each keeps a row. Got "
-                f"{self.max_stored_samples!r}."
+                f"{len(classes)}, so that each keeps a row. Got {most!r}."
             )
-        places = np.arange(0) if first else np.searchsorted(classes, known)
-        self.classes_, self.n_classes_ = classes, len(classes)
-        return X, class_indices(classes, labels), places.astype(np.intp)
+        return Call(X, classes.codes(labels), schema, classes, places.astype(np.intp))
 
     def _draw_seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _rows(self, X):
         check_is_fitted(self)
-        return read_numbers(X, self._schema, type(self).__name__)[0]
+        return read_numbers(X, self._model.schema, type(self).__name__)[0]
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`.
@@ -168,6 +196,19 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    @reads
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if self._model is not None:
+            state["_model"] = self._model.state()
+        return canonical(state)
+
+    def __setstate__(self, state):
+        model = state.get("_model")
+        if model is not None:
+            state = state | {"_model": self._kind.of_state(model, self)}
+        super().__setstate__(state)
 
 
 class NCMTreeClassifier(TreeShape, NCMEstimator):
@@ -309,54 +350,62 @@ class NCMTreeClassifier(TreeShape, NCMEstimator):
         self.max_stored_samples = max_stored_samples
         self.random_state = random_state
 
+    _kind = NCMTreeModel
+    tree_ = learnt("tree", "The nodes as read-only arrays.")
+
     # -- learning -----------------------------------------------------------------
 
-    def _start(self, X, y):
-        plan = self._make_plan()
-        X, y, _ = self._read_more(X, y, first=True)
-        self._seed = self._draw_seed()
-        self._samples, samples = None, Samples.of(X, y, self.n_classes_, self._seed)
+    def _start(self, plan, call):
+        seed, kept, n_classes = self._draw_seed(), None, len(call.classes)
+        samples = Samples.of(call.X, call.y, n_classes, seed)
         if self.update == "rrn":
+            kept = samples = samples.taken(samples.to_keep(self.max_stored_samples))
+        return NCMTreeModel(
+            call.schema,
+            call.classes,
+            plan.settings.bound,
+            plan.settings.criterion,
+            seed,
+            kept,
+            len(call.y),
+            0,
+            _grown(plan, samples, n_classes, seed),
+        )
+
+    def _updated(self, plan, call, model):
+        n_classes, samples = len(call.classes), model.samples
+        if self.update == "rrn":
+            if samples is None:
+                raise ValueError(
+                    "update='rrn' grows the tree again from all rows, which only a "
+                    "tree keeps that was fitted with it. Fit it again."
+                )
+            more = Samples.of(call.X, call.y, n_classes, model.seed, model.n_rows_seen)
+            samples = samples.with_classes(n_classes, call.places).joined(more)
             samples = samples.taken(samples.to_keep(self.max_stored_samples))
-            self._samples = samples
-        self.tree_ = self._grown(plan, samples, self._seed)
-        self.n_rows_seen_ = len(y)
-        self.n_updates_ = 0
-
-    def _grown(self, plan, samples, seed):
-        once = np.ones(len(samples.y), dtype=np.uint32)
-        return plan.grow(samples.X, samples.y, once, self.n_classes_, seed)[0]
-
-    def _go_on(self, X, y):
-        plan = self._make_plan()
-        X, y, places = self._read_more(X, y, first=False)
-        if self.update == "rrn":
-            self._grow_again(plan, X, y, places)
+            seed = seed_of_update(model.seed, model.n_updates + 1)
+            tree = _grown(plan, samples, n_classes, seed)
         else:
-            self.tree_ = self.tree_.recounted(
-                self.n_classes_,
-                places,
-                self.tree_.leaves_of(X),
-                y,
+            tree = model.tree.recounted(
+                n_classes,
+                call.places,
+                model.tree.leaves_of(call.X),
+                call.y,
                 None,
-                plan.criterion(self.n_classes_),
+                plan.criterion(n_classes),
                 True,
             )
-        self.n_rows_seen_ += len(y)
-        self.n_updates_ += 1
-
-    def _grow_again(self, plan, X, y, places):
-        if self._samples is None:
-            raise ValueError(
-                "update='rrn' grows the tree again from all rows, which only a tree "
-                "keeps that was fitted with it. Fit it again."
-            )
-        more = Samples.of(X, y, self.n_classes_, self._seed, self.n_rows_seen_)
-        samples = self._samples.with_classes(self.n_classes_, places).joined(more)
-        samples = samples.taken(samples.to_keep(self.max_stored_samples))
-        seed = seed_of_update(self._seed, self.n_updates_ + 1)
-        self.tree_ = self._grown(plan, samples, seed)
-        self._samples = samples
+            samples = None  # it cannot be grown again from rows that were not kept
+        return replace(
+            model,
+            classes=call.classes,
+            bound=plan.settings.bound,
+            criterion=plan.settings.criterion,
+            samples=samples,
+            n_rows_seen=model.n_rows_seen + len(call.y),
+            n_updates=model.n_updates + 1,
+            tree=tree,
+        )
 
     # -- reading ------------------------------------------------------------------
 
@@ -422,15 +471,25 @@ class NCMTreeClassifier(TreeShape, NCMEstimator):
         leaves = self.apply(X)
         return self.classes_.take(self.tree_.best_of(leaves))
 
-    # -- state --------------------------------------------------------------------
 
-    def __sklearn_is_fitted__(self):
-        return "tree_" in vars(self)
+def _grown(plan, samples, n_classes, seed):
+    once = np.ones(len(samples.y), dtype=np.uint32)
+    return plan.grow(samples.X, samples.y, once, n_classes, seed)[0]
 
-    @reads
-    def __getstate__(self):
-        return canonical(super().__getstate__())
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        check_ncm_tree(self)
+def tree_of_model(model, parameters):
+    """An estimator of a tree that a forest has, for whoever looks at it.
+
+    Parameters
+    ----------
+    model : NCMTreeModel
+    parameters : dict
+        Of the estimator.
+
+    Returns
+    -------
+    NCMTreeClassifier
+    """
+    tree = NCMTreeClassifier(**parameters)
+    tree._model = model
+    return tree

@@ -10,13 +10,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import Interval, StrOptions
-from ...utils import canonical
+from ...utils._learnt import learnt
 from ...utils._lock import reads
 from .._bootstrap import tree_seed
 from .._jobs import TASKS_PER_JOB
 from ._centroid_tree import add_ncm_votes
-from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, NCMTreeClassifier
-from ._model_state import check_ncm_forest
+from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
+from ._model import NCMForestModel
 from ._samples import Samples
 from ._update import TreeUpdate, Update, judge, seed_of_call
 
@@ -209,106 +209,108 @@ class NCMForestClassifier(NCMEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    _kind = NCMForestModel
+    tree_errors_ = learnt("tree_errors", "Error of each tree before the last update.")
+    threshold_ = learnt("threshold", "What they were compared with.")
+    regrown_ = learnt("regrown", "Which trees the last call grew.")
+    n_bytes_ = learnt("n_bytes", "Bytes that trees and rows take.")
+
+    @property
+    def estimators_(self):
+        """The trees."""
+        check_is_fitted(self)
+        model = self._model
+        return [
+            tree_of_model(one, model.parameters | {"random_state": one.seed})
+            for one in model.members()
+        ]
+
+    @property
+    def n_rows_stored_(self):
+        """Number of rows kept."""
+        check_is_fitted(self)
+        return len(self._model.samples.y)
+
     # -- learning -----------------------------------------------------------------
 
-    def _start(self, X, y):
-        plan = self._make_plan()
-        X, y, places = self._read_more(X, y, first=True)
-        self._seed = self._draw_seed()
-        samples = Samples.of(X, y, self.n_classes_, self._seed)
+    def _start(self, plan, call):
+        seed, n_classes = self._draw_seed(), len(call.classes)
+        samples = Samples.of(call.X, call.y, n_classes, seed)
         samples = samples.taken(samples.to_keep(self.max_stored_samples))
-        trees = [None] * self.n_estimators
-        self._finish(
-            Update(plan, samples, self.n_classes_, places, self._seed),
-            [TreeUpdate(i, None, None) for i in range(len(trees))],
-        )
-        self.tree_errors_ = self.threshold_ = None
-        self._penalty = np.zeros(len(trees))
-        self.n_rows_seen_ = len(y)
-        self.n_updates_ = 0
+        update = Update(plan, samples, n_classes, call.places, seed)
+        anew = [TreeUpdate(i, None, None) for i in range(self.n_estimators)]
+        return self._carried_out(update, anew, call, None)
 
-    def _go_on(self, X, y):
-        plan = self._make_plan()
-        X, y, places = self._read_more(X, y, first=False)
-        more = Samples.of(X, y, self.n_classes_, self._seed, self.n_rows_seen_)
-        n_before = len(self._samples.y)
-        samples = self._samples.with_classes(self.n_classes_, places).joined(more)
+    def _updated(self, plan, call, model):
+        n_classes = len(call.classes)
+        more = Samples.of(call.X, call.y, n_classes, model.seed, model.n_rows_seen)
+        n_before = len(model.samples.y)
+        samples = model.samples.with_classes(n_classes, call.places).joined(more)
         kept = samples.to_keep(self.max_stored_samples)
         samples = samples.taken(kept)
-        self.n_updates_ += 1
-        self.n_rows_seen_ += len(y)
-        seed = seed_of_call(self._seed, self.update, self.n_updates_)
+        seed = seed_of_call(model.seed, self.update, model.n_updates + 1)
         if self.update == "retrain":
             samples = samples.in_one_order()
-        update = Update(plan, samples, self.n_classes_, places, seed)
-        self.tree_errors_ = self.threshold_ = None
-        penalty = np.zeros(len(self.estimators_))
-        anew = [TreeUpdate(i, None, None) for i in range(len(self.estimators_))]
-        tree_updates = anew
-        if self.update in ("hi-rf", "rlp"):
-            known = self._known_leaves(n_before, kept)
-            tree_updates = [
-                TreeUpdate(i, one.tree_, leaves)
-                for i, (one, leaves) in enumerate(
-                    zip(self.estimators_, known, strict=True)
-                )
-            ]
-        if self.update == "hi-rf":
-            in_bag = self._rows_in_bag(n_before, len(y), kept)
-            found = self._in_threads(
-                lambda one: update.error_out_of_bag(one, in_bag[one.index]),
-                tree_updates,
+        update = Update(plan, samples, n_classes, call.places, seed)
+        anew = [TreeUpdate(i, None, None) for i in range(len(model.trees))]
+        if self.update not in ("hi-rf", "rlp"):
+            return self._carried_out(update, anew, call, model)
+        tree_updates = [
+            TreeUpdate(i, tree, leaves)
+            for i, (tree, leaves) in enumerate(
+                zip(model.trees, _known_leaves(model, n_before, kept), strict=True)
             )
-            errors = np.array([error for error, _ in found])
-            verdict = judge(errors, self._penalty, self.boost, self.alpha)
-            penalty = verdict.penalty
-            self.tree_errors_, self.threshold_ = errors, verdict.threshold
-            tree_updates = [
-                anew[i] if verdict.regrown[i] else one._replace(leaves=leaves)
-                for i, (one, (_, leaves)) in enumerate(
-                    zip(tree_updates, found, strict=True)
-                )
-            ]
-        self._finish(update, tree_updates)
-        self._penalty = penalty
+        ]
+        if self.update == "rlp":
+            return self._carried_out(update, tree_updates, call, model)
+        in_bag = _rows_in_bag(model, n_before, len(call.y), kept)
+        found = self._in_threads(
+            lambda one: update.error_out_of_bag(one, in_bag[one.index]), tree_updates
+        )
+        errors = np.array([error for error, _ in found])
+        verdict = judge(errors, model.penalty, self.boost, self.alpha)
+        tree_updates = [
+            anew[i] if verdict.regrown[i] else one._replace(leaves=leaves)
+            for i, (one, (_, leaves)) in enumerate(
+                zip(tree_updates, found, strict=True)
+            )
+        ]
+        return self._carried_out(
+            update,
+            tree_updates,
+            call,
+            model,
+            penalty=verdict.penalty,
+            tree_errors=errors,
+            threshold=verdict.threshold,
+        )
 
-    def _known_leaves(self, n_before, kept):
-        # Where the rows that are still kept come to in each tree, as far as known.
-        leaves = self._leaves
-        if leaves is None:  # it is no part of the state
-            return [None] * len(self.estimators_)
-        return list(leaves if kept is None else leaves[:, kept[:n_before]])
-
-    def _rows_in_bag(self, n_before, n_new, kept):
-        # Whether each row was in the last sample of each tree; new rows were in none.
-        in_bag = np.zeros((len(self.estimators_), n_before + n_new), dtype=bool)
-        in_bag[:, :n_before] = np.unpackbits(self._in_bag, axis=1, count=n_before)
-        return in_bag if kept is None else in_bag[:, kept]
-
-    def _finish(self, update, tree_updates):
-        # Carry the update out and become the forest that it makes.
+    def _carried_out(self, update, tree_updates, call, model, **told):
+        # The forest that an update makes of a model, or of no rows before.
         done = self._in_threads(update.carry_out, tree_updates)
-        parameters = {name: getattr(self, name) for name in OF_TREES}
         regrown = np.array([one.tree is None for one in tree_updates])
-        estimators = []
-        for i, (tree, _, _) in enumerate(done):
-            one = NCMTreeClassifier(**parameters)
-            one.random_state = tree_seed(update.seed, i)
-            if not regrown[i]:
-                one.random_state = self.estimators_[i].random_state
-            one.bound_, one.criterion_ = self.bound_, self.criterion_
-            one.classes_, one.n_classes_ = self.classes_, self.n_classes_
-            one.n_features_in_ = self.n_features_in_
-            one._schema = self._schema
-            one.tree_ = tree
-            one._seed, one._samples = one.random_state, None
-            one.n_rows_seen_, one.n_updates_ = tree._rows_of_root(), 0
-            estimators.append(one)
-        self.estimators_ = estimators
-        self.regrown_ = regrown
-        self._in_bag = np.stack([one.in_bag for one in done])
-        self._leaves = np.stack([one.leaves for one in done])
-        self._samples = update.samples
+        seeds = [
+            tree_seed(update.seed, i) if anew else model.seeds[i]
+            for i, anew in enumerate(regrown)
+        ]
+        first = model is None
+        return NCMForestModel(
+            call.schema,
+            call.classes,
+            update.plan.settings.bound,
+            update.plan.settings.criterion,
+            update.seed if first else model.seed,
+            update.samples,
+            len(call.y) + (0 if first else model.n_rows_seen),
+            0 if first else model.n_updates + 1,
+            parameters={name: getattr(self, name) for name in OF_TREES},
+            trees=[one.tree for one in done],
+            seeds=seeds,
+            regrown=regrown,
+            in_bag=np.stack([one.in_bag for one in done]),
+            leaves=np.stack([one.leaves for one in done]),
+            **{"penalty": np.zeros(len(done))} | told,
+        )
 
     def _in_threads(self, function, items):
         # Results in their order. The work is done without the GIL.
@@ -341,8 +343,8 @@ class NCMForestClassifier(NCMEstimator):
         return self._mean_proba(self._rows(X))
 
     def _mean_proba(self, X):
-        out = np.zeros((len(X), self.n_classes_))
-        trees = [one.tree_ for one in self.estimators_]
+        model = self._model
+        out, trees = np.zeros((len(X), len(model.classes))), model.trees
         n_parts = -(-len(X) // BLOCK)
         ends = np.linspace(0, len(X), n_parts + 1).astype(int).tolist()
         blocks = [slice(start, end) for start, end in pairwise(ends)]
@@ -379,7 +381,7 @@ class NCMForestClassifier(NCMEstimator):
         ndarray of shape (n_samples, n_trees), intp
         """
         rows = self._rows(X)
-        leaves = self._in_threads(lambda one: one.tree_.apply(rows), self.estimators_)
+        leaves = self._in_threads(lambda tree: tree.apply(rows), self._model.trees)
         return np.column_stack(leaves)
 
     @reads
@@ -399,48 +401,24 @@ class NCMForestClassifier(NCMEstimator):
             ``n_nodes_ptr[i + 1]``.
         """
         leaves = self.apply(X)
-        paths = [one.tree_.path(leaves[:, i]) for i, one in enumerate(self.estimators_)]
+        paths = [tree.path(leaves[:, i]) for i, tree in enumerate(self._model.trees)]
         ends = np.cumsum([0, *(path.shape[1] for path in paths)])
         return sparse.hstack(paths, format="csr"), ends
 
-    @property
-    @reads
-    def n_rows_stored_(self):
-        """Number of rows kept."""
-        check_is_fitted(self)
-        return len(self._samples.y)
 
-    @property
-    @reads
-    def n_bytes_(self):
-        """Bytes that trees and rows take."""
-        check_is_fitted(self)
-        return (
-            sum(one.tree_.n_bytes for one in self.estimators_)
-            + sum(part.nbytes for part in self._samples)
-            + self._in_bag.nbytes
-            + (0 if self._leaves is None else self._leaves.nbytes)
-        )
+def _known_leaves(model, n_before, kept):
+    # Where the rows that are still kept come to in each tree, as far as known.
+    leaves = model.leaves
+    if leaves is None:  # it is no part of the state
+        return [None] * len(model.trees)
+    return list(leaves if kept is None else leaves[:, kept[:n_before]])
 
-    # -- state --------------------------------------------------------------------
 
-    def __sklearn_is_fitted__(self):
-        return "estimators_" in vars(self)
-
-    @reads
-    def __getstate__(self):
-        state = dict(super().__getstate__())
-        state.pop("_leaves", None)  # follows from trees and rows
-        return canonical(state)
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        self._leaves = None
-        check_ncm_forest(self)
-        if "estimators_" in state:  # what the trees share, they share again
-            shared = canonical(self.classes_)
-            for one in (self, *self.estimators_):
-                one.classes_ = shared
+def _rows_in_bag(model, n_before, n_new, kept):
+    # Whether each row was in the last sample of each tree; new rows were in none.
+    in_bag = np.zeros((len(model.trees), n_before + n_new), dtype=bool)
+    in_bag[:, :n_before] = np.unpackbits(model.in_bag, axis=1, count=n_before)
+    return in_bag if kept is None else in_bag[:, kept]
 
 
 def _each(function, items):

@@ -78,9 +78,7 @@ def resolve_plan(estimator):
 
     Returns
     -------
-    plan : NCMPlan
-    bound : BaseBound or None
-    criterion : str
+    NCMPlan
     """
     caller = type(estimator).__name__
     given, criterion = estimator.bound, estimator.criterion
@@ -111,5 +109,4 @@ def resolve_plan(estimator):
         max_classes = None
     else:
         max_classes = float(max_classes)
-    plan = NCMPlan(settings, max_classes, count_limit(estimator.n_assignments))
-    return plan, bound, criterion
+    return NCMPlan(settings, max_classes, count_limit(estimator.n_assignments))

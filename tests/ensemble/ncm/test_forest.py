@@ -128,11 +128,11 @@ def test_updates_are_those_of_the_reference(update, seed):
         codes = np.searchsorted(forest.classes_, names[part])
         rows = in_order(X[part], codes)
         if slow is None:
-            slow = ncm.Forest(5, forest._seed, update, boost, alpha)
+            slow = ncm.Forest(5, forest._model.seed, update, boost, alpha)
             slow.start(*rows, len(forest.classes_))
         else:
             places = np.searchsorted(forest.classes_, known).tolist()
-            now = seed_of_update(forest._seed, n_updates)
+            now = seed_of_update(forest._model.seed, n_updates)
             slow.go_on(*rows, len(forest.classes_), places, now)
             assert np.flatnonzero(forest.regrown_).tolist() == slow.regrown
             if update == "hi-rf":
@@ -264,7 +264,7 @@ def test_parameters_of_trees_go_through_the_forest():
 def test_rows_are_kept_once_as_float32():
     X, y = make_table(4, 100)
     forest = forest_of(2).fit(X.astype(np.float64), y)
-    assert forest._samples.X.dtype == np.float32
+    assert forest._model.samples.X.dtype == np.float32
     trees = sum(one.tree_.n_bytes for one in forest.estimators_)
     rows = 100 * (4 * 4 + 2 + 4) + 6 * 8
     assert forest.n_bytes_ == trees + rows + 2 * (13 + 100 * 4)
@@ -275,10 +275,10 @@ def test_classes_keep_equal_parts(update):
     X, y = make_table(5, 300)
     forest = forest_of(3, update=update, max_stored_samples=30)
     forest.fit(X[:200], y[:200])
-    assert np.bincount(forest._samples.y).tolist() == [5] * 6
+    assert np.bincount(forest._model.samples.y).tolist() == [5] * 6
     forest.partial_fit(X[200:], y[200:] + 6)
     assert forest.n_rows_seen_ == 300
-    kept = np.bincount(forest._samples.y)
+    kept = np.bincount(forest._model.samples.y)
     assert (len(kept), kept.sum(), kept.max()) == (12, 24, 2)
     assert all(one.tree_.counts[0].sum() == 24 for one in forest.estimators_)
 
@@ -442,35 +442,37 @@ def test_a_pickle_goes_on_alike(update, most):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("estimators_", []),
-        ("estimators_", [None]),
-        ("classes_", np.arange(3)),
-        ("n_features_in_", 3),
-        ("_samples", None),
-        ("_samples", "labels"),
-        ("_samples", "rows"),
-        ("_samples", "nan"),
-        ("_in_bag", np.zeros((8, 1), dtype=np.uint8)),
-        ("_in_bag", None),
-        ("_penalty", np.full(8, np.nan)),
-        ("_penalty", np.zeros(3)),
-        ("_seed", -1),
-        ("n_updates_", None),
+        ("trees", []),
+        ("trees", [None]),
+        ("classes", np.arange(3)),
+        ("schema", {"n_features": 3, "names": None, "features": None}),
+        ("samples", None),
+        ("samples", "labels"),
+        ("samples", "rows"),
+        ("samples", "nan"),
+        ("in_bag", np.zeros((8, 1), dtype=np.uint8)),
+        ("in_bag", None),
+        ("penalty", np.full(8, np.nan)),
+        ("penalty", np.zeros(3)),
+        ("seed", -1),
+        ("n_updates", None),
     ],
 )
 def test_damaged_states_raise(name, value):
     X, y = make_table(8)
     forest = forest_of().fit(X, y)
     state = forest.__getstate__()
-    samples = forest._samples
+    samples = forest._model.samples
     broken = {
         "labels": samples._replace(y=samples.y + np.uint16(9)),
         "rows": samples._replace(X=samples.X[:-1]),
         "nan": samples._replace(X=np.where(samples.X > 0, np.float32(np.nan), 0)),
     }
-    value = broken.get(value, value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        value = broken[value]._asdict()
+    parts = {**state["_model"], name: value}
     with pytest.raises(ValueError, match="is damaged"):
-        NCMForestClassifier().__setstate__({**state, name: value})
+        NCMForestClassifier().__setstate__({**state, "_model": parts})
 
 
 def test_threads_read_while_one_learns():

@@ -38,7 +38,9 @@ def reference_of(tree, X, y, **growth):
     y = np.searchsorted(tree.classes_, y).astype(np.uint16)
     order = content_order(np.ascontiguousarray(X, dtype=np.float32), y)
     once = np.ones(len(y), dtype=np.uint32)
-    return ncm.Tree(X[order], y[order], once, tree.n_classes_, tree._seed, **growth)
+    return ncm.Tree(
+        X[order], y[order], once, tree.n_classes_, tree._model.seed, **growth
+    )
 
 
 def assert_same_nodes(found, wanted):
@@ -369,21 +371,22 @@ def test_damaged_states_raise():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("classes_", np.arange(3)),
-        ("n_features_in_", 4),
-        ("n_features_in_", "5"),
-        ("_seed", None),
-        ("n_updates_", -1),
-        ("tree_", None),
-        ("_samples", ()),
+        ("classes", np.arange(3)),
+        ("schema", {"n_features": 4, "names": None, "features": None}),
+        ("schema", {"n_features": "5", "names": None, "features": None}),
+        ("seed", None),
+        ("n_updates", -1),
+        ("tree", None),
+        ("samples", ()),
     ],
 )
 def test_damaged_estimators_raise(name, value):
     X, y = make_table(8)
     tree = NCMTreeClassifier(random_state=0).fit(X, y)
     state = tree.__getstate__()
+    parts = {**state["_model"], name: value}
     with pytest.raises(ValueError, match="is damaged"):
-        NCMTreeClassifier().__setstate__({**state, name: value})
+        NCMTreeClassifier().__setstate__({**state, "_model": parts})
 
 
 def test_what_is_shown_cannot_be_written_to():

@@ -1,0 +1,249 @@
+"""What nearest class mean estimators have learnt: models that never change.
+
+Each update makes another one, which the estimator takes over in one assignment.
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from ...bounds._base import BaseBound
+from ...tables._labels import Classes
+from ...tables._schema import Schema
+from ...utils import canonical, is_count, refuse_damage
+from ._centroid_tree import NCMTree
+from ._samples import Samples
+
+
+@dataclass(frozen=True, eq=False)
+class NCMModel:
+    """What a tree and a forest have in common.
+
+    Attributes
+    ----------
+    schema : Schema
+    classes : Classes
+    bound : BaseBound or None
+    criterion : str
+    seed : int
+    samples : Samples or None
+        Rows that are kept for further updates.
+    n_rows_seen : int
+    n_updates : int
+    """
+
+    schema: Schema
+    classes: Classes
+    bound: BaseBound | None
+    criterion: str
+    seed: int
+    samples: Samples | None
+    n_rows_seen: int
+    n_updates: int
+
+    def state(self):
+        """Return all of it as a dict of arrays and plain values."""
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state["schema"], state["classes"] = self.schema.state(), self.classes.names
+        if self.samples is not None:
+            state["samples"] = self.samples._asdict()
+        return state
+
+    @classmethod
+    def read(cls, state, owner):
+        """Make the common parts from what came out of a file, which is not believed.
+
+        Parameters
+        ----------
+        state : object
+            What `state` gives.
+        owner : object
+            Named in errors.
+
+        Returns
+        -------
+        dict
+        """
+        names = {one.name for one in fields(cls)}
+        is_state = isinstance(state, dict) and state.keys() == names
+        refuse_damage(owner, {"_model": is_state})
+        classes, samples = state["classes"], state["samples"]
+        sound = {
+            "classes_": isinstance(classes, np.ndarray)
+            and classes.ndim == 1
+            and len(classes) > 0,
+            "bound_": isinstance(state["bound"], BaseBound | None),
+            "seed": is_count(state["seed"]),
+            "n_rows_seen_": is_count(state["n_rows_seen"]),
+            "n_updates_": is_count(state["n_updates"]),
+            "samples": samples is None
+            or (isinstance(samples, dict) and samples.keys() == set(Samples._fields)),
+        }
+        refuse_damage(owner, sound)
+        parts = state | {
+            "schema": Schema.of_state(state["schema"], owner),
+            "classes": Classes(classes),
+        }
+        if samples is not None:
+            parts["samples"] = Samples(**samples)
+            refuse_damage(owner, {"samples": _are_sound(parts["samples"], parts)})
+        return parts
+
+
+@dataclass(frozen=True, eq=False)
+class NCMTreeModel(NCMModel):
+    """What a tree has learnt.
+
+    Attributes
+    ----------
+    tree : NCMTree
+    """
+
+    tree: NCMTree
+
+    def state(self):
+        """Return all of it as a dict of arrays and plain values."""
+        return canonical(super().state() | {"tree": _write_tree(self.tree)})
+
+    @classmethod
+    def of_state(cls, state, owner):
+        """Make a model from what came out of a file, which is not believed."""
+        parts = cls.read(state, owner)
+        return cls(**parts | {"tree": _read_tree(parts["tree"], parts, owner)})
+
+
+@dataclass(frozen=True, eq=False)
+class NCMForestModel(NCMModel):
+    """What a forest has learnt.
+
+    Attributes
+    ----------
+    parameters : dict
+        Of its trees.
+    trees : list of NCMTree
+    seeds : list of int
+        Of the trees.
+    regrown : ndarray of shape (n_trees,), bool
+        Which trees the last call grew.
+    in_bag : ndarray of shape (n_trees, n_bytes), uint8
+        Bits: whether each row that is kept is in the sample of a tree.
+    penalty : ndarray of shape (n_trees,), float64
+    tree_errors : ndarray of shape (n_trees,) or None
+    threshold : float or None
+    leaves : ndarray of shape (n_trees, n_rows), int32, or None
+        Where the rows that are kept come to. It follows from trees and rows, and is no
+        part of the state.
+    """
+
+    parameters: dict
+    trees: list
+    seeds: list
+    regrown: np.ndarray
+    in_bag: np.ndarray
+    penalty: np.ndarray
+    tree_errors: np.ndarray | None = None
+    threshold: float | None = None
+    leaves: np.ndarray | None = None
+
+    @property
+    def n_bytes(self):
+        """Bytes that trees and rows take."""
+        return (
+            sum(tree.n_bytes for tree in self.trees)
+            + sum(part.nbytes for part in self.samples)
+            + self.in_bag.nbytes
+            + (0 if self.leaves is None else self.leaves.nbytes)
+        )
+
+    def members(self):
+        """Each tree as a model of its own."""
+        return [
+            NCMTreeModel(
+                self.schema,
+                self.classes,
+                self.bound,
+                self.criterion,
+                seed,
+                None,
+                tree._rows_of_root(),
+                0,
+                tree,
+            )
+            for tree, seed in zip(self.trees, self.seeds, strict=True)
+        ]
+
+    def state(self):
+        """Return all but the leaves as a dict of arrays and plain values."""
+        trees = [_write_tree(tree) for tree in self.trees]
+        return canonical(super().state() | {"trees": trees, "leaves": None})
+
+    @classmethod
+    def of_state(cls, state, owner):
+        """Make a model from what came out of a file, which is not believed."""
+        parts = cls.read(state, owner)
+        trees, seeds = parts["trees"], parts["seeds"]
+        sound = {
+            "estimators_": isinstance(trees, list)
+            and isinstance(seeds, list)
+            and len(trees) == len(seeds) > 0
+            and all(map(is_count, seeds)),
+            "parameters": isinstance(parts["parameters"], dict),
+            "samples": parts["samples"] is not None,
+        }
+        refuse_damage(owner, sound)
+        n = len(trees)
+        n_bytes = (len(parts["samples"].y) + 7) // 8
+        sound = {
+            "in_bag": _is_array(parts["in_bag"], np.uint8, (n, n_bytes)),
+            "penalty": _is_array(parts["penalty"], np.float64, (n,))
+            and bool(np.isfinite(parts["penalty"]).all()),
+            "regrown_": _is_array(parts["regrown"], np.bool_, (n,)),
+        }
+        refuse_damage(owner, sound)
+        trees = [_read_tree(tree, parts, owner) for tree in trees]
+        return cls(**parts | {"trees": trees, "leaves": None})
+
+
+def _write_tree(tree):
+    _, arguments, arrays = tree.__reduce__()
+    return arguments, arrays
+
+
+def _read_tree(state, parts, owner):
+    is_pair = isinstance(state, tuple) and len(state) == 2
+    refuse_damage(owner, {"tree_": is_pair})
+    tree = NCMTree(*state[0])
+    tree.__setstate__(state[1])
+    fits = (
+        tree.node_count > 0
+        and tree.n_features == parts["schema"].n_features
+        and tree.n_classes == len(parts["classes"])
+    )
+    refuse_damage(owner, {"tree_": fits})
+    return tree
+
+
+def _is_array(value, dtype, shape):
+    return (
+        isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
+    )
+
+
+def _are_sound(samples, parts):
+    # Whether rows can be learnt from: compiled code indexes by their classes.
+    if not all(
+        isinstance(part, np.ndarray) and part.flags.c_contiguous for part in samples
+    ):
+        return False
+    X, y, ranks, n_seen = samples
+    n, n_classes = len(y) if y.ndim == 1 else 0, len(parts["classes"])
+    return (
+        n > 0
+        and _is_array(X, np.float32, (n, parts["schema"].n_features))
+        and bool(np.isfinite(X).all())
+        and y.dtype == np.uint16
+        and bool((y < n_classes).all())
+        and _is_array(ranks, np.uint32, (n,))
+        and _is_array(n_seen, np.int64, (n_classes,))
+        and bool((n_seen >= np.bincount(y, minlength=n_classes)).all())
+    )
