@@ -122,7 +122,7 @@ def online(X, y, score, threshold, options, seed):
     first = [order[0], order[(y[order] != y[order[0]]).argmax()]]
     order = [*first, *(i for i in order if i not in first)]
     model = make(options, seed).partial_fit(X[first], y[first], classes=[0, 1])
-    particles, odds = model._filter, np.ones((1, 1, 2))
+    particles, odds = model._model.cloud, np.ones((1, 1, 2))
     X = np.ascontiguousarray(X, dtype=np.float64)
     wrong = asked = 0
     for i in order[2:]:

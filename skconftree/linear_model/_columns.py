@@ -1,22 +1,44 @@
-"""Columns of a frame that a plane has no coordinate for."""
+"""Rows for planes: finite numbers, no columns without a coordinate."""
+
+import numpy as np
+from sklearn.utils import check_array
+
+from .._compat import get_feature_names
+from ..tables._schema import Rows, Schema
 
 NOMINAL = ("category", "categorical", "enum", "str", "large_str")
 
 
-def refuse_categories(estimator, X):
-    """Raise if a frame has columns of categories or strings; categories may be numbers.
+def read_doubles(X, schema, caller):
+    """Read rows of finite numbers, in double precision.
 
     Parameters
     ----------
-    estimator : estimator
-        Named in the error.
-    X : array-like or frame
+    X : array-like or frame of shape (n_rows, n_features)
+    schema : Schema or None
+        None: they are the first rows.
+    caller : str
+        Name of the estimator, for errors.
 
-    Raises
-    ------
-    ValueError
-        If there are such columns.
+    Returns
+    -------
+    Rows
     """
+    _refuse_categories(X, caller)
+    names = None
+    if schema is None:
+        names = get_feature_names(X)
+    else:
+        schema.check_names(X, caller)
+    rows = check_array(X, dtype=np.float64, order="C", estimator=caller, input_name="X")
+    if schema is None:
+        schema = Schema(rows.shape[1], names)
+    schema.check_count(rows, caller)
+    return Rows(rows, True, schema)
+
+
+def _refuse_categories(X, caller):
+    # Categories may be numbers.
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return
     columns = [
@@ -27,7 +49,7 @@ def refuse_categories(estimator, X):
     ]
     if columns:
         raise ValueError(
-            f"{type(estimator).__name__} needs numbers, got columns of categories: "
+            f"{caller} needs numbers, got columns of categories: "
             f"{columns!r}. Encode them first, for example with "
             "sklearn.preprocessing.OneHotEncoder."
         )

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
     Interval,
@@ -17,23 +17,14 @@ from .._compat import (
     check_row_weights,
     validate_parameters,
 )
-from ..utils import (
-    canonical,
-    check_classes,
-    class_indices,
-    is_missing,
-    split_labels,
-    unchanged_on_error,
-    unique_classes,
-    warn_of_floats,
-)
+from ..tables._labels import Classes
+from ..tables._learning import Call, learn
+from ..utils import canonical, is_missing, split_labels
+from ..utils._learnt import learnt
 from ..utils._lock import Lockable, learns, reads
-from ..utils._state import Frozen
-from ._columns import refuse_categories
-from ._model_state import FIRST_ROWS, check_model, count_problems
-from ._particle_filter import ParticleFilter
+from ._columns import read_doubles
+from ._model import OASISModel
 from ._questions import Questions, decide
-from ._scaling import measure, scaled
 
 SHAPES = {"normal": (0.5, 0.2), "steep": (0.1, 0.1), "flat": (0.7, 0.3)}
 SMALLEST = 1e-9  # of alpha and gamma: their logarithms must be of some size
@@ -189,6 +180,19 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
         self.missing_label = missing_label
         self.random_state = random_state
 
+    _model = None  # what has been learnt
+
+    classes_ = learnt("classes.names", "Class labels.")
+    n_classes_ = learnt("classes.n", "Their number.")
+    mean_ = learnt("known_mean", "Mean of the features.")
+    scale_ = learnt("known_scale", "Scale of the features.")
+    n_features_in_ = learnt("schema.n_features", "Number of features.")
+    feature_names_in_ = learnt("schema.feature_names", "Their names.")
+    n_rows_seen_ = learnt("n_rows_seen", "Rows given so far.")
+
+    def __sklearn_is_fitted__(self):
+        return self._model is not None
+
     # -- learning -----------------------------------------------------------------
 
     def _validate_params(self):
@@ -217,24 +221,22 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        with unchanged_on_error(self) as unchanged:
-            self._lock.undo = unchanged.restore
-            alpha_gamma = self._resolve_likelihood()
-            labels, known = split_labels(y, self.missing_label)
-            X = self._read(X, True)
-            check_consistent_length(X, known)
-            if not len(labels):
-                raise ValueError(
-                    "y has no label: fit does not know the classes. Give them to "
-                    "partial_fit, which can learn rows without a label first."
-                )
-            self._set_classes(np.unique(labels))
-            self._seed = self._draw_seed()
-            self._waiting = None
-            self._start(X if self.standardize else None, alpha_gamma)
-            y = self._encoded(labels, known)
-            self._filter.learn(self._scaled(X), y, None, None)
-            self.n_rows_seen_ = self._filter.n_rows
+        alpha_gamma, caller = self._resolve_likelihood(), type(self).__name__
+        labels, known = split_labels(y, self.missing_label)
+        rows = read_doubles(X, None, caller)
+        check_consistent_length(rows.X, known)
+        if not len(labels):
+            raise ValueError(
+                "y has no label: fit does not know the classes. Give them to "
+                "partial_fit, which can learn rows without a label first."
+            )
+        classes, _ = Classes.of(labels, stacklevel=3)
+        model = OASISModel(rows.schema, classes, self._draw_seed())
+        model.start(self._settings(alpha_gamma), rows.X if self.standardize else None)
+        model.cloud.learn(
+            model.scaled(rows.X), _encoded(classes, labels, known), None, None
+        )
+        self._model = model
         self._warn_of_copies(0)
         return self
 
@@ -296,64 +298,68 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
 
     @learns
     def _learn(self, X, y, classes, sample_weight, foresee):
-        # Every check comes before the first row.
-        first = not hasattr(self, "classes_")
-        starting = not hasattr(self, "_filter")  # which is made of the parameters once
-        if starting:
+        before = self._model
+        grew = before is not None and before.grows
+        if not grew:
             self._validate_params()
-        with unchanged_on_error(self):
-            if first and classes is None:
-                raise ValueError(
-                    "classes must be given on the first call to partial_fit: all "
-                    "classes that may occur in the stream."
-                )
-            alpha_gamma = self._resolve_likelihood() if starting else None
-            labels, known = split_labels(y, self.missing_label)
-            X = self._read(X, first)
-            check_consistent_length(X, known)
-            if classes is not None:
-                self._take_classes(classes, first)
-            y = self._encoded(labels, known)
-            weight = None
-            if sample_weight is not None:
-                weight = check_row_weights(sample_weight, X)
-            if first:
-                self._seed = self._draw_seed()
-                self._waiting = None
-                self.n_rows_seen_ = 0
-            begin = 0
-            if starting:
-                begin = self._wait_or_start(X, y, weight, alpha_gamma)
-            else:
-                self._filter.set_resample(bool(self.resample))
-        odds = (
-            np.ones((len(X), count_problems(self.n_classes_), 2)) if foresee else None
-        )
-        n_moves = 0 if starting else self._filter.counts()["n_moves"]
-        if begin < len(X):
-            rest = slice(begin, len(X))
-            try:
-                self._filter.learn(
-                    self._scaled(X[rest]),
-                    y[rest],
-                    None if weight is None else weight[rest],
-                    None if odds is None else odds[rest],
-                )
-            finally:
-                self.n_rows_seen_ = self._filter.n_rows
-        if hasattr(self, "_filter"):
+        call = self._read_call(X, y, classes, sample_weight, stacklevel=3)
+        n_moves = before.cloud.counts()["n_moves"] if grew else 0
+        odds = learn(self, call, resample=bool(self.resample), foresee=foresee)
+        if self._model.grows:
             self._warn_of_copies(n_moves)
-        return odds if odds is None else self._chosen(odds)
+        return None if odds is None else self._chosen(odds)
+
+    def _read_call(self, X, y, classes, sample_weight, stacklevel):
+        model, caller = self._model, type(self).__name__
+        if model is None and classes is None:
+            raise ValueError(
+                "classes must be given on the first call to partial_fit: all "
+                "classes that may occur in the stream."
+            )
+        labels, known = split_labels(y, self.missing_label)
+        rows = read_doubles(X, None if model is None else model.schema, caller)
+        check_consistent_length(rows.X, known)
+        if classes is not None:
+            listed = np.asarray(classes, dtype=object).ravel()
+            if is_missing(listed, self.missing_label).any():
+                raise ValueError(
+                    f"classes={classes!r} holds missing_label={self.missing_label!r} "
+                    "or another sign for no label."
+                )
+        if model is None:
+            names = Classes.listed(classes, stacklevel=stacklevel + 1)
+        else:
+            names = model.classes
+            names.check(classes)
+        weight = None
+        if sample_weight is not None:
+            weight = check_row_weights(sample_weight, rows.X)
+        return Call(rows, _encoded(names, labels, known), names, weight)
+
+    def _started(self, call):
+        settings, before = self._settings(self._resolve_likelihood()), self._model
+        if before is None:
+            model = OASISModel(call.rows.schema, call.classes, self._draw_seed())
+        else:
+            model = OASISModel(
+                before.schema, before.classes, before.seed, before.waiting
+            )
+        if self.standardize:
+            model.wait_or_start(settings, call)
+        else:
+            model.start(settings, None)
+        return model
 
     def _warn_of_copies(self, n_moves):
         # n_moves: how often particles had moved before this call.
-        moved = self._filter.counts()["n_moves"] > n_moves
+        cloud = self._model.cloud
+        moved = cloud.counts()["n_moves"] > n_moves
         if not moved.any():
             return
-        n_distinct = self._filter.n_distinct()[moved].min()
-        if n_distinct * FEWEST < self._filter.n_particles:
+        n_distinct = cloud.n_distinct()[moved].min()
+        if n_distinct * FEWEST < cloud.n_particles:
             warnings.warn(
-                f"Of the {self._filter.n_particles} planes of this "
+                f"Of the {cloud.n_particles} planes of this "
                 f"{type(self).__name__} {n_distinct} are different, the others are "
                 "copies: the rows leave hardly any plane that is likely. Take more "
                 "particles (n_particles), a prior of another scale, or smaller sample "
@@ -382,91 +388,27 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
     def _draw_seed(self):
         return check_random_state(self.random_state).randint(2**31 - 1)
 
-    def _read(self, X, first):
-        refuse_categories(self, X)
-        return validate_data(self, X, dtype=np.float64, order="C", reset=first)
-
-    def _take_classes(self, classes, first):
-        listed = np.asarray(classes, dtype=object).ravel()
-        if is_missing(listed, self.missing_label).any():
-            raise ValueError(
-                f"classes={classes!r} holds missing_label={self.missing_label!r} or "
-                "another sign for no label."
-            )
-        if first:
-            self._set_classes(unique_classes(classes))
-        else:
-            check_classes(self.classes_, classes)
-
-    def _set_classes(self, classes):
-        warn_of_floats(classes, stacklevel=4)
-        self.classes_, self.n_classes_ = classes, len(classes)
-
-    def _encoded(self, labels, known):
-        # Class indices, -1 where there is no label.
-        y = np.full(len(known), -1, dtype=np.intp)
-        if len(labels):
-            y[known] = class_indices(self.classes_, labels, np.intp)
-        return y
-
-    def _wait_or_start(self, X, y, weight, alpha_gamma):
-        # How many of the rows wait for the scale, or have been learnt once it is there.
-        if not self.standardize:
-            self._start(None, alpha_gamma)
-            return 0
-        weight = np.ones(len(X)) if weight is None else weight
-        counting = np.flatnonzero(weight > 0.0)
-        parts = X, y, weight
-        n_waiting = 0
-        if self._waiting is not None:
-            n_waiting = len(self._waiting[0])
-        needed = counting[: FIRST_ROWS - n_waiting]
-        parts = [part[needed] for part in parts]
-        if n_waiting:
-            pairs = zip(self._waiting, parts, strict=True)
-            parts = [np.concatenate(pair) for pair in pairs]
-        self._waiting = tuple(parts)
-        self.n_rows_seen_ = len(parts[0])
-        if self.n_rows_seen_ < FIRST_ROWS:
-            return len(X)
-        X, y, weight = parts
-        self._start(X, alpha_gamma)
-        self._filter.learn(self._scaled(X), y, weight, None)
-        self._waiting = None
-        return needed[-1] + 1
-
-    def _start(self, X, alpha_gamma):
-        # Draw the particles, for features whose scale these rows tell.
-        d = self.n_features_in_
-        self.mean_, self.scale_ = (np.zeros(d), np.ones(d)) if X is None else measure(X)
-        self._filter = ParticleFilter(
-            {
-                "n_problems": count_problems(self.n_classes_),
-                "n_particles": int(self.n_particles),
-                "n_features": d + bool(self.fit_intercept),  # "auto" is True
-                "buffer_size": int(self.buffer_size),
-                "alpha": alpha_gamma[0],
-                "gamma": alpha_gamma[1],
-                "cauchy": self.prior == "cauchy",
-                "scale": float(self.scale),
-                "resample": bool(self.resample),
-                "seed": int(self._seed),
-            }
-        )
-
-    def _scaled(self, X):
-        intercept = self._filter.n_features > self.n_features_in_
-        return scaled(X, self.mean_, self.scale_, intercept)
+    def _settings(self, alpha_gamma):
+        return {
+            "n_particles": int(self.n_particles),
+            "intercept": bool(self.fit_intercept),  # "auto" is True
+            "buffer_size": int(self.buffer_size),
+            "alpha": alpha_gamma[0],
+            "gamma": alpha_gamma[1],
+            "cauchy": self.prior == "cauchy",
+            "scale": float(self.scale),
+            "resample": bool(self.resample),
+        }
 
     # -- reading ------------------------------------------------------------------
 
-    def _odds(self, X):
-        # Before there are particles nothing is known: 1 to 1.
+    def _rows(self, X):
         check_is_fitted(self)
-        X = self._read(X, False)
-        if not hasattr(self, "_filter"):
-            return np.ones((len(X), count_problems(self.n_classes_), 2))
-        return self._filter.odds(self._scaled(X))
+        return read_doubles(X, self._model.schema, type(self).__name__).X
+
+    def _odds(self, X):
+        rows = self._rows(X)
+        return self._model.odds(rows)
 
     def _chosen(self, odds):
         return self.classes_[_choice(decide(odds))]
@@ -531,15 +473,23 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
     @reads
     def __getstate__(self):
         state = dict(super().__getstate__())
-        if isinstance(state.get("_filter"), ParticleFilter):
-            state["_filter"] = Frozen(self._filter.__reduce__())
+        if self._model is not None:
+            state["_model"] = self._model.state()
         return canonical(state)
 
     def __setstate__(self, state):
+        model = state.get("_model")
+        if model is not None:  # copy.copy shares no particles
+            state = state | {"_model": OASISModel.of_state(model, self)}
         super().__setstate__(state)
-        if isinstance(state.get("_filter"), Frozen):  # copy.copy shares no particles
-            self._filter = state["_filter"].thaw()
-        check_model(self)
+
+
+def _encoded(classes, labels, known):
+    # Class indices, -1 where there is no label.
+    y = np.full(len(known), -1, dtype=np.intp)
+    if len(labels):
+        y[known] = classes.codes(labels, np.intp)
+    return y
 
 
 def _choice(decision):

@@ -398,7 +398,7 @@ cdef class ParticleFilter(Cloud):
         arrays = self._arrays(self.n_buffered)
         state = {name: array.copy() for name, array in arrays.items()}
         state |= {"version": STATE_VERSION, "n_rows": self.n_rows}
-        return _restored, (canonical(self.settings), canonical(state))
+        return restored, (canonical(self.settings), canonical(state))
 
     def _arrays(self, n):
         # What the rest follows from, with n rows in the buffer.
@@ -488,7 +488,7 @@ cdef class ParticleFilter(Cloud):
         )
 
 
-def _restored(settings, state):
+def restored(settings, state):
     """Make a filter from a pickle, or raise ``ValueError``."""
     kinds = {
         "n_problems": (Integral, 0, 2**16), "n_particles": (Integral, 2, 2**31),

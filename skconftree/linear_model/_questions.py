@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import InvalidParameterError
 from ..utils._lock import reads
-from ._model_state import FIRST_ROWS, count_problems
+from ._model import FIRST_ROWS, count_problems
 
 SCORES = ("oasis", "gbs", "uc")
 
@@ -47,12 +47,11 @@ class Questions:
         if score == "uc":
             found = np.abs(expit(decide(self._odds(X))) - 0.5)
             return found.min(axis=1, initial=0.5)
-        check_is_fitted(self)
-        X = self._read(X, False)
-        if hasattr(self, "_filter"):
-            sides = self._filter.sides(self._scaled(X))
+        X, model = self._rows(X), self._model
+        if model.grows:
+            sides = model.cloud.sides(model.scaled(X))
         else:
-            sides = np.full((len(X), count_problems(self.n_classes_), 2), 0.5)
+            sides = np.full((len(X), count_problems(len(model.classes)), 2), 0.5)
         if score == "oasis":
             return np.abs(sides[..., 0] - sides[..., 1]).min(axis=1, initial=1.0)
         return sides.min(axis=2).max(axis=1, initial=0.0)
@@ -88,8 +87,8 @@ class Questions:
         skconftree.active.EC2Sampling : Buys the labels that tell planes apart.
         """
         cloud = self._planes()
-        X = self._read(X, False)
-        outcomes, groups = cloud.hypotheses(self._scaled(X), cloud.n_rows)
+        X = self._model.scaled(self._rows(X))
+        outcomes, groups = cloud.hypotheses(X, cloud.n_rows)
         return outcomes, np.full(len(groups), 1.0 / len(groups)), groups
 
     @reads
@@ -114,21 +113,21 @@ class Questions:
                 "labels of one class against the rest, or ask by query_score, whose "
                 '"gbs" takes the least certain class.'
             )
-        if not hasattr(self, "_filter"):
+        if self._model is None or not self._model.grows:
             raise ValueError(
                 f"This {type(self).__name__} has no particles yet: they are drawn when "
                 f"{FIRST_ROWS} rows have told the scale, or at once with "
                 "standardize=False."
             )
-        return self._filter
+        return self._model.cloud
 
     def _particles(self):
-        if not hasattr(self, "_filter"):
+        if self._model is None or not self._model.grows:
             raise AttributeError(
                 f"This {type(self).__name__} has no particles yet: they are drawn by "
                 f"fit, or by partial_fit when {FIRST_ROWS} rows have told the scale."
             )
-        return self._filter
+        return self._model.cloud
 
     @property
     @reads

@@ -88,6 +88,10 @@ class Classes:
         """Class of each label, all of which must be known."""
         return class_indices(self.names, y, dtype)
 
+    def places_of(self, known):
+        """Where classes that are among these stand now."""
+        return np.searchsorted(self.names, known.names).astype(np.intp)
+
     def check(self, classes):
         """Raise unless the classes given to a later call are these, or None."""
         if classes is not None:

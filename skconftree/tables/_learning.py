@@ -1,4 +1,11 @@
-"""The one protocol of `partial_fit`."""
+"""The one protocol of `partial_fit`: check, read, settle, start, learn.
+
+All that can be refused is refused by reading, before the model changes. A model that
+starts is another one, which the estimator takes over in one assignment; what its rows
+have taught by then stays learnt if the rest of them cannot be.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -7,44 +14,48 @@ from ._schema import Rows, Schema
 from ._weights import resolve_class_weight, stream_weights
 
 
-def learn(
-    estimator,
-    X,
-    y,
-    classes=None,
-    sample_weight=None,
-    X_pool=None,
-    *,
-    stacklevel=1,
-    **options,
-):
-    """Check rows, read them, settle their columns, start, and learn them.
+class Call(NamedTuple):
+    """What one call is to teach, read and checked.
 
-    All that can be refused is refused before the model changes. One that starts is
-    another one, which the estimator takes over in one assignment; what its rows have
-    taught by then stays learnt if the rest of them cannot be.
+    Attributes
+    ----------
+    rows : Rows
+    labels : ndarray of shape (n_rows,)
+        Classes as codes.
+    classes : Classes
+    weight : ndarray of shape (n_rows,), float64, or None
+        0 for a row that is not learnt.
+    class_weight : ndarray of shape (n_classes,), float64, or None
+        Of a stream that starts.
+    X_pool : ndarray of shape (n_pool, n_features), float32, or None
+        Rows without label, on which it starts.
+    """
+
+    rows: Rows
+    labels: np.ndarray
+    classes: Classes
+    weight: np.ndarray | None = None
+    class_weight: np.ndarray | None = None
+    X_pool: np.ndarray | None = None
+
+
+def read_call(estimator, X, y, classes, sample_weight, X_pool, *, stacklevel=1):
+    """Check and read what a tree or a forest is to learn.
 
     Parameters
     ----------
     estimator : estimator
-        With a `_model` or None, `_check_call(classes, X_pool)`, which raises if it
-        cannot learn what it is given, and `_started(schema, classes, class_weight,
-        X_pool)`, which gives a model that learns row by row. The model has `schema`,
-        `classes`, `grows`, `weight_seen` and `class_weight`, `make_ready(schema,
-        stacklevel, **options)` and `learn(rows, labels, weight, **options)`.
+        With a `_model` or None, and `_check_call(classes, X_pool)`, which raises if it
+        cannot learn at all.
     X : array-like, sparse or frame of shape (n_rows, n_features), or Rows
-    y : array-like of shape (n_rows,)
-    classes, sample_weight, X_pool : object, default=None
+    y, classes, sample_weight, X_pool : object
         As users give them.
     stacklevel : int
         Of warnings, from the caller's place.
-    **options
-        For the model.
 
     Returns
     -------
-    object
-        What its `learn` gives.
+    Call
     """
     stacklevel += 1
     caller, model = type(estimator).__name__, estimator._model
@@ -63,8 +74,7 @@ def learn(
         known, names = model.schema, model.classes
         names.check(classes)
     labels = names.codes(read_labels(y, rows.X, caller))
-    grows = model is not None and model.grows
-    if grows:
+    if model is not None and model.grows:
         class_weight = model.class_weight
     else:
         class_weight = resolve_class_weight(
@@ -91,8 +101,33 @@ def learn(
     elif rows.schema is not known:
         schema = rows.schema.settled_in_order(rows.X, known, weight)
         rows = rows._replace(schema=schema)
-    if not grows:
-        model = estimator._started(rows.schema, names, class_weight, X_pool)
-    model.make_ready(rows.schema, stacklevel, **options)
+    return Call(rows, labels, names, weight, class_weight, X_pool)
+
+
+def learn(estimator, call, *, stacklevel=1, **options):
+    """Let an estimator learn what has been read.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With a `_model` or None, and `_started(call)`, which makes a model that learns:
+        of no rows, or of the model there is. A model has `grows`, whether it learns
+        without being started again, `make_ready(call, stacklevel, **options)`, which
+        may still raise, and `learn(call, **options)`.
+    call : Call
+    stacklevel : int
+        Of warnings, from the caller's place.
+    **options
+        For the model.
+
+    Returns
+    -------
+    object
+        What the model's `learn` gives.
+    """
+    model = estimator._model
+    if model is None or not model.grows:
+        model = estimator._started(call)
+    model.make_ready(call, stacklevel + 1, **options)
     estimator._model = model
-    return model.learn(rows, labels, weight, **options)
+    return model.learn(call, **options)

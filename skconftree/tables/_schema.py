@@ -133,11 +133,11 @@ class Schema(NamedTuple):
                 found = INFINITE
             if found != INFINITE:
                 return Rows(rows, found == FINITE, self)
-        self._check_names(X, caller)
+        self.check_names(X, caller)
         features, finite = self.features, True
         if features is not None:
             table = Table.of(X, caller)
-            self._check_count(table, caller)
+            self.check_count(table, caller)
             if learns:
                 rows, features = features.learn(table, in_order=True)
             else:
@@ -145,19 +145,21 @@ class Schema(NamedTuple):
             finite = _is_finite(rows, caller)
         elif issparse(X):
             rows = read_sparse(X, caller)
-            self._check_count(rows, caller)
+            self.check_count(rows, caller)
         else:
             rows = _read_numbers(X, caller)
-            self._check_count(rows, caller)
+            self.check_count(rows, caller)
             finite = _is_finite(rows, caller)
         known = features is self.features
         return Rows(rows, finite, self if known else self._replace(features=features))
 
-    def _check_names(self, X, caller):
+    def check_names(self, X, caller):
+        """Warn or raise if columns have other names than at first."""
         if library_of(X) is not None or self.names is not None:
             check_feature_names(caller, self.n_features, self.names, X)
 
-    def _check_count(self, rows, caller):
+    def check_count(self, rows, caller):
+        """Raise if there are more or fewer columns than at first."""
         if rows.shape[1] != self.n_features:
             check_feature_count(caller, self.n_features, rows)
 

@@ -13,7 +13,7 @@ from .._compat import (
 )
 from ..bounds._registry import BOUNDS
 from ..tables._labels import read_labels
-from ..tables._learning import learn
+from ..tables._learning import learn, read_call
 from ..tables._schema import Rows
 from ..tables._weights import stream_weights
 from ..utils import canonical
@@ -541,17 +541,8 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
     def _learn(self, X, y, classes, sample_weight, X_pool, from_pool=None, tells=None):
         if from_pool is not None:
             X, from_pool = self._rows_from_pool(X, y, X_pool, from_pool)
-        return learn(
-            self,
-            X,
-            y,
-            classes,
-            sample_weight,
-            X_pool,
-            stacklevel=3,
-            tells=tells,
-            from_pool=from_pool,
-        )
+        call = read_call(self, X, y, classes, sample_weight, X_pool, stacklevel=3)
+        return learn(self, call, stacklevel=3, tells=tells, from_pool=from_pool)
 
     def _rows_from_pool(self, X, y, X_pool, places):
         # What is learnt instead of X, and the places as the grower wants them.
@@ -594,10 +585,8 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
                 "X_pool can be given to the first call of partial_fit only."
             )
 
-    def _started(self, schema, classes, class_weight, X_pool):
-        return grow_on(
-            self, self._model, schema, classes, class_weight, X_pool, owner=self
-        )
+    def _started(self, call):
+        return grow_on(self, self._model, call, owner=self)
 
     @reads
     def recount_leaves(self, X, y, sample_weight=None):

@@ -98,17 +98,7 @@ def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
     return model
 
 
-def grow_on(
-    estimator,
-    model,
-    schema,
-    classes,
-    class_weight,
-    X_pool,
-    *,
-    owner=None,
-    draws_for_life=False,
-):
+def grow_on(estimator, model, call, *, owner=None, draws_for_life=False):
     """Make the model of a tree that learns row by row.
 
     Parameters
@@ -117,9 +107,9 @@ def grow_on(
         Asked for its parameters.
     model : TreeModel or None
         Of the tree that goes on growing; None: a new one starts.
-    schema : Schema
-    classes : Classes
-    class_weight, X_pool, draws_for_life
+    call : Call
+        What it is to learn.
+    draws_for_life : bool, default=False
         As of `make_recipe`.
     owner : Lockable or None, default=None
         As of `TreeModel`.
@@ -137,19 +127,20 @@ def grow_on(
         )
     else:
         bound, criterion = model.resolved.bound, model.resolved.criterion
-        model.check_class_weight(class_weight)
+        model.check_class_weight(call.class_weight)
+    schema = call.rows.schema
     recipe = _recipe_of(
         estimator,
         bound,
         criterion,
         schema,
-        class_weight,
-        X_pool,
+        call.class_weight,
+        call.X_pool,
         draws_for_life=draws_for_life,
     )
     options = {"waits": estimator.leaf_prediction == "auto", "owner": owner}
     if model is None:
-        return TreeModel.started(schema, classes, recipe, **options)
+        return TreeModel.started(schema, call.classes, recipe, **options)
     return model.growing(recipe, **options)
 
 

@@ -215,13 +215,12 @@ class TreeModel(Lockable):
                 f"learnt. Got 0 for class {self.classes.names[gone].tolist()[0]!r}."
             )
 
-    def make_ready(self, schema, stacklevel, from_pool=None, **options):
+    def make_ready(self, call, stacklevel, from_pool=None, **options):
         """Make room for rows, so that learning them needs none that may be missing.
 
         Parameters
         ----------
-        schema : Schema
-            Of these rows.
+        call : Call
         stacklevel : int
             Of a warning, from the caller's place.
         from_pool, **options
@@ -237,8 +236,8 @@ class TreeModel(Lockable):
                 UserWarning,
                 stacklevel=stacklevel + 1,
             )
-        if schema.features is not None:
-            self.grower.reserve_codes(schema.most_categories)
+        if call.rows.schema.features is not None:
+            self.grower.reserve_codes(call.rows.schema.most_categories)
         self.grower.set_memory_aside()
 
     def begin(self, schema):
@@ -253,14 +252,12 @@ class TreeModel(Lockable):
         """Let probabilities be proportions, for one of many whose lock nobody holds."""
         self.grower.tree.shrunk_by(0.0)
 
-    def learn(self, rows, labels, weight, *, tells=None, from_pool=None):
+    def learn(self, call, *, tells=None, from_pool=None):
         """Learn rows in their order, whatever comes between them.
 
         Parameters
         ----------
-        rows : Rows
-        labels : ndarray of shape (n_rows,), uint16
-        weight : ndarray of shape (n_rows,), float64, or None
+        call : Call
         tells : {"class", "proba"} or None, default=None
             What is to be said of each row before it is learnt.
         from_pool : ndarray of shape (n_rows,), int32, or None, default=None
@@ -271,15 +268,15 @@ class TreeModel(Lockable):
         ndarray or None
             Classes as codes, or probabilities, of each row.
         """
+        rows, n = call.rows, len(call.labels)
         self.begin(rows.schema)
-        n = len(labels)
         predicted = np.empty(n, dtype=np.intp) if tells == "class" else None
         proba = np.empty((n, len(self.classes))) if tells == "proba" else None
         learn_rows(
             self.grower,
             rows.X,
-            labels,
-            weight,
+            call.labels,
+            call.weight,
             rows.finite,
             predicted,
             proba,

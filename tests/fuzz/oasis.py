@@ -91,7 +91,7 @@ def _ask(sequence, model, X):
     predicted = sequence.call("planes: predict", model.predict, X)
     require(np.isin(predicted, model.classes_).all(), "planes: classes")
     sequence.call("planes: decision_function", model.decision_function, X)
-    if not hasattr(model, "_filter"):
+    if not model._model.grows:
         return  # until there are rows enough for a scale
     for score, most in SCORES.items():
         found = sequence.call("planes: query_score", model.query_score, X, score)

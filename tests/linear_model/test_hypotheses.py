@@ -38,7 +38,7 @@ def learnt(n, m=60, **parameters):
 def test_planes_are_drawn_systematically(m, n, fit_intercept):
     model = learnt(n, m, fit_intercept=fit_intercept)
     outcomes, weights, groups = model.hypotheses(X)
-    key = mix(mix(mix(mix(model._seed) ^ 0) ^ n) ^ 2 * m + 1)
+    key = mix(mix(mix(mix(model._model.seed) ^ 0) ^ n) ^ 2 * m + 1)
     expected = systematic_resample(model.weights_[0], unit(key))
     assert_array_equal(groups, expected)
     assert_array_equal(weights, np.full(m, 1 / m))

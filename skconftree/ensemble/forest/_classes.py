@@ -15,7 +15,7 @@ from ..._compat import (
 )
 from ...bounds._base import BaseBound
 from ...bounds._registry import BOUNDS
-from ...tables._learning import learn
+from ...tables._learning import learn, read_call
 from ...tree._parameters import CONSTRAINTS, MIN_BYTES
 from ...utils import canonical
 from ...utils._learnt import learnt
@@ -441,13 +441,10 @@ class ConfidenceForestClassifier(
 
     @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, tells):
+        call = read_call(self, X, y, classes, sample_weight, X_pool, stacklevel=3)
         return learn(
             self,
-            X,
-            y,
-            classes,
-            sample_weight,
-            X_pool,
+            call,
             stacklevel=3,
             tells=tells,
             rate=self.online_rate if self.bootstrap else None,
@@ -493,8 +490,8 @@ class ConfidenceForestClassifier(
                 "X_pool can be given to the first call of partial_fit only."
             )
 
-    def _started(self, schema, classes, class_weight, X_pool):
-        return grow_forest_on(self, schema, classes, class_weight, X_pool)
+    def _started(self, call):
+        return grow_forest_on(self, call)
 
     # -- state --------------------------------------------------------------------
 

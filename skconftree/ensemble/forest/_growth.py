@@ -181,17 +181,15 @@ def _out_of_bag(forest, model, table, order, X, stacklevel):
     return OutOfBag(score, of_given)
 
 
-def grow_forest_on(forest, schema, classes, class_weight, X_pool):
+def grow_forest_on(forest, call):
     """Make the model of a forest that learns row by row.
 
     Parameters
     ----------
     forest : ConfidenceForestClassifier
         Asked for its parameters, and for the model that goes on growing, if any.
-    schema : Schema
-    classes : Classes
-    class_weight, X_pool
-        As of `grow_on`.
+    call : Call
+        What it is to learn.
 
     Returns
     -------
@@ -208,7 +206,7 @@ def grow_forest_on(forest, schema, classes, class_weight, X_pool):
     grown = []
     for index, tree in enumerate(trees):
         if tree is not None and tree.grows:
-            if X_pool is not None:
+            if call.X_pool is not None:
                 raise ValueError(
                     "X_pool can be given to the first call of partial_fit only."
                 )
@@ -219,19 +217,11 @@ def grow_forest_on(forest, schema, classes, class_weight, X_pool):
         if forest.max_bytes is not None:
             one["max_bytes"] = forest.max_bytes // len(trees)
         grown.append(
-            grow_on(
-                ConfidenceTreeClassifier(**one),
-                tree,
-                schema,
-                classes,
-                class_weight,
-                X_pool,
-                draws_for_life=True,
-            )
+            grow_on(ConfidenceTreeClassifier(**one), tree, call, draws_for_life=True)
         )
     return ForestModel(
-        schema,
-        classes,
+        call.rows.schema,
+        call.classes,
         seed,
         parameters,
         _resolved(forest, before, grown, parameters),

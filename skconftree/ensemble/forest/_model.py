@@ -169,20 +169,18 @@ class ForestModel:
 
     # -- learning -----------------------------------------------------------------
 
-    def make_ready(self, schema, stacklevel, **options):
+    def make_ready(self, call, stacklevel, **options):
         """Make room for the categories of rows that are to be learnt."""
-        if schema.features is not None:
+        if call.rows.schema.features is not None:
             for tree in self.trees:
-                tree.grower.reserve_codes(schema.most_categories)
+                tree.grower.reserve_codes(call.rows.schema.most_categories)
 
-    def learn(self, rows, labels, weight, *, tells=False, **options):
+    def learn(self, call, *, tells=False, **options):
         """Let all trees learn rows, step by step.
 
         Parameters
         ----------
-        rows : Rows
-        labels : ndarray of shape (n_rows,), uint16
-        weight : ndarray of shape (n_rows,), float64, or None
+        call : Call
         tells : bool, default=False
             Whether each row is to be predicted before a tree learns it.
         **options
@@ -193,14 +191,14 @@ class ForestModel:
         ndarray of shape (n_rows,), intp, or None
             Classes as codes.
         """
-        self.schema = rows.schema
+        self.schema = call.rows.schema
         for tree in self.trees:
             if tree.tree.shrinkage > 0.0:
                 tree.end_shrinkage()
-            tree.begin(rows.schema)
-        told = np.empty(len(labels), dtype=np.intp) if tells else None
+            tree.begin(self.schema)
+        told = np.empty(len(call.labels), dtype=np.intp) if tells else None
         with Steps(self, **options) as steps:
-            steps.learn(rows, labels, weight, told)
+            steps.learn(call.rows, call.labels, call.weight, told)
         return told
 
     # -- state --------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -19,7 +18,8 @@ from ..._compat import (
 from ...bounds._base import BaseBound
 from ...criteria._criterion import CRITERIA
 from ...tables._labels import Classes, read_classes
-from ...tables._schema import Schema
+from ...tables._learning import Call, learn
+from ...tables._schema import Rows
 from ...tree._readable import TreeShape
 from ...utils import canonical
 from ...utils._learnt import learnt
@@ -47,28 +47,6 @@ GROWTH_CONSTRAINTS = {
     "max_stored_samples": [Interval(Integral, 1, None, closed="left"), None],
     "random_state": ["random_state"],
 }
-
-
-class Call(NamedTuple):
-    """Rows that are to be learnt.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-    y : ndarray of shape (n_rows,), uint16
-        Class indices.
-    schema : Schema
-    classes : Classes
-        With those of the rows.
-    places : ndarray of intp
-        What the classes that were known are from now on.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    schema: Schema
-    classes: Classes
-    places: np.ndarray
 
 
 class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
@@ -118,8 +96,8 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        plan = resolve_plan(self)
-        self._model = self._start(plan, self._read(X, y, None, stacklevel=3))
+        call = self._read(X, y, None, stacklevel=3)
+        self._model = self._start(resolve_plan(self), call)
         return self
 
     @learns
@@ -149,13 +127,14 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
             If the input or a parameter is invalid; nothing is learnt then.
         """
         self._validate_params()
-        plan, model = resolve_plan(self), self._model
-        call = self._read(X, y, model, stacklevel=2)
-        if model is None:
-            self._model = self._start(plan, call)
-        else:
-            self._model = self._updated(plan, call, model)
+        learn(self, self._read(X, y, self._model, stacklevel=2))
         return self
+
+    def _started(self, call):
+        plan = resolve_plan(self)
+        if self._model is None:
+            return self._start(plan, call)
+        return self._updated(plan, call, self._model)
 
     def _read(self, X, y, model, stacklevel):
         caller, stacklevel = type(self).__name__, stacklevel + 1
@@ -163,18 +142,15 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
         labels = read_classes(y, X, caller)
         if model is None:
             classes = Classes.listed(labels, stacklevel=stacklevel)
-            places = np.arange(0)
         else:
-            known = model.classes
-            classes = known.more(labels, stacklevel=stacklevel)
-            places = np.searchsorted(classes.names, known.names)
+            classes = model.classes.more(labels, stacklevel=stacklevel)
         most = self.max_stored_samples
         if most is not None and most < len(classes):
             raise ValueError(
                 f"max_stored_samples must be at least the number of classes, "
                 f"{len(classes)}, so that each keeps a row. Got {most!r}."
             )
-        return Call(X, classes.codes(labels), schema, classes, places.astype(np.intp))
+        return Call(Rows(X, True, schema), classes.codes(labels), classes)
 
     def _draw_seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -357,40 +333,43 @@ class NCMTreeClassifier(TreeShape, NCMEstimator):
 
     def _start(self, plan, call):
         seed, kept, n_classes = self._draw_seed(), None, len(call.classes)
-        samples = Samples.of(call.X, call.y, n_classes, seed)
+        samples = Samples.of(call.rows.X, call.labels, n_classes, seed)
         if self.update == "rrn":
             kept = samples = samples.taken(samples.to_keep(self.max_stored_samples))
         return NCMTreeModel(
-            call.schema,
+            call.rows.schema,
             call.classes,
             plan.settings.bound,
             plan.settings.criterion,
             seed,
             kept,
-            len(call.y),
+            len(call.labels),
             0,
             _grown(plan, samples, n_classes, seed),
         )
 
     def _updated(self, plan, call, model):
         n_classes, samples = len(call.classes), model.samples
+        places = call.classes.places_of(model.classes)
         if self.update == "rrn":
             if samples is None:
                 raise ValueError(
                     "update='rrn' grows the tree again from all rows, which only a "
                     "tree keeps that was fitted with it. Fit it again."
                 )
-            more = Samples.of(call.X, call.y, n_classes, model.seed, model.n_rows_seen)
-            samples = samples.with_classes(n_classes, call.places).joined(more)
+            more = Samples.of(
+                call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
+            )
+            samples = samples.with_classes(n_classes, places).joined(more)
             samples = samples.taken(samples.to_keep(self.max_stored_samples))
             seed = seed_of_update(model.seed, model.n_updates + 1)
             tree = _grown(plan, samples, n_classes, seed)
         else:
             tree = model.tree.recounted(
                 n_classes,
-                call.places,
-                model.tree.leaves_of(call.X),
-                call.y,
+                places,
+                model.tree.leaves_of(call.rows.X),
+                call.labels,
                 None,
                 plan.criterion(n_classes),
                 True,
@@ -402,7 +381,7 @@ class NCMTreeClassifier(TreeShape, NCMEstimator):
             bound=plan.settings.bound,
             criterion=plan.settings.criterion,
             samples=samples,
-            n_rows_seen=model.n_rows_seen + len(call.y),
+            n_rows_seen=model.n_rows_seen + len(call.labels),
             n_updates=model.n_updates + 1,
             tree=tree,
         )

@@ -235,23 +235,25 @@ class NCMForestClassifier(NCMEstimator):
 
     def _start(self, plan, call):
         seed, n_classes = self._draw_seed(), len(call.classes)
-        samples = Samples.of(call.X, call.y, n_classes, seed)
+        samples = Samples.of(call.rows.X, call.labels, n_classes, seed)
         samples = samples.taken(samples.to_keep(self.max_stored_samples))
-        update = Update(plan, samples, n_classes, call.places, seed)
+        update = Update(plan, samples, n_classes, np.arange(0), seed)
         anew = [TreeUpdate(i, None, None) for i in range(self.n_estimators)]
         return self._carried_out(update, anew, call, None)
 
     def _updated(self, plan, call, model):
-        n_classes = len(call.classes)
-        more = Samples.of(call.X, call.y, n_classes, model.seed, model.n_rows_seen)
+        n_classes, places = len(call.classes), call.classes.places_of(model.classes)
+        more = Samples.of(
+            call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
+        )
         n_before = len(model.samples.y)
-        samples = model.samples.with_classes(n_classes, call.places).joined(more)
+        samples = model.samples.with_classes(n_classes, places).joined(more)
         kept = samples.to_keep(self.max_stored_samples)
         samples = samples.taken(kept)
         seed = seed_of_call(model.seed, self.update, model.n_updates + 1)
         if self.update == "retrain":
             samples = samples.in_one_order()
-        update = Update(plan, samples, n_classes, call.places, seed)
+        update = Update(plan, samples, n_classes, places, seed)
         anew = [TreeUpdate(i, None, None) for i in range(len(model.trees))]
         if self.update not in ("hi-rf", "rlp"):
             return self._carried_out(update, anew, call, model)
@@ -263,7 +265,7 @@ class NCMForestClassifier(NCMEstimator):
         ]
         if self.update == "rlp":
             return self._carried_out(update, tree_updates, call, model)
-        in_bag = _rows_in_bag(model, n_before, len(call.y), kept)
+        in_bag = _rows_in_bag(model, n_before, len(call.labels), kept)
         found = self._in_threads(
             lambda one: update.error_out_of_bag(one, in_bag[one.index]), tree_updates
         )
@@ -295,13 +297,13 @@ class NCMForestClassifier(NCMEstimator):
         ]
         first = model is None
         return NCMForestModel(
-            call.schema,
+            call.rows.schema,
             call.classes,
             update.plan.settings.bound,
             update.plan.settings.criterion,
             update.seed if first else model.seed,
             update.samples,
-            len(call.y) + (0 if first else model.n_rows_seen),
+            len(call.labels) + (0 if first else model.n_rows_seen),
             0 if first else model.n_updates + 1,
             parameters={name: getattr(self, name) for name in OF_TREES},
             trees=[one.tree for one in done],

@@ -41,6 +41,14 @@ class NCMModel:
     n_rows_seen: int
     n_updates: int
 
+    grows = False  # each call makes another one, which has learnt its rows already
+
+    def make_ready(self, call, stacklevel):
+        """Nothing is left to be done."""
+
+    def learn(self, call):
+        """Nothing is left to be learnt."""
+
     def state(self):
         """Return all of it as a dict of arrays and plain values."""
         state = {one.name: getattr(self, one.name) for one in fields(self)}

@@ -17,6 +17,8 @@ from sklearn.datasets import load_iris
 
 from skconftree import ConfidenceForestClassifier
 from skconftree.ensemble.forest import _streaming
+from skconftree.tables._learning import Call
+from skconftree.tables._schema import Rows
 from skconftree.tree._classes import tree_of_model
 from skconftree.tree._growth import grow_on
 
@@ -156,9 +158,8 @@ def test_rows_of_weight_zero_are_absent(batch, seed):
 def alone_as_in_a_forest(tree):
     """A tree that draws the features of a leaf for its life, before its first row."""
     model = tree._model
-    start = grow_on(
-        tree, None, model.schema, model.classes, None, None, draws_for_life=True
-    )
+    call = Call(Rows(None, True, model.schema), None, model.classes)
+    start = grow_on(tree, None, call, draws_for_life=True)
     return tree_of_model(start, tree.get_params())
 
 
