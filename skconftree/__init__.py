@@ -22,6 +22,7 @@ _ROOMS = {
     "evaluation",
     "inspection",
     "linear_model",
+    "testing",
     "tree",
 }
 

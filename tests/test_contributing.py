@@ -11,13 +11,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference import plugins
 from reference.compiling import compiled
 from reference.registries import BOUNDS, CRITERIA, DETECTORS, MEMORIES, PRUNINGS, lax
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import BaseBound, GTestBound, TreeDefaults, param_grid
 from skconftree.drift._registry import resolve_detector
+from skconftree.testing import (
+    check_bound,
+    check_criterion,
+    check_detector,
+    check_pruning,
+)
+from skconftree.testing._tables import table, with_wrong_labels
 from skconftree.tree.pruning._base import TrainingRows
 from skconftree.tree.pruning._registry import prune, resolve_pruning
 
@@ -75,12 +81,12 @@ def test_the_parameter_of_the_printed_bound_matters(plugins_of_the_text):
 def test_the_printed_bound_keeps_the_contract(plugins_of_the_text, monkeypatch):
     """As an object, and by its name once it has a row in the registry."""
     MyBound = plugins_of_the_text["MyBound"]
-    plugins.check_bound(lax(MyBound()), MEMORIES)
+    check_bound(lax(MyBound()), leaf_memories=MEMORIES)
     monkeypatch.setitem(BOUNDS, "mine", MyBound)
-    X, y = plugins.table()
+    X, y = table()
     by_name = ConfidenceTreeClassifier("mine", delta=0.3).fit(X, y)
     by_object = ConfidenceTreeClassifier(MyBound(delta=0.3)).fit(X, y)
-    plugins.same_splits(by_name, by_object)
+    np.testing.assert_array_equal(by_name.tree_.threshold, by_object.tree_.threshold)
     assert by_name.get_n_leaves() > 1
     (grid,) = param_grid(["mine"], 5)
     assert grid["delta"] == list(MyBound.levels)
@@ -88,20 +94,19 @@ def test_the_printed_bound_keeps_the_contract(plugins_of_the_text, monkeypatch):
 
 def test_the_printed_pruning_keeps_the_contract(plugins_of_the_text, monkeypatch):
     MyPruning = plugins_of_the_text["MyPruning"]
-    plugins.check_pruning(MyPruning)
+    check_pruning(MyPruning)
     monkeypatch.setitem(PRUNINGS, "mine", MyPruning)
     assert resolve_pruning("mine", None, TreeDefaults()) == ("mine", 1.0)
-    X, y = plugins.table()
-    y = np.where(np.arange(len(y)) % 5 == 0, (y + 1) % 3, y)
+    X, y = with_wrong_labels()
     full = ConfidenceTreeClassifier(None).fit(X, y).tree_
-    rows = TrainingRows(X, y, None, "gini", None)
+    rows = TrainingRows(lambda: (X, y, None), "gini", None)
     sizes = [prune(full, "mine", price, rows).node_count for price in (0.0, 2.0, 1e6)]
     assert full.node_count >= sizes[0] > sizes[1] > sizes[2] == 1
 
 
 def test_the_printed_detector_keeps_the_contract(plugins_of_the_text, monkeypatch):
     MyDetector = plugins_of_the_text["MyDetector"]
-    plugins.check_detector(MyDetector())
+    check_detector(MyDetector())
     monkeypatch.setitem(DETECTORS, "mine", MyDetector)
     assert isinstance(resolve_detector("mine"), MyDetector)
     running = MyDetector(3).kernel()
@@ -112,7 +117,7 @@ def test_the_printed_detector_keeps_the_contract(plugins_of_the_text, monkeypatc
 
 def test_the_printed_criterion_keeps_the_contract(plugins_of_the_text, monkeypatch):
     make = plugins_of_the_text["MyCriterion"]
-    plugins.check_scores(make)
+    check_criterion(make)
     monkeypatch.setitem(CRITERIA, "mine", make)
     monkeypatch.setattr(GTestBound, "criteria", (*GTestBound.criteria, "mine"))
     answer = GTestBound().evaluate([[9, 1], [1, 9]], criterion="mine")
@@ -211,7 +216,7 @@ class Incomplete(BaseBound):
 
 def test_a_kernel_that_lacks_something_is_refused_with_its_name(tmp_path):
     module = compiled(tmp_path, INCOMPLETE, "incomplete_bounds")
-    X, y = plugins.table(60)
+    X, y = table(60)
     for words in module.KERNELS:
         bound = module.Incomplete(words)
         tree = ConfidenceTreeClassifier(bound)

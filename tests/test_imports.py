@@ -74,7 +74,7 @@ MAY_IMPORT["active"] = SHARED_BY_LEARNERS | {
 MAY_IMPORT["ensemble"] = {"utils", *(f"ensemble.{room}" for room in INNER["ensemble"])}
 # Where what the rooms inside a room make is named: its door, and a list by names.
 NAMES_OF_ROOMS = {"active/__init__.py", "active/_registry.py", "ensemble/__init__.py"}
-PUBLIC_NAMES_OF_ANYTHING = {"inspection", "_cli"}
+PUBLIC_NAMES_OF_ANYTHING = {"inspection", "testing", "_cli"}
 # Rooms that see the contract of bounds alone.
 BY_CONTRACT = {"tree.split", "tree.nodes", "tree.batch", "tree.stream"}
 COMPILED_OF_ENSEMBLE = {
@@ -247,7 +247,8 @@ def test_rooms_import_only_what_they_may():
 def test_imports_are_written_in_one_style():
     """Compiled files name a module of ours in full, others from where they are.
 
-    The command line and the pictures stand outside: they use public names.
+    The command line, the pictures and the checks of plug-ins stand outside: they use
+    public names.
     """
     for path in SOURCE.rglob("*"):
         text = path.read_text("utf-8") if path.suffix in {".py", ".pyx", ".pxd"} else ""
@@ -322,6 +323,8 @@ def test_the_checker_sees_the_source():
         ("tree/_a.py", "from .._cli import main", "imported by nobody"),
         ("__init__.py", "from ._cli import main", "imported by nobody"),
         ("inspection/_a.py", "from ..tree._tree import Tree", "public names"),
+        ("testing/_a.py", "from skconftree.tree._tree import Tree", "public names"),
+        ("tree/_a.py", "from ..testing import check_bound", "tree may import"),
         ("attic/_a.py", "from ..tree import Tree", "no row"),
         ("tree/_a.py", "from . import _a2", "circle"),
         ("tree/_a.pyx", "from ._a2 cimport x", "circle"),
@@ -342,6 +345,7 @@ def test_the_checker_catches_a_planted_breach(tmp_path, path, text, words):
         "active/_registry.py": "from .ec2._b import X",
         "active/pool/_b.py": "from .._registry import X",
         "inspection/_b.py": "from skconftree import ConfidenceTreeClassifier",
+        "testing/_b.py": "from skconftree.bounds import BaseBound\nfrom ._c import x",
         "__init__.py": "from .tree import x\nfrom .bounds._contract import Bound",
     }
     for name, content in harmless.items():

@@ -1,11 +1,11 @@
 """Whatever has a row in a registry keeps the contract of its kind.
 
-A new bound, criterion, pruning or detector is one file and one row: these tests come
-with the row. What they ask for stands in `tests/reference/plugins.py`.
+A new bound, criterion, pruning, detector, strategy or rule is one file and one row:
+these tests come with the row. What they ask for is what `skconftree.testing` asks of
+plug-ins outside the package.
 """
 
 import pytest
-from reference import plugins
 from reference.registries import (
     BOUNDS,
     CRITERIA,
@@ -16,37 +16,67 @@ from reference.registries import (
     lax,
 )
 
-
-@pytest.mark.parametrize("name", BOUNDS)
-@pytest.mark.parametrize(
-    "check",
-    [
-        plugins.check_parameters_of_bound,
-        plugins.check_answers_of_bound,
-        plugins.check_hostile_parameters_of_bound,
-        plugins.check_batch_of_bound,
-    ],
+from skconftree import ConfidenceTreeClassifier
+from skconftree.active import (
+    Budget,
+    DensitySampling,
+    EC2Done,
+    RiskBelow,
+    Stable,
+    WeightedSampling,
 )
-def test_bound(name, check):
-    check(lax(BOUNDS[name]()))
+from skconftree.active._registry import STRATEGIES
+from skconftree.testing import (
+    check_bound,
+    check_criterion,
+    check_detector,
+    check_pruning,
+    check_stopping_rule,
+    check_strategy,
+)
+from skconftree.testing._tables import table
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-@pytest.mark.parametrize("memory", MEMORIES)
-def test_bound_on_a_stream(name, memory):
-    plugins.check_stream_of_bound(lax(BOUNDS[name]()), memory)
+def test_bound(name):
+    check_bound(lax(BOUNDS[name]()), leaf_memories=MEMORIES)
 
 
 @pytest.mark.parametrize("name", CRITERIA)
 def test_criterion(name):
-    plugins.check_criterion(name, CRITERIA[name])
+    check_criterion(CRITERIA[name])
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("bound", [None, "gtest"])
+def test_a_tree_grows_by_a_criterion(name, bound):
+    if bound is None or name in BOUNDS[bound].criteria:
+        X, y = table()
+        tree = ConfidenceTreeClassifier(bound, criterion=name).fit(X, y)
+        assert tree.score(X, y) > 0.8
 
 
 @pytest.mark.parametrize("name", PRUNINGS)
 def test_pruning(name):
-    plugins.check_pruning(PRUNINGS[name])
+    check_pruning(PRUNINGS[name])
 
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_detector(name):
-    plugins.check_detector(eager_detector(name))
+    check_detector(eager_detector(name))
+
+
+WEIGHTED = WeightedSampling([("a", "margin", 1.0), ("b", DensitySampling(), 1.0)])
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES, WEIGHTED])
+def test_strategy(strategy):
+    check_strategy(STRATEGIES[strategy]() if strategy in STRATEGIES else strategy)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [Budget(20), EC2Done(), RiskBelow(0.1), RiskBelow(0.3, method="audit"), Stable()],
+)
+def test_stopping_rule(rule):
+    check_stopping_rule(rule)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import pruning as reference
 from reference.contingency import UndecidedError
-from reference.plugins import strengths
 from reference.registries import PRUNINGS
 from skconftree.tree.pruning._pruning import c45_errors
 from sklearn.base import clone
@@ -27,6 +26,7 @@ from skconftree.bounds import (
     chi2_pvalue,
     ec2_confidence,
 )
+from skconftree.testing._pruning import strengths
 from skconftree.tree import export_text
 from skconftree.tree.pruning._base import Pruning
 from skconftree.tree.pruning._registry import resolve_pruning

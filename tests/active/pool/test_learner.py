@@ -23,6 +23,7 @@ from skconftree.active import ActiveLearner, ArrayOracle, NoisyOracle
 from skconftree.active._registry import STRATEGIES
 from skconftree.active._rows import take
 from skconftree.bounds import CredibleBound
+from skconftree.testing import check_strategy
 
 X, Y = load_iris(return_X_y=True)
 WORDS = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -111,44 +112,8 @@ SERVED = list(_served())
 
 
 @pytest.mark.parametrize(("estimator", "strategy"), SERVED)
-def test_a_batch_is_distinct_rows_without_a_label(estimator, strategy):
-    one = learner(estimator, strategy=strategy).fit(X, some(Y))
-    for k in (1, 7, 40, 500):
-        rows = one.query(k)
-        assert len(rows) == min(k, 144)
-        assert len(np.unique(rows)) == len(rows)
-        assert all(label is None for label in one.y_[rows])
-        again, scores = one.query(k, return_scores=True)
-        np.testing.assert_array_equal(rows, again)
-        assert scores.shape == rows.shape
-        assert np.isfinite(scores).all()
-
-
-@pytest.mark.parametrize(("estimator", "strategy"), SERVED)
-def test_a_pool_without_labels_is_labelled_to_the_last_row(estimator, strategy):
-    part = np.arange(0, 150, 6)
-    one = learner(estimator, strategy=strategy, batch_size=3).fit(X[part])
-    one.run(ArrayOracle(Y[part]))
-    assert one.n_labeled_ == len(part)
-    assert len(one.query()) == 0
-    assert one.score(X, Y) > 0.6
-
-
-@pytest.mark.parametrize("strategy", list(STRATEGIES))
-def test_rows_are_not_chosen_by_their_place(strategy):
-    # All rows are alike: whoever takes the first or the last ones gives them away.
-    alike = np.zeros((400, 2))
-    alike[0], alike[1] = -1.0, 1.0
-    y = np.full(400, None)
-    y[[0, 1]] = [0, 1]
-    estimator = {
-        "vote_entropy": RandomForestClassifier(3),
-        "ec2": ConfidenceForestClassifier(3, bound=None),
-        "gbs": ConfidenceForestClassifier(3, bound=None),
-    }.get(strategy, ConfidenceTreeClassifier(bound=None))
-    rows = learner(estimator, strategy=strategy, random_state=3).fit(alike, y).query(20)
-    assert 100 < rows.mean() < 300
-    assert (np.diff(np.sort(rows)) > 1).any()
+def test_every_strategy_keeps_its_contract(estimator, strategy):
+    check_strategy(STRATEGIES[strategy](), estimator)
 
 
 def test_cold_start_covers_the_classes():

@@ -1,0 +1,22 @@
+"""Checks for plug-ins of your own: what every built-in one keeps.
+
+Each takes one plug-in, tries it in trees, streams or learners of this package, and
+raises an AssertionError that says in a sentence what is wrong. They need no test
+framework.
+"""
+
+from ._bound import check_bound
+from ._criterion import check_criterion
+from ._detector import check_detector
+from ._pruning import check_pruning
+from ._stopping_rule import check_stopping_rule
+from ._strategy import check_strategy
+
+__all__ = [
+    "check_bound",
+    "check_criterion",
+    "check_detector",
+    "check_pruning",
+    "check_stopping_rule",
+    "check_strategy",
+]

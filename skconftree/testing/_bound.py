@@ -1,0 +1,213 @@
+"""What a bound has to keep."""
+
+import pickle
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.bounds import BaseBound
+
+from ._parameters import check_nonsense, check_object, unchanged
+from ._require import going_well, refused, require, require_equal
+from ._tables import table
+
+HOSTILE = (None, "", "x", -1, 0, 0.5, 1, 1e-300, 1e300, 10**400)
+HOSTILE += (float("nan"), float("inf"), -float("inf"), True, [], object())
+CHILDREN = (
+    [[30, 2], [1, 40]],
+    [[1, 0], [0, 1]],
+    [[30, 2, 0], [1, 40, 2], [0, 0, 9]],
+    [[10**9, 3], [0, 10**9]],
+    [[0.5, 0.25], [0.125, 3.75]],
+)
+
+
+def check_bound(bound, *, leaf_memories=("auto",)):
+    """Check that a bound keeps the contract of bounds.
+
+    It is cloned and pickled and stays as it is; any value of a parameter is refused by
+    name or does no harm; the same question has the same answer; weights are repeats
+    and sparse tables the same tables; and what a stream learns depends neither on cuts
+    into calls nor on pickles.
+
+    Parameters
+    ----------
+    bound : BaseBound
+        Lax enough to split a table of 600 rows of which one column tells three
+        classes apart.
+    leaf_memories : tuple of str, default=("auto",)
+        The `leaf_memory` of the trees that are tried on a stream.
+
+    Raises
+    ------
+    AssertionError
+        If something is wrong; the message says what.
+
+    See Also
+    --------
+    skconftree.bounds.BaseBound : What a bound defines.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import GTestBound
+    >>> from skconftree.testing import check_bound
+    >>> check_bound(GTestBound())
+    """
+    _check_parameters(bound)
+    before = pickle.dumps(bound)
+    _check_answers(bound)
+    unchanged(bound, before, "it is asked")
+    check_nonsense(bound, lambda strange: strange.check_parameters())
+    _check_hostile_parameters(bound)
+    _check_batch(bound)
+    for memory in leaf_memories:
+        _check_stream(bound, memory)
+
+
+def _check_parameters(bound):
+    """It names its parameters and criteria, and refuses others."""
+    check_object(bound, BaseBound)
+    name = type(bound).__name__
+    require(
+        bound.delta_parameter in bound.get_params(),
+        f"{name}.delta_parameter must be one of its parameters. Got "
+        f"{bound.delta_parameter!r}.",
+    )
+    require(bound.criteria, f"{name}.criteria must name a criterion or more.")
+    require(isinstance(bound.statement, str), f"{name}.statement must be a str.")
+    for level in bound.levels:
+        with going_well(f"{name} must accept {level}, which is one of its levels"):
+            other = clone(bound).set_params(**{bound.level_parameter: level})
+            other.check_parameters()
+    with refused(f"{name}.kernel must refuse criteria it does not name", "'criterion'"):
+        bound.kernel("no such criterion", 2)
+
+
+def _check_answers(bound):
+    """The same question has the same answer, about few and many rows and outcomes."""
+    name = type(bound).__name__
+    for criterion in bound.criteria:
+        for children in CHILDREN:
+            with going_well(f"{name} must answer about children {children}"):
+                answer = bound.evaluate(children, criterion=criterion)
+                again = bound.evaluate(children, criterion=criterion)
+            require_equal(
+                answer, again, f"{name} must give the same answer to the same question."
+            )
+
+
+def _check_hostile_parameters(bound):
+    """Any value is either refused by name, before any work, or does no harm."""
+    X, y = table(30)
+    name = type(bound).__name__
+    for key in bound.get_params():
+        words = f"{key!r} parameter of {name}"
+        for value in HOSTILE:
+            strange = clone(bound).set_params(**{key: value})
+            tree = ConfidenceTreeClassifier(strange)
+            if _is_legal(strange):
+                _grow(tree, X, y, f"{name} with {key}={value!r}")
+                continue
+            sentence = f"A tree must refuse {name} with {key}={value!r} by its name"
+            with refused(sentence, words):
+                tree.fit(X, y)
+            with refused(sentence, words):
+                tree.partial_fit(X, y, classes=[0, 1, 2])
+            require(
+                not hasattr(tree, "n_features_in_"),
+                f"{name} must refuse {key}={value!r} before any work.",
+            )
+
+
+def _is_legal(bound):
+    """Whether the parameters pass the bound's own check."""
+    try:
+        bound.check_parameters()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _grow(tree, X, y, what):
+    """A tree whose bound has legal parameters predicts, or says what is wrong."""
+    with going_well(f"A tree with {what} must be fitted"):
+        try:
+            tree.fit(X, y)
+        except ValueError as error:
+            require("parameter" in str(error), f"A tree with {what} raised: {error}")
+            return  # refused beside another parameter
+        proba = tree.predict_proba(X)
+    require(np.isfinite(proba).all(), f"A tree with {what} must give probabilities.")
+
+
+def _check_batch(bound):
+    """Weights are repeats, a sparse table is the same table, unused rows are none."""
+    X, y = table()
+    name = type(bound).__name__
+    weight = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+    repeats = np.repeat(np.arange(len(y)), weight.astype(int))
+    for criterion in bound.criteria:
+        model = ConfidenceTreeClassifier(bound, criterion=criterion, pruning=None)
+        sentence = f"A tree with {name} and criterion {criterion!r} must"
+        with going_well(f"{sentence} grow from weights, repeats and sparse tables"):
+            tree = clone(model).fit(X, y, weight)
+            repeated = clone(model).fit(X[repeats], y[repeats])
+            sparse = clone(model).fit(sp.csc_array(X), y, weight)
+            loaded = pickle.loads(pickle.dumps(tree))
+            reweighted = clone(model).set_params(class_weight={0: 1.0, 1: 3.0, 2: 0.5})
+            proba = reweighted.fit(X, y).predict_proba(X)
+        if criterion == bound.criteria[0]:
+            require(
+                tree.get_n_leaves() > 1 and tree.score(X, y) > 0.6,
+                f"{sentence} split a column that tells the classes apart; give this "
+                "check a bound that is lax enough.",
+            )
+        _same_splits(tree, repeated, f"{sentence} take weights for repeats.")
+        _same_splits(tree, loaded, f"{sentence} be the same when it was pickled.")
+        require(
+            pickle.dumps(sparse.tree_) == pickle.dumps(tree.tree_),
+            f"{sentence} be the same for a sparse table.",
+        )
+        require(np.isfinite(proba).all(), f"{sentence} take class weights.")
+
+
+def _same_splits(one, other, sentence):
+    """Two models have trees with the same splits and counts."""
+    same = all(
+        np.array_equal(getattr(one.tree_, key), getattr(other.tree_, key))
+        for key in ("feature", "threshold", "counts", "parent")
+    )
+    require(same, sentence)
+
+
+def _check_stream(bound, memory):
+    """Cuts into calls, pickles and sparse rows do not matter to what is learnt."""
+    X, y = table(600)
+    sentence = f"A growing tree with {type(bound).__name__} and leaf_memory={memory!r}"
+    model = ConfidenceTreeClassifier(bound, leaf_memory=memory, grace_period=40)
+    whole, parts, begin = clone(model), clone(model), 0
+    with going_well(f"{sentence} must learn"):
+        predicted = whole.partial_fit_predict(X, y, [0, 1, 2])
+        for end in (1, 8, 333, 600):
+            rows = sp.csr_array(X[begin:end]) if end == 333 else X[begin:end]
+            got = parts.partial_fit_predict(rows, y[begin:end], [0, 1, 2])
+            require(
+                np.array_equal(got, predicted[begin:end]),
+                f"{sentence} must predict the same however rows are cut into calls.",
+            )
+            parts, begin = pickle.loads(pickle.dumps(parts)), end
+    require(
+        pickle.dumps(parts) == pickle.dumps(whole),
+        f"{sentence} must have the same state however rows are cut into calls.",
+    )
+    require(
+        whole.get_n_leaves() > 1 and np.isclose(whole.tree_.counts[0].sum(), len(y)),
+        f"{sentence} must split a column that tells the classes apart; give this check "
+        "a bound that is lax enough.",
+    )
+    require(
+        np.array_equal(whole.predict_proba(sp.csr_array(X)), whole.predict_proba(X)),
+        f"{sentence} must predict the same for sparse rows.",
+    )

@@ -1,0 +1,97 @@
+"""What a change detector has to keep."""
+
+import pickle
+
+import numpy as np
+from sklearn.base import clone
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.drift import BaseDetector, DriftState
+
+from ._parameters import check_nonsense, check_object
+from ._require import going_well, require, require_equal
+from ._tables import errors_that_rise, turning
+
+
+def check_detector(detector):
+    """Check that a change detector keeps the contract of detectors.
+
+    It finds errors that rise from one in ten to six in ten within 1,000 rows, and
+    counts what it finds; cuts into calls and pickles do not matter; each parameter has
+    a check; and a growing tree takes it.
+
+    Parameters
+    ----------
+    detector : BaseDetector
+        Sensitive enough for that.
+
+    Raises
+    ------
+    AssertionError
+        If something is wrong; the message says what.
+
+    See Also
+    --------
+    skconftree.drift.BaseDetector : What a detector defines.
+
+    Examples
+    --------
+    >>> from skconftree.drift import DDM
+    >>> from skconftree.testing import check_detector
+    >>> check_detector(DDM())
+    """
+    check_object(detector, BaseDetector)
+    check_nonsense(detector, lambda strange: strange.kernel())
+    _check_rows(detector)
+    _check_in_a_tree(detector)
+
+
+def _check_rows(detector):
+    """It finds a jump; its totals are those of its answers; cuts do not matter."""
+    name, errors = type(detector).__name__, errors_that_rise()
+    whole, parts, kernel = clone(detector), clone(detector), clone(detector).kernel()
+    with going_well(f"{name} must learn errors"):
+        states = whole.update_many(errors)
+        found = []
+        for part in np.array_split(errors, 7):
+            parts = pickle.loads(pickle.dumps(parts))
+            found.append(parts.update_many(part))
+        compiled = kernel.update_many(errors.astype(float))
+    require(
+        set(np.unique(states)) <= set(DriftState),
+        f"{name} must give states of DriftState. Got {np.unique(states)}.",
+    )
+    require(
+        DriftState.DRIFT in states,
+        f"{name} must find a drift where errors rise from one in ten to six in ten.",
+    )
+    told = whole.n_rows_seen_, whole.n_drifts_
+    counted = len(errors), np.count_nonzero(states == DriftState.DRIFT)
+    require_equal(told, counted, f"{name} must count its rows and drifts.")
+    cut = f"{name} must {{}} however rows are cut into calls, pickled between them."
+    require_equal(np.concatenate(found), states, cut.format("say the same"))
+    require(
+        pickle.dumps(parts) == pickle.dumps(whole), cut.format("have the same state")
+    )
+    require_equal(
+        compiled, states, f"A kernel of {name} must say what the detector itself says."
+    )
+
+
+def _check_in_a_tree(detector):
+    """A tree notices a turn of the labels, and may be pickled before it."""
+    name = type(detector).__name__
+    X, y = turning()
+    model = ConfidenceTreeClassifier(drift=detector, grace_period=20)
+    with going_well(f"A growing tree must take {name}"):
+        once = clone(model).partial_fit(X, y, classes=[0, 1])
+        twice = clone(model).partial_fit(X[:1999], y[:1999], classes=[0, 1])
+        twice = pickle.loads(pickle.dumps(twice)).partial_fit(X[1999:], y[1999:])
+    require(
+        once.n_drifts_ >= 1,
+        f"A tree with {name} must find a drift where labels change places.",
+    )
+    require(
+        pickle.dumps(once) == pickle.dumps(twice),
+        f"A tree with {name} must go on as it was when it was pickled.",
+    )
