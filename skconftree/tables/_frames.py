@@ -62,6 +62,11 @@ class Table:
     def names(X):
         return None
 
+    @staticmethod
+    def rows(X):
+        """Values of each row, as Python has them; None if that is not known."""
+        return None
+
     def numbers(self, j):
         """One numeric column."""
         try:
@@ -145,6 +150,10 @@ class _PandasTable(Table):
         return list(X.columns)
 
     @staticmethod
+    def rows(X):
+        return X.to_numpy(dtype=object).tolist()
+
+    @staticmethod
     def dtypes(X):
         return X.dtypes
 
@@ -187,6 +196,10 @@ class _PolarsTable(Table):
     @staticmethod
     def names(X):
         return X.columns
+
+    @staticmethod
+    def rows(X):
+        return X.rows()
 
     @staticmethod
     def dtypes(X):

@@ -10,6 +10,7 @@ from .._compat import check_feature_count, check_feature_names, get_feature_name
 from ..utils import is_count, refuse_damage
 from ..utils._finite import finiteness
 from ._features import MAX_CATEGORIES, Features, nominal_columns
+from ._few_rows import read_few
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
 from ._sparse import read_sparse
 from ._strays import warn_of_strays
@@ -120,17 +121,26 @@ class Schema(NamedTuple):
         # Streams of single rows would spend most of their time in scikit-learn's
         # checks. What passes the first one here passes those.
         if (
-            self.features is None
+            type(X) is np.ndarray
+            and self.features is None
             and self.names is None
-            and _is_plain(X)
-            and len(X) > 0
+            and X.ndim == 2
+            and X.dtype.char in "fd"
             and X.shape[1] == self.n_features
+            and len(X) > 0
         ):
+            rows = X
             try:
-                rows = np.ascontiguousarray(X, dtype=np.float32)
+                if X.dtype.char == "d" or not X.flags.c_contiguous:
+                    rows = np.ascontiguousarray(X, dtype=np.float32)
                 found = finiteness(rows)
             except RuntimeWarning:  # too large for float32, where warnings are errors
                 found = INFINITE
+            if found != INFINITE:
+                return Rows(rows, found == FINITE, self)
+        rows = read_few(X, self.n_features, self.names, self.features)
+        if rows is not None and not (learns and self._lacks(rows)):
+            found = finiteness(rows)
             if found != INFINITE:
                 return Rows(rows, found == FINITE, self)
         self.check_names(X, caller)
@@ -152,6 +162,11 @@ class Schema(NamedTuple):
             finite = _is_finite(rows, caller)
         known = features is self.features
         return Rows(rows, finite, self if known else self._replace(features=features))
+
+    def _lacks(self, rows):
+        # Whether a category is not known; codes are not negative otherwise.
+        nominal = self.is_categorical
+        return nominal is not None and bool((rows[:, nominal] < 0.0).any())
 
     def check_names(self, X, caller):
         """Warn or raise if columns have other names than at first."""

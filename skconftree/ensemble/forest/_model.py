@@ -10,6 +10,7 @@ from .._bootstrap import tree_seed
 from ._state import read_forest
 from ._stepping import Steps
 from ._streaming import trusts
+from ._voters import Voters
 
 
 class OutOfBag(NamedTuple):
@@ -75,7 +76,8 @@ class ForestModel:
         self.n_rows_seen = n_rows
         self.listed, self.sampler, self.records = listed, sampler, records
         self.out_of_bag = out_of_bag
-        self._shown = None
+        self._shown = self._voters = None
+        self._begun = False  # whether the trees know the columns of what they learn
 
     # -- what there is ------------------------------------------------------------
 
@@ -151,6 +153,14 @@ class ForestModel:
         """Weight of the rows that a tree has learnt, at most."""
         return max(tree.weight_seen for tree in self.trees)
 
+    def voters(self, vote):
+        """The trees as voters, as `vote` of the forest says."""
+        if self.grows:
+            return Voters(self.trees, self.vote_weights(vote), growing=True)
+        if self._voters is None:  # trees that do not learn stay what they are
+            self._voters = Voters(self.trees)
+        return self._voters
+
     def vote_weights(self, vote):
         """What the votes of trees weigh, as `vote` of the forest says; None: alike."""
         if vote == "mean" or self.records is None:
@@ -191,11 +201,14 @@ class ForestModel:
         ndarray of shape (n_rows,), intp, or None
             Classes as codes.
         """
-        self.schema = call.rows.schema
+        if not self._begun or call.rows.schema is not self.schema:
+            self.schema, self._begun = call.rows.schema, True
+            for tree in self.trees:
+                if tree.tree.shrinkage > 0.0:
+                    tree.end_shrinkage()
+                tree.begin(self.schema)
         for tree in self.trees:
-            if tree.tree.shrinkage > 0.0:
-                tree.end_shrinkage()
-            tree.begin(self.schema)
+            tree.honest_counts = None
         told = np.empty(len(call.labels), dtype=np.intp) if tells else None
         with Steps(self, **options) as steps:
             steps.learn(call.rows, call.labels, call.weight, told)

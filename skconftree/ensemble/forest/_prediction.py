@@ -14,7 +14,7 @@ from ...tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
 from ...utils._lock import reads
 from ._limits import METHODS, limits_of_votes
 from ._row_index import ForestRowIndex
-from ._voting import add_votes
+from ._voters import Voters
 
 LEAST_WORK = 1 << 16  # rows times trees that pay for another thread
 
@@ -43,7 +43,7 @@ class ForestPrediction:
         model, X = self._model, rows.X
         out = np.zeros((X.shape[0], len(model.classes)))
         X = X if isinstance(X, np.ndarray) else X.tocsr()
-        voters = Voters(model.trees, model.vote_weights(self.vote), model.grows)
+        voters = model.voters(self.vote)
 
         def add(part):
             for some, block in blocks(X[part]):
@@ -302,65 +302,3 @@ class ForestPrediction:
         check_limits(confidence_level, method, METHODS)
         rows = self._rows(X)
         return limits_of_votes(self._model, rows, confidence_level)
-
-
-class Voters:
-    """The trees of a forest as they are while somebody reads it.
-
-    Parameters
-    ----------
-    models : list of TreeModel
-    weights : ndarray of shape (n_trees,), float64, or None
-        Of their votes; None: all are 1.
-    growing : bool, default=False
-        Whether all trees grow, so that what grows them predicts.
-    """
-
-    def __init__(self, models, weights=None, growing=False):
-        self.models = models
-        self.weights = weights
-        # Neighbours that vote by their leaves do so in one go.
-        self.groups = []
-        for model in models:
-            by_bayes = growing or model.predicts_by_bayes
-            if by_bayes or weights is not None:
-                self.groups.append((by_bayes, [model]))
-            elif self.groups and not self.groups[-1][0]:
-                self.groups[-1][1].append(model)
-            else:
-                self.groups.append((False, [model]))
-        self.groups = [
-            (by_bayes, some, [one.tree for one in some], _values(by_bayes, some))
-            for by_bayes, some in self.groups
-        ]
-
-    @property
-    def total(self):
-        """Weight of all votes."""
-        return len(self.models) if self.weights is None else sum(self.weights.tolist())
-
-    def add(self, X, finite, out):
-        """Add the votes of all trees, in their order.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-        finite : bool
-        out : ndarray of shape (n_rows, n_classes), float64
-        """
-        for i, (by_bayes, some, trees, values) in enumerate(self.groups):
-            if by_bayes:
-                with some[0]._lock:
-                    votes = some[0].grower.predict_proba(X, finite)
-            elif self.weights is None:
-                add_votes(trees, values, X, finite, out)
-                continue
-            else:
-                votes = values[0].take(trees[0].apply(X, finite), axis=0)
-            if self.weights is not None:
-                votes *= self.weights[i]
-            out += votes
-
-
-def _values(by_bayes, some):
-    return None if by_bayes else [one.tree.value for one in some]
