@@ -202,5 +202,10 @@ PARAMETERS = {
     "random_state": Parameter(["random_state"]),
 }
 CONSTRAINTS = {name: one.allowed for name, one in PARAMETERS.items()}
-# Of which `GrowthSettings` are made.
+# Of which `GrowthSettings` are made; and how, in one row for each of these.
 GROWTH_PARAMETERS = tuple(name for name, one in PARAMETERS.items() if one.settings)
+RESOLVERS = tuple(
+    (setting, name, resolve)
+    for name, one in PARAMETERS.items()
+    for setting, resolve in one.settings.items()
+)

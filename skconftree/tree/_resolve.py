@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from .._compat import InvalidParameterError
 from ..bounds import TreeDefaults
 from ..bounds._registry import resolve_bound
-from ._parameters import GROWTH_PARAMETERS, PARAMETERS, Growth
+from ._parameters import RESOLVERS, Growth
 from ._settings import GrowthSettings
 
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
@@ -89,19 +89,16 @@ def resolve_settings(
     -------
     GrowthSettings
     """
-    defaults = tree_defaults(bound)
-    growth = Growth(bound, n_features, nominal, total, relative, defaults)
+    growth = Growth(bound, n_features, nominal, total, relative, tree_defaults(bound))
     separate = bound is not None and not bound.counts_every_row
-    return GrowthSettings(
-        criterion=criterion,
-        bound=bound,
-        inherited=INHERITED if separate else math.inf,
-        **{
-            setting: resolve(parameters[name], growth)
-            for name in GROWTH_PARAMETERS
-            for setting, resolve in PARAMETERS[name].settings.items()
-        },
-    )
+    settings = {
+        "criterion": criterion,
+        "bound": bound,
+        "inherited": INHERITED if separate else math.inf,
+    }
+    for setting, name, resolve in RESOLVERS:
+        settings[setting] = resolve(parameters[name], growth)
+    return GrowthSettings(**settings)
 
 
 def draw_seed(random_state, settings, n_features):
