@@ -10,7 +10,7 @@ from ._grown_tree import GrownTree
 from ._limits import LeafLimits
 from ._model_state import SavedModel
 from ._online import OnlineGrowth
-from ._parameters import CONSTRAINTS, GROWTH_PARAMETERS
+from ._parameters import CONSTRAINTS
 from ._prediction import LeafPrediction
 from ._readable import ReadableTree
 from ._resolve import resolve_settings
@@ -364,15 +364,14 @@ class ConfidenceTreeClassifier(
         validate_parameters(self)
 
     def _settings(self, bound, criterion, features, total=None, relative=False):
-        parameters = {name: getattr(self, name) for name in GROWTH_PARAMETERS}
         return resolve_settings(
+            self,
             bound,
             criterion,
             self.n_features_in_,
             nominal=features is not None,
             total=total,
             relative=relative,
-            **parameters,
         )
 
     def _become(self, classes, features, settings):

@@ -202,8 +202,7 @@ PARAMETERS = {
     "random_state": Parameter(["random_state"]),
 }
 CONSTRAINTS = {name: one.allowed for name, one in PARAMETERS.items()}
-# Of which `GrowthSettings` are made; and how, in one row for each of these.
-GROWTH_PARAMETERS = tuple(name for name, one in PARAMETERS.items() if one.settings)
+# One row for each of the settings that come of a parameter.
 RESOLVERS = tuple(
     (setting, name, resolve)
     for name, one in PARAMETERS.items()

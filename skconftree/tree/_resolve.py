@@ -65,6 +65,7 @@ def resolve_shrinkage(shrinkage, bound):
 
 
 def resolve_settings(
+    estimator,
     bound,
     criterion,
     n_features,
@@ -72,18 +73,17 @@ def resolve_settings(
     nominal=False,
     total=None,
     relative=False,
-    **parameters,
 ):
     """Resolve the parameters of a growth, which have been checked.
 
     Parameters
     ----------
+    estimator : estimator
+        Asked for what `PARAMETERS` has settings of.
     bound, criterion
         What `resolve_statement` gives.
     n_features, nominal, total, relative
         As of a `Growth`.
-    **parameters
-        Values of `GROWTH_PARAMETERS`.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def resolve_settings(
         "inherited": INHERITED if separate else math.inf,
     }
     for setting, name, resolve in RESOLVERS:
-        settings[setting] = resolve(parameters[name], growth)
+        settings[setting] = resolve(getattr(estimator, name), growth)
     return GrowthSettings(**settings)
 
 
