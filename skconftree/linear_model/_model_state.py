@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..utils import is_count, refuse_damage
+from ..utils import are_classes, is_count, refuse_damage
 from ._particle_filter import ParticleFilter
 
 FIRST_ROWS = 100  # set the scale in partial_fit
@@ -41,9 +41,7 @@ def check_model(estimator):
     d, classes = parts.get("n_features_in_"), parts["classes_"]
     cloud, waiting = parts.get("_filter"), parts.get("_waiting")
     sound = {
-        "classes_": isinstance(classes, np.ndarray)
-        and classes.ndim == 1
-        and parts.get("n_classes_") == len(classes) > 0,
+        "classes_": are_classes(classes) and parts.get("n_classes_") == len(classes),
         "n_features_in_": is_count(d) and d > 0,
         "n_rows_seen_": is_count(parts.get("n_rows_seen_")),
         "_seed": is_count(parts.get("_seed")),

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..tables._features import Features
 from ..tables._weights import LARGEST_SUM
-from ..utils import canonical, is_count, refuse_damage
+from ..utils import canonical, is_array, is_count, refuse_damage
 from ..utils._lock import reads
 from ..utils._state import Frozen
 from .nodes._tree import Tree
@@ -71,8 +71,7 @@ def check_model(estimator):
 def _has_classes(parts, tree):
     classes, n_classes = parts.get("classes_"), parts.get("n_classes_")
     return (
-        isinstance(classes, np.ndarray)
-        and classes.shape == (tree.n_classes,)
+        is_array(classes, None, (tree.n_classes,))
         and is_count(n_classes)
         and n_classes == tree.n_classes
     )
@@ -127,8 +126,6 @@ def _has_grower(parts, tree, grower):
 def _has_honest_counts(parts, tree):
     counts = parts.get("_honest_counts")
     return counts is None or (
-        isinstance(counts, np.ndarray)
-        and counts.dtype == np.float64
-        and counts.shape == (tree.node_count, tree.n_classes)
+        is_array(counts, np.float64, (tree.node_count, tree.n_classes))
         and bool(((counts >= 0.0) & (counts <= LARGEST_SUM)).all())
     )

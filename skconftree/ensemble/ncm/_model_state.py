@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...utils import is_count, refuse_damage
+from ...utils import are_classes, is_array, is_count, refuse_damage
 from ._centroid_tree import NCMTree
 from ._samples import Samples
 
@@ -62,16 +62,10 @@ def check_ncm_forest(estimator):
         sound["_samples"] = are_samples(samples, parts)
     if all(sound.values()):
         in_bag, penalty = parts.get("_in_bag"), parts.get("_penalty")
-        sound["_in_bag"] = (
-            isinstance(in_bag, np.ndarray)
-            and in_bag.dtype == np.uint8
-            and in_bag.shape == (len(trees), (len(samples.y) + 7) // 8)
-        )
-        sound["_penalty"] = (
-            isinstance(penalty, np.ndarray)
-            and penalty.dtype == np.float64
-            and penalty.shape == (len(trees),)
-            and bool(np.isfinite(penalty).all())
+        in_bag_shape = len(trees), (len(samples.y) + 7) // 8
+        sound["_in_bag"] = is_array(in_bag, np.uint8, in_bag_shape)
+        sound["_penalty"] = is_array(penalty, np.float64, (len(trees),)) and bool(
+            np.isfinite(penalty).all()
         )
     refuse_damage(estimator, sound)
 
@@ -79,9 +73,7 @@ def check_ncm_forest(estimator):
 def _sound_parts(parts):
     classes = parts.get("classes_")
     return {
-        "classes_": isinstance(classes, np.ndarray)
-        and classes.ndim == 1
-        and parts.get("n_classes_") == len(classes) > 0,
+        "classes_": are_classes(classes) and parts.get("n_classes_") == len(classes),
         "n_features_in_": is_count(parts.get("n_features_in_"))
         and parts["n_features_in_"] > 0,
         "_seed": is_count(parts.get("_seed")),
@@ -102,22 +94,18 @@ def fits(tree, parts):
 
 def are_samples(samples, parts):
     """Whether rows can be learnt from: compiled code indexes by their classes."""
-    if not isinstance(samples, Samples) or not all(
-        isinstance(part, np.ndarray) and part.flags.c_contiguous for part in samples
-    ):
+    if not isinstance(samples, Samples):
         return False
     X, y, ranks, n_seen = samples
-    n, K = len(y) if y.ndim == 1 else 0, parts["n_classes_"]
+    K = parts["n_classes_"]
     return (
-        n > 0
-        and X.dtype == np.float32
-        and X.shape == (n, parts["n_features_in_"])
+        is_array(y, np.uint16, (None,))
+        and len(y) > 0
+        and is_array(X, np.float32, (len(y), parts["n_features_in_"]))
+        and is_array(ranks, np.uint32, (len(y),))
+        and is_array(n_seen, np.int64, (K,))
+        and all(part.flags.c_contiguous for part in samples)
         and bool(np.isfinite(X).all())
-        and y.dtype == np.uint16
         and bool((y < K).all())
-        and ranks.dtype == np.uint32
-        and ranks.shape == (n,)
-        and n_seen.dtype == np.int64
-        and n_seen.shape == (K,)
         and bool((n_seen >= np.bincount(y, minlength=K)).all())
     )
