@@ -1,29 +1,6 @@
-"""What the states of all learners hold: classes, and a classifier that knows them."""
+"""Whether a learner's classifier fits the rest of its state."""
 
 import numpy as np
-
-
-def are_classes(classes, least):
-    """Whether a part of a state is a list of classes, each once and in order.
-
-    Parameters
-    ----------
-    classes : object
-    least : int
-        How many there must be.
-
-    Returns
-    -------
-    bool
-    """
-    if not (
-        isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= least
-    ):
-        return False
-    try:
-        return bool((classes[1:] > classes[:-1]).all())
-    except TypeError:
-        return False
 
 
 def fits_classes(model, classes):

@@ -108,8 +108,8 @@ class DDM(BaseDetector):
     Use it to find an abrupt rise of the error; a slow one may raise the memory of
     the past along with it. A model that hardly errs is its weak spot: 30 right
     answers put `p_min` and `s_min` at zero, and the first error is called a drift.
-    In 10,000 rows with 1 % of errors and no change at all it finds 5 drifts on
-    average; with ``min_errors=10`` in one run of seven, and finds real ones as soon.
+    In 10,000 rows with 1 % of errors and no change at all it finds six or seven drifts
+    on average; with ``min_errors=10`` a third of one, and real ones about as soon.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..utils import is_count, refuse_damage
+from ..utils import are_classes, is_array, is_count, refuse_damage
 from ._tally import Baselines, Tally
 
 MOST_WEIGHT = 1e300  # of all rows of a run: figures are finite
@@ -28,7 +28,7 @@ def check_run(run):
         run,
         {
             "estimator": "estimator" in parts and _learns(parts["estimator"]),
-            "classes_": _are_classes(parts.get("classes_")),
+            "classes_": are_classes(parts.get("classes_")),
             "n_rows_": is_count(parts.get("n_rows_")),
             "n_tested_": is_count(parts.get("n_tested_")),
             "cpu_seconds_": _is_weight(parts.get("cpu_seconds_")),
@@ -67,15 +67,6 @@ def _learns(estimator):
     )
 
 
-def _are_classes(classes):
-    return (
-        isinstance(classes, np.ndarray)
-        and classes.ndim == 1
-        and len(classes) > 0
-        and np.array_equal(np.unique(classes), classes)
-    )
-
-
 def _is_positive(parts, classes):
     if not {"pos_label_", "_positive"} <= set(parts):
         return False
@@ -90,11 +81,8 @@ def _is_weight(value):
 
 
 def _are_weights(values, n_classes):
-    return (
-        isinstance(values, np.ndarray)
-        and values.dtype == np.float64
-        and values.shape == (n_classes,)
-        and bool(((values >= 0.0) & (values <= MOST_WEIGHT)).all())
+    return is_array(values, np.float64, (n_classes,)) and bool(
+        ((values >= 0.0) & (values <= MOST_WEIGHT)).all()
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..tables._labels import Classes
 from ..tables._schema import Schema
-from ..utils import canonical, is_count, refuse_damage
+from ..utils import are_classes, canonical, is_count, refuse_damage
 from ._particle_filter import ParticleFilter, restored
 from ._scaling import measure, scaled
 
@@ -218,9 +218,7 @@ class OASISModel:
         refuse_damage(owner, {"_model": is_state})
         classes, cloud = state["classes"], state["cloud"]
         sound = {
-            "classes_": isinstance(classes, np.ndarray)
-            and classes.ndim == 1
-            and len(classes) > 0,
+            "classes_": are_classes(classes),
             "seed": is_count(state["seed"]),
             "cloud": cloud is None or (isinstance(cloud, tuple) and len(cloud) == 2),
         }

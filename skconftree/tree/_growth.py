@@ -11,7 +11,7 @@ from ._model import TreeModel
 from ._plan import Plan
 from ._resolve import (
     draw_seed,
-    resolve_growth,
+    resolve_settings,
     resolve_shrinkage,
     resolve_statement,
     tree_defaults,
@@ -60,7 +60,7 @@ def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
     kept = None
     if estimator.honest_share > 0.0:
         table, kept = divide(table, float(estimator.honest_share))
-    settings = resolve_growth(
+    settings = resolve_settings(
         estimator, bound, criterion, table.schema, table.total, table.relative
     )
     lookahead, strength = resolve_lookahead(
@@ -196,7 +196,7 @@ def _recipe_of(
     draws_for_life=False,
 ):
     # Settings whose shares are of weights to come.
-    settings = resolve_growth(estimator, bound, criterion, schema)
+    settings = resolve_settings(estimator, bound, criterion, schema)
     return make_recipe(
         settings,
         draw_seed(estimator.random_state, settings, schema.n_features),

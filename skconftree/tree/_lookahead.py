@@ -1,5 +1,7 @@
 """From the parameter `lookahead` to how a growth looks ahead."""
 
+import sys
+
 from .._compat import InvalidParameterError
 from ._resolve import tree_defaults
 from .batch._grow import Lookahead
@@ -68,6 +70,6 @@ def _what_stands_in_the_way(bound, cost, settings, table):
         return "splitter='best'"
     if settings.max_features < table.X.shape[1]:
         return "max_features takes all features"
-    if settings.values()["max_leaves"] is not None:
+    if settings.max_leaves < sys.maxsize:  # which is no limit
         return "max_leaf_nodes=None"
     return None

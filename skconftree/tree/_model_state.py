@@ -6,7 +6,7 @@ from ..bounds._base import BaseBound
 from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..tables._weights import LARGEST_SUM
-from ..utils import is_count, refuse_damage
+from ..utils import are_classes, is_array, is_count, refuse_damage
 from ._plan import Resolved
 from .nodes._tree import Tree
 from .stream._grower import read_grower
@@ -106,8 +106,7 @@ def read_columns(state, owner):
     dict
     """
     names = state["classes"]
-    is_list = isinstance(names, np.ndarray) and names.ndim == 1
-    refuse_damage(owner, {"classes_": is_list})
+    refuse_damage(owner, {"classes_": are_classes(names)})
     schema = Schema.of_state(state["schema"], owner)
     return {"schema": schema, "classes": Classes(names)}
 
@@ -184,8 +183,6 @@ def _has_grower(parts):
 
 def _has_honest_counts(counts, tree):
     return counts is None or (
-        isinstance(counts, np.ndarray)
-        and counts.dtype == np.float64
-        and counts.shape == (tree.node_count, tree.n_classes)
+        is_array(counts, np.float64, (tree.node_count, tree.n_classes))
         and bool(((counts >= 0.0) & (counts <= LARGEST_SUM)).all())
     )

@@ -202,5 +202,9 @@ PARAMETERS = {
     "random_state": Parameter(["random_state"]),
 }
 CONSTRAINTS = {name: one.allowed for name, one in PARAMETERS.items()}
-# Of which `GrowthSettings` are made.
-GROWTH_PARAMETERS = tuple(name for name, one in PARAMETERS.items() if one.settings)
+# One row for each of the settings that come of a parameter.
+RESOLVERS = tuple(
+    (setting, name, resolve)
+    for name, one in PARAMETERS.items()
+    for setting, resolve in one.settings.items()
+)

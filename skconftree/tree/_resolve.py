@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from .._compat import InvalidParameterError
 from ..bounds import TreeDefaults
 from ..bounds._registry import resolve_bound
-from ._parameters import GROWTH_PARAMETERS, PARAMETERS, Growth
+from ._parameters import RESOLVERS, Growth
 from ._settings import GrowthSettings
 
 INHERITED = 100.0  # weight that a child of a histogram or of moments starts with
@@ -64,70 +64,34 @@ def resolve_shrinkage(shrinkage, bound):
     return float(tree_defaults(bound).shrinkage if shrinkage == "auto" else shrinkage)
 
 
-def resolve_growth(estimator, bound, criterion, schema, total=None, relative=False):
-    """Resolve what the parameters of an estimator mean for a table or a stream.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With `GROWTH_PARAMETERS`.
-    bound, criterion, total, relative
-        As of `resolve_settings`.
-    schema : Schema
-
-    Returns
-    -------
-    GrowthSettings
-    """
-    return resolve_settings(
-        bound,
-        criterion,
-        schema.n_features,
-        nominal=schema.features is not None,
-        total=total,
-        relative=relative,
-        **{name: getattr(estimator, name) for name in GROWTH_PARAMETERS},
-    )
-
-
-def resolve_settings(
-    bound,
-    criterion,
-    n_features,
-    *,
-    nominal=False,
-    total=None,
-    relative=False,
-    **parameters,
-):
+def resolve_settings(estimator, bound, criterion, schema, total=None, relative=False):
     """Resolve the parameters of a growth, which have been checked.
 
     Parameters
     ----------
+    estimator : estimator
+        Asked for what `PARAMETERS` has settings of.
     bound, criterion
         What `resolve_statement` gives.
-    n_features, nominal, total, relative
+    schema : Schema
+    total, relative
         As of a `Growth`.
-    **parameters
-        Values of `GROWTH_PARAMETERS`.
 
     Returns
     -------
     GrowthSettings
     """
-    defaults = tree_defaults(bound)
-    growth = Growth(bound, n_features, nominal, total, relative, defaults)
+    nominal, defaults = schema.features is not None, tree_defaults(bound)
+    growth = Growth(bound, schema.n_features, nominal, total, relative, defaults)
     separate = bound is not None and not bound.counts_every_row
-    return GrowthSettings(
-        criterion=criterion,
-        bound=bound,
-        inherited=INHERITED if separate else math.inf,
-        **{
-            setting: resolve(parameters[name], growth)
-            for name in GROWTH_PARAMETERS
-            for setting, resolve in PARAMETERS[name].settings.items()
-        },
-    )
+    settings = {
+        "criterion": criterion,
+        "bound": bound,
+        "inherited": INHERITED if separate else math.inf,
+    }
+    for setting, name, resolve in RESOLVERS:
+        settings[setting] = resolve(getattr(estimator, name), growth)
+    return GrowthSettings(**settings)
 
 
 def draw_seed(random_state, settings, n_features):

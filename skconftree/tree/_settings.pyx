@@ -9,7 +9,7 @@ cdef tuple PREDICTIONS = ("majority", "nb", "nba")
 cdef intp_t MOST_BINS = 65536
 
 # What GrowthSettings are made from, in the order of their values.
-DEFAULTS = {
+cdef dict DEFAULTS = {
     "criterion": "gini",
     "bound": None,
     "tie_threshold": 0.0,
@@ -86,11 +86,11 @@ cdef class GrowthSettings:
     """
 
     def __cinit__(self, **given):
-        if not given.keys() <= DEFAULTS.keys():
+        cdef dict values = DEFAULTS | given
+        if len(values) > len(NAMES):
             raise TypeError(
                 f"The settings of a growth are {list(NAMES)}. Got {list(given)} instead."
             )
-        cdef dict values = DEFAULTS | given
         self.criterion = _word(values, "criterion", None)
         self.bound = _parameters(values, "bound", OF_BOUNDS)
         self.tie_threshold = _number(values, "tie_threshold", 0.0, INFINITY)

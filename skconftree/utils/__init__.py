@@ -1,7 +1,7 @@
 """Helpers that know nothing of the other rooms."""
 
 from ._canonical import canonical
-from ._damage import is_count, refuse_damage
+from ._damage import are_classes, is_array, is_count, refuse_damage
 from ._labels import (
     check_classes,
     check_labels,
@@ -16,6 +16,7 @@ from ._missing_labels import is_missing, split_labels
 from ._unchanged import unchanged_on_error
 
 __all__ = [
+    "are_classes",
     "canonical",
     "check_classes",
     "check_labels",
@@ -23,6 +24,7 @@ __all__ = [
     "encode_labels",
     "exact_labels",
     "find_labels",
+    "is_array",
     "is_count",
     "is_missing",
     "refuse_damage",

@@ -38,27 +38,28 @@ def timer(handle, seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def _is_place(frame, event):
-    return event in PLACES and frame.f_code.co_filename not in UNSAFE
+def _is_place(frame, event, within=""):
+    file = frame.f_code.co_filename
+    return event in PLACES and file not in UNSAFE and file.startswith(within)
 
 
-def count_places(function):
+def count_places(function, within=""):
     """What a function gives, and at how many places a handler might have run."""
-    return _count(function, lambda n: None)
+    return _count(function, lambda n: None, within)
 
 
-def act_at_place(place, act, function):
+def act_at_place(place, act, function, within=""):
     """What a function gives, while which a handler acts at a place."""
-    answer, _ = _count(function, lambda n: act() if n == place else None)
+    answer, _ = _count(function, lambda n: act() if n == place else None, within)
     return answer
 
 
-def _count(function, visit):
+def _count(function, visit, within):
     n = 0
 
     def look(frame, event, argument):
         nonlocal n
-        if _is_place(frame, event):
+        if _is_place(frame, event, within):
             n += 1
             visit(n)
 
@@ -80,11 +81,14 @@ class Interrupter:
     again : int or None
         KeyboardInterrupt follows that many calls, or twentieths of a millisecond, after
         it. (Ordinary errors, twice at the same step, are taken for the model's own.)
+    within : str, default=""
+        Begin of the names of files whose places count.
     """
 
-    def __init__(self, error, again):
+    def __init__(self, error, again, within=""):
         self.error = error
         self.again = again
+        self.within = within
         self.n = 0
         self.active = False
 
@@ -93,7 +97,7 @@ class Interrupter:
 
         def look(frame, event, argument):
             # an exception ends the profiling
-            if not (self.active and _is_place(frame, event)):
+            if not (self.active and _is_place(frame, event, self.within)):
                 return
             self.n += 1
             if self.n == place:

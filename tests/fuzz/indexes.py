@@ -4,15 +4,18 @@ import pickle
 import threading
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
+import skconftree
 from skconftree import ConfidenceForestClassifier
 
 from .alarms import ERRORS, Interrupter, act_at_place, count_places
 from .findings import require
 from .together import busy_rows, run_at_once, switching_often
 
+PACKAGE = str(Path(skconftree.__file__).parent)
 SIZES = (3, 60, 1000, 30_000)  # the last one so that other threads have their turn
 QUICK = ("array", "sparse")  # to read
 ASKERS = 3  # of each index
@@ -36,7 +39,7 @@ class _Index:
         self.before = self.apply()
         self.told = []
         self.questions = {"apply": self.apply, "update": self.update}
-        self.calls = {"apply": self.index.apply, "update": self.index.update}
+        self.calls = {"update": self.index.update}
 
     def apply(self):
         found = self.index.apply()
@@ -167,8 +170,8 @@ def _draw_forest(sequence):
         2,
         bound=draw.one([None, "gtest"]),
         grace_period=draw.one([1, 10]),
-        leaf_prediction=draw.one(["majority", "majority", "nb"]),
-        vote=draw.one(["mean", "mean", "accuracy"]),
+        leaf_prediction=draw.one([*["majority"] * 3, "nb"]),
+        vote=draw.one([*["mean"] * 3, "accuracy"]),
         drift=draw.one([None, "adwin"]),
         categorical_features=table.categorical_features,
         n_jobs=draw.one([None, 2]),
@@ -259,16 +262,18 @@ def interrupt_index(sequence):
         else:
             model.partial_fit(X, y, None, rows.weight)
             work, twin = one.calls[what], other.calls[what]
-        _, n_places = count_places(twin)
+        within = draw.one(["", PACKAGE])
+        _, n_places = count_places(twin, within)
         place = draw.whole(1, max(n_places, 1))
         if draw.chance(0.3):
             name = draw.one(sorted(one.calls))
             handle = partial(_may_be_refused, one.calls[name])
             sequence.call(
-                f"index: {what}, {name} by a handler", act_at_place, place, handle, work
+                f"index: {what}, {name} by a handler",
+                *(act_at_place, place, handle, work, within),
             )
         else:
-            interrupter = Interrupter(draw.one(ERRORS), None)
+            interrupter = Interrupter(draw.one(ERRORS), None, within)
             sequence.call(
                 f"index: {what}, interrupted", interrupter.at_place, place, work
             )

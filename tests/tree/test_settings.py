@@ -15,7 +15,9 @@ from skconftree.tree._settings import NAMES, GrowthSettings, read_settings
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound, EValueBound, GTestBound
 from skconftree.drift import DDM
-from skconftree.tree._parameters import GROWTH_PARAMETERS, PARAMETERS
+from skconftree.tables._features import Features
+from skconftree.tables._schema import Schema
+from skconftree.tree._parameters import PARAMETERS
 from skconftree.tree._resolve import resolve_settings
 
 NO_LIMIT = sys.maxsize
@@ -182,12 +184,14 @@ def test_every_setting_has_one_origin():
     assert sorted(made + others) == sorted(NAMES)
 
 
-def resolved(total=100.0, n_features=10, **changes):
-    model = ConfidenceTreeClassifier()
-    parameters = {name: getattr(model, name) for name in GROWTH_PARAMETERS}
-    given = {"bound": None, "criterion": "gini", "n_features": n_features}
-    given |= {"total": total} | parameters | changes
-    return resolve_settings(**given).values()
+def resolved(
+    bound=None, total=100.0, n_features=10, nominal=False, relative=False, **parameters
+):
+    model = ConfidenceTreeClassifier(**parameters)
+    features = Features.blank([True] * n_features) if nominal else None
+    schema = Schema(n_features, features=features)
+    settings = resolve_settings(model, bound, "gini", schema, total, relative)
+    return settings.values()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...utils import is_count, refuse_damage
+from ...utils import are_classes, is_array, is_count, refuse_damage
 from ._boosting import BoostedTrees
 
 
@@ -25,16 +25,13 @@ def check_model(estimator):
     classes, d = parts.get("classes_"), parts.get("n_features_in_")
     trees, n = parts.get("_trees"), parts.get("n_labeled_")
     sound = {
-        "classes_": isinstance(classes, np.ndarray)
-        and classes.ndim == 1
-        and len(classes) > 0,
+        "classes_": are_classes(classes),
         "n_features_in_": is_count(d) and d > 0,
         "n_labeled_": is_count(n) and n > 0,
         "n_rounds_": is_count(parts.get("n_rounds_")),
-        "queried_": _is_array(parts.get("queried_"), np.intp)
-        and len(parts["queried_"]) == n,
+        "queried_": _is_list(parts.get("queried_"), np.intp, n),
         "labels_": np.shape(parts.get("labels_")) == (n,),
-        "skipped_": _is_array(parts.get("skipped_"), np.intp),
+        "skipped_": _is_list(parts.get("skipped_"), np.intp),
         "sampler_": "sampler_" in parts,
     }
     if all(sound.values()):
@@ -46,13 +43,8 @@ def check_model(estimator):
     refuse_damage(estimator, sound)
 
 
-def _is_array(array, dtype):
-    return (
-        isinstance(array, np.ndarray)
-        and array.dtype == dtype
-        and array.ndim == 1
-        and array.flags.c_contiguous
-    )
+def _is_list(value, dtype, n=None):
+    return is_array(value, dtype, (n,)) and value.flags.c_contiguous
 
 
 def _fit(parts, n_features, n_classes):
@@ -63,8 +55,8 @@ def _fit(parts, n_features, n_classes):
     )
     thresholds, values = parts.get("thresholds"), parts.get("values")
     if not (
-        all(_is_array(part, np.int32) for part in (roots, targets, features, left))
-        and all(_is_array(part, np.float64) for part in (thresholds, values))
+        all(_is_list(part, np.int32) for part in (roots, targets, features, left))
+        and all(_is_list(part, np.float64) for part in (thresholds, values))
         and len(roots) == len(targets)
         and len(features) == len(left) == len(thresholds) == len(values)
     ):

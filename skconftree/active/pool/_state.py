@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ...utils import is_count, refuse_damage
+from ...utils import are_classes, is_array, is_count, refuse_damage
 from .._labels import LabelCodes
 from .._rows import n_rows_of
-from .._state import are_classes, fits_classes, fits_features
+from .._state import fits_classes, fits_features
 from ._answers import Batch, Pool
 
 
@@ -85,14 +85,9 @@ def _is_batch(batch, n_rows, classes):
         return False
     rows, known, labels, weight, n_wrong = batch
     if not (
-        isinstance(rows, np.ndarray)
-        and rows.dtype == np.intp
-        and rows.ndim == 1
-        and isinstance(known, np.ndarray)
-        and known.dtype == bool
-        and known.shape == rows.shape
-        and isinstance(labels, np.ndarray)
-        and labels.shape == (int(known.sum()),)
+        is_array(rows, np.intp, (None,))
+        and is_array(known, bool, rows.shape)
+        and is_array(labels, None, (int(known.sum()),))
         and ((rows >= 0) & (rows < n_rows)).all()
         and len(np.unique(rows)) == len(rows)
     ):
@@ -100,9 +95,7 @@ def _is_batch(batch, n_rows, classes):
     return (n_wrong is None or (is_count(n_wrong) and n_wrong <= len(labels))) and (
         weight is None
         or (
-            isinstance(weight, np.ndarray)
-            and weight.dtype == np.float64
-            and weight.shape == rows.shape
+            is_array(weight, np.float64, rows.shape)
             and bool((np.isfinite(weight) & (weight > 0.0)).all())
         )
     )
@@ -137,10 +130,8 @@ def _compared(parts, batches, n_rows, coder):
 
 
 def _is_same(array, expected):
-    return (
-        isinstance(array, np.ndarray)
-        and array.dtype == expected.dtype
-        and np.array_equal(array, expected)
+    return is_array(array, expected.dtype, expected.shape) and np.array_equal(
+        array, expected
     )
 
 

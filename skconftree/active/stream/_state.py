@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...drift._detector import Detector
-from ...utils import is_count, refuse_damage
-from .._state import are_classes, fits_classes, fits_features
+from ...utils import are_classes, is_array, is_count, refuse_damage
+from .._state import fits_classes, fits_features
 from ._context import LeafLabels
 from ._decisions import Account
 from ._strategies import StreamStrategy
@@ -38,17 +38,15 @@ def check_learner(learner):
         "_strategy": isinstance(strategy, StreamStrategy),
         "_seed": is_count(seed) and seed < LARGEST_SEED,
         "_budget": isinstance(parts.get("_budget"), Account),
-        "_classes": classes is None or are_classes(classes, 1),
+        "_classes": classes is None or are_classes(classes),
         "_detector": detector is None or isinstance(detector, Detector),
         "_unasked": unasked is None or np.shape(unasked) == (1, d),
-        "_pending": isinstance(pending, np.ndarray)
-        and pending.dtype == bool
-        and pending.ndim == 1,
+        "_pending": is_array(pending, bool, (None,)),
         "_n_drifts": is_count(parts.get("_n_drifts")),
         "_n_taught": is_count(parts.get("_n_taught")),
     }
     if all(sound.values()):
-        sound["_state"] = _is_table(parts.get("_state"), np.shape(strategy.start()))
+        sound["_state"] = _is_state(parts.get("_state"), strategy)
         sound["_pending"] = len(pending) <= parts["_budget"].n_asked
         sound["_leaves"] = _are_leaves(parts.get("_leaves"), classes)
         sound["_held_back"] = _are_held_back(parts.get("_held_back"), d)
@@ -74,12 +72,10 @@ def _n_labels(held):
     return sum(len(labels) for _, labels, _ in held if labels is not None)
 
 
-def _is_table(array, shape):
+def _is_state(state, strategy):
     return (
-        isinstance(array, np.ndarray)
-        and array.dtype == np.float64
-        and array.shape == shape
-        and not np.isnan(array).any()
+        is_array(state, np.float64, np.shape(strategy.start()))
+        and not np.isnan(state).any()
     )
 
 
@@ -89,11 +85,8 @@ def _are_leaves(leaves, classes):
     counts, seen = vars(leaves).get("counts"), vars(leaves).get("seen")
     n_classes = 2 if classes is None else max(2, len(classes))
     return (
-        _is_table(seen, np.shape(seen))
-        and seen.ndim == 1
-        and _is_table(counts, np.shape(counts))
-        and counts.ndim == 2
-        and len(counts) == len(seen)
+        is_array(seen, np.float64, (None,))
+        and is_array(counts, np.float64, (len(seen), None))
         and counts.shape[1] in (2, n_classes)
         and all(
             bool(((part >= 0.0) & np.isfinite(part) & (part % 1.0 == 0.0)).all())

@@ -11,7 +11,7 @@ from ...tree._growth import grow_on, remember, remembers
 from ...tree._model import TreeModel
 from ...tree._plan import Plan
 from ...tree._resolve import (
-    resolve_growth,
+    resolve_settings,
     resolve_shrinkage,
     resolve_statement,
     tree_defaults,
@@ -75,7 +75,7 @@ def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
     for one, (bound, criterion), (pruning, strength) in zip(
         parameters, statements, prunings, strict=True
     ):
-        settings = resolve_growth(
+        settings = resolve_settings(
             ConfidenceTreeClassifier(**one),
             bound,
             criterion,

@@ -5,7 +5,7 @@ import numpy as np
 from ...tree._model import TreeModel
 from ...tree._model_state import read_columns
 from ...tree._plan import Resolved
-from ...utils import is_count, refuse_damage
+from ...utils import is_array, is_count, refuse_damage
 from ._sampling import MOST_DRAWS, Sampler
 from ._templates import TREE_PARAMETERS
 
@@ -104,9 +104,7 @@ def _has_records(records, trees):
     if records is None:
         return True
     return (
-        isinstance(records, np.ndarray)
-        and records.dtype == np.float64
-        and records.shape == (len(trees), 2)
+        is_array(records, np.float64, (len(trees), 2))
         and records.flags.c_contiguous
         and bool((np.isfinite(records) & (records >= 0.0)).all())
         and all(tree.grows for tree in trees)
@@ -126,9 +124,7 @@ def _is_sampler(value):
         is_count(value.seed)
         and is_count(value.n_draws)
         and 1 <= value.n_draws <= MOST_DRAWS
-        and isinstance(value.ends, np.ndarray)
-        and value.ends.dtype == np.float64
-        and value.ends.ndim == 1
+        and is_array(value.ends, np.float64, (None,))
         and value.ends.size > 0
         and bool(np.isfinite(value.ends).all())
         and bool((np.diff(value.ends, prepend=0.0) > 0.0).all())

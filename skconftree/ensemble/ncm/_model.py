@@ -10,7 +10,7 @@ import numpy as np
 from ...bounds._base import BaseBound
 from ...tables._labels import Classes
 from ...tables._schema import Schema
-from ...utils import canonical, is_count, refuse_damage
+from ...utils import are_classes, canonical, is_array, is_count, refuse_damage
 from ._centroid_tree import NCMTree
 from ._samples import Samples
 
@@ -77,9 +77,7 @@ class NCMModel:
         refuse_damage(owner, {"_model": is_state})
         classes, samples = state["classes"], state["samples"]
         sound = {
-            "classes_": isinstance(classes, np.ndarray)
-            and classes.ndim == 1
-            and len(classes) > 0,
+            "classes_": are_classes(classes),
             "bound_": isinstance(state["bound"], BaseBound | None),
             "seed": is_count(state["seed"]),
             "n_rows_seen_": is_count(state["n_rows_seen"]),
@@ -202,10 +200,10 @@ class NCMForestModel(NCMModel):
         n = len(trees)
         n_bytes = (len(parts["samples"].y) + 7) // 8
         sound = {
-            "in_bag": _is_array(parts["in_bag"], np.uint8, (n, n_bytes)),
-            "penalty": _is_array(parts["penalty"], np.float64, (n,))
+            "in_bag": is_array(parts["in_bag"], np.uint8, (n, n_bytes)),
+            "penalty": is_array(parts["penalty"], np.float64, (n,))
             and bool(np.isfinite(parts["penalty"]).all()),
-            "regrown_": _is_array(parts["regrown"], np.bool_, (n,)),
+            "regrown_": is_array(parts["regrown"], np.bool_, (n,)),
         }
         refuse_damage(owner, sound)
         trees = [_read_tree(tree, parts, owner) for tree in trees]
@@ -231,12 +229,6 @@ def _read_tree(state, parts, owner):
     return tree
 
 
-def _is_array(value, dtype, shape):
-    return (
-        isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
-    )
-
-
 def _are_sound(samples, parts):
     # Whether rows can be learnt from: compiled code indexes by their classes.
     if not all(
@@ -247,11 +239,11 @@ def _are_sound(samples, parts):
     n, n_classes = len(y) if y.ndim == 1 else 0, len(parts["classes"])
     return (
         n > 0
-        and _is_array(X, np.float32, (n, parts["schema"].n_features))
+        and is_array(X, np.float32, (n, parts["schema"].n_features))
         and bool(np.isfinite(X).all())
         and y.dtype == np.uint16
         and bool((y < n_classes).all())
-        and _is_array(ranks, np.uint32, (n,))
-        and _is_array(n_seen, np.int64, (n_classes,))
+        and is_array(ranks, np.uint32, (n,))
+        and is_array(n_seen, np.int64, (n_classes,))
         and bool((n_seen >= np.bincount(y, minlength=n_classes)).all())
     )

@@ -13,7 +13,7 @@ from ...drift import BaseDetector
 from ...tables._features import MAX_CATEGORIES, UNKNOWN
 from ...tables._sparse import column_limits
 from ...tables._weights import CLASS_LIMITS
-from ...utils import canonical
+from ...utils import canonical, is_array
 from .._settings import GrowthSettings, read_settings
 
 LARGEST = 2**62  # seed
@@ -190,15 +190,7 @@ def _is_table(array, dtype, shape, *, low=-math.inf, may_miss=False):
     # Whether it is None or an array that compiled code can take.
     if array is None:
         return True
-    if (
-        not isinstance(array, np.ndarray)
-        or array.dtype != dtype
-        or array.ndim != len(shape)
-        or any(
-            n not in (None, found) for n, found in zip(shape, array.shape, strict=True)
-        )
-        or not array.flags.c_contiguous
-    ):
+    if not is_array(array, dtype, shape) or not array.flags.c_contiguous:
         return False
     sound = np.isfinite(array) & (array >= low)
     return bool((sound | np.isnan(array) if may_miss else sound).all())
