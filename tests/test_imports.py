@@ -60,8 +60,8 @@ MAY_IMPORT = {
         "utils",
         "_compat",
     },
-    "linear_model": {"bounds", "utils", "_compat"},
-    "evaluation": {"drift", "datasets", "utils"},
+    "linear_model": {"bounds", "tables", "utils", "_compat"},
+    "evaluation": {"drift", "datasets", "tables", "utils"},
 }
 for room in INNER["ensemble"]:
     MAY_IMPORT[f"ensemble.{room}"] = MAY_IMPORT[DOOR] | {DOOR, "ensemble"}

@@ -368,9 +368,9 @@ def test_a_damaged_state_raises(name):
     with pytest.raises(ValueError, match="does not fit"):
         forest_of().__setstate__({**state, "_model": parts})
     other = forest_of().fit(X[:, :2], y)
-    state["estimators_"] = other.estimators_
+    trees = other.__getstate__()["_model"]["trees"]
     with pytest.raises(ValueError, match="does not fit"):
-        forest_of().__setstate__(state)
+        forest_of().__setstate__({**state, "_model": {**state["_model"], "trees": trees}})
 
 
 def test_draws_are_those_of_the_weights():
