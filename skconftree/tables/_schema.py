@@ -1,5 +1,6 @@
 """What a model knows of the columns of its tables, and the one door for rows."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -291,7 +292,8 @@ class Schema(NamedTuple):
         refuse_damage(owner, {"n_features_in_": sound})
         d, names, features = (state[name] for name in cls._fields)
         if isinstance(features, str):
-            features = Features.of_text(features)
+            with suppress(TypeError, ValueError):  # what stays a text does not fit
+                features = Features.of_text(features)
         sound = {
             "n_features_in_": is_count(d) and d > 0,
             "feature_names_in_": names is None

@@ -16,8 +16,7 @@ from ..tables._labels import read_labels
 from ..tables._learning import learn, read_call
 from ..tables._schema import Rows
 from ..tables._weights import stream_weights
-from ..utils import canonical
-from ..utils._learnt import learnt
+from ..utils._learnt import learnt, read_state, write_state
 from ..utils._lock import Lockable, learns, reads
 from ._growth import grow_model, grow_on
 from ._limits import METHODS, check_limits, limits_in_leaves
@@ -378,10 +377,18 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
     tree_ = learnt("tree", "The tree as read-only arrays, evidence included.")
     n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
     n_classes_ = learnt("classes.n", "Number of classes.")
-    categories_ = learnt("schema.categories", "Categories of the nominal columns.")
-    shrinkage_ = learnt("tree.shrinkage", "How strongly leaves are drawn upwards.")
-    n_drifts_ = learnt("n_drifts", "Drifts found, each of which replaced the tree.")
-    n_bytes_ = learnt("n_bytes", "Bytes of the tree and the memories of its leaves.")
+    categories_ = learnt(
+        "schema.categories", "Categories of the nominal columns.", changes=True
+    )
+    shrinkage_ = learnt(
+        "tree.shrinkage", "How strongly leaves are drawn upwards.", changes=True
+    )
+    n_drifts_ = learnt(
+        "n_drifts", "Drifts found, each of which replaced the tree.", changes=True
+    )
+    n_bytes_ = learnt(
+        "n_bytes", "Bytes of the tree and the memories of its leaves.", changes=True
+    )
 
     def __sklearn_is_fitted__(self):
         return self._model is not None
@@ -815,16 +822,10 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
 
     @reads
     def __getstate__(self):
-        state = dict(super().__getstate__())
-        if self._model is not None:
-            state["_model"] = self._model.state()
-        return canonical(state)
+        return write_state(self, super().__getstate__())
 
     def __setstate__(self, state):
-        model = state.get("_model")
-        if model is not None:  # copy.copy does not share what grows
-            state = state | {"_model": TreeModel.of_state(model, self)}
-        super().__setstate__(state)
+        super().__setstate__(read_state(self, state, TreeModel.of_state))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..tables._sparse import in_blocks
 from ..utils import canonical
-from ..utils._lock import Lockable, learns
+from ..utils._lock import Lockable, learns, reads
 from ._limits import count_rows
 from ._model_state import check_parts, read_parts, write_tree
 from ._plan import Resolved
@@ -95,6 +95,7 @@ class TreeModel(Lockable):
         return 0 if self.grower is None else self.grower.n_drifts
 
     @property
+    @reads  # a forest whose trees learn one by one does not see to that
     def n_bytes(self):
         """Bytes that the tree and the memories of its leaves take."""
         n_bytes = (self._tree if self.grower is None else self.grower).n_bytes

@@ -40,10 +40,14 @@ def write_tree(tree):
     return arguments, arrays
 
 
-def read_tree(state):
-    """Make a tree from what `write_tree` has written."""
-    arguments, arrays = state
-    tree = Tree(*arguments)
+def read_tree(state, owner):
+    """Make a tree from what `write_tree` has written; `owner` is named in errors."""
+    try:
+        arguments, arrays = state
+        tree = Tree(*arguments)
+    except TypeError:
+        tree = None
+    refuse_damage(owner, {"tree_": tree is not None})
     tree.__setstate__(arrays)
     return tree
 
@@ -80,7 +84,7 @@ def read_parts(state, owner, shared=None):
         and isinstance(state["waits"], bool),
     }
     refuse_damage(owner, sound)
-    tree = read_tree(state["tree"])
+    tree = read_tree(state["tree"], owner)
     if grower is not None:
         recipe = grower[0]
         settings = recipe.get("settings")

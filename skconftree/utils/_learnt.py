@@ -1,9 +1,13 @@
-"""Properties of an estimator that its model has."""
+"""What an estimator has of its model: properties, and a part of its state."""
 
 from sklearn.utils.validation import check_is_fitted
 
+from ._canonical import canonical
+from ._damage import refuse_damage
+from ._lock import reads
 
-def learnt(name, doc):
+
+def learnt(name, doc, *, changes=False):
     """Make a property that gives what the `_model` of an estimator has learnt.
 
     Parameters
@@ -11,6 +15,8 @@ def learnt(name, doc):
     name : str
         Attribute of the model, or of one of its parts: ``"tree.shrinkage"``.
     doc : str
+    changes : bool, default=False
+        Whether learning changes it, so that readers have to wait meanwhile.
 
     Returns
     -------
@@ -28,4 +34,49 @@ def learnt(name, doc):
             value = getattr(value, one)
         return value
 
-    return property(get, doc=doc)
+    return property(reads(get) if changes else get, doc=doc)
+
+
+def write_state(estimator, attributes):
+    """State of an estimator: its attributes, with the state of its model.
+
+    Parameters
+    ----------
+    estimator : estimator
+    attributes : dict
+
+    Returns
+    -------
+    dict
+    """
+    if estimator._model is not None:
+        attributes = attributes | {"_model": estimator._model.state()}
+    return canonical(attributes)
+
+
+def read_state(estimator, state, of_state):
+    """Attributes of an estimator from its state, which is not believed.
+
+    Parameters
+    ----------
+    estimator : estimator
+    state : dict
+    of_state : callable
+        Makes a model, not shared by copies, from its state and the estimator.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If the state is damaged, or of a release without models.
+    """
+    kind = type(estimator)
+    refuse_damage(
+        estimator,
+        {name: not isinstance(getattr(kind, name, None), property) for name in state},
+    )
+    model = state.get("_model")
+    return state if model is None else state | {"_model": of_state(model, estimator)}

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
-from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
+from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE
 
 STREAM = make_stream(
     seed=6,
@@ -103,7 +103,7 @@ def damaged(data, damage):
 def use(model, grower):
     """Go on with a grower whose state was believed."""
     model = copy.copy(model)
-    model._model.grower, model.tree_ = grower, grower.tree
+    model._model.grower = grower
     with np.errstate(all="ignore"):
         learn(model, STREAM, begin=HALF)
         model.predict_proba(STREAM.X)
@@ -449,120 +449,6 @@ def test_a_tree_in_use_takes_no_state_and_no_root():
     with pytest.raises(ValueError, match="has a root"):
         model.tree_.add_root()
     assert model.tree_.__getstate__() == before
-
-
-ATTRIBUTES = {
-    "classes_": [np.arange(60_000), np.arange(2), [0, 1, 2], None],
-    "n_classes_": [2, "three", None],
-    "n_features_in_": [1, 4, None],
-    "feature_names_in_": [np.array(["a", "b"], dtype=object)],
-    "is_categorical_": [None, np.zeros(3, dtype=bool), np.ones(2, dtype=bool)],
-    "_features": [None, "text"],
-    "n_rows_seen_": [-1, None],
-    "_grower": ["text"],
-}
-
-
-def with_categories():
-    X = np.column_stack([STREAM.X[:, :2], np.rint(np.abs(STREAM.X[:, 1])) % 4])
-    model = ConfidenceTreeClassifier(
-        "gtest", categorical_features=[2], grace_period=20, delta=0.9
-    )
-    return model.partial_fit(X, STREAM.y, STREAM.classes), X
-
-
-@pytest.mark.parametrize("name", ATTRIBUTES)
-def test_attributes_of_another_model(name):
-    model, _ = with_categories()
-    for value in ATTRIBUTES[name]:
-        other = copy.copy(model)
-        setattr(other, name, value)
-        with pytest.raises(ValueError, match="is damaged"):
-            pickle.loads(pickle.dumps(other))
-
-
-def test_the_tree_of_another_model():
-    """A growing model has one tree, that of its growth; a fitted one must fit it."""
-    model, _ = with_categories()
-    other = copy.copy(model)
-    other.tree_ = Tree(3, 3)
-    saved = pickle.loads(pickle.dumps(other))
-    assert saved.tree_.node_count == model.tree_.node_count
-    fitted = ConfidenceTreeClassifier().fit(STREAM.X, STREAM.y)
-    for value in (Tree(3, 3), Tree(1, 2), None):
-        other = copy.copy(fitted)
-        other.tree_ = value
-        with pytest.raises(ValueError, match="is damaged"):
-            pickle.loads(pickle.dumps(other))
-
-
-def test_a_tree_beside_the_one_that_grows():
-    """What is read is what learns, whatever else a state holds."""
-    model, X = with_categories()
-    make, arguments, state = model.__reduce_ex__(4)[:3]
-    grower = state["_grower"].thaw()  # as it comes out of a pickle
-    for tree in (Tree(3, 3), copy.deepcopy(grower.tree), grower.tree):
-        same = make(*arguments)
-        same.__setstate__(state | {"_grower": grower, "tree_": tree})
-        assert same.tree_ is grower.tree
-        np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
-
-
-def test_thresholds_of_nominal_columns():
-    """Only a test of categories can ask for a column that has them."""
-    model, X = with_categories()
-    fitted = clone(model).set_params(bound=None, delta=None).fit(X, STREAM.y)
-    place = 1 + ARRAYS.index("nodes")
-    for one in (model, fitted):
-        kind, arguments, state = one.tree_.__reduce__()
-        nodes = np.frombuffer(state[place], NODE_DTYPE).copy()
-        numeric = (one.tree_.feature >= 0) & ~one.tree_.is_nominal
-        nodes["feature"][numeric] = 2
-        tree = kind(*arguments)
-        tree.__setstate__((*state[:place], nodes.tobytes(), *state[place + 1 :]))
-        if one is model:
-            make, (_, recipe, growth) = model._model.grower.__reduce__()
-            with pytest.raises(ValueError, match="recipe of this growing tree"):
-                make(tree, recipe, growth)
-            continue
-        other = copy.copy(one)
-        other.tree_ = tree
-        with pytest.raises(ValueError, match="is damaged"):
-            pickle.loads(pickle.dumps(other))
-
-
-def test_categories_without_a_name():
-    """A tree knows no category that the columns of its model do not have."""
-    model, X = with_categories()
-    fewer = clone(model).set_params(bound=None, delta=None)
-    fewer.fit(X[:1], STREAM.y[:1])
-    for one in (model, clone(fewer).fit(X, STREAM.y)):
-        other = copy.copy(one)
-        other._model.schema.features = fewer._model.schema.features
-        assert (
-            other._model.schema.features.is_categorical
-            == one._model.schema.features.is_categorical
-        ).all()
-        with pytest.raises(ValueError, match="is damaged"):
-            pickle.loads(pickle.dumps(other))
-
-
-def test_attributes_that_are_changed_while_the_model_lives():
-    model, X = with_categories()
-    before = pickle.dumps(model)
-    for name, value, rows, labels in (
-        ("classes_", np.arange(60_000), X, STREAM.y + 50_000),
-        ("n_features_in_", 1, X[:, :1], STREAM.y),
-    ):
-        other = copy.copy(model)
-        setattr(other, name, value)
-        if name == "classes_":
-            other.n_classes_ = len(value)
-        else:
-            other._model.schema.features = None
-        with pytest.raises(ValueError, match="Rows do not fit the growing tree"):
-            other.partial_fit(rows.astype(np.float32), labels)
-    assert pickle.dumps(model) == before
 
 
 @pytest.mark.parametrize("kind", ["tree", "state", "tuple"])

@@ -310,19 +310,19 @@ def test_a_signal_handler_changes_nothing(name):
 @contextmanager
 def ending(model, function):
     """Call a function as soon as rows have been learnt, still within the call."""
-    kind = type(model)
+    learn = model._model.learn
 
-    class Ending(kind):
-        def __setattr__(self, name, value):
-            if name == "tree_":
-                function()
-            super().__setattr__(name, value)
+    def learn_and_call(*args, **kwargs):
+        try:
+            return learn(*args, **kwargs)
+        finally:
+            function()
 
-    model.__class__ = Ending
+    model._model.learn = learn_and_call
     try:
         yield
     finally:
-        model.__class__ = kind
+        del model._model.learn
 
 
 @needs_signals

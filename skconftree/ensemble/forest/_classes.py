@@ -17,8 +17,7 @@ from ...bounds._base import BaseBound
 from ...bounds._registry import BOUNDS
 from ...tables._learning import learn, read_call
 from ...tree._parameters import CONSTRAINTS, MIN_BYTES
-from ...utils import canonical
-from ...utils._learnt import learnt
+from ...utils._learnt import learnt, read_state, write_state
 from ...utils._lock import Lockable, learns, reads
 from ._growth import grow_forest, grow_forest_on
 from ._model import ForestModel
@@ -300,15 +299,17 @@ class ConfidenceForestClassifier(
     n_features_in_ = learnt("schema.n_features", "Number of features.")
     feature_names_in_ = learnt("schema.feature_names", "Names of the features.")
     is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
-    categories_ = learnt("schema.categories", "Categories of the nominal columns.")
+    categories_ = learnt(
+        "schema.categories", "Categories of the nominal columns.", changes=True
+    )
     max_features_ = learnt("max_features", "The resolved `max_features`.")
     bound_ = learnt("bound", "The resolved bound, or the list of them.")
     criterion_ = learnt("criterion", "The resolved criterion, or that of each bound.")
     oob_decision_function_ = learnt("oob_proba", "Probabilities out of bag.")
     oob_score_ = learnt("oob_score", "Score of the predictions out of bag.")
     n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
-    n_drifts_ = learnt("n_drifts", "Drifts found in all trees.")
-    n_bytes_ = learnt("n_bytes", "Bytes that the trees take.")
+    n_drifts_ = learnt("n_drifts", "Drifts found in all trees.", changes=True)
+    n_bytes_ = learnt("n_bytes", "Bytes that the trees take.", changes=True)
 
     def __sklearn_is_fitted__(self):
         return self._model is not None
@@ -497,16 +498,10 @@ class ConfidenceForestClassifier(
 
     @reads
     def __getstate__(self):
-        state = dict(super().__getstate__())
-        if self._model is not None:
-            state["_model"] = self._model.state()
-        return canonical(state)
+        return write_state(self, super().__getstate__())
 
     def __setstate__(self, state):
-        model = state.get("_model")
-        if model is not None:  # copy.copy does not share what grows
-            state = state | {"_model": ForestModel.of_state(model, self)}
-        super().__setstate__(state)
+        super().__setstate__(read_state(self, state, ForestModel.of_state))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

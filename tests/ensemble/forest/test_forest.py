@@ -367,10 +367,28 @@ def test_a_damaged_state_raises(name):
     parts = {one: parts[one] for one in parts if one != name}
     with pytest.raises(ValueError, match="does not fit"):
         forest_of().__setstate__({**state, "_model": parts})
-    other = forest_of().fit(X[:, :2], y)
-    trees = other.__getstate__()["_model"]["trees"]
-    with pytest.raises(ValueError, match="does not fit"):
-        forest_of().__setstate__({**state, "_model": {**state["_model"], "trees": trees}})
+
+
+def test_parts_of_another_forest():
+    """Each is sound by itself."""
+    X, y = make_table(16)
+    state = forest_of().fit(X, y).__getstate__()
+    narrow = forest_of().fit(X[:, :2], y)
+    fewer = forest_of().fit(X, np.minimum(y, 1))
+    growing = forest_of(2).partial_fit(X, y, classes=np.unique(y))
+    for other, name in (
+        (narrow, "trees"),
+        (narrow, "schema"),
+        (fewer, "trees"),
+        (fewer, "classes"),
+        (growing, "records"),
+    ):
+        parts = state["_model"] | {name: other.__getstate__()["_model"][name]}
+        with pytest.raises(ValueError, match="does not fit"):
+            forest_of().__setstate__({**state, "_model": parts})
+    with pytest.raises(ValueError, match="another release: 'estimators_'"):
+        forest_of().__setstate__({**state, "estimators_": narrow.estimators_})
+    forest_of().__setstate__(state)
 
 
 def test_draws_are_those_of_the_weights():
