@@ -26,11 +26,8 @@ GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
 BEFORE = set(
     """
     active-million compare interval-coverage label-noise paper-c-active
-    paper-c-active-asked paper-c-active-values paper-d-depths-kr-vs-kp
-    paper-d-depths-letter paper-d-depths-letter-values paper-d-depths-pendigits
-    paper-d-depths-wdbc paper-d-leads paper-d-trees-kr-vs-kp
-    paper-d-trees-letter paper-d-trees-letter-values paper-d-trees-pendigits
-    paper-d-trees-wdbc stream-accuracy stream-gap stream-one-row
+    paper-c-active-asked paper-c-active-values stream-accuracy stream-gap
+    stream-one-row
     """.split()
 )
 OTHER_NOTES = {"promises-mixed"}  # of a script that writes two

@@ -79,8 +79,8 @@ class BaseDetector(Lockable, BaseEstimator):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        running = vars(self).get("_running")
-        refuse_damage(self, {"_running": isinstance(running, Detector | None)})
+        if "_running" in vars(self):  # it has begun
+            refuse_damage(self, {"_running": isinstance(self._running, Detector)})
 
     def check_parameters(self):
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""

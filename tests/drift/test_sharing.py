@@ -131,7 +131,7 @@ def test_copies_share_nothing(name, copied):
 
 
 @each
-@pytest.mark.parametrize("running", ["text", 3, object])
+@pytest.mark.parametrize("running", ["text", 3, object, None])
 def test_a_damaged_state_is_refused(name, running):
     detector = DETECTORS[name]()
     detector._running = running
