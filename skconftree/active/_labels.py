@@ -4,7 +4,9 @@ import copy
 
 import numpy as np
 
-from ..utils import canonical, is_missing, split_labels, unique_classes
+from ..tables._label_values import unique_classes
+from ..tables._missing_labels import is_missing, split_labels
+from ..utils import canonical
 
 
 class LabelCodes:

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..utils import canonical, exact_labels, find_labels, is_count
+from ..tables._label_values import exact_labels, find_labels
+from ..utils import canonical, is_count
 from ..utils._lock import Lockable, learns, reads
 from ._evaluator_state import MOST_WEIGHT, check_run
 from ._record import PrequentialRecord

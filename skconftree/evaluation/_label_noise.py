@@ -7,7 +7,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils import check_consistent_length, check_scalar
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from ..utils import exact_labels
+from ..tables._label_values import exact_labels
 
 
 def estimate_label_noise(estimator, X, y, cv=5, *, share=0.5, n_jobs=None):

@@ -19,7 +19,8 @@ from .._compat import (
 )
 from ..tables._labels import Classes
 from ..tables._learning import Call, learn
-from ..utils import canonical, is_missing, split_labels
+from ..tables._missing_labels import is_missing, split_labels
+from ..utils import canonical
 from ..utils._learnt import learnt
 from ..utils._lock import Lockable, learns, reads
 from ._columns import read_doubles

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
-from ..utils import (
+from ._label_values import (
     check_classes,
     check_labels,
     class_indices,

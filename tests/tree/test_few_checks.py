@@ -16,10 +16,10 @@ from skconftree._compat import (
     StrOptions,
     validate_parameters,
 )
+from skconftree.tables._label_values import check_labels, encode_labels
 from skconftree.tables._labels import Classes
 from skconftree.tree._training import read_training
 from skconftree.tree.pruning._base import Pruning
-from skconftree.utils import check_labels, encode_labels
 
 ROWS = np.array([[0.5, 1.0], [1.5, -1.0], [2.5, 0.0], [3.5, 4.0]])
 

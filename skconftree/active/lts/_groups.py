@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state, gen_batches
 
-from ...utils import is_missing
+from ...tables._missing_labels import is_missing
 from .._rows import CHUNK
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from ...utils import exact_labels
+from ...tables._label_values import exact_labels
 
 
 class ArrayOracle(BaseEstimator):

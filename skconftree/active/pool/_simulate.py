@@ -10,7 +10,7 @@ from sklearn.model_selection import ShuffleSplit, check_cv
 from sklearn.utils import check_consistent_length, check_random_state, check_scalar
 
 from ..._compat import _safe_indexing
-from ...utils import exact_labels
+from ...tables._label_values import exact_labels
 from .._estimators import serves
 from .._registry import STRATEGIES, resolve_strategy
 from ._learner import ActiveLearner

@@ -18,7 +18,8 @@ from ..._compat import (
 )
 from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
-from ...utils import canonical, check_labels, exact_labels, unique_classes
+from ...tables._label_values import check_labels, exact_labels, unique_classes
+from ...utils import canonical
 from ...utils._lock import learns, reads
 from .._aside import settled
 from .._estimators import refuse_unserved

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...drift import DriftState
-from ...utils import unique_classes
+from ...tables._label_values import unique_classes
 from ...utils._lock import Lockable
 from .._aside import Aside
 from .._estimators import final_step

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from ._labels import check_labels, exact_labels, refuse_nul
+from ._label_values import check_labels, exact_labels, refuse_nul
 
 FEW = 16  # labels
 
@@ -36,7 +36,7 @@ def split_labels(y, missing_label=None, name="y"):
 
     Examples
     --------
-    >>> from skconftree.utils import split_labels
+    >>> from skconftree.tables._missing_labels import split_labels
     >>> labels, known = split_labels([0, None, 1, float("nan")])
     >>> labels
     array([0, 1])
