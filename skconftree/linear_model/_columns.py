@@ -10,20 +10,7 @@ NOMINAL = ("category", "categorical", "enum", "str", "large_str")
 
 
 def read_doubles(X, schema, caller):
-    """Read rows of finite numbers, in double precision.
-
-    Parameters
-    ----------
-    X : array-like or frame of shape (n_rows, n_features)
-    schema : Schema or None
-        None: they are the first rows.
-    caller : str
-        Name of the estimator, for errors.
-
-    Returns
-    -------
-    Rows
-    """
+    """Read rows of finite numbers, in double precision."""
     _refuse_categories(X, caller)
     names = None
     if schema is None:

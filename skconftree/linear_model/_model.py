@@ -89,14 +89,7 @@ class OASISModel:
     # -- learning -----------------------------------------------------------------
 
     def start(self, settings, X):
-        """Draw the planes, for features whose scale these rows tell; None: as they are.
-
-        Parameters
-        ----------
-        settings : dict
-            Those of a `ParticleFilter` which do not follow from the model.
-        X : ndarray of shape (n_rows, n_features), float64, or None
-        """
+        """Draw the planes, for features whose scale rows tell (None: as they are)."""
         d, intercept = self.schema.n_features, settings.pop("intercept")
         self.mean, self.scale = (np.zeros(d), np.ones(d)) if X is None else measure(X)
         self.cloud = ParticleFilter(
@@ -109,14 +102,7 @@ class OASISModel:
         )
 
     def wait_or_start(self, settings, call):
-        """Keep the first rows until they tell the scale, then learn them.
-
-        Parameters
-        ----------
-        settings : dict
-            As of `start`.
-        call : Call
-        """
+        """Keep the first rows until they tell the scale, then learn them."""
         X, n_waiting = call.rows.X, self.n_rows_seen
         weight = np.ones(len(X)) if call.weight is None else call.weight
         needed = np.flatnonzero(weight > 0.0)[: FIRST_ROWS - n_waiting]
@@ -136,22 +122,7 @@ class OASISModel:
         """Nothing can fail any more."""
 
     def learn(self, call, *, resample, foresee):
-        """Learn rows in their order.
-
-        Parameters
-        ----------
-        call : Call
-            Labels of -1 are unknown.
-        resample : bool
-            Whether planes are drawn anew and move.
-        foresee : bool
-            Whether each row is to be predicted before it is learnt.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_problems, 2) or None
-            Odds; 1 to 1 of rows that came before there were planes.
-        """
+        """Learn rows in their order."""
         X, begin = call.rows.X, self.n_taken
         self.n_taken = 0
         odds = None
@@ -171,12 +142,7 @@ class OASISModel:
     # -- state --------------------------------------------------------------------
 
     def state(self):
-        """What there is, as arrays and plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """What there is, as arrays and plain values."""
         cloud = None if self.cloud is None else self.cloud.__reduce__()[1]
         return canonical(
             {
@@ -195,24 +161,7 @@ class OASISModel:
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from what came out of a file, which is not believed.
-
-        Parameters
-        ----------
-        state : object
-            What `state` gives.
-        owner : object or None
-            Named in errors; None: the model is by itself.
-
-        Returns
-        -------
-        OASISModel
-
-        Raises
-        ------
-        ValueError
-            If a part is missing, damaged, or does not fit the others.
-        """
+        """Make a model from what came out of a file, which is not believed."""
         owner = cls.__new__(cls) if owner is None else owner
         is_state = isinstance(state, dict) and state.keys() == PARTS
         refuse_damage(owner, {"_model": is_state})

@@ -29,20 +29,7 @@ def measure(X):
 
 
 def scaled(X, mean, scale, intercept):
-    """Move and stretch features, and put a constant behind them if asked for.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features), float64
-    mean, scale : ndarray of shape (n_features,)
-    intercept : bool
-        Whether a last column of ones is added.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features) or (n_rows, n_features + 1)
-        C-contiguous; no value is beyond `FAR`.
-    """
+    """Move and stretch features, and put a constant behind them if asked for."""
     n, d = X.shape
     found = np.ones((n, d + intercept))
     with np.errstate(over="ignore", under="ignore"):

@@ -14,21 +14,7 @@ NUMBERS = {bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int3
 
 
 def read_few(X, n_features, names, features):
-    """Read a list of rows, or a frame whose columns have the known names.
-
-    Parameters
-    ----------
-    X : object
-    n_features : int
-    names : ndarray of shape (n_features,) or None
-    features : Features or None
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features), float32, or None
-        With codes of categories, `UNKNOWN` for those that are not known. None if there
-        are more rows, other columns, or values that have to be looked at.
-    """
+    """Read a list of rows, or a frame whose columns have the known names."""
     rows = _rows_of(X, n_features, names)
     if rows is None:
         return None

@@ -17,21 +17,6 @@ def exact_labels(y):
 
     Whole numbers of pandas' own types would be floats, and strings in a list would lose
     NUL characters at their ends.
-
-    Parameters
-    ----------
-    y : array-like
-
-    Returns
-    -------
-    array-like
-        An ndarray of integers if `y` is a column of integers none of which is missing,
-        else `y`.
-
-    Raises
-    ------
-    ValueError
-        If `y` is no array, and holds a string that ends in a NUL character.
     """
     if isinstance(y, list | tuple):
         refuse_nul(y)
@@ -47,12 +32,7 @@ def exact_labels(y):
 
 
 def refuse_nul(labels):
-    """Raise if a label ends in a NUL character, as arrays of strings cannot.
-
-    Parameters
-    ----------
-    labels : iterable
-    """
+    """Raise if a label ends in a NUL character, as arrays of strings cannot."""
     for label in labels:
         if isinstance(label, str | bytes) and label[-1:] in NUL:
             raise ValueError(
@@ -63,15 +43,7 @@ def refuse_nul(labels):
 
 
 def check_labels(y, given):
-    """Check that labels are classes, and that none of them have become equal.
-
-    Parameters
-    ----------
-    y : ndarray
-        What validation has made of them.
-    given : array-like
-        What the user gave.
-    """
+    """Check that labels are classes, and that none of them have become equal."""
     if _are_classes(y):
         return
     n_missing = 0
@@ -101,18 +73,7 @@ def _are_classes(y):
 
 
 def encode_labels(y):
-    """Classes of labels, and which of them each label is.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-        In ascending order.
-    index : ndarray of shape (n_rows,), intp
-    """
+    """Classes of labels, and which of them each label is."""
     if y.dtype.kind in "iu" and len(y) > MANY:
         low, high = int(y.min()), int(y.max())
         if high - low < len(y) and max(-low, high) < EXACT:
@@ -128,16 +89,7 @@ def encode_labels(y):
 
 
 def unique_classes(classes):
-    """Give the classes that a user lists, each once and in order.
-
-    Parameters
-    ----------
-    classes : array-like
-
-    Returns
-    -------
-    ndarray
-    """
+    """Give the classes that a user lists, each once and in order."""
     refuse_nul(_flat(classes))
     try:
         with np.errstate(invalid="ignore"):
@@ -174,14 +126,7 @@ def _flat(given):
 
 
 def warn_of_floats(classes, stacklevel):
-    """Warn of classes that may stand for several labels.
-
-    Parameters
-    ----------
-    classes : ndarray
-    stacklevel : int
-        As of `warnings.warn`, from the caller's place.
-    """
+    """Warn of classes that may stand for several labels."""
     if classes.dtype.kind == "f" and np.abs(classes).max(initial=0.0) >= EXACT:
         warnings.warn(
             f"The labels are floats up to {np.abs(classes).max():.17g}, and beyond "
@@ -229,24 +174,7 @@ def find_labels(classes, y):
 
 
 def class_indices(classes, y, dtype=np.uint16):
-    """Indices of labels, all of which must be among the classes of a model.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        In ascending order; no more than `dtype` can number.
-    y : ndarray of shape (n_rows,)
-    dtype : type, default=np.uint16
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If a label is unknown.
-    """
+    """Indices of labels, all of which must be among the classes of a model."""
     try:
         index, unknown = find_labels(classes, y)
     except TypeError as error:
@@ -268,13 +196,7 @@ def class_indices(classes, y, dtype=np.uint16):
 
 
 def check_classes(known, classes):
-    """Raise unless the classes given to a later call are those of the first.
-
-    Parameters
-    ----------
-    known : ndarray of shape (n_classes,)
-    classes : array-like or None
-    """
+    """Raise unless the classes given to a later call are those of the first."""
     if not (
         classes is None
         or np.array_equal(known, classes)

@@ -18,12 +18,7 @@ MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them is no class
 
 
 class Classes:
-    """The labels that a model tells apart, in ascending order.
-
-    Parameters
-    ----------
-    names : ndarray of shape (n_classes,)
-    """
+    """The labels that a model tells apart, in ascending order."""
 
     __slots__ = ("_places", "names")
 
@@ -41,18 +36,7 @@ class Classes:
 
     @classmethod
     def listed(cls, classes, *, stacklevel=1):
-        """Classes that a user lists, for rows to come.
-
-        Parameters
-        ----------
-        classes : array-like
-        stacklevel : int
-            Of warnings, from the caller's place.
-
-        Returns
-        -------
-        Classes
-        """
+        """Classes that a user lists, for rows to come."""
         names = unique_classes(classes)
         warn_of_floats(names, stacklevel=stacklevel + 1)
         if not 1 <= len(names) <= MAX_CLASSES:
@@ -64,20 +48,7 @@ class Classes:
 
     @classmethod
     def of(cls, y, *, stacklevel=1):
-        """Classes of the labels of a whole table.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_rows,)
-            As `read_labels` gives them.
-        stacklevel : int
-            Of warnings, from the caller's place.
-
-        Returns
-        -------
-        classes : Classes
-        codes : ndarray of shape (n_rows,), intp
-        """
+        """Classes of the labels of a whole table."""
         names, codes = encode_labels(y)
         warn_of_floats(names, stacklevel=stacklevel + 1)
         if len(names) > MAX_CLASSES:
@@ -88,7 +59,8 @@ class Classes:
 
     def codes(self, y, dtype=np.uint16):
         """Class of each label, all of which must be known."""
-        if len(y) <= FEW:  # a row of a stream: NumPy takes twice as long to search
+        # NumPy takes twice as long to search for the label of a row of a stream.
+        if len(y) <= FEW and y.dtype.kind == self.names.dtype.kind:
             if self._places is None:
                 names = self.names.tolist()
                 self._places = {name: place for place, name in enumerate(names)}
@@ -108,19 +80,7 @@ class Classes:
             check_classes(self.names, classes)
 
     def more(self, y, *, stacklevel=1):
-        """These classes and those of further labels.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_rows,)
-            As `read_labels` gives them.
-        stacklevel : int
-            Of warnings, from the caller's place.
-
-        Returns
-        -------
-        Classes
-        """
+        """These classes and those of further labels."""
         known, found = self.names, unique_classes(y)
         if _kind(known) != _kind(found):
             raise ValueError(
@@ -138,20 +98,7 @@ class Classes:
 
 
 def read_labels(y, X, caller):
-    """Turn labels as a user gives them into an array.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-    X : ndarray or sparse of shape (n_rows, n_features)
-        Their rows.
-    caller : str
-        Name of the estimator, for errors.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-    """
+    """Turn labels as a user gives them into an array."""
     if type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biu":
         return y
     if y is None:

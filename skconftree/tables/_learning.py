@@ -42,20 +42,8 @@ class Call(NamedTuple):
 def read_call(estimator, X, y, classes, sample_weight, X_pool, *, stacklevel=1):
     """Check and read what a tree or a forest is to learn.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With a `_model` or None, and `_check_call(classes, X_pool)`, which raises if it
-        cannot learn at all.
-    X : array-like, sparse or frame of shape (n_rows, n_features), or Rows
-    y, classes, sample_weight, X_pool : object
-        As users give them.
-    stacklevel : int
-        Of warnings, from the caller's place.
-
-    Returns
-    -------
-    Call
+    Its `_check_call(classes, X_pool)` raises if it cannot learn at all; X may be `Rows`
+    that have been read.
     """
     stacklevel += 1
     caller, model = type(estimator).__name__, estimator._model

@@ -89,33 +89,11 @@ class Schema(NamedTuple):
         return Rows(rows, finite, cls(rows.shape[1], names, features))
 
     def more(self, X, caller):
-        """Read further rows that are to be learnt.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_rows, n_features)
-        caller : str
-
-        Returns
-        -------
-        Rows
-            New categories stand behind the others, in the order of the rows. Unless it
-            is this one, their schema waits for `settled`.
-        """
+        """Read further rows that are to be learnt."""
         return self._read(X, caller, learns=True)
 
     def predict(self, X, caller):
-        """Read rows that are to be predicted.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_rows, n_features)
-        caller : str
-
-        Returns
-        -------
-        Rows
-        """
+        """Read rows that are to be predicted."""
         return self._read(X, caller, learns=False)
 
     def _read(self, X, caller, learns):

@@ -11,19 +11,7 @@ BLOCK_VALUES = 1 << 20  # of a block, if one row is not larger
 
 
 def read_sparse(X, caller):
-    """Check a sparse table.
-
-    Parameters
-    ----------
-    X : sparse matrix or array of shape (n_rows, n_features)
-    caller : str
-        Name of the estimator, for errors.
-
-    Returns
-    -------
-    sparse matrix or array of shape (n_rows, n_features), float32
-        CSR or CSC as given; every place is stored once.
-    """
+    """Check a sparse table."""
     if X.format not in FORMATS:
         raise TypeError(
             f"Sparse X must be in CSR or CSC format, got {X.format!r}. Use X.tocsr()."
@@ -91,18 +79,7 @@ def blocks(X):
 
 
 def in_blocks(function, X):
-    """Apply a function of dense rows to a table.
-
-    Parameters
-    ----------
-    function : callable
-        Of rows; gives an array with one entry a row.
-    X : ndarray, or sparse matrix or array, of shape (n_rows, n_features), float32
-
-    Returns
-    -------
-    ndarray
-    """
+    """Apply a function of dense rows to a table."""
     if isinstance(X, np.ndarray):
         return function(X)
     return np.concatenate([function(block) for _, block in blocks(X)])
@@ -124,12 +101,7 @@ def stack_rows(above, below):
 
 
 def column_limits(X):
-    """Smallest and largest value of each column; NaN are left out.
-
-    Returns
-    -------
-    ndarray of shape (n_features, 2), float64
-    """
+    """Smallest and largest value of each column; NaN are left out."""
     if issparse(X):
         limits = [X.min(axis=0), X.max(axis=0)]
         limits = [one.toarray().ravel() for one in limits]

@@ -71,22 +71,7 @@ def rows_with_weight(X, y, sample_weight, kind, *, stacklevel):
 
 
 def stream_weights(sample_weight, X, kind, weight_seen, *, stacklevel):
-    """Check the weights of further rows.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,)
-    X : ndarray or sparse of shape (n_rows, n_features)
-    kind : {"frequency", "relative"}
-    weight_seen : float
-        Of the rows learnt before.
-    stacklevel : int
-        Of warnings, from the caller's place.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float64
-    """
+    """Check the weights of further rows."""
     if kind == "relative":
         raise InvalidParameterError(
             "The 'sample_weight_kind' parameter must be 'frequency' in partial_fit "
@@ -143,15 +128,7 @@ def _to_frequencies(weight):
 
 
 def warn_of_no_split(n_rows, n_effective, stacklevel):
-    """Say why a bound found no split in rows with relative weights.
-
-    Parameters
-    ----------
-    n_rows : int
-    n_effective : float
-        Their effective number.
-    stacklevel : int
-    """
+    """Say why a bound found no split in rows with relative weights."""
     warnings.warn(
         f"The tree is a single leaf: no split is supported by the relative weights of "
         f"{n_rows} rows, which are worth {n_effective:.4g} equally weighted ones. "
@@ -166,18 +143,6 @@ def resolve_class_weight(class_weight, classes, y, weight):
     """One weight a class, or None.
 
     "balanced" counts the weight of the rows, not their number.
-
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-    classes : ndarray of shape (n_classes,)
-    y : ndarray of shape (n_rows,)
-        Class indices.
-    weight : ndarray of shape (n_rows,) or None
-
-    Returns
-    -------
-    ndarray of shape (n_classes,), float64, or None
     """
     if class_weight is None:
         return None

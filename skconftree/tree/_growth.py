@@ -23,21 +23,7 @@ from .stream._recipe import make_recipe
 
 
 def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
-    """Grow the model of a tree from a table.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-        Asked for its parameters, and for the lock of the model.
-    X, y, sample_weight, X_pool
-        As of its `fit`.
-    stacklevel : int
-        Of warnings, from the caller's place.
-
-    Returns
-    -------
-    TreeModel
-    """
+    """Grow the model of a tree from a table."""
     stacklevel += 1
     caller = type(estimator).__name__
     bound, criterion = resolve_statement(
@@ -99,25 +85,7 @@ def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
 
 
 def grow_on(estimator, model, call, *, owner=None, draws_for_life=False):
-    """Make the model of a tree that learns row by row.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-        Asked for its parameters.
-    model : TreeModel or None
-        Of the tree that goes on growing; None: a new one starts.
-    call : Call
-        What it is to learn.
-    draws_for_life : bool, default=False
-        As of `make_recipe`.
-    owner : Lockable or None, default=None
-        As of `TreeModel`.
-
-    Returns
-    -------
-    TreeModel
-    """
+    """Make the model of a tree that learns row by row."""
     if model is None:
         bound, criterion = resolve_statement(
             estimator.bound,
@@ -150,21 +118,7 @@ def remembers(estimator):
 
 
 def remember(estimator, settings, tree, table):
-    """Let the leaves of a fitted tree remember its rows.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-        Asked for its parameters.
-    settings : GrowthSettings
-    tree : Tree
-    table : TrainingTable
-        What it was grown from.
-
-    Returns
-    -------
-    Grower
-    """
+    """Let the leaves of a fitted tree remember its rows."""
     recipe = _recipe_of(
         estimator,
         settings.bound,

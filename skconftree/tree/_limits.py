@@ -12,20 +12,7 @@ METHODS = ("conditional", "honest", "sequence")
 
 
 def limits_in_leaves(model, rows, confidence_level, method):
-    """Limits of the class proportions in the leaves that rows reach.
-
-    Parameters
-    ----------
-    model : TreeModel
-    rows : Rows
-    confidence_level : float
-    method : str
-        One of `METHODS`, as in `ConfidenceTreeClassifier.predict_proba_interval`.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes, 2)
-    """
+    """Limits of the class proportions in the leaves that rows reach."""
     tree = model.tree
     leaves, row = np.unique(model.leaves(rows), return_inverse=True)
     if method == "sequence":
@@ -60,22 +47,7 @@ def _counts_of_sequence(model):
 
 
 def count_rows(tree, X, y, weight, finite):
-    """Count rows in the nodes of a tree.
-
-    Parameters
-    ----------
-    tree : Tree
-    X : ndarray or sparse of shape (n_rows, n_features), float32
-    y : ndarray of shape (n_rows,)
-        Class indices.
-    weight : ndarray of shape (n_rows,), float64, or None
-    finite : bool
-        Whether there is no NaN.
-
-    Returns
-    -------
-    ndarray of shape (node_count, n_classes), float64, read-only
-    """
+    """Count rows in the nodes of a tree."""
     place = find_leaves(tree, X, finite) * tree.n_classes + y
     size = tree.node_count * tree.n_classes
     counts = np.bincount(place, weights=weight, minlength=size).astype(np.float64)
@@ -85,15 +57,7 @@ def count_rows(tree, X, y, weight, finite):
 
 
 def check_limits(confidence_level, method, methods):
-    """Raise unless limits can be asked for like that.
-
-    Parameters
-    ----------
-    confidence_level : float
-    method : str
-    methods : tuple of str
-        Those there are.
-    """
+    """Raise unless limits can be asked for like that."""
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(
             f"confidence_level must be in (0, 1), got {confidence_level!r}."
@@ -105,19 +69,7 @@ def check_limits(confidence_level, method, methods):
 
 
 def credible_limits(counts, n, confidence_level):
-    """Limits of class probabilities from a Dirichlet posterior.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_leaves, n_classes)
-    n : ndarray of shape (n_leaves, 1)
-        Their sums.
-    confidence_level : float
-
-    Returns
-    -------
-    ndarray of shape (n_leaves, n_classes, 2)
-    """
+    """Limits of class probabilities from a Dirichlet posterior."""
     n_classes = counts.shape[1]
     if n_classes == 1:
         return np.ones((len(counts), 1, 2))

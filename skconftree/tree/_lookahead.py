@@ -12,31 +12,7 @@ LARGEST_TABLE = 10_000  # weight up to which "auto" looks ahead
 
 
 def resolve_lookahead(tree, bound, pruning, confidence, settings, table):
-    """Resolve how a tree looks ahead while it grows, and how it is pruned then.
-
-    Parameters
-    ----------
-    tree : estimator
-        Asked for `lookahead`, `pruning` and `pruning_confidence`, as in
-        `ConfidenceTreeClassifier`.
-    bound : BaseBound or None
-    pruning, confidence
-        What `resolve_pruning` gives.
-    settings : GrowthSettings
-    table : TrainingTable
-
-    Returns
-    -------
-    lookahead : Lookahead or None
-        None: not at all.
-    confidence : float or None
-        Strength of the pruning.
-
-    Raises
-    ------
-    InvalidParameterError
-        If look-ahead is asked for with what it does not go with.
-    """
+    """Resolve how a tree looks ahead while it grows, and how it is pruned then."""
     n_levels, defaults = tree.lookahead, tree_defaults(bound)
     if n_levels == "auto":
         served = pruning == defaults.pruning and table.total <= LARGEST_TABLE

@@ -169,39 +169,14 @@ class TreeModel(Lockable):
 
     @classmethod
     def started(cls, schema, classes, recipe, **options):
-        """Start a tree that grows row by row, from no row.
-
-        Parameters
-        ----------
-        schema : Schema
-        classes : Classes
-        recipe : Recipe
-        **options
-            `waits` and `owner`.
-
-        Returns
-        -------
-        TreeModel
-        """
+        """Start a tree that grows row by row, from no row."""
         settings = recipe.settings
         resolved = Resolved(settings.bound, settings.criterion, settings.max_features)
         grower = start_grower(schema.n_features, len(classes), recipe)
         return cls(schema, classes, resolved, grower.tree, 0, grower=grower, **options)
 
     def growing(self, recipe, **options):
-        """Let a tree that has been fitted go on growing row by row.
-
-        Parameters
-        ----------
-        recipe : Recipe
-        **options
-            `waits` and `owner`.
-
-        Returns
-        -------
-        TreeModel
-            Another one; who looks at this one sees it as it was.
-        """
+        """Another model, of the same tree, that goes on growing row by row."""
         tree = copy.copy(self._tree)
         return TreeModel(
             self.schema,
@@ -226,16 +201,7 @@ class TreeModel(Lockable):
             )
 
     def make_ready(self, call, stacklevel, from_pool=None, **options):
-        """Make room for rows, so that learning them needs none that may be missing.
-
-        Parameters
-        ----------
-        call : Call
-        stacklevel : int
-            Of a warning, from the caller's place.
-        from_pool, **options
-            As of `learn`.
-        """
+        """Make room for rows, so that learning them needs none that may be missing."""
         if from_pool is not None:
             _ = self.pool  # or there is none to learn from
         if self.honest_counts is not None:
@@ -263,20 +229,10 @@ class TreeModel(Lockable):
         self.grower.tree.shrunk_by(0.0)
 
     def learn(self, call, *, tells=None, from_pool=None):
-        """Learn rows in their order, whatever comes between them.
+        """Learn rows in their order, and tell what was thought of each before it.
 
-        Parameters
-        ----------
-        call : Call
-        tells : {"class", "proba"} or None, default=None
-            What is to be said of each row before it is learnt.
-        from_pool : ndarray of shape (n_rows,), int32, or None, default=None
-            Places of the rows in the pool, which they leave.
-
-        Returns
-        -------
-        ndarray or None
-            Classes as codes, or probabilities, of each row.
+        `tells` is ``"class"`` (codes are given), ``"proba"`` or None; `from_pool` are
+        the places of the rows in the pool, which they leave.
         """
         rows, n = call.rows, len(call.labels)
         self.begin(rows.schema)
@@ -295,16 +251,7 @@ class TreeModel(Lockable):
         return proba if predicted is None else predicted
 
     def rows_of_pool(self, places):
-        """Rows of the pool that have no label yet.
-
-        Parameters
-        ----------
-        places : ndarray of shape (n_rows,), int32
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features), float32
-        """
+        """Rows of the pool that have no label yet."""
         again = ~self.grower.are_unlabelled(places)
         if again.any():
             raise ValueError(
@@ -323,13 +270,9 @@ class TreeModel(Lockable):
     # -- state --------------------------------------------------------------------
 
     def state(self):
-        """What there is, as arrays and plain values, of one moment.
+        """What there is at one moment; equal models have equal states.
 
-        Returns
-        -------
-        dict
-            Equal models have equal states. Parameter objects, such as a bound, are the
-            only ones in it.
+        Arrays and plain values, and parameter objects such as a bound.
         """
         tree, grower = self._tree, None
         if self.grower is not None:

@@ -25,17 +25,7 @@ PARTS = {
 
 
 def write_tree(tree):
-    """Write a tree as plain values.
-
-    Parameters
-    ----------
-    tree : Tree
-
-    Returns
-    -------
-    tuple
-        Arguments, and the arrays as bytes.
-    """
+    """Write a tree as plain values."""
     _, arguments, arrays = tree.__reduce__()
     return arguments, arrays
 
@@ -53,21 +43,7 @@ def read_tree(state, owner):
 
 
 def read_parts(state, owner, shared=None):
-    """Make the parts of a model from a state, each checked by itself.
-
-    Parameters
-    ----------
-    state : object
-        What `TreeModel.state` gives.
-    owner : object
-        Named in errors.
-    shared : dict or None, default=None
-        Schema and classes, if they are not in the state.
-
-    Returns
-    -------
-    dict
-    """
+    """Make the parts of a model from a state, each checked by itself."""
     own = PARTS - (set() if shared is None else shared.keys())
     is_state = isinstance(state, dict) and state.keys() == own
     refuse_damage(owner, {"_model": is_state})
@@ -97,18 +73,7 @@ def read_parts(state, owner, shared=None):
 
 
 def read_columns(state, owner):
-    """Make the schema and the classes of a model from its state.
-
-    Parameters
-    ----------
-    state : dict
-    owner : object
-        Named in errors.
-
-    Returns
-    -------
-    dict
-    """
+    """Make the schema and the classes of a model from its state."""
     names = state["classes"]
     refuse_damage(owner, {"classes_": are_classes(names)})
     schema = Schema.of_state(state["schema"], owner)
@@ -119,18 +84,6 @@ def check_parts(parts, owner):
     """Raise unless what a model has learnt fits together.
 
     Compiled code indexes the arrays of a tree with classes, features and codes.
-
-    Parameters
-    ----------
-    parts : dict
-        What `read_parts` gives.
-    owner : object
-        Named in errors.
-
-    Raises
-    ------
-    ValueError
-        If a part is that of another model.
     """
     tree = parts["tree"] if parts["grower"] is None else parts["grower"].tree
     bound = parts["resolved"]["bound"]

@@ -65,21 +65,7 @@ class Plan(NamedTuple):
         )
 
     def grow(self, data, seed, rows, *, counts=None, distinct=None, spends=False):
-        """Grow a tree, prune it, and draw its leaves towards the nodes above.
-
-        Parameters
-        ----------
-        data : TrainingData
-        seed : int
-        rows : callable
-            Gives the rows of the tree's sample, as of `TrainingRows`.
-        counts, distinct, spends
-            As of `grow`.
-
-        Returns
-        -------
-        Tree
-        """
+        """Grow a tree, prune it, and draw its leaves towards the nodes above."""
         settings = self.settings
         tree = grow(
             data,

@@ -4,19 +4,7 @@ import numpy as np
 
 
 def check_places(X, y, places, n_pool):
-    """Check the parameter `from_pool`, but for whether a row has been learnt.
-
-    Parameters
-    ----------
-    X : None
-    y : array-like of shape (n_rows,)
-    places : array-like of shape (n_rows,)
-    n_pool : int
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int32
-    """
+    """Check the parameter `from_pool`, but for whether a row has been learnt."""
     if X is not None:
         raise ValueError("X must be None with from_pool, which says which rows.")
     places = np.asarray(places)

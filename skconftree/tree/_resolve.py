@@ -14,21 +14,7 @@ INHERITED = 100.0  # weight that a child of a histogram or of moments starts wit
 
 
 def resolve_statement(bound, criterion, delta, caller):
-    """Resolve what decides a split, and what measures it.
-
-    Parameters
-    ----------
-    bound, criterion, delta
-        As in `ConfidenceTreeClassifier`.
-    caller : str
-        Name of the estimator, for errors.
-
-    Returns
-    -------
-    bound : BaseBound or None
-        A private, checked copy.
-    criterion : str
-    """
+    """Resolve what decides a split, and what measures it."""
     given = bound
     bound = resolve_bound(bound, delta)
     name = "entropy" if criterion == "log_loss" else criterion
@@ -50,17 +36,7 @@ def tree_defaults(bound):
 
 
 def resolve_shrinkage(shrinkage, bound):
-    """Resolve how strongly the leaves of a fitted tree are drawn to the nodes above.
-
-    Parameters
-    ----------
-    shrinkage : float or "auto"
-    bound : BaseBound or None
-
-    Returns
-    -------
-    float
-    """
+    """Resolve how strongly the leaves of a fitted tree are drawn to the nodes above."""
     return float(tree_defaults(bound).shrinkage if shrinkage == "auto" else shrinkage)
 
 
@@ -98,16 +74,6 @@ def draw_seed(random_state, settings, n_features):
     """Draw the seed of a growth row by row.
 
     The state of a tree without randomness does not depend on one.
-
-    Parameters
-    ----------
-    random_state : int, RandomState instance or None
-    settings : GrowthSettings
-    n_features : int
-
-    Returns
-    -------
-    int
     """
     if settings.random_cuts or settings.max_features < n_features:
         return int(check_random_state(random_state).randint(2**31 - 1))

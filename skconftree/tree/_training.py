@@ -63,16 +63,7 @@ class TrainingTable(NamedTuple):
         return self.X, self.y, self.weight
 
     def encode(self, settings):
-        """Encode the table for trees with such settings.
-
-        Parameters
-        ----------
-        settings : GrowthSettings
-
-        Returns
-        -------
-        TrainingData
-        """
+        """Encode the table for trees with such settings."""
         features = self.schema.features
         return TrainingData(
             self.X,
@@ -103,21 +94,7 @@ class KeptRows(NamedTuple):
 
 
 def divide(table, honest_share):
-    """Keep rows of a table back.
-
-    Parameters
-    ----------
-    table : TrainingTable
-    honest_share : float
-        In (0, 1).
-
-    Returns
-    -------
-    table : TrainingTable
-        The other rows; what the former alone would have told is absent.
-    kept : KeptRows
-        Categories that the table has not got are unknown.
-    """
+    """Keep rows of a table back."""
     weight = np.ones(len(table.y)) if table.weight is None else table.weight
     kept_weight = keep_back(table.X, table.y, table.weight, honest_share)
 
@@ -231,18 +208,7 @@ def read_training(
 
 
 def leave_out(table, stacklevel):
-    """Find the columns that would tell the rows apart and say nothing of others.
-
-    Parameters
-    ----------
-    table : TrainingTable
-    stacklevel : int
-        Of the warning, from the caller's place.
-
-    Returns
-    -------
-    ndarray of shape (n_features,), bool, or None
-    """
+    """Find the columns that would tell the rows apart and say nothing of others."""
     features, names = table.schema.features, table.schema.columns
     if features is None:
         return None

@@ -38,41 +38,14 @@ def learnt(name, doc, *, changes=False):
 
 
 def write_state(estimator, attributes):
-    """State of an estimator: its attributes, with the state of its model.
-
-    Parameters
-    ----------
-    estimator : estimator
-    attributes : dict
-
-    Returns
-    -------
-    dict
-    """
+    """State of an estimator: its attributes, with the state of its model."""
     if estimator._model is not None:
         attributes = attributes | {"_model": estimator._model.state()}
     return canonical(attributes)
 
 
 def read_state(estimator, state, of_state):
-    """Attributes of an estimator from its state, which is not believed.
-
-    Parameters
-    ----------
-    estimator : estimator
-    state : dict
-    of_state : callable
-        Makes a model, not shared by copies, from its state and the estimator.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ValueError
-        If the state is damaged, or of a release without models.
-    """
+    """Attributes of an estimator from its state, which is not believed."""
     kind = type(estimator)
     refuse_damage(
         estimator,

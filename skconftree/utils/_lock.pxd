@@ -33,7 +33,6 @@ cdef class ModelLock:
     cdef Hold* readers          # [room]
     cdef list queue             # of tickets
     cdef intp_t n_forks         # that it has heard of
-    cdef public object undo     # restores what a learner has not finished, or None
 
     cdef int read(self) except -1
     cdef int learn(self) except -1

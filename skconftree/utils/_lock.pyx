@@ -89,7 +89,6 @@ cdef class ModelLock:
         if self.n_forks != n_forks:
             self._leave_behind()
         if self.learner == me:
-            self.undo = None
             self.learner = 0
         else:
             for i in range(self.n_readers):
@@ -195,9 +194,6 @@ cdef class ModelLock:
         self.n_forks = n_forks
         if self.learner != survivor:
             self.learner = 0
-            if self.undo is not None:
-                self.undo()
-                self.undo = None
         for i in range(self.n_readers):
             if self.readers[i].thread == survivor:
                 self.readers[kept] = self.readers[i]

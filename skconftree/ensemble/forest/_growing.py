@@ -46,20 +46,7 @@ class SharedTable:
 
 
 def rows_of_sample(table, sampler, tree):
-    """The rows of a tree's sample, each once.
-
-    Parameters
-    ----------
-    table : TrainingTable
-    sampler : Sampler or None
-        None: all rows.
-    tree : int
-
-    Returns
-    -------
-    X, y, weight
-        How often each of them is in the sample is its weight.
-    """
+    """The rows of a tree's sample, each once."""
     if sampler is None:
         return table.rows
     counts = sampler.counts(tree).astype(np.float64)
@@ -86,24 +73,7 @@ class NewTree(NamedTuple):
 
 
 def grow_trees(sampler, new_trees, *, count_repeats, by_sample, n_jobs, verbose):
-    """Grow trees.
-
-    Parameters
-    ----------
-    sampler : Sampler or None
-        None: every tree sees all rows.
-    new_trees : list of NewTree
-    count_repeats : bool
-        Whether a bound counts a row drawn twice as two.
-    by_sample : bool
-        Weigh the classes by their weight in the sample of each tree.
-    n_jobs, verbose
-        As of joblib.
-
-    Returns
-    -------
-    list of Tree
-    """
+    """Grow trees."""
     n_workers = effective_n_jobs(n_jobs)
     n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
     n_parts = min(n_tasks, max(len(new_trees), 1))

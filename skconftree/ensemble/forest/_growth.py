@@ -27,21 +27,7 @@ from ._templates import tree_parameters, trees_to_keep
 
 
 def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
-    """Grow the model of a forest from a table.
-
-    Parameters
-    ----------
-    forest : ConfidenceForestClassifier
-        Asked for its parameters, and for the trees that stay.
-    X, y, sample_weight, X_pool
-        As of its `fit`.
-    stacklevel : int
-        Of warnings, from the caller's place.
-
-    Returns
-    -------
-    ForestModel
-    """
+    """Grow the model of a forest from a table."""
     stacklevel += 1
     caller, before = type(forest).__name__, forest._model
     kept = trees_to_keep(forest, stacklevel)
@@ -182,19 +168,7 @@ def _out_of_bag(forest, model, table, order, X, stacklevel):
 
 
 def grow_forest_on(forest, call):
-    """Make the model of a forest that learns row by row.
-
-    Parameters
-    ----------
-    forest : ConfidenceForestClassifier
-        Asked for its parameters, and for the model that goes on growing, if any.
-    call : Call
-        What it is to learn.
-
-    Returns
-    -------
-    ForestModel
-    """
+    """Make the model of a forest that learns row by row."""
     before = forest._model
     if before is None:
         seed, parameters = _draw_seed(forest), tree_parameters(forest)

@@ -13,18 +13,7 @@ METHODS = ("jackknife",)
 
 
 def limits_of_votes(model, rows, confidence_level):
-    """Limits of the mean of the trees' probabilities, by the infinitesimal jackknife.
-
-    Parameters
-    ----------
-    model : ForestModel
-    rows : Rows
-    confidence_level : float
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes, 2)
-    """
+    """Limits of the mean of the trees' votes, by the infinitesimal jackknife."""
     X, finite, _ = rows
     if model.grows:
         raise ValueError(

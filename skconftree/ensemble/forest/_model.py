@@ -186,21 +186,7 @@ class ForestModel:
                 tree.grower.reserve_codes(call.rows.schema.most_categories)
 
     def learn(self, call, *, tells=False, **options):
-        """Let all trees learn rows, step by step.
-
-        Parameters
-        ----------
-        call : Call
-        tells : bool, default=False
-            Whether each row is to be predicted before a tree learns it.
-        **options
-            Of `Steps`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), intp, or None
-            Classes as codes.
-        """
+        """Let all trees learn rows, step by step; `tells` what they thought, as codes."""
         if not self._begun or call.rows.schema is not self.schema:
             self.schema, self._begun = call.rows.schema, True
             for tree in self.trees:
@@ -217,12 +203,7 @@ class ForestModel:
     # -- state --------------------------------------------------------------------
 
     def state(self):
-        """What there is, as arrays and plain values, of one moment.
-
-        Returns
-        -------
-        dict
-        """
+        """What there is, as arrays and plain values, of one moment."""
         trees = [tree.state() for tree in self.trees]
         for state in trees:  # what they have in common is written once
             del state["schema"], state["classes"]
@@ -250,24 +231,7 @@ class ForestModel:
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from what came out of a file, which is not believed.
-
-        Parameters
-        ----------
-        state : object
-            What `state` gives.
-        owner : object or None
-            Named in errors; None: the model is by itself.
-
-        Returns
-        -------
-        ForestModel
-
-        Raises
-        ------
-        ValueError
-            If a part is missing, damaged, or does not fit the others.
-        """
+        """Make a model from what came out of a file, which is not believed."""
         owner = cls.__new__(cls) if owner is None else owner
         parts, options = read_forest(state, owner)
         if options["out_of_bag"] is not None:

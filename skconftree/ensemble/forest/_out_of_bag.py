@@ -10,24 +10,7 @@ TREES = 32  # whose absent rows are noted at a time
 
 
 def out_of_bag_proba(forest, model, X, finite):
-    """Mean class proportions over the trees that have not seen a row.
-
-    Parameters
-    ----------
-    forest : ConfidenceForestClassifier
-        Asked for its threads.
-    model : ForestModel
-        With the sampler of its trees.
-    X : ndarray or sparse of shape (n_rows, n_features), float32
-        Groups of equal rows, once each.
-    finite : bool
-        Whether no value is missing.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes), float64
-        NaN for rows that are in all samples.
-    """
+    """Mean class proportions over the trees that have not seen a row."""
     n_rows = X.shape[0]
     X = X if isinstance(X, np.ndarray) else X.tocsr()
     votes = np.zeros((n_rows, len(model.classes)))
@@ -58,24 +41,7 @@ def out_of_bag_proba(forest, model, X, finite):
 
 
 def score_out_of_bag(proba, y, weight, classes, score):
-    """Score of the rows that have an out-of-bag prediction.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_rows, n_classes)
-    y : ndarray of shape (n_rows,)
-        Class indices.
-    weight : ndarray of shape (n_rows,) or None
-        For the accuracy.
-    classes : ndarray of shape (n_classes,)
-    score : callable or True
-        Of labels and predicted labels. True: the accuracy.
-
-    Returns
-    -------
-    float
-        NaN if no row has a prediction.
-    """
+    """Score of the rows that have an out-of-bag prediction."""
     known = ~np.isnan(proba[:, 0])
     if not known.any():
         return float("nan")

@@ -12,34 +12,13 @@ MOST_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
 
 
 def rows_at(X, places):
-    """Rows of a table in another order.
-
-    Parameters
-    ----------
-    X : ndarray or sparse of shape (n_rows, n_features)
-    places : ndarray of intp
-
-    Returns
-    -------
-    ndarray or sparse
-    """
+    """Rows of a table in another order."""
     # CSC would have the entries of its columns out of order
     return X.tocsr()[places] if issparse(X) else X[places]
 
 
 def number_of_draws(max_samples, total):
-    """Resolve the parameter `max_samples`.
-
-    Parameters
-    ----------
-    max_samples : int, float or None
-    total : float
-        Weight of all rows.
-
-    Returns
-    -------
-    int
-    """
+    """Resolve the parameter `max_samples`."""
     if max_samples is None:
         n_draws = round(total)
     elif isinstance(max_samples, float | np.floating):
@@ -82,18 +61,7 @@ class Sampler(NamedTuple):
         return np.diff(self.ends, prepend=0.0)
 
     def counts(self, tree, n_pool=0):
-        """How often each group of equal rows is in the sample of a tree.
-
-        Parameters
-        ----------
-        tree : int
-        n_pool : int, default=0
-            Rows without label behind the others, which all trees see once.
-
-        Returns
-        -------
-        ndarray of shape (n_groups + n_pool,), uint32
-        """
+        """How often each group of equal rows is in the sample of a tree."""
         counts = draw_counts(self.ends, self.n_draws, self.seed, tree)
         if n_pool:
             counts = np.append(counts, np.ones(n_pool, dtype=np.uint32))

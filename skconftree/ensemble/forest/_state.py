@@ -25,27 +25,7 @@ PARTS = {
 
 
 def read_forest(state, owner):
-    """Make the parts of a forest from a state; compiled code adds up what trees say.
-
-    Parameters
-    ----------
-    state : object
-        What `ForestModel.state` gives.
-    owner : object
-        Named in errors.
-
-    Returns
-    -------
-    parts : tuple
-        Arguments of a `ForestModel`.
-    options : dict
-        And those with names.
-
-    Raises
-    ------
-    ValueError
-        If a part is missing, of another kind, or that of another model.
-    """
+    """Make the parts of a forest from a state; compiled code adds up what trees say."""
     refuse_damage(owner, {"_model": isinstance(state, dict) and state.keys() == PARTS})
     trees, sampler = state["trees"], state["sampler"]
     sound = {

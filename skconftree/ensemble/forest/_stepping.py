@@ -47,16 +47,7 @@ class Steps:
             self._pool.shutdown()
 
     def learn(self, rows, labels, weight, predicted):
-        """Let all trees learn rows.
-
-        Parameters
-        ----------
-        rows : Rows
-        labels : ndarray of shape (n_rows,), uint16
-        weight : ndarray of shape (n_rows,), float64, or None
-        predicted : ndarray of shape (n_rows,), intp, or None
-            Filled with the class that the forest predicts before a tree learns the row.
-        """
+        """Let all trees learn rows."""
         for part, block in blocks(rows.X):
             self._learn_block(
                 block,

@@ -16,18 +16,7 @@ TREE_PARAMETERS = tuple(
 
 
 def trees_to_keep(forest, stacklevel):
-    """Check that parameters of `fit` go together, and find the trees that stay.
-
-    Parameters
-    ----------
-    forest : ConfidenceForestClassifier
-    stacklevel : int
-        Of a warning, from the caller's place.
-
-    Returns
-    -------
-    list of TreeModel
-    """
+    """Check that parameters of `fit` go together, and find the trees that stay."""
     if not forest.bootstrap and forest.max_samples is not None:
         raise InvalidParameterError(
             f"The 'max_samples' parameter of {type(forest).__name__} must be None "
@@ -64,16 +53,7 @@ def trees_to_keep(forest, stacklevel):
 
 
 def tree_parameters(forest):
-    """Parameters of a tree for each bound, in turn.
-
-    Parameters
-    ----------
-    forest : ConfidenceForestClassifier
-
-    Returns
-    -------
-    list of dict
-    """
+    """Parameters of a tree for each bound, in turn."""
     listed = isinstance(forest.bound, list | tuple)
     bounds = list(forest.bound) if listed else [forest.bound]
     for one in bounds:

@@ -28,23 +28,7 @@ class NCMPlan(NamedTuple):
     n_assignments: int
 
     def grow(self, X, y, times, n_classes, seed):
-        """Grow a tree.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-        y : ndarray of shape (n_rows,), uint16
-        times : ndarray of shape (n_rows,), uint32
-            How often each row is in the sample.
-        n_classes : int
-        seed : int
-
-        Returns
-        -------
-        tree : NCMTree
-        leaves : ndarray of shape (n_rows,), int32
-            Leaf of each row of the sample; -1 for other rows.
-        """
+        """Grow a tree."""
         grower = NCMGrower(
             self.settings,
             X.shape[1],
@@ -56,30 +40,12 @@ class NCMPlan(NamedTuple):
         return grower.grow(X, y, times)
 
     def criterion(self, n_classes):
-        """Make what gives impurities.
-
-        Parameters
-        ----------
-        n_classes : int
-
-        Returns
-        -------
-        Criterion
-        """
+        """Make what gives impurities."""
         return CRITERIA[self.settings.criterion](n_classes)
 
 
 def resolve_plan(estimator):
-    """Resolve the parameters of growth, which have been checked one by one.
-
-    Parameters
-    ----------
-    estimator : NCMTreeClassifier or NCMForestClassifier
-
-    Returns
-    -------
-    NCMPlan
-    """
+    """Resolve the parameters of growth, which have been checked one by one."""
     caller = type(estimator).__name__
     given, criterion = estimator.bound, estimator.criterion
     if given is None and criterion is None:

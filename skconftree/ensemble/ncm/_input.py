@@ -7,21 +7,7 @@ from ...tables._schema import Schema
 
 
 def read_numbers(X, schema, caller):
-    """Turn rows into a matrix of finite numbers.
-
-    Parameters
-    ----------
-    X : array-like or frame of shape (n_rows, n_features)
-    schema : Schema or None
-        None: they are the first rows.
-    caller : str
-        Name of the estimator, for errors.
-
-    Returns
-    -------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-    schema : Schema
-    """
+    """Turn rows into a matrix of finite numbers."""
     _refuse_other_tables(X, caller)
     if schema is None:
         X, finite, schema = Schema.first(X, caller)

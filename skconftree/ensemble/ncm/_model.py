@@ -59,19 +59,7 @@ class NCMModel:
 
     @classmethod
     def read(cls, state, owner):
-        """Make the common parts from what came out of a file, which is not believed.
-
-        Parameters
-        ----------
-        state : object
-            What `state` gives.
-        owner : object
-            Named in errors.
-
-        Returns
-        -------
-        dict
-        """
+        """Make the common parts from what came out of a file, which is not believed."""
         names = {one.name for one in fields(cls)}
         is_state = isinstance(state, dict) and state.keys() == names
         refuse_damage(owner, {"_model": is_state})

@@ -35,31 +35,14 @@ class Samples(NamedTuple):
 
     @classmethod
     def of(cls, X, y, n_classes, seed, n_before=0):
-        """Order the rows of one call.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-        y : ndarray of shape (n_rows,), uint16
-        n_classes : int
-        seed : int
-        n_before : int, default=0
-            Rows that have come before.
-        """
+        """Order the rows of one call."""
         order = content_order(X, y)
         ranks = _ranks(tree_seed(seed, RANKS), n_before, len(y))
         n_seen = np.bincount(y, minlength=n_classes).astype(np.int64)
         return cls(X[order], y[order], ranks, n_seen)
 
     def with_classes(self, n_classes, places):
-        """Give the classes other indices.
-
-        Parameters
-        ----------
-        n_classes : int
-        places : ndarray of shape (n_classes before,), intp
-            What each class is from now on; ascending.
-        """
+        """Give the classes other indices."""
         n_seen = np.zeros(n_classes, dtype=np.int64)
         n_seen[places] = self.n_seen
         y = places.astype(np.uint16).take(self.y)
@@ -80,18 +63,7 @@ class Samples(NamedTuple):
         return self._replace(X=self.X[order], y=self.y[order], ranks=self.ranks[order])
 
     def to_keep(self, most):
-        """Say which rows stay.
-
-        Parameters
-        ----------
-        most : int or None
-            Number of rows, at least one a class. None: all stay.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), bool, or None
-            None: all stay.
-        """
+        """Say which rows stay."""
         if most is None or len(self.y) <= most:
             return None
         room = room_of_a_class(self.n_seen, most)
@@ -111,19 +83,7 @@ class Samples(NamedTuple):
 
 
 def room_of_a_class(n_seen, most):
-    """Rows that a class may keep, so that all keep `most` at the most.
-
-    Parameters
-    ----------
-    n_seen : ndarray of shape (n_classes,)
-        Rows that have come of each class.
-    most : int
-
-    Returns
-    -------
-    int
-        The largest room for which ``minimum(n_seen, room)`` sums to at most `most`.
-    """
+    """Rows that a class may keep, so that all keep `most` at the most."""
     low, high = 0, int(n_seen.max(initial=0))
     while low < high:
         middle = (low + high + 1) // 2
@@ -135,17 +95,7 @@ def room_of_a_class(n_seen, most):
 
 
 def content_order(X, y):
-    """Order of rows that depends on what they hold alone.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-    y : ndarray of shape (n_rows,), uint16
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), intp
-    """
+    """Order of rows that depends on what they hold alone."""
     first, second = hash_dense(X, y)
     return np.lexsort((second, first))
 
@@ -157,34 +107,10 @@ def _ranks(seed, n_before, n):
 
 
 def seed_of_update(seed, update):
-    """Seed of all samples and trees that are drawn in one call.
-
-    Parameters
-    ----------
-    seed : int
-        Of the estimator.
-    update : int
-        Calls of `partial_fit` before; 0 is `fit`.
-
-    Returns
-    -------
-    int
-    """
+    """Seed of all samples and trees that are drawn in one call."""
     return seed if update == 0 else tree_seed(tree_seed(seed, UPDATES), update)
 
 
 def bootstrap_of(n_rows, seed, tree):
-    """How often each row is in the sample of a tree.
-
-    Parameters
-    ----------
-    n_rows : int
-    seed : int
-        Of the update.
-    tree : int
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), uint32
-    """
+    """How often each row is in the sample of a tree."""
     return draw_counts(np.arange(1.0, n_rows + 1.0), n_rows, seed, tree)

@@ -64,16 +64,7 @@ class Update(NamedTuple):
     seed: int
 
     def carry_out(self, one):
-        """Grow or recount one tree.
-
-        Parameters
-        ----------
-        one : TreeUpdate
-
-        Returns
-        -------
-        UpdatedTree
-        """
+        """Grow or recount one tree."""
         X, y, _, _ = self.samples
         times = bootstrap_of(len(y), self.seed, one.index)
         if one.tree is None:
@@ -93,20 +84,7 @@ class Update(NamedTuple):
         return UpdatedTree(tree, np.packbits(times > 0), leaves)
 
     def error_out_of_bag(self, one, in_bag):
-        """Share of wrong predictions of a tree among the rows it has not seen.
-
-        Parameters
-        ----------
-        one : TreeUpdate
-        in_bag : ndarray of shape (n_rows,), bool
-
-        Returns
-        -------
-        error : float
-            NaN if it has seen all rows.
-        leaves : ndarray of shape (n_rows,), int32
-            Where all rows come to.
-        """
+        """Share of wrong predictions of a tree among the rows it has not seen."""
         leaves = one.tree.leaves_of(self.samples.X, one.leaves)
         out = (~in_bag).view(np.uint8)
         return one.tree.error_of(leaves, self.samples.y, self.places, out), leaves
@@ -160,19 +138,5 @@ def judge(errors, penalty, boost, alpha):
 
 
 def seed_of_call(seed, update, n_updates):
-    """Seed of the samples and trees of one call.
-
-    Parameters
-    ----------
-    seed : int
-        Of the forest.
-    update : str
-        What the call does; ``"retrain"`` is what `fit` does.
-    n_updates : int
-        Calls of `partial_fit`, this one included.
-
-    Returns
-    -------
-    int
-    """
+    """Seed of the samples and trees of one call."""
     return seed_of_update(seed, 0 if update == "retrain" else n_updates)
