@@ -186,7 +186,7 @@ class ForestModel:
                 tree.grower.reserve_codes(call.rows.schema.most_categories)
 
     def learn(self, call, *, tells=False, **options):
-        """Let all trees learn rows, step by step; `tells` what they thought, as codes."""
+        """Let all trees learn rows, step by step; `tells` what they thought of each."""
         if not self._begun or call.rows.schema is not self.schema:
             self.schema, self._begun = call.rows.schema, True
             for tree in self.trees:
