@@ -17,7 +17,7 @@ from ..tables._learning import learn, read_call
 from ..tables._schema import Rows
 from ..tables._weights import stream_weights
 from ..utils._learnt import learnt, read_state, write_state
-from ..utils._lock import Lockable, learns, reads
+from ..utils._lock import Lockable, learns, reads, share_lock
 from ._growth import grow_model, grow_on
 from ._limits import METHODS, check_limits, limits_in_leaves
 from ._model import NO_POOL, TreeModel
@@ -852,6 +852,6 @@ def tree_of_model(model, parameters):
     ConfidenceTreeClassifier
     """
     tree = ConfidenceTreeClassifier(**parameters)
-    tree.share_lock(model)
+    share_lock(tree, model)
     tree._model = model
     return tree

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..tables._sparse import in_blocks
 from ..utils import canonical
-from ..utils._lock import Lockable, learns, reads
+from ..utils._lock import Lockable, learns, reads, share_lock
 from ._limits import count_rows
 from ._model_state import check_parts, read_parts, write_tree
 from ._plan import Resolved
@@ -67,7 +67,7 @@ class TreeModel(Lockable):
         self.n_rows_before = n_rows
         self.honest_counts = honest_counts
         if owner is not None:
-            self.share_lock(owner)
+            share_lock(self, owner)
         if grower is not None:
             grower.share_lock(self)
 

@@ -209,9 +209,10 @@ cdef class Lockable:
     def __cinit__(self):
         self._lock = ModelLock()
 
-    def share_lock(self, Lockable owner not None):
-        """Take the lock of what this is a part of, or shows, before others see it."""
-        self._lock = owner._lock
+
+def share_lock(Lockable part not None, Lockable owner not None):
+    """Give a part of a model, or what shows it, its lock, before others see it."""
+    part._lock = owner._lock
 
 
 def reads(method):
