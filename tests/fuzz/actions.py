@@ -310,7 +310,7 @@ def count_again(sequence):
         *(invariants.intervals, model, X, len(rows), 0.9, "honest"),
     )
     # the next partial_fit would say that it discards them
-    vars(model).pop("_honest_counts", None)
+    model._model.honest_counts = None
 
 
 def learn_from_pool(sequence):

@@ -7,10 +7,11 @@ import struct
 
 import numpy as np
 from reference.leaf_state import fields_of_leaves
+from sklearn.base import BaseEstimator
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.tree._model_state import read_tree
 from skconftree.tree.stream._grower_state import GrowerState
-from skconftree.utils._state import Frozen
 
 from .leaf_damage import damaged_leaves, draw_field
 
@@ -18,19 +19,17 @@ INTEGERS = (-1, 0, 1, 2, 3, 5, 31, 64, 4096, 65535, 2**31, 2**62, -(2**63), 2**7
 NUMBERS = (-1.0, 0.0, 0.5, 1e300, np.nan, np.inf, -np.inf, 5e-324)
 WORDS = ("", "nb", "nba", "majority", "gini", "entropy", "x" * 1000)
 TARGETS = {
-    **{"Tree": 4, "recipe": 3, "leaves": 8, "growth": 2, "Detector": 1},
+    **{"tree": 4, "recipe": 3, "leaves": 8, "growth": 2, "Detector": 1},
     **{"class weights": 1.5},
-    **{"ConfidenceTreeClassifier": 1.5, "Features": 1, "bytes": 1},
+    **{"ConfidenceTreeClassifier": 0.5, "model": 2, "schema": 1, "bytes": 1},
 }
-GROWTH = (
-    "recipe",
-    "class weights",
-    "leaves",
-    "growth",
-)  # are parts of what a growing tree comes from
+# Parts of what a growing tree comes from.
+GROWTH = ("recipe", "class weights", "leaves", "growth")
+# Parts of the state of a model, or of that of a tree in it, and all of it.
+OF_MODEL = (*GROWTH, "tree", "schema", "cloud", "samples", "model")
 LEAVES = 1 + GrowerState._fields.index("leaves")  # of its state, behind the version
 # Parts of a model that another one may have as well.
-PARTS = ("tree_", "classes_", "n_classes_", "_features", "is_categorical_", "_grower")
+PARTS = ("tree", "classes", "schema", "resolved", "grower", "honest_counts")
 # What happens to bytes, which hold arrays: of half words most of all.
 BYTES = {
     **{"short": 4, "trade": 3, "flip": 1, "integer": 1, "number": 1, "float": 1},
@@ -52,8 +51,10 @@ class Pickler(pickle.Pickler):
             return NotImplemented
         self.done = True
         make, arguments, *rest = one.__reduce_ex__(4)
-        if self.target in GROWTH:
-            return make, self._in_growth(*arguments)
+        if self.target in OF_MODEL:
+            state, *rest = rest
+            model = self._in_model(state["_model"])
+            return make, arguments, {**state, "_model": model}, *rest
         if rest and (make.__name__ == "__newobj__" or self.draw.chance(0.7)):
             return (make, arguments, self.in_state(one, rest[0]), *rest[1:])
         return (make, _in_sequence(self.draw, arguments), *rest)
@@ -63,12 +64,37 @@ class Pickler(pickle.Pickler):
         return damaged(self.draw, state)
 
     def _is_target(self, one):
-        # A growing tree is written as what it was at one moment.
-        if self.target in GROWTH:
-            return isinstance(one, Frozen)
+        if self.target in OF_MODEL:
+            return isinstance(one, BaseEstimator) and hasattr(one, "classes_")
         return self.target in [cls.__name__ for cls in type(one).__mro__]
 
+    def _in_model(self, model):
+        if self.target == "model":
+            return damaged(self.draw, model)
+        if self.target != "tree" and self.target not in GROWTH:
+            return {**model, self.target: damaged(self.draw, model[self.target])}
+        if "trees" not in model:
+            return self._in_tree(model)
+        trees = list(model["trees"])
+        place = self.draw.whole(0, len(trees) - 1)
+        trees[place] = self._in_tree(trees[place])
+        return {**model, "trees": trees}
+
+    def _in_tree(self, model):
+        if isinstance(model, tuple):
+            return self._in_nodes(model)
+        if self.target == "tree":
+            return {**model, "tree": self._in_nodes(model["tree"])}
+        return {**model, "grower": self._in_growth(model["tree"], *model["grower"])}
+
+    def _in_nodes(self, tree):
+        arguments, arrays = tree
+        if self.draw.chance(0.7):
+            return arguments, damaged(self.draw, arrays)
+        return damaged(self.draw, arguments), arrays
+
     def _in_growth(self, tree, recipe, state):
+        tree = read_tree(tree, None)
         if self.target == "recipe":
             recipe = damaged(self.draw, recipe)
         elif self.target == "class weights":
@@ -79,7 +105,7 @@ class Pickler(pickle.Pickler):
         else:
             leaves = self._in_leaves(tree, recipe, state[LEAVES])
             state = (*state[:LEAVES], leaves, *state[LEAVES + 1 :])
-        return tree, recipe, state
+        return [recipe, state]
 
     def _in_leaves(self, tree, recipe, leaves):
         if recipe["draws_for_life"] or self.draw.chance(0.25):
@@ -118,8 +144,6 @@ def targets_of(model):
         absent.update(GROWTH)
     if grower is None or grower.recipe.settings.drift is None:
         absent.add("Detector")
-    if model._model.schema.features is None:
-        absent.add("Features")
     return {name: share for name, share in TARGETS.items() if name not in absent}
 
 
@@ -148,12 +172,12 @@ class Mixer(pickle.Pickler):
         if type(one) is not ConfidenceTreeClassifier:
             return NotImplemented
         make, arguments, state, *_ = one.__reduce_ex__(4)
-        return make, arguments, state | self.parts
+        return make, arguments, {**state, "_model": state["_model"] | self.parts}
 
 
 def mixed_pickle(draw, model, other):
     """Bytes of a pickle of a model, some of whose parts are those of another one."""
-    state = other.__reduce_ex__(4)[2]
+    state = other.__getstate__()["_model"]
     file = io.BytesIO()
     names = draw.some(PARTS, 0.5) or [draw.one(PARTS)]
     Mixer(file, {name: state[name] for name in names}).dump(model)

@@ -99,8 +99,8 @@ def use_forest(sequence):
         invariants.state_of(again) == invariants.state_of(forest),
         "a pickle of a forest is not the same",
     )
-    targets = ("Tree", "ConfidenceForestClassifier")
-    if forest.estimators_[0]._model.grower is not None:
+    targets = ("tree", "model", "ConfidenceForestClassifier")
+    if forest._model.grows:
         targets += GROWTH
     _damage(sequence, forest, targets, X)
 
@@ -223,5 +223,5 @@ def use_class_means(sequence):
         np.array_equal(again.predict_proba(ask), proba),
         "a pickle of class means predicts otherwise",
     )
-    targets = ("NCMTree", "NCMTreeClassifier", "NCMForestClassifier")
+    targets = ("tree", "samples", "model", type(model).__name__)
     _damage(sequence, model, targets, ask)

@@ -32,7 +32,7 @@ def values_of(one):
 
 def growth_of(model):
     """What it has learnt, as plain values: no parameters."""
-    return _growth(model.tree_, getattr(model, "_grower", None)), model.n_rows_seen_
+    return _growth(model.tree_, model._model.grower), model.n_rows_seen_
 
 
 def _growth(tree, grower):

@@ -77,7 +77,7 @@ def learn_with_planes(sequence):
         other.predict_proba(X)
         other.partial_fit(X, y)
 
-    targets = ["ParticleFilter", "OASISClassifier"]
+    targets = ["cloud", "model", "OASISClassifier"]
     damage_and_use(sequence, "planes", model, targets, use)
 
 

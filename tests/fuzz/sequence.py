@@ -121,7 +121,7 @@ class Sequence:
 
     @property
     def started(self):
-        return hasattr(self.model, "tree_")
+        return self.model._model is not None
 
     @property
     def by_volume(self):
@@ -143,7 +143,7 @@ class Sequence:
 
     def rows_to_boundary(self):
         """How many more rows until the model looks at its memory."""
-        grower = getattr(self.model, "_grower", None)
+        grower = self.model._model.grower if self.started else None
         return BOUNDARY - (0 if grower is None else grower.n_rows_seen % BOUNDARY)
 
     def learnt(self):

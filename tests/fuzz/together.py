@@ -29,7 +29,7 @@ IS_WATCHED = "libasan" in os.environ.get("LD_PRELOAD", "")
 READERS = 2
 OFTEN = 1e-5  # seconds, after which another thread has its turn
 LOOKS = 5  # of a signal handler
-LEARNS = "tree/_online.py", "_learn"  # where a call of `partial_fit` holds the lock
+LEARNS = "tree/_classes.py", "_learn"  # where a call of `partial_fit` holds the lock
 STACK = 128 * 1024  # bytes, of a thread that reads a deep tree
 
 
