@@ -1,6 +1,5 @@
 """What every detector's public side shares: parameters, checks, names."""
 
-import copy
 import sys
 from enum import IntEnum
 from numbers import Integral, Real
@@ -11,7 +10,7 @@ from sklearn.utils import check_scalar
 
 from ..utils import canonical, refuse_damage
 from ..utils._lock import Lockable, learns, reads
-from ._detector import Detector
+from ._detector import Detector, read_detector, write_detector
 
 LARGEST = 2**62  # of the parameters that count rows
 
@@ -74,13 +73,15 @@ class BaseDetector(Lockable, BaseEstimator):
     def __getstate__(self):
         state = dict(super().__getstate__())
         if "_running" in state:  # a copy neither learns along nor is of two moments
-            state["_running"] = copy.deepcopy(self._running)
+            state["_running"] = write_detector(self._running)
         return canonical(state)
 
     def __setstate__(self, state):
         super().__setstate__(state)
         if "_running" in vars(self):  # it has begun
-            refuse_damage(self, {"_running": isinstance(self._running, Detector)})
+            sound = isinstance(self._running, Detector | tuple)
+            refuse_damage(self, {"_running": sound})
+            self._running = read_detector(type(self.kernel()), self._running)
 
     def check_parameters(self):
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""

@@ -1,5 +1,7 @@
 """What every running change detector shares."""
 
+from copy import deepcopy
+
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -19,6 +21,29 @@ def require_counts(*values):
     """Raise ``ValueError`` unless all are numbers of rows that a detector can hold."""
     if not all([0 <= value < 2**63 for value in values]):
         raise ValueError("Numbers of rows must fit into 64 bits.")
+
+
+def write_detector(Detector detector not None):
+    """A detector as plain values; a copy of one that does not know how."""
+    reduced = detector.__reduce_ex__(2)
+    if len(reduced) == 3 and reduced[0] is type(detector):
+        return reduced[1:]
+    return deepcopy(detector)
+
+
+def read_detector(kind, state):
+    """Make a detector from what `write_detector` has written, which is not believed."""
+    if isinstance(state, Detector):
+        return deepcopy(state)
+    if not (isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)):
+        raise damaged("its parts")
+    arguments, parts = state
+    try:
+        detector = kind(*arguments)
+    except TypeError as error:
+        raise damaged("its parameters") from error
+    detector.__setstate__(parts)
+    return detector
 
 
 cdef class Detector:

@@ -9,9 +9,10 @@ from ..tables._sparse import in_blocks
 from ..utils import canonical
 from ..utils._lock import Lockable, learns, reads, share_lock
 from ._limits import count_rows
-from ._model_state import check_parts, read_parts, write_tree
+from ._model_state import check_parts, read_parts
 from ._plan import Resolved
 from .nodes._apply import find_leaves
+from .nodes._plain import write_nodes
 from .stream._feeding import learn_rows
 from .stream._make_grower import make_grower, start_grower
 
@@ -282,7 +283,7 @@ class TreeModel(Lockable):
                 "schema": self.schema.state(),
                 "classes": self.classes.names,
                 "resolved": self.resolved._asdict(),
-                "tree": write_tree(tree),
+                "tree": write_nodes(tree),
                 "grower": grower,
                 "waits": self.waits,
                 "n_rows_before": self.n_rows_before,

@@ -8,6 +8,7 @@ from ..tables._schema import Schema
 from ..tables._weights import LARGEST_SUM
 from ..utils import are_classes, is_array, is_count, refuse_damage
 from ._plan import Resolved
+from .nodes._plain import read_nodes
 from .nodes._tree import Tree
 from .stream._grower import read_grower
 from .stream._watched_grower import read_watched_grower
@@ -22,24 +23,6 @@ PARTS = {
     "n_rows_before",
     "honest_counts",
 }
-
-
-def write_tree(tree):
-    """Write a tree as plain values."""
-    _, arguments, arrays = tree.__reduce__()
-    return arguments, arrays
-
-
-def read_tree(state, owner):
-    """Make a tree from what `write_tree` has written; `owner` is named in errors."""
-    try:
-        arguments, arrays = state
-        tree = Tree(*arguments)
-    except TypeError:
-        tree = None
-    refuse_damage(owner, {"tree_": tree is not None})
-    tree.__setstate__(arrays)
-    return tree
 
 
 def read_parts(state, owner, shared=None):
@@ -60,7 +43,7 @@ def read_parts(state, owner, shared=None):
         and isinstance(state["waits"], bool),
     }
     refuse_damage(owner, sound)
-    tree = read_tree(state["tree"], owner)
+    tree = read_nodes(Tree, state["tree"])
     if grower is not None:
         recipe = grower[0]
         settings = recipe.get("settings")

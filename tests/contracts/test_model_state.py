@@ -17,7 +17,7 @@ from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
 from skconftree.tables._labels import Classes
 from skconftree.tables._schema import Schema
-from skconftree.tree._model_state import write_tree
+from skconftree.tree.nodes._plain import write_nodes
 from skconftree.tree.nodes._tree_state import ARRAYS, NODE_DTYPE
 
 STREAM = make_stream(
@@ -160,7 +160,7 @@ def test_the_parts_of_other_models():
     for model in (growing, fitted, nominal, unbound):
         for tree in (Tree(3, 3), Tree(1, 2)):  # without a root
             with pytest.raises(ValueError, match="is damaged"):
-                with_part(model, ("tree",), write_tree(tree))
+                with_part(model, ("tree",), write_nodes(tree))
         same = with_part(model, ("tree",), parts_of(model, "tree"))
         assert pickle.dumps(same) == pickle.dumps(model)
 
@@ -195,7 +195,7 @@ def test_thresholds_of_nominal_columns():
         tree.__setstate__((*state[:place], nodes.tobytes(), *state[place + 1 :]))
         words = "is damaged" if one is fitted else "recipe of this growing tree"
         with pytest.raises(ValueError, match=words):
-            with_part(one, ("tree",), write_tree(tree))
+            with_part(one, ("tree",), write_nodes(tree))
 
 
 def test_categories_without_a_name():

@@ -134,6 +134,12 @@ def test_copies_share_nothing(name, copied):
 @pytest.mark.parametrize("running", ["text", 3, object, None])
 def test_a_damaged_state_is_refused(name, running):
     detector = DETECTORS[name]()
-    detector._running = running
+    detector.update_many(ERRORS)
+    state = {**detector.__getstate__(), "_running": running}
     with pytest.raises(ValueError, match=f"state of this {type(detector).__name__} is"):
-        pickle.loads(pickle.dumps(detector))
+        DETECTORS[name]().__setstate__(state)
+    arguments, parts = detector.__getstate__()["_running"]
+    for damaged in [(arguments,), (arguments[:-1], parts), (arguments, None), ((), {})]:
+        state["_running"] = damaged
+        with pytest.raises(ValueError, match="state of this drift detector is"):
+            DETECTORS[name]().__setstate__(state)

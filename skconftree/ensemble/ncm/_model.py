@@ -10,6 +10,7 @@ import numpy as np
 from ...bounds._base import BaseBound
 from ...tables._labels import Classes
 from ...tables._schema import Schema
+from ...tree.nodes._plain import read_nodes, write_nodes
 from ...utils import are_classes, canonical, is_array, is_count, refuse_damage
 from ._centroid_tree import NCMTree
 from ._samples import Samples
@@ -97,7 +98,7 @@ class NCMTreeModel(NCMModel):
 
     def state(self):
         """Return all of it as a dict of arrays and plain values."""
-        return canonical(super().state() | {"tree": _write_tree(self.tree)})
+        return canonical(super().state() | {"tree": write_nodes(self.tree)})
 
     @classmethod
     def of_state(cls, state, owner):
@@ -168,7 +169,7 @@ class NCMForestModel(NCMModel):
 
     def state(self):
         """Return all but the leaves as a dict of arrays and plain values."""
-        trees = [_write_tree(tree) for tree in self.trees]
+        trees = [write_nodes(tree) for tree in self.trees]
         return canonical(super().state() | {"trees": trees, "leaves": None})
 
     @classmethod
@@ -198,16 +199,8 @@ class NCMForestModel(NCMModel):
         return cls(**parts | {"trees": trees, "leaves": None})
 
 
-def _write_tree(tree):
-    _, arguments, arrays = tree.__reduce__()
-    return arguments, arrays
-
-
 def _read_tree(state, parts, owner):
-    is_pair = isinstance(state, tuple) and len(state) == 2
-    refuse_damage(owner, {"tree_": is_pair})
-    tree = NCMTree(*state[0])
-    tree.__setstate__(state[1])
+    tree = read_nodes(NCMTree, state)
     fits = (
         tree.node_count > 0
         and tree.n_features == parts["schema"].n_features

@@ -20,10 +20,11 @@ class GrowerState(NamedTuple):
     whole : bool
         Every weight so far is a whole number.
     leaves : bytes
-    detector : Detector or None
-        Of drifts.
-    background : tuple of (Tree, tuple) or None
-        The tree that learns since a warning, and the state of its growth.
+    detector : tuple or None
+        Of drifts, as `write_detector` writes one.
+    background : tuple of (tuple, tuple) or None
+        The tree that learns since a warning, as `write_nodes` writes one, and the state
+        of its growth.
     missing : bool
         A row with a missing value has been seen.
     n_codes : tuple of int or None
@@ -85,7 +86,7 @@ def read_state(state):
         and _is_weight(state.total_weight)
         and isinstance(state.leaves, bytes)
         and isinstance(state.learnt, bytes | None)
-        and (state.detector is None or isinstance(state.detector, Detector))
+        and isinstance(state.detector, Detector | tuple | None)
     ):
         raise damaged()
     return state

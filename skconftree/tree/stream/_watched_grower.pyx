@@ -1,9 +1,9 @@
 """Growth of a tree that drifts replace."""
 
-from copy import copy
-
 import numpy as np
 
+from skconftree.drift._detector import read_detector, write_detector
+from skconftree.tree.nodes._plain import read_nodes, write_nodes
 from skconftree.tree.stream._grower import with_state
 from skconftree.tree.stream._grower_state import damaged
 from skconftree.tree.stream._recipe import read_recipe
@@ -171,9 +171,9 @@ cdef class WatchedGrower(Grower):
     def _state(self):
         background = None
         if self.background is not None:
-            background = (copy(self.background.tree), self.background.__getstate__())
+            background = (write_nodes(self.background.tree), self.background.__getstate__())
         return Grower._state(self)._replace(
-            detector=copy(self.detector), background=background
+            detector=write_detector(self.detector), background=background
         )
 
     cdef object _reader(self):
@@ -183,7 +183,7 @@ cdef class WatchedGrower(Grower):
         if state.detector is None:
             raise damaged()
         Grower._take(self, state._replace(detector=None, background=None))
-        self.detector = state.detector
+        self.detector = read_detector(type(self.detector), state.detector)
         self.background = None
         if state.background is not None:
             self.background = self._take_second(state.background)
@@ -193,7 +193,8 @@ cdef class WatchedGrower(Grower):
         if not (isinstance(background, tuple) and len(background) == 2):
             raise damaged()
         tree, state = background
-        if not isinstance(tree, Tree) or (
+        tree = read_nodes(Tree, tree)
+        if (
             (tree.n_features, tree.n_classes)
             != (self.tree.n_features, self.tree.n_classes)
         ):
