@@ -49,12 +49,12 @@ ROADS = {
             (
                 "Node by node: walk the tests, let the bound decide",
                 "tree/batch/_builder.pyx, tree/split/_scan.pyx, bounds/_contract.pxd",
-                "on one side of a test, or counted in a leaf",
+                "on one side of each test, and counted in each node that it passes",
             ),
             (
                 "Prune; draw leaves towards the nodes above",
                 "tree/_plan.py, tree/pruning/_registry.py",
-                "one of the counts of a Tree",
+                "one of the counts of the pruned Tree",
             ),
             (
                 "Put the finished model in the place of the last one",

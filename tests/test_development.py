@@ -218,9 +218,12 @@ def test_the_rule(recipe):
 
 def test_the_parameter(recipe, monkeypatch):
     row = recipe("ROW = {", **vars(_parameters)).ROW
-    monkeypatch.setitem(_parameters.PARAMETERS, "max_bins", row["max_bins"])
-    known = (*_resolve.GROWTH_PARAMETERS, "max_bins")
-    monkeypatch.setattr(_resolve, "GROWTH_PARAMETERS", known)
+    added = [
+        (setting, name, resolve)
+        for name, one in row.items()
+        for setting, resolve in one.settings.items()
+    ]
+    monkeypatch.setattr(_resolve, "RESOLVERS", [*_parameters.RESOLVERS, *added])
 
     class Tree(ConfidenceTreeClassifier):
         _parameter_constraints = ConfidenceTreeClassifier._parameter_constraints | {
