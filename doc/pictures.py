@@ -27,6 +27,7 @@ from drawing import (
     plain,
     table,
 )
+from maps import MAPS
 from sklearn.datasets import load_breast_cancer
 
 from skconftree import ConfidenceTreeClassifier
@@ -378,6 +379,7 @@ PICTURES = {
     "stream-settings": draw_settings,
     "promises": draw_promises,
     **CURVES,
+    **MAPS,
 }
 
 

@@ -22,6 +22,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = sorted((ROOT / "doc/guide").glob("*.rst"))
 PAGES = [*sorted((ROOT / "doc").glob("*.rst")), *GUIDE]
 PAGES += sorted((ROOT / "doc/results").glob("*.rst"))
+PAGES += sorted((ROOT / "doc/development").glob("*.rst"))
 PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf-8")]
 
 
@@ -29,7 +30,7 @@ PAGES_WITH_EXAMPLES = [page for page in PAGES if "\n>>> " in page.read_text("utf
 def pictures(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "doc"))
     yield importlib.import_module("pictures")
-    for name in ("pictures", "curves", "drawing"):
+    for name in ("pictures", "curves", "drawing", "maps"):
         del sys.modules[name]
 
 
@@ -88,7 +89,7 @@ def test_links_of_the_readme_lead_somewhere():
         assert (ROOT / link).exists(), link
 
 
-@pytest.mark.parametrize("part", ["guide", "results"])
+@pytest.mark.parametrize("part", ["guide", "results", "development"])
 def test_pages_are_short_and_all_are_listed(part):
     index = (ROOT / f"doc/{part}/index.rst").read_text("utf-8")
     for page in sorted((ROOT / "doc" / part).glob("*.rst")):

@@ -77,7 +77,7 @@ def test_pages_show_no_marks_and_no_addresses_of_objects():
 def test_code_of_the_guide_is_not_cut():
     wrong = {
         page.name: found
-        for room in ("guide", "results")
+        for room in ("guide", "results", "development")
         for page in Path(HTML, room).glob("*.html")
         if (found := long_lines(page.read_text("utf-8")))
     }

@@ -16,12 +16,7 @@ cdef inline float64_t _rest(float64_t whole, float64_t part) noexcept nogil:
 
 
 cdef class Criterion(Score):
-    """Base class of the criteria.
-
-    Parameters
-    ----------
-    n_classes : int
-    """
+    """Base class of the criteria."""
 
     def __init__(self, intp_t n_classes):
         self.n_classes = n_classes

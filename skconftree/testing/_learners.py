@@ -9,8 +9,6 @@ from skconftree import (
 )
 from skconftree.active import ActiveLearner
 
-from ._require import require
-
 
 def learner(estimator, strategy, **parameters):
     """Make an active learner whose draws are fixed."""
@@ -19,27 +17,32 @@ def learner(estimator, strategy, **parameters):
     )
 
 
-def serving(plug_in, estimator, ask):
-    """Give an estimator that a plug-in works with: the given one, or one of ours.
+def serving(plug_in, estimators, ask):
+    """Give the first estimator that a plug-in works with.
 
-    `ask` is called with each estimator, and raises ValueError where it does not serve.
+    `ask` is called with each, and raises ValueError where it does not serve.
     """
-    ours = (
+    reason = None
+    for one in estimators:
+        try:
+            ask(one)
+        except ValueError as error:
+            reason = error
+            continue
+        return one
+    raise AssertionError(
+        f"{type(plug_in).__name__} must work with one of the classifiers it is tried "
+        f"with; give this check an estimator that it serves: {reason}"
+    )
+
+
+def of_a_pool(estimator):
+    """What a plug-in is tried with in a pool: what is given, or ours."""
+    if estimator is not None:
+        return (estimator,)
+    return (
         ConfidenceTreeClassifier(bound=None),
         LogisticRegression(),
         ConfidenceForestClassifier(5, bound=None, random_state=0),
         OASISClassifier(n_particles=50, random_state=0),
-    )
-    reasons = []
-    for one in ours if estimator is None else (estimator,):
-        try:
-            ask(one)
-        except ValueError as error:
-            reasons.append(str(error))
-            continue
-        return one
-    require(
-        False,
-        f"{type(plug_in).__name__} must work with one of the classifiers it is tried "
-        f"with; give this check an estimator that it serves: {reasons[-1]}",
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from skconftree.active import ArrayOracle, StoppingRule
 
-from ._learners import learner, serving
+from ._learners import learner, of_a_pool, serving
 from ._parameters import check_nonsense, check_object, unchanged
 from ._require import going_well, require
 from ._tables import pool, some_labels
@@ -51,7 +51,7 @@ def check_stopping_rule(rule, estimator=None):
         learner(one, "random").fit(X, labels).reached(rule)
 
     with going_well(f"{name} must say whether to stop"):
-        estimator = serving(rule, estimator, ask)
+        estimator = serving(rule, of_a_pool(estimator), ask)
     fitted = learner(estimator, "random").fit(X, labels)
     check_nonsense(rule, fitted.reached)
     require(

@@ -4,30 +4,33 @@ import pickle
 
 import numpy as np
 
-from skconftree.active import ArrayOracle, SamplingStrategy
+from skconftree.active import ArrayOracle, SamplingStrategy, StreamStrategy
 
-from ._learners import learner, serving
+from ._learners import learner, of_a_pool, serving
 from ._parameters import check_nonsense, check_object, unchanged
 from ._require import going_well, refused, require, require_equal
+from ._stream_strategy import check_stream_strategy
 from ._tables import pool, some_labels
 
 
 def check_strategy(strategy, estimator=None):
     """Check that a query strategy keeps the contract of strategies.
 
-    Rows that it chooses are different, have no label yet, and have finite scores; they
-    are the same until something is taught, and again with another learner that was
-    taught the same or is a pickle. Rows that are alike are told apart by chance. The
-    pool can be labelled to its last row, costs are taken or refused, and the strategy
-    and the pool stay as they are.
+    Of a strategy with a pool: rows that it chooses are different, have no label yet,
+    and have finite scores; they are the same until something is taught, and again with
+    another learner that was taught the same or is a pickle. Rows that are alike are
+    told apart by chance. The pool can be labelled to its last row, costs are taken or
+    refused, and the strategy and the pool stay as they are. Of a strategy of a stream:
+    the budget is kept at every row, and decisions depend neither on cuts into calls nor
+    on pickles.
 
     Parameters
     ----------
-    strategy : SamplingStrategy
-        For learners with a pool.
+    strategy : SamplingStrategy or StreamStrategy
+        For learners with a pool, or of a stream.
     estimator : classifier, default=None
         What it is tried with; None: the first that it works with of a tree, logistic
-        regression, a forest and OASIS.
+        regression, a forest and OASIS; on a stream of a tree and OASIS.
 
     Raises
     ------
@@ -36,7 +39,8 @@ def check_strategy(strategy, estimator=None):
 
     See Also
     --------
-    skconftree.active.SamplingStrategy : What a strategy defines.
+    skconftree.active.SamplingStrategy : What a strategy with a pool defines.
+    skconftree.active.StreamStrategy : What a strategy of a stream defines.
 
     Examples
     --------
@@ -44,13 +48,16 @@ def check_strategy(strategy, estimator=None):
     >>> from skconftree.testing import check_strategy
     >>> check_strategy(MarginSampling())
     """
+    if isinstance(strategy, StreamStrategy):
+        check_stream_strategy(strategy, estimator)
+        return
     check_object(strategy, SamplingStrategy)
     X, _ = pool()
 
     def ask(one):
         learner(one, strategy).fit(X)
 
-    estimator = serving(strategy, estimator, ask)
+    estimator = serving(strategy, of_a_pool(estimator), ask)
     check_nonsense(strategy, lambda strange: learner(estimator, strange).fit(X))
     before = pickle.dumps(strategy)
     _check_choices(strategy, estimator)

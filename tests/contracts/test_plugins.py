@@ -22,10 +22,13 @@ from skconftree.active import (
     DensitySampling,
     EC2Done,
     RiskBelow,
+    Split,
+    SplitConfTree,
     Stable,
     WeightedSampling,
 )
 from skconftree.active._registry import STRATEGIES
+from skconftree.active.stream._strategies import STREAM_STRATEGIES
 from skconftree.testing import (
     check_bound,
     check_criterion,
@@ -72,6 +75,16 @@ WEIGHTED = WeightedSampling([("a", "margin", 1.0), ("b", DensitySampling(), 1.0)
 @pytest.mark.parametrize("strategy", [*STRATEGIES, WEIGHTED])
 def test_strategy(strategy):
     check_strategy(STRATEGIES[strategy]() if strategy in STRATEGIES else strategy)
+
+
+@pytest.mark.parametrize("name", STREAM_STRATEGIES)
+def test_strategy_of_a_stream(name):
+    check_strategy(STREAM_STRATEGIES[name]())
+
+
+@pytest.mark.parametrize("strategy", [Split(n_accounts=1), SplitConfTree(n_accounts=1)])
+def test_strategy_of_a_stream_with_one_account(strategy):
+    check_strategy(strategy)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,12 @@ from reference.compiling import compiled
 from reference.registries import CRITERIA, PRUNINGS
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.active import MarginSampling, SamplingStrategy, StoppingRule
+from skconftree.active import (
+    MarginSampling,
+    SamplingStrategy,
+    StoppingRule,
+    StreamStrategy,
+)
 from skconftree.bounds import GTestBound
 from skconftree.drift import ADWIN, DDM
 from skconftree.testing import (
@@ -308,6 +313,34 @@ class Choosy(SamplingStrategy):
     needs = ("soul",)
 
 
+class Spending(StreamStrategy):
+    """Buys whatever it sees."""
+
+    def decide(self, context, state, asked):
+        asked[:] = 1
+        return context.n_rows
+
+
+class Idle(StreamStrategy):
+    def wants(self, context, i):
+        return False
+
+
+class Chunky(StreamStrategy):
+    """Asks for the last row that it is shown."""
+
+    def wants(self, context, i):
+        return i % 40 == 39 or context.n_rows == 1
+
+
+class Holding(StreamStrategy):
+    """Remembers in itself what it was asked."""
+
+    def wants(self, context, i):
+        self.last = context.first + i
+        return self.last % 20 == 19
+
+
 @pytest.mark.parametrize(
     ("strategy", "words"),
     [
@@ -323,6 +356,10 @@ class Choosy(SamplingStrategy):
         (Writing(), "Writing must not write to the pool"),
         (Priceless(), "must take costs, or say takes_costs = False, but raised"),
         (Loose(), "must refuse an impossible value of its parameter 'width'"),
+        (Spending(), "must keep to the budget at every row; budget 0.03 was overdrawn"),
+        (Idle(), "must buy a label of 600 rows with budget 0.03"),
+        (Chunky(), "must decide the same however rows are cut into calls"),
+        (Holding(), "Holding must stay as it is when it is asked"),
         (Choosy(), "give this check an estimator that it serves: Choosy needs soul"),
     ],
 )

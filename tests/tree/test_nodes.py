@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from reference.nodes import node_table_of
 from reference.streams import grown, make_stream
 from skconftree.tree._settings import GrowthSettings
 from skconftree.tree.nodes._node_table import NodeTable
@@ -27,157 +28,6 @@ STREAM = make_stream(3, 900, 3, kinds=["continuous", "ties", "one_hot"], signal=
 def make_model(**settings):
     settings = {"bound": "gtest", "delta": 0.5, "grace_period": 20} | settings
     return ConfidenceTreeClassifier(**settings)
-
-
-# -- another kind of test ----------------------------------------------------------
-
-
-class CentroidTree(NodeTable):
-    """Rows go to the child whose centroid is the nearest."""
-
-    def __init__(self, *arguments, **options):
-        self.centroids = {}
-
-    def split_by(self, node, centroids, counts, evidence=None):
-        rows = np.sum(counts, axis=1)
-        self.centroids[node] = np.asarray(centroids)
-        return self.divide(node, counts, rows, evidence=evidence)
-
-    def find(self, row):
-        node = 0
-        while len(self.children(node)):
-            gap = self.centroids[node] - row
-            node = self.children(node)[(gap**2).sum(axis=1).argmin()]
-        return int(node)
-
-    def __getstate__(self):
-        return super().__getstate__(), self.centroids
-
-    def __setstate__(self, state):
-        super().__setstate__(state[0])
-        self.centroids = state[1]
-
-
-def centroid_tree(**options):
-    tree = CentroidTree(2, 3, **options)
-    tree.add_root()
-    said = NONE.copy()
-    said["score"], said["rival_feature"] = 0.25, 1
-    tree.split_by(0, [[0, 0], [4, 0], [0, 4]], [[9, 0, 1], [0, 6, 2], [2, 2, 4]], said)
-    tree.split_by(2, [[4, -1], [4, 1]], [[0, 6, 0], [0, 0, 2]])
-    return tree
-
-
-def test_tests_of_another_kind_share_all_but_routing():
-    tree = centroid_tree()
-    assert (tree.node_count, tree.n_leaves, tree.max_depth) == (6, 4, 2)
-    assert [tree.find(row) for row in ([0, 1], [4, -2], [5, 3], [1, 9])] == [1, 4, 5, 3]
-    np.testing.assert_array_equal(tree.parent, [-1, 0, 0, 0, 2, 2])
-    np.testing.assert_array_equal(tree.depth, [0, 1, 1, 1, 2, 2])
-    np.testing.assert_array_equal(tree.n_children, [3, 0, 2, 0, 0, 0])
-    np.testing.assert_array_equal(tree.children_left, [-2, -1, 4, -1, -1, -1])
-    np.testing.assert_array_equal(tree.children_right, [-2, -1, 5, -1, -1, -1])
-    np.testing.assert_array_equal(tree.value[2], [0, 0.75, 0.25])
-    assert tree.evidence["score"][0] == 0.25
-    assert np.isnan(tree.evidence["score"][1:]).all()
-    assert tree.evidence["rival_feature"].tolist() == [1, -2, -2, -2, -2, -2]
-    path = tree.path(np.array([5, 1])).toarray()
-    np.testing.assert_array_equal(path, [[1, 0, 1, 0, 0, 1], [1, 1, 0, 0, 0, 0]])
-    again = pickle.loads(pickle.dumps(tree))
-    assert type(again) is CentroidTree
-    assert again.find([5, 3]) == 5
-    assert pickle.dumps(again) == pickle.dumps(tree)
-    pruned = tree.pruned(np.arange(6) == 2)
-    assert (pruned.node_count, pruned.n_leaves, pruned.max_depth) == (4, 3, 1)
-    assert pruned.evidence["score"][0] == 0.25
-
-
-@pytest.mark.parametrize(
-    ("node", "counts", "n_rows", "error"),
-    [
-        (0, np.ones((2, 3)), [3, 3], "has split"),
-        (6, np.ones((2, 3)), [3, 3], "tree with 6 nodes"),
-        (1, np.ones((1, 3)), [3], "two children at least"),
-        (1, np.ones((2, 2)), [3, 3], "must have shape"),
-        (1, np.ones((2, 3)), [3], "must have shape"),
-        (1, np.ones(3), [3], "must have shape"),
-    ],
-)
-def test_splits_that_cannot_be(node, counts, n_rows, error):
-    tree = centroid_tree()
-    before = pickle.dumps(tree)
-    with pytest.raises((ValueError, IndexError), match=error):
-        tree.divide(node, counts, n_rows)
-    assert pickle.dumps(tree) == before
-
-
-def test_a_tree_of_axis_tests_is_not_split_without_a_test():
-    tree = Tree(2, 3)
-    tree.add_root()
-    with pytest.raises(TypeError, match="written when it is grown"):
-        tree.divide(0, np.ones((2, 3)), [3, 3])
-
-
-def test_many_splits():
-    """Rooms are enlarged, and what is in them is kept."""
-    tree = NodeTable(1, 2, keep_refusals=True)
-    tree.add_root()
-    said = np.repeat(NONE, 300)
-    said["score"] = np.arange(300)
-    for i in range(300):
-        tree.divide(2 * i, [[i, 0], [0, i]], [i, i], [0.0, 0.5], said[i])
-    assert (tree.node_count, tree.n_leaves) == (601, 301)
-    inner = np.arange(0, 600, 2)
-    np.testing.assert_array_equal(tree.evidence["score"][inner], np.arange(300))
-    np.testing.assert_array_equal(tree.counts[1::2, 0], np.arange(300))
-    np.testing.assert_array_equal(tree.impurity[2::2], np.full(300, 0.5))
-    again = pickle.loads(pickle.dumps(tree))
-    assert again.evidence.tobytes() == tree.evidence.tobytes()
-    assert again.refused_evidence.tobytes() == tree.refused_evidence.tobytes()
-
-
-# -- classes -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("make", [centroid_tree, lambda: make_model().fit(*FIT).tree_])
-def test_classes_are_appended(make):
-    tree = make()
-    before = {name: getattr(tree, name) for name in ("counts", "value", "parent")}
-    bytes_before = {name: array.tobytes() for name, array in before.items()}
-    n_bytes = tree.n_bytes
-    tree.append_classes(2, [2.0, 3.0])
-    assert tree.n_classes == 5
-    np.testing.assert_array_equal(tree.class_weight, [1, 1, 1, 2, 3])
-    np.testing.assert_array_equal(tree.counts[:, :3], before["counts"])
-    known = before["counts"].any(axis=1)
-    np.testing.assert_array_equal(tree.value[known, :3], before["value"][known])
-    assert not tree.value[known, 3:].any()
-    assert not tree.counts[:, 3:].any()
-    assert tree.n_bytes == n_bytes + 2 * 8 * tree.node_count
-    for name, array in before.items():
-        assert array.tobytes() == bytes_before[name]
-    again = pickle.loads(pickle.dumps(tree))
-    assert again.n_classes == 5
-    np.testing.assert_array_equal(again.counts, tree.counts)
-
-
-def test_rows_of_classes_that_came_later():
-    tree = centroid_tree()
-    tree.append_classes(1)
-    first = tree.divide(5, [[0, 0, 0, 4], [0, 0, 2, 0]], [4, 2])
-    np.testing.assert_array_equal(tree.value[first], [0, 0, 0, 1])
-
-
-def test_classes_that_cannot_be_appended():
-    tree = centroid_tree()
-    before = pickle.dumps(tree)
-    with pytest.raises(ValueError, match="n_new must be at least 1"):
-        tree.append_classes(0)
-    with pytest.raises(ValueError, match="classes; got"):
-        tree.append_classes(2**16)
-    with pytest.raises(ValueError, match="class_weight must have shape"):
-        tree.append_classes(2, [1.0])
-    assert pickle.dumps(tree) == before
 
 
 # -- bytes -------------------------------------------------------------------------
@@ -413,12 +263,12 @@ def test_few_rows_get_what_all_get(n_classes):
 
 
 def test_empty_leaves_say_what_is_above():
-    tree = NodeTable(1, 2)
-    tree.add_root()
-    np.testing.assert_array_equal(tree.value, [[0.5, 0.5]])
-    tree.divide(0, [[3, 1], [0, 0]], [4, 0])
-    tree.divide(2, [[0, 0], [0, 0], [0, 0]], [0, 0, 0])
-    tree.divide(5, [[0, 0], [0, 2]], [0, 2])
+    root = NodeTable(1, 2)
+    root.add_root()
+    np.testing.assert_array_equal(root.value, [[0.5, 0.5]])
+    counts = np.zeros((8, 2))
+    counts[1], counts[7] = [3, 1], [0, 2]
+    tree = node_table_of([-1, 0, 0, 2, 2, 2, 5, 5], counts)
     half, left, right = [0.5, 0.5], [0.75, 0.25], [0.0, 1.0]
     np.testing.assert_array_equal(
         tree.value, [half, left, half, half, half, half, half, right]

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from skconftree.tree.nodes._node_table import NodeTable
+from reference.nodes import node_table_of
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
@@ -238,12 +238,13 @@ def test_parameter_is_checked(given):
 
 
 def test_deep_trees():
-    tree = NodeTable(1, 2, shrinkage=1.0)
-    tree.add_root()
-    node, left = 0, [2500, 2500]
+    parent, counts, left = [-1], [[0.0, 0.0]], [2500, 2500]
     for depth in range(3000):
         first = depth % 3 // 2
         left[first] -= 1
-        one = [1.0 - first, float(first)]
-        node = tree.divide(node, [one, left], [1, sum(left)]) + 1
+        above = 2 * depth
+        parent += [above, above]
+        counts[above] = [0.0, 0.0]
+        counts += [[1.0 - first, float(first)], list(left)]
+    tree = node_table_of(parent, counts, shrinkage=1.0)
     np.testing.assert_allclose(tree.value, shrunk_slowly(tree, 1.0), atol=1e-12)

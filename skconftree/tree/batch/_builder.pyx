@@ -19,16 +19,10 @@ cdef enum:
 
 
 cdef class Builder:
-    """Grows a tree from the rows of a splitter.
+    """Grows a tree from a splitter whose source is a RowSource.
 
-    Parameters
-    ----------
-    splitter : Splitter
-        Its source is a RowSource.
-    settings : GrowthSettings
-        With a limit to the leaves growth is best-first, else depth-first.
-    min_split_weight : float
-        Smallest weight of a node that may split.
+    With a limit to the leaves growth is best-first, else depth-first. Nodes of less
+    weight than `min_split_weight` do not split.
     """
 
     def __init__(
@@ -59,21 +53,10 @@ cdef class Builder:
         self, Tree tree, const float64_t[::1] counts, intp_t n_labelled,
         float64_t pool, const float64_t[:, ::1] box, const int32_t[::1] features,
     ):
-        """Grow `tree`, which has no node yet.
+        """Grow `tree`, which has no node yet, from the class weights of its root.
 
-        Parameters
-        ----------
-        tree : Tree
-        counts : ndarray of shape (n_classes,), float64
-            Class weights of the root.
-        n_labelled : int
-            Rows with a label.
-        pool : float
-            Weight W of the root.
-        box : ndarray of shape (n_features, 2), float64, or None
-            Limits of the root's box, if W is a volume.
-        features : ndarray of int32
-            The features that are searched, ascending.
+        `pool` is the root's W; `box` its limits, if W is a volume, else None;
+        `features`, ascending, are searched.
         """
         cdef intp_t d = self.splitter.node.n_features
         cdef Candidate candidate

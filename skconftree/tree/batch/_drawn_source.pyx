@@ -22,20 +22,8 @@ cdef int32_t NO_CODE = 0x7FFFFFFF
 cdef class DrawnSource(RowSource):
     """The rows of a node of a table of which few features are asked for.
 
-    Parameters
-    ----------
-    row_codes : RowCodes
-    y : ndarray of shape (n_rows,), uint16
-        Class of each row of the table.
-    count : ndarray of shape (n_rows,), int32, or None
-        Whole weights, whose sum is below 2^31. Rows of weight 0 are absent.
-    settings : GrowthSettings
-    root : RootFacts
-
-    Attributes
-    ----------
-    fits : bool
-        Whether the sample is one for this source.
+    Weights `count`, whose sum is below 2^31, are whole; rows of weight 0 are absent.
+    `fits`: whether the sample is one for this source.
     """
 
     def __init__(

@@ -145,15 +145,6 @@ def looks_up(data, settings):
     What a row costs at a node has been measured: to divide a sorted feature takes three
     times as long as a coded one; to look up and sort takes six times as long as to
     divide, to look up and count half as long again.
-
-    Parameters
-    ----------
-    data : TrainingData
-    settings : GrowthSettings
-
-    Returns
-    -------
-    bool
     """
     n_coded = data.table.n_coded
     n_sorted = data.n_features - n_coded

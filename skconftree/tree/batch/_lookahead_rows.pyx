@@ -8,12 +8,7 @@ from skconftree.utils._typedefs cimport float64_t, label_t, uint32_t
 
 
 cdef class KeptOrder:
-    """How the rows of one node lay before its tests were tried.
-
-    Parameters
-    ----------
-    rows : NodeRows
-    """
+    """How the rows of one node lay before its tests were tried."""
 
     def __init__(self, NodeRows rows not None):
         self.rows = rows

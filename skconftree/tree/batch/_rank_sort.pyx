@@ -12,13 +12,7 @@ cdef enum:
 
 
 cdef class RankSort:
-    """Sorts rows by their ranks.
-
-    Parameters
-    ----------
-    n_most : int
-        Rows of the largest node.
-    """
+    """Sorts rows, `n_most` at the most, by their ranks."""
 
     def __init__(self, intp_t n_most):
         self.n_most = n_most

@@ -11,14 +11,7 @@ from skconftree.utils._typedefs cimport uint16_t
 
 
 cdef class SparseRows:
-    """Working copy of sparse columns.
-
-    Parameters
-    ----------
-    source : SparseColumns
-    n_rows : int
-        Rows of the sample.
-    """
+    """Working copy of the sparse columns of a sample."""
 
     def __init__(self, SparseColumns source, intp_t n_rows):
         cdef intp_t n = source.table.n_rows

@@ -21,14 +21,7 @@ from skconftree.utils._typedefs cimport label_t
 
 
 cdef class TableSource(RowSource):
-    """The rows of a node of a table.
-
-    Parameters
-    ----------
-    rows : NodeRows
-    settings : GrowthSettings
-    root : RootFacts
-    """
+    """The rows of a node of a table."""
 
     def __init__(
         self, NodeRows rows not None, GrowthSettings settings, RootFacts root

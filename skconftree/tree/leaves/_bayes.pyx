@@ -42,16 +42,12 @@ cdef int make_scratch(
 cdef class NaiveBayes:
     """Scores the classes of a row from a leaf's memory.
 
-    Each class starts with one pseudo-row: spread evenly over the bins of a
-    feature, or with the variance the feature has over all classes. So a value
-    that a class has not shown yet does not rule it out, and a feature without
-    variance is no trouble. Moments of a feature that has taken two values only are
-    as good as their counts: it is no normal distribution then. A missing value is a
-    bin of its own in a histogram and says nothing otherwise.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
+    Each class starts with one pseudo-row: spread evenly over the bins of a feature, or
+    with the variance the feature has over all classes. So a value that a class has not
+    shown yet does not rule it out, and a feature without variance is no trouble.
+    Moments of a feature that has taken two values only are as good as their counts: it
+    is no normal distribution then. A missing value is a bin of its own in a histogram
+    and says nothing otherwise.
     """
 
     def __cinit__(self, intp_t n_features, intp_t n_classes):

@@ -26,20 +26,9 @@ cdef enum:
 cdef class LeafStore:
     """Leaves by node; none yet.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    settings : GrowthSettings
-    nominal : tuple of int
-        Nominal features, ascending.
-    bayes : bool
-        Whether leaves may predict by naive Bayes.
-    n_pool : int
-        Rows without label.
-    n_drawn : int, default=0
-        Features that a leaf draws for its life; 0: it has all.
-    seed : int, default=0
-        Of what leaves draw.
+    `nominal` features ascend; `bayes`: leaves may predict by naive Bayes; `n_pool` rows
+    have no label; a leaf draws `n_drawn` features for its life, by `seed`, or 0: it has
+    all.
     """
 
     def __init__(
@@ -105,13 +94,7 @@ cdef class LeafStore:
                 leaf.memory.open(leaf, policy_of(leaf, &self.policy))
 
     def open_pool(self, const intp_t[::1] home):
-        """Hand out the rows without label.
-
-        Parameters
-        ----------
-        home : ndarray of shape (n_pool,), intp
-            The leaf that each of them reaches; -1: it has its label.
-        """
+        """Hand rows without label to the leaves they reach; -1: it has its label."""
         cdef Leaf* leaf
         cdef intp_t i, node
         cdef intp_t start = 0

@@ -17,13 +17,7 @@ PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
 
 
 cdef class LeafPredictor:
-    """Predicts with the model a leaf trusts.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    prediction : {"majority", "nb", "nba"}
-    class_weight : ndarray of shape (n_classes,), float64, or None
+    """Predicts with the model a leaf trusts; `prediction` is "majority", "nb" or "nba".
     """
 
     def __init__(

@@ -101,18 +101,7 @@ def proportions(counts, class_weight, parent):
 
 
 def sum_of_leaves(counts, tree):
-    """Add the counts of the nodes below to those of each node, in place.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (node_count, n_classes)
-        Of the rows that stay at each node.
-    tree : NodeTable
-
-    Returns
-    -------
-    ndarray of shape (node_count, n_classes)
-    """
+    """Add the counts of the nodes below to those of each node, in place."""
     parent, depth = tree.parent, tree.depth
     order = np.argsort(depth, kind="stable")
     ends = np.cumsum(np.bincount(depth)).tolist()
@@ -126,17 +115,8 @@ def shrunk(value, n_rows, parent, depth, shrinkage):
     """Class proportions drawn towards what the nodes above predict.
 
     Hierarchical shrinkage: from the root down, the step from the proportions of a
-    parent with n rows to those of its child counts ``n / (n + shrinkage)``.
-
-    Parameters
-    ----------
-    value : ndarray of shape (node_count, n_classes)
-        Class proportions.
-    n_rows : ndarray of shape (node_count,)
-        Weight of the rows, without `class_weight`.
-    parent, depth : ndarray of shape (node_count,)
-    shrinkage : float
-        Above 0.
+    parent with n rows (without `class_weight`) to those of its child counts ``n / (n +
+    shrinkage)``.
     """
     order = np.argsort(depth, kind="stable")[1:]
     above = parent[order]
@@ -186,15 +166,7 @@ def paths(parent, depth, leaves):
 
 
 def importances(feature, parent, mass, n_features):
-    """Share of each feature in the decrease of impurity, as in scikit-learn.
-
-    Parameters
-    ----------
-    feature, parent : ndarray of shape (node_count,)
-    mass : ndarray of shape (node_count,)
-        Weight of each node times its impurity.
-    n_features : int
-    """
+    """Share of each feature in the decrease of `mass`, weight times impurity."""
     split = np.flatnonzero(feature >= 0)
     decrease = mass.copy()
     np.subtract.at(decrease, parent[1:], mass[1:])

@@ -35,10 +35,7 @@ cdef void* address_of(array) except? NULL:
 
 
 cdef class NodeArrays:
-    """The arrays of the nodes of a tree, to be looked at.
-
-    A `NodeTable` writes to them; the parameters are written there.
-    """
+    """The arrays of a tree's nodes, to be looked at; a `NodeTable` writes to them."""
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
@@ -256,16 +253,7 @@ cdef class NodeArrays:
         return self._arrays["counts"][: self.node_count]
 
     def leaf_counts(self):
-        """Weight of the rows of each class in the leaves alone.
-
-        The same as `counts` there, without the work of adding up those of the inner
-        nodes.
-
-        Returns
-        -------
-        ndarray of shape (node_count, n_classes), float64
-            0 at inner nodes.
-        """
+        """`counts` of the leaves, without adding up those of inner nodes: 0 there."""
         self._read()
         try:
             counts = self.counts_of_leaves().copy()
@@ -299,16 +287,7 @@ cdef class NodeArrays:
         return node
 
     def children(self, node):
-        """Children of one node, the first one first.
-
-        Parameters
-        ----------
-        node : int
-
-        Returns
-        -------
-        ndarray of shape (n_children,), intp
-        """
+        """Ids of the children of one node, the first one first."""
         cdef intp_t place, first, n
         self._read()
         try:
@@ -386,30 +365,12 @@ cdef class NodeArrays:
         return 0
 
     def value_of(self, nodes):
-        """Rows of `value`; of few leaves without a look at all nodes.
-
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_rows,), intp
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
+        """Rows of `value`; of few leaves without a look at all nodes."""
         found = self._few(nodes)
         return self.value.take(nodes, axis=0) if found is None else found
 
     def best_of(self, nodes):
-        """Most frequent class of nodes, the first one of equals; see `value_of`.
-
-        Parameters
-        ----------
-        nodes : ndarray of shape (n_rows,), intp
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), intp
-        """
+        """Most frequent class of nodes, the first one of equals; see `value_of`."""
         cdef Snapshot shown
         found = self._few(nodes)
         if found is not None:
@@ -440,15 +401,6 @@ cdef class NodeArrays:
         return proportions_of_leaves(counts, self.class_weight)
 
     def path(self, leaves):
-        """Indicator of the nodes above, and including, the given ones.
-
-        Parameters
-        ----------
-        leaves : ndarray of shape (n_rows,), intp
-
-        Returns
-        -------
-        csr_matrix of shape (n_rows, node_count)
-        """
+        """CSR indicator of the nodes above, and including, the given ones."""
         cdef Snapshot shown = self._still()
         return paths(shown.arrays["parent"], shown.arrays["depth"], leaves)

@@ -68,22 +68,6 @@ def checked_shrinkage(shrinkage):
     return shrinkage
 
 
-def checked_children(counts, n_rows, impurity, n_classes):
-    """Arrays of what `NodeTable.divide` is given of each child."""
-    counts = np.array(counts, dtype=np.float64)
-    n_rows = np.array(n_rows, dtype=np.intp)
-    r = len(counts) if counts.ndim == 2 else 0
-    if r < 2 or counts.shape[1] != n_classes or n_rows.shape != (r,):
-        raise ValueError(
-            f"counts must have shape (n_children, {n_classes}) and n_rows "
-            f"(n_children,), with two children at least."
-        )
-    impurity = np.zeros(r) if impurity is None else np.array(impurity, dtype=float)
-    if impurity.shape != (r,):
-        raise ValueError(f"impurity must have shape ({r},), got {impurity.shape}.")
-    return counts, n_rows, impurity
-
-
 def damaged(what):
     """Make the error that tells which part of a state cannot be believed."""
     return ValueError(f"The state of this tree is damaged: {what}.")
@@ -95,25 +79,10 @@ def row_bytes(array):
 
 
 def read_arrays(state, names, templates):
-    """Turn the bytes of a state into arrays, of which nothing is believed yet.
+    """Turn the bytes of a state into arrays like the `templates`, of any lengths.
 
-    Parameters
-    ----------
-    state : object
-        What was in a pickle.
-    names : tuple of str
-        Those of the arrays, in their order.
-    templates : dict of str to ndarray
-        Arrays with the types and shapes wanted, whatever their lengths.
-
-    Returns
-    -------
-    dict of str to ndarray
-
-    Raises
-    ------
-    ValueError
-        If the state is of another version or damaged.
+    Of what they hold nothing is believed yet; a state that is damaged or of another
+    version raises ValueError.
     """
     if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
         raise ValueError(
@@ -133,14 +102,7 @@ def read_arrays(state, names, templates):
 
 
 def check_nodes(arrays, n_features):
-    """Raise unless a table can have these nodes, whatever their tests.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        With `n_children`, which follows from `parent`.
-    n_features : int
-    """
+    """Raise unless a table can have these nodes, whatever their tests."""
     count = len(arrays["parent"])
     n_splits = np.count_nonzero(arrays["n_children"])
     for name in (*NODE_ARRAYS, REFUSED, COSTS):

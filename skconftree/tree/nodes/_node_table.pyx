@@ -5,16 +5,14 @@ from copy import copy
 import numpy as np
 
 from skconftree.tree.nodes._node_state import (
-    EVIDENCE_DTYPE, STATE_VERSION, check_nodes, check_size, checked_children,
-    checked_class_weight, checked_shrinkage, damaged, read_arrays,
+    STATE_VERSION, check_nodes, checked_shrinkage, damaged, read_arrays,
 )
 from skconftree.tree.nodes._structure import structure_of, survivors
-from skconftree.utils._readonly import read_only
 
 from libc.math cimport NAN
 
 from skconftree.bounds._contract cimport clear_evidence
-from skconftree.tree.nodes._node_arrays cimport TrialCosts, address_of
+from skconftree.tree.nodes._node_arrays cimport TrialCosts
 from skconftree.utils._typedefs cimport int32_t
 
 cdef TrialCosts NOTHING_TRIED = TrialCosts(NAN, NAN, -2)
@@ -96,76 +94,6 @@ cdef class NodeTable(NodeArrays):
         if self.refused != NULL:
             self.refused[node] = evidence[0]
 
-    def divide(self, intp_t node, counts, n_rows, impurity=None, evidence=None):
-        """Split a leaf, by a test that the caller knows.
-
-        Parameters
-        ----------
-        node : int
-        counts : array-like of shape (n_children, n_classes)
-            Class weights of the children, at least two.
-        n_rows : array-like of shape (n_children,)
-        impurity : array-like of shape (n_children,) or None, default=None
-            None: 0.
-        evidence : ndarray of shape (), with the type of `evidence`, or None
-            None: none.
-
-        Returns
-        -------
-        int
-            Id of the first child.
-        """
-        if self.n_children[self._checked_node(node)] > 0:
-            raise ValueError(f"node {node} has split.")
-        children = checked_children(counts, n_rows, impurity, self.n_classes)
-        cdef const float64_t[:, ::1] weight = children[0]
-        cdef const intp_t[::1] rows = children[1]
-        cdef const float64_t[::1] spread = children[2]
-        cdef intp_t r = weight.shape[0]
-        cdef intp_t first = self.node_count
-        cdef intp_t z
-        cdef SplitEvidence found
-        clear_evidence(&found)
-        if evidence is not None:
-            given = np.array(evidence, dtype=EVIDENCE_DTYPE).reshape(1)
-            found = (<SplitEvidence*> address_of(given))[0]
-        self.reserve(first + r)
-        self.accept(&found)
-        for z in range(r):
-            self.add_leaf(node, &weight[z, 0], rows[z], spread[z])
-        self.version += 1
-        return first
-
-    def append_classes(self, intp_t n_new, class_weight=None):
-        """Make room for further classes, of which no row has come yet.
-
-        For whoever holds the lock to learn, if the tree is growing.
-
-        Parameters
-        ----------
-        n_new : int
-            At least 1.
-        class_weight : array-like of shape (n_new,) or None, default=None
-            None: 1.
-        """
-        if n_new < 1:
-            raise ValueError(f"n_new must be at least 1, got {n_new}.")
-        check_size(self.n_features, self.n_classes + n_new)
-        added = checked_class_weight(class_weight, n_new)
-        cdef intp_t K = self.n_classes
-        counts = np.zeros((self.capacity, K + n_new))
-        counts[: self.node_count, :K] = self._arrays["counts"][: self.node_count]
-        criterion = self.criterion
-        if criterion is not None:
-            criterion = type(criterion)(K + n_new)
-        all_weights = read_only(np.concatenate([self.class_weight, added]))
-        self._hold(self._arrays | {"counts": counts})
-        self.class_weight = all_weights
-        self.criterion = criterion
-        self.n_classes = K + n_new
-        self.version += 1
-        self._shown = None
-
     cdef void forget(self) noexcept nogil:
         # Be without nodes again, with the room there is.
         self.node_count = 0
@@ -182,19 +110,10 @@ cdef class NodeTable(NodeArrays):
     # -- pruning ------------------------------------------------------------------
 
     def pruned(self, keep_as_leaf):
-        """Copy the tree with some nodes turned into leaves.
+        """Copy the tree with the internal nodes of a mask turned into leaves.
 
-        Parameters
-        ----------
-        keep_as_leaf : array-like of shape (node_count,), bool
-            Internal nodes that become leaves, if they are still in the tree: what
-            lies below them goes. True at a leaf changes nothing.
-
-        Returns
-        -------
-        NodeTable
-            Of the same type. The nodes left keep their order, and the splits their
-            evidence.
+        What lies below them goes; the nodes left keep their order, and the splits their
+        evidence. True at a leaf changes nothing.
         """
         self._check_root()
         if self.lock is not None:   # inner nodes of a tree that grows have no counts
@@ -256,16 +175,10 @@ cdef class NodeTable(NodeArrays):
     # -- shrinkage ----------------------------------------------------------------
 
     def shrunk_by(self, shrinkage):
-        """Draw `value` towards that of the parents; counts stay as they are.
+        """Draw `value` towards that of the parents, see `shrunk`; counts stay.
 
-        For whoever grows the tree, or holds the lock to learn.
-
-        Parameters
-        ----------
-        shrinkage : float
-            Rows that a parent is worth beside its own: the step from its proportions
-            to those of a child counts ``n / (n + shrinkage)``, for n rows of the
-            parent. 0: `value` is the raw proportions.
+        For whoever grows the tree, or holds the lock to learn. At 0 `value` is the raw
+        proportions.
         """
         self.shrinkage = checked_shrinkage(shrinkage)
         self._shown = None

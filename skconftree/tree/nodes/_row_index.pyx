@@ -17,12 +17,8 @@ cdef enum:
 cdef class NodeRanges:
     """Which row of a table lies in which node of a tree, while the tree grows.
 
-    Parameters
-    ----------
-    X : ndarray, C-contiguous, or CSR, of shape (n_rows, n_features), float32
-        Kept, not copied.
-    finite : bool
-        Whether there is no NaN.
+    X, C-contiguous or CSR of float32, is kept and not copied; `finite` says that it has
+    no NaN.
     """
 
     def __init__(self, X, finite):
@@ -46,13 +42,7 @@ cdef class NodeRanges:
     # -- following the tree -------------------------------------------------------
 
     def become(self, X, finite):
-        """Take the same rows with further categories, for whoever follows next.
-
-        Parameters
-        ----------
-        X : ndarray, C-contiguous, of shape (n_rows, n_features), float32
-        finite : bool
-        """
+        """Take the same rows with further categories, for whoever follows next."""
         self.X = X
         self.finite = finite
         self.recoded = True

@@ -17,15 +17,8 @@ def growth_of(Tree tree not None):
 def send_on(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] moved):
     """Send rows on from the nodes where they were, as far as there is a way by now.
 
-    Parameters
-    ----------
-    tree : Tree
-        Nobody changes it meanwhile.
-    X : ndarray, C-contiguous, or CSR, of shape (n_rows, n_features), float32
-    nodes : ndarray of shape (n_rows,), int32
-        Node of each row, in place; 0 if it is not known.
-    moved : ndarray of shape (n_rows,), uint8
-        1 is written where a row moves.
+    `nodes` (0 if not known) changes in place; 1 is written to `moved` where a row
+    moves. Nobody changes the tree meanwhile.
     """
     cdef const float32_t[:, ::1] table
     cdef const intp_t[::1] found

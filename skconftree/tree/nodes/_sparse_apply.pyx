@@ -9,18 +9,9 @@ from skconftree.utils._typedefs cimport float32_t, int32_t, int64_t, intp_t
 
 
 def apply_sparse(Tree tree not None, X):
-    """Leaf reached by each row.
+    """Leaf reached by each row of a CSR matrix without NaN; no test may be nominal.
 
-    Parameters
-    ----------
-    tree : Tree
-        Without nominal tests.
-    X : csr matrix or array of shape (n_rows, n_features), float32
-        Every place stored at most once; no NaN.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), intp
+    The matrix, of float32, stores every place at most once.
     """
     cdef const int64_t[::1] starts = X.indptr.astype(np.int64, copy=False)
     cdef const int32_t[::1] places = X.indices.astype(np.int32, copy=False)

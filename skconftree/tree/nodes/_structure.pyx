@@ -6,18 +6,10 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 
 
 def structure_of(int32_t[::1] parent not None):
-    """What follows from the parents of nodes.
+    """Arrays `depth`, `first_child` (-1 at a leaf) and `n_children`, from the parents.
 
-    Parameters
-    ----------
-    parent : ndarray of shape (node_count,), int32
-
-    Returns
-    -------
-    dict of str to ndarray, or None
-        `depth`, `first_child` (-1 at a leaf) and `n_children` of each node. None
-        unless the parents are those of a tree, in which siblings follow each other and
-        a split has two children or more.
+    None unless the parents are those of a tree, in which siblings follow each other and
+    a split has two children or more.
     """
     cdef intp_t n = parent.shape[0]
     depths = np.zeros(n, dtype=np.int32)
@@ -49,14 +41,9 @@ def survivors(
     const int32_t[::1] first_child not None, const int32_t[::1] n_children not None,
     const uint8_t[::1] is_leaf not None,
 ):
-    """Nodes that are left when some become leaves.
+    """Nodes left when some become leaves: ascending ids, and places of their parents.
 
-    Returns
-    -------
-    kept : ndarray of shape (n_left,), intp
-        Their ids, in ascending order.
-    parent : ndarray of shape (n_left,), int32
-        Place of the parent among them; that of the root is -1.
+    The place of the root's parent is -1.
     """
     cdef intp_t n = n_children.shape[0]
     parent = np.full(n, -1, dtype=np.int32)

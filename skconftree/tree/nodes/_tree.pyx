@@ -137,10 +137,6 @@ cdef class Tree(NodeTable):
 
     # -- growth -------------------------------------------------------------------
 
-    def divide(self, node, counts, n_rows, impurity=None, evidence=None):
-        """Refused: a split of this tree has a test that this table must know."""
-        raise TypeError("The tests of a Tree are written when it is grown.")
-
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil:
@@ -256,18 +252,10 @@ cdef class Tree(NodeTable):
         )
 
     def branches(self, node):
-        """Child that each category of a nominal test leads to.
+        """Child that each code of a nominal test leads to; None of other tests.
 
-        Parameters
-        ----------
-        node : int
-
-        Returns
-        -------
-        ndarray of shape (n_codes,), intp, or None
-            By code of the category. The node itself where no training row of the
-            node had the category: then, and with a code that is not in the array, a
-            row stays there. None if the test is not nominal.
+        It is the node itself where no training row of the node had the category: then,
+        and with a code that is not in the array, a row stays there.
         """
         cdef intp_t place, first, left
         self._read()
@@ -285,13 +273,7 @@ cdef class Tree(NodeTable):
         return np.where(ordinal < 0, place, left + ordinal)
 
     def n_known(self):
-        """How many categories of each feature its tests know, by the largest code.
-
-        Returns
-        -------
-        ndarray of shape (n_features,), intp
-            0 where no test asks.
-        """
+        """How many codes of each feature its tests know; 0 where no test asks."""
         cdef intp_t node, feature, code
         cdef const Branching* test
         known = np.zeros(self.n_features, dtype=np.intp)
@@ -325,17 +307,8 @@ cdef class Tree(NodeTable):
     def apply(self, const float32_t[:, ::1] X not None, finite=None):
         """Leaf reached by each row, or the node where its category is not known.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-            Codes of the categories in nominal columns; NaN where a numeric value is
-            missing.
-        finite : bool or None, default=None
-            Whether there is no NaN; None if nobody has looked.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), intp
+        X has the codes of categories in nominal columns and NaN where a number is
+        missing; `finite` says whether there is no NaN, None that nobody has looked.
         """
         cdef intp_t n = X.shape[0]
         leaves = np.empty(n, dtype=np.intp)

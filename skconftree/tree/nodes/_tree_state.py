@@ -23,14 +23,7 @@ ARRAYS = NODE_ARRAYS + TEST_ARRAYS
 
 
 def check_tests(arrays, n_features):
-    """Raise unless routing by these tests comes to an end.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        With `first_child` and `n_children`, which follow from `parent`.
-    n_features : int
-    """
+    """Raise unless routing by these tests comes to an end."""
     for name in ("nodes", "branching"):
         if len(arrays[name]) != len(arrays["parent"]):
             raise damaged(repr(name))

@@ -64,19 +64,7 @@ class Pruning:
         self.confidence = confidence
 
     def prune(self, tree, rows):
-        """Return the pruned tree.
-
-        Parameters
-        ----------
-        tree : Tree
-            Stays as it is.
-        rows : TrainingRows
-
-        Returns
-        -------
-        Tree
-            The same one where nothing is pruned.
-        """
+        """Return the pruned tree, the same one where nothing is pruned."""
         keep_as_leaf = self.keep_as_leaf(tree, rows)
         if not (keep_as_leaf & (tree.n_children > 0)).any():
             return tree
@@ -87,13 +75,7 @@ class Pruning:
         return cheaper_as_leaf(tree, self.cost(tree, rows))
 
     def leaf_cost(self, n_leaves):
-        """Make the same cost for trees that still grow, or None.
-
-        Parameters
-        ----------
-        n_leaves : int
-            About how many different leaves they will have.
-        """
+        """Make the same cost for trees that grow to about so many leaves, or None."""
         return None
 
     def cost(self, tree, rows):
@@ -104,13 +86,7 @@ class Pruning:
 
 
 def proportionate_counts(tree):
-    """Class counts as a bound sees them.
-
-    Returns
-    -------
-    ndarray of shape (node_count, n_classes)
-        The proportions with `class_weight`, on the scale of the rows behind them.
-    """
+    """Class counts as a bound sees them: with `class_weight`, as many as rows."""
     if (tree.class_weight == 1.0).all():
         return tree.counts
     return tree.raw_value * tree.counts.sum(axis=1, keepdims=True)

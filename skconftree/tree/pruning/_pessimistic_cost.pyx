@@ -33,18 +33,9 @@ cdef union Bits:
 cdef class PessimisticCost(LeafCost):
     """Upper limit of the errors of a leaf, as ``pruning="pessimistic"`` counts them.
 
-    Trees have few different leaves, and the limit is costly: the latest ones are
+    It is that of `skconftree.bounds.binomial_upper`, times the rows. Trees have few
+    different leaves, and the limit is costly: about `n_leaves` of the latest ones are
     remembered. So an object belongs to one worker.
-
-    It is that of `skconftree.bounds.binomial_upper`, times the rows.
-
-    Parameters
-    ----------
-    confidence : float
-        Error of the limit, in (0, 1).
-    n_leaves : int
-        About how many different leaves there will be. Fewer are remembered if these are
-        very many.
     """
 
     cdef float64_t confidence
@@ -112,16 +103,7 @@ cdef class PessimisticCost(LeafCost):
         return high
 
     def of_nodes(self, const float64_t[:, ::1] counts not None):
-        """Cost of each node as a leaf.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (n_nodes, n_classes), float64
-
-        Returns
-        -------
-        ndarray of shape (n_nodes,)
-        """
+        """Cost of each node as a leaf, by its class counts."""
         cdef intp_t i
         found = np.empty(counts.shape[0])
         cdef float64_t[::1] cost = found

@@ -20,19 +20,10 @@ cdef float64_t COLLAPSE = 1e-3
 
 
 def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
-    """Nodes that cost no more as a leaf than the best tree below them does.
+    """Mask of nodes that cost no more as a leaf than the best tree below them does.
 
-    Parameters
-    ----------
-    tree : Tree
-    cost : ndarray of shape (node_count,), float64
-        What each node costs as a leaf, not negative. A tree costs the sum over its
-        leaves.
-
-    Returns
-    -------
-    ndarray of shape (node_count,), bool
-        For `Tree.pruned`; of the trees that cost least, that gives the smallest.
+    A tree costs the sum over its leaves, none of them negative. Of the trees that cost
+    least the mask gives the smallest.
     """
     if cost.shape[0] != tree.node_count:
         raise ValueError(f"cost must have {tree.node_count} elements.")
@@ -79,17 +70,7 @@ cdef float64_t upper_errors(
 
 
 def c45_errors(n, errors, float64_t cf):
-    """Errors that C4.5 expects of leaves.
-
-    Parameters
-    ----------
-    n, errors : ndarray of shape (n_leaves,), float64
-    cf : float
-
-    Returns
-    -------
-    ndarray of shape (n_leaves,)
-    """
+    """Errors that C4.5 expects of leaves with `n` rows and `errors` seen."""
     cdef const float64_t[::1] rows = n
     cdef const float64_t[::1] wrong = errors
     out = np.empty(len(n))
@@ -103,18 +84,8 @@ def c45_errors(n, errors, float64_t cf):
 cdef class SubtreeRaising:
     """C4.5's pruning: a subtree becomes a leaf, or its larger branch takes its place.
 
-    Parameters
-    ----------
-    tree : Tree
-        Stays as it is.
-    criterion : Criterion
-        Gives the impurity of nodes whose rows change.
-    X : ndarray, C-contiguous, or csr_array, of shape (n_rows, n_features), float32
-        Rows that the tree was grown from.
-    y : ndarray of shape (n_rows,), intp
-    weight : ndarray of shape (n_rows,), float64
-    cf : float
-        C4.5's confidence factor.
+    It works on a copy of `tree`, with the rows that it was grown from; `criterion`
+    gives the impurity of nodes whose rows change, `cf` is C4.5's confidence factor.
     """
 
     cdef Tree tree                  # a copy; `first_child` moves when a branch is raised
@@ -183,12 +154,7 @@ cdef class SubtreeRaising:
         self.inner_stack = np.zeros(n_nodes + 1, dtype=np.intp)
 
     def prune(self):
-        """Prune the copy and return it.
-
-        Returns
-        -------
-        Tree
-        """
+        """Prune the copy and return it."""
         with nogil:
             self.end[0] = self.rows.shape[0]
             self._distribute(0, recount=False)

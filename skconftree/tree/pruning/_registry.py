@@ -20,20 +20,7 @@ PRUNINGS: dict[str, type[Pruning]] = {
 
 
 def resolve_pruning(pruning, confidence, defaults):
-    """Name and strength of the pruning that the parameters ask for.
-
-    Parameters
-    ----------
-    pruning : str or None
-        A name, ``"auto"`` or None.
-    confidence : float or None
-    defaults : TreeDefaults
-        What ``"auto"`` means.
-
-    Returns
-    -------
-    tuple of (str or None, float or None)
-    """
+    """Name and strength of the pruning asked for; "auto" is what `defaults` says."""
     recommended = None
     if pruning == "auto":
         pruning, recommended = defaults.pruning, defaults.pruning_confidence
@@ -51,40 +38,15 @@ def resolve_pruning(pruning, confidence, defaults):
 
 
 def leaf_cost(pruning, confidence, n_leaves):
-    """Make the cost of a leaf, by which trees that still grow are judged.
+    """Make the cost of a leaf by which a growing tree is judged; None if it has none.
 
-    Parameters
-    ----------
-    pruning : str
-        A name of `PRUNINGS`.
-    confidence : float
-    n_leaves : int
-        About how many different leaves they will have.
-
-    Returns
-    -------
-    LeafCost or None
-        None if there is none for this pruning.
+    The tree will have about `n_leaves` different leaves.
     """
     return PRUNINGS[pruning](confidence).leaf_cost(n_leaves)
 
 
 def prune(tree, pruning, confidence, rows):
-    """Prune a grown tree.
-
-    Parameters
-    ----------
-    tree : Tree
-    pruning : str or None
-        A name of `PRUNINGS`.
-    confidence : float
-        In the range of that pruning.
-    rows : TrainingRows
-
-    Returns
-    -------
-    Tree
-    """
+    """Prune a grown tree by a name of `PRUNINGS`, or None, and its confidence."""
     if pruning is None or tree.node_count == 1:
         return tree
     return PRUNINGS[pruning](confidence).prune(tree, rows)

@@ -9,19 +9,10 @@ class UnsupportedTests(Pruning):
     """A node above leaves becomes one if its test is not supported; see `stops`."""
 
     def stops(self, tables, depth, rows):
-        """Say which tests are not supported.
+        """Say which tests are not supported, from the class counts of their outcomes.
 
-        Parameters
-        ----------
-        tables : ndarray of shape (n, n_outcomes, n_classes)
-            Class counts of the outcomes of each test.
-        depth : ndarray of shape (n,)
-            Of the nodes.
-        rows : TrainingRows
-
-        Returns
-        -------
-        ndarray of shape (n,), bool
+        `tables` is of shape (n_tests, n_outcomes, n_classes), `depth` of the tests'
+        nodes.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define stops.")
 

@@ -8,19 +8,7 @@ from ._node_table import read_nodes
 
 
 def explain_rows(estimator, rows):
-    """Evidence of every split on the path of each row.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-    rows : ndarray of shape (n_rows, n_features), float32
-        Categories as codes.
-
-    Returns
-    -------
-    list of list of dict
-        See `ConfidenceTreeClassifier.explain`.
-    """
+    """Records of `ConfidenceTreeClassifier.explain`, of rows with coded categories."""
     tree = estimator.tree_
     paths = tree.path(tree.apply(rows))
     nodes = np.unique(paths.indices)

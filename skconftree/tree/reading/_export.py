@@ -142,17 +142,7 @@ def indent(depth):
 
 
 def shortened(text, width):
-    """Leave out the middle of a text that is too long.
-
-    Parameters
-    ----------
-    text : str
-    width : int
-
-    Returns
-    -------
-    str
-    """
+    """Leave out the middle of a text that is too long."""
     width = max(width, 12)
     if len(text) <= width:
         return text
@@ -161,19 +151,7 @@ def shortened(text, width):
 
 
 def fit_words(name, words, width):
-    """Shorten what holds in a branch: first the name of the feature, then the rest.
-
-    Parameters
-    ----------
-    name : str
-        With which `words` begin.
-    words : str
-    width : int
-
-    Returns
-    -------
-    str
-    """
+    """Shorten what holds in a branch: first the `name` in front, then the rest."""
     if len(words) <= width:
         return words
     rest = words[len(name) :]
@@ -182,17 +160,7 @@ def fit_words(name, words, width):
 
 
 def wrapped(text, width):
-    """Break a text at its semicolons.
-
-    Parameters
-    ----------
-    text : str
-    width : int
-
-    Returns
-    -------
-    list of str
-    """
+    """Break a text at its semicolons into lines."""
     first, *parts = text.split("; ")
     lines = [first]
     for part in parts:
@@ -204,19 +172,9 @@ def wrapped(text, width):
 
 
 def describe_trials(evidence, *, always=False):
-    """Say what a split was chosen by, if the growth looked ahead and had a choice.
+    """Say, in one line or none, what a split was chosen by if growth looked ahead.
 
-    Parameters
-    ----------
-    evidence : dict
-        Of a record of `node_table`.
-    always : bool, default=False
-        Also where the choice saves less than one error.
-
-    Returns
-    -------
-    list of str
-        One line, or none.
+    Without `always`, only where the choice saves an error or more.
     """
     if "cost" not in evidence:
         return []
@@ -228,19 +186,7 @@ def describe_trials(evidence, *, always=False):
 
 
 def describe_evidence(evidence, digits=4):
-    """One line of what the bound of a split compared.
-
-    Parameters
-    ----------
-    evidence : dict
-        Of a record of `node_table`.
-    digits : int, default=4
-        Significant digits.
-
-    Returns
-    -------
-    str
-    """
+    """One line of what the bound of a split compared."""
     if "score" not in evidence:
         return "no bound"
 

@@ -74,34 +74,12 @@ td:first-child, th:first-child {{ text-align: left }}
 
 
 def write_page(title, body):
-    """Write a whole page.
-
-    Parameters
-    ----------
-    title : str
-    body : str
-        HTML.
-
-    Returns
-    -------
-    str
-    """
+    """Write a whole page around a body of HTML."""
     return PAGE.format(title=escape(title), body=body)
 
 
 def write_tree(estimator, *, feature_names=None, class_names=None):
-    """Write a fitted tree as a part of a page.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-    feature_names, class_names : sequence of str or None, default=None
-        See `node_table`.
-
-    Returns
-    -------
-    str
-    """
+    """Write a fitted tree as a part of a page; names as of `node_table`."""
     tree = estimator.tree_
     shown, n_hidden = _shown(tree)
     table = {

@@ -137,19 +137,7 @@ def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
 def read_nodes(
     estimator, nodes=None, *, feature_names=None, class_names=None, decimals=4
 ):
-    """Describe some nodes, see `node_table`; all if `nodes` is None.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-    nodes : ndarray of shape (n_rows,), intp, or None, default=None
-    feature_names, class_names, decimals
-        See `node_table`.
-
-    Returns
-    -------
-    list of NodeRow
-    """
+    """Describe some nodes, see `node_table`; all if `nodes` is None."""
     names = _labels(
         "feature_names",
         feature_names,
@@ -228,16 +216,7 @@ def _labels(parameter, given, known, size):
 
 
 class _Tests:
-    """The tests of a tree in words.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-    names : list of str
-        Of the features.
-    decimals : int
-        Significant digits of a threshold.
-    """
+    """The tests of a tree in words; thresholds with `decimals` significant digits."""
 
     def __init__(self, estimator, names, decimals):
         self.tree = estimator.tree_
@@ -298,16 +277,7 @@ def _set(group):
 
 
 class _Evidence:
-    """Evidence of a split as a dict.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-    names : list of str
-        Of the features.
-    fields : sequence of str
-        Of the evidence.
-    """
+    """Evidence of a split as a dict."""
 
     def __init__(self, estimator, names, fields):
         self.names = names

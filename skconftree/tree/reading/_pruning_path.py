@@ -8,16 +8,8 @@ import numpy as np
 def pruning_path(tree):
     """Prune the weakest link of a tree until the root is left.
 
-    Parameters
-    ----------
-    tree : Tree
-
-    Returns
-    -------
-    alphas : ndarray of shape (n_steps,)
-        0, then the strength at which each further subtree is pruned.
-    impurities : ndarray of shape (n_steps,)
-        Of the leaves that are left, weighted by their share of the rows.
+    Returns 0 and then the strength at which each further subtree goes, and the impurity
+    of the leaves left at each step, weighted by their share of the rows.
     """
     weight = tree.weighted_n_node_samples
     cost = (tree.impurity * (weight / weight[0])).tolist()

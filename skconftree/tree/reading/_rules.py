@@ -93,16 +93,7 @@ def export_rules(estimator, language="python", *, feature_names=None, name="pred
 
 
 def limit(threshold):
-    """Largest double that float32 rounds to at most `threshold`.
-
-    Parameters
-    ----------
-    threshold : float
-
-    Returns
-    -------
-    float
-    """
+    """Largest double that float32 rounds to at most `threshold`."""
     with np.errstate(over="ignore"):
         low = np.float32(threshold)
         if float(low) > threshold:
@@ -119,14 +110,7 @@ def limit(threshold):
 
 
 class _Python:
-    """A function of nested tests; deep parts become functions of their own.
-
-    Parameters
-    ----------
-    name : str
-    named : bool
-        Whether rows are dicts.
-    """
+    """A function of nested tests, of dicts if `named`; deep parts become others."""
 
     def __init__(self, name, named):
         self.name = name

@@ -71,21 +71,10 @@ class Strength(NamedTuple):
 
 
 def strengths(all_counts, branches, evidence):
-    """Tell how sure the splits of some nodes are.
+    """Tell how sure the splits of some nodes are; None for a leaf.
 
-    Parameters
-    ----------
-    all_counts : ndarray of shape (n_nodes, n_classes)
-        Of the whole tree.
-    branches : list of tuple of Branch
-        Of each of some nodes; empty for a leaf.
-    evidence : list of dict
-        Theirs, see `node_table`.
-
-    Returns
-    -------
-    list of Strength or None
-        None for a leaf.
+    `all_counts` is that of the whole tree, `branches` and `evidence` those of the
+    nodes.
     """
     children = [[one.node for one in some] for some in branches]
     tested = _log_chances(all_counts, children)
@@ -140,15 +129,7 @@ def _log_chances(all_counts, children):
 def log_chance(counts):
     """Logarithm of the p-value of the likelihood-ratio test of branches and classes.
 
-    Parameters
-    ----------
-    counts : sequence of sequence of float
-        Of each class, for each branch.
-
-    Returns
-    -------
-    float
-        0 where fewer than two branches or two classes have rows.
+    0 where fewer than two branches or two classes have rows.
     """
     rows = [row for row in counts if sum(row) > 0.0]
     columns = [column for column in zip(*rows, strict=True) if sum(column) > 0.0]
@@ -166,18 +147,7 @@ def log_chance(counts):
 
 
 def log_chi2_tail(df, value):
-    """Logarithm of the chance that chi-squared exceeds a value.
-
-    Parameters
-    ----------
-    df : float
-        Degrees of freedom.
-    value : float
-
-    Returns
-    -------
-    float
-    """
+    """Logarithm of the chance that chi-squared exceeds a value."""
     chance = chdtrc(df, value)
     if chance > TINY:
         return math.log(chance)
@@ -198,17 +168,7 @@ def log_chi2_tail(df, value):
 
 
 def write_chance(log_p):
-    """Write a chance with one digit, however small.
-
-    Parameters
-    ----------
-    log_p : float
-
-    Returns
-    -------
-    str
-        Such as ``"~ 0.02"``, ``"~ 3e-94"`` or ``"< 1e-300"``.
-    """
+    """Write a chance with one digit: ``"~ 0.02"``, ``"~ 3e-94"`` or ``"< 1e-300"``."""
     if log_p == -math.inf:
         return f"< {TINY:.0e}"
     p = math.exp(log_p)

@@ -22,16 +22,7 @@ WORDS_OF_SPLITS = tuple(word for _, word in WORDS)
 
 
 def summarize(estimator):
-    """Tell what a tree is like, see `ConfidenceTreeClassifier.summary`.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-
-    Returns
-    -------
-    str
-    """
+    """Tell what a tree is like, see `ConfidenceTreeClassifier.summary`."""
     table = read_nodes(estimator)
     root = table[0]
     splits = [row for row in table if row.branches]
@@ -107,16 +98,7 @@ def _columns(estimator, splits):
 
 
 def bound_name(estimator):
-    """What decides about splits, as a user would write it.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-
-    Returns
-    -------
-    str
-    """
+    """What decides about splits, as a user would write it."""
     bound = estimator.bound
     if bound is None or isinstance(bound, str):
         text = str(bound)
@@ -127,20 +109,7 @@ def bound_name(estimator):
 
 
 def explain_text(estimator, rows, *, verbose=False):
-    """Tell of rows why they get their class.
-
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-    rows : ndarray of shape (n_rows, n_features), float32
-        Categories as codes.
-    verbose : bool, default=False
-
-    Returns
-    -------
-    str
-        See `ConfidenceTreeClassifier.explain_text`.
-    """
+    """Say why rows get their class, see `ConfidenceTreeClassifier.explain_text`."""
     explained = explain_rows(estimator, rows)
     leaves = estimator.tree_.apply(rows).tolist()
     nodes = {step["node"] for steps in explained for step in steps}

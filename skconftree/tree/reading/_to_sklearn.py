@@ -51,14 +51,7 @@ def to_sklearn(estimator):
 
 
 def warn_of_missing(trees, stacklevel):
-    """Warn of trees that other tools may misread where values are missing.
-
-    Parameters
-    ----------
-    trees : list of ConfidenceTreeClassifier
-    stacklevel : int
-        As of `warnings.warn`, from the caller's place.
-    """
+    """Warn of trees that other tools may misread where values are missing."""
     if any(
         (tree.tree_.missing_go_to_left & tree.tree_.missing_seen).any()
         for tree in trees
@@ -72,19 +65,9 @@ def warn_of_missing(trees, stacklevel):
 
 
 def forest_to_sklearn(trees, parameters):
-    """Copy fitted trees into one genuine forest.
+    """Copy fitted trees of the same classes and columns into one genuine forest.
 
-    Parameters
-    ----------
-    trees : list of ConfidenceTreeClassifier
-        That know the same classes and columns.
-    parameters : dict
-        Of the ``RandomForestClassifier``.
-
-    Returns
-    -------
-    RandomForestClassifier or Pipeline
-        The latter with the encoder of nominal columns, one for all trees.
+    With nominal columns it is a pipeline, whose encoder serves all trees.
     """
     from sklearn.ensemble import RandomForestClassifier  # which loads much
 
@@ -173,11 +156,7 @@ class _Targets(NamedTuple):
 class _BinaryTree:
     """Nodes of a binary tree in which nominal tests are thresholds.
 
-    Parameters
-    ----------
-    estimator : ConfidenceTreeClassifier
-    encoded : dict or None, default=None
-        Columns of nominal tests that other trees have, which get ours as well.
+    `encoded`: columns of nominal tests that other trees have, which get ours as well.
     """
 
     def __init__(self, estimator, encoded=None):

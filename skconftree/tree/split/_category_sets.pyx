@@ -24,12 +24,7 @@ cdef int _compare_ranked(const void* a, const void* b) noexcept nogil:
 
 
 cdef class CategorySets:
-    """The tests of a nominal feature of a node.
-
-    Parameters
-    ----------
-    node : ExaminedNode
-    """
+    """The tests of a nominal feature of a node."""
 
     def __init__(self, ExaminedNode node not None):
         self.node = node

@@ -13,16 +13,7 @@ from skconftree.utils._typedefs cimport int32_t
 
 
 cdef class Challengers(Selection):
-    """The test whose children have the smallest cost.
-
-    Parameters
-    ----------
-    node : ExaminedNode
-    criterion : Criterion
-    bound : IntervalBound
-    largest_count : int
-        No whole count is larger.
-    """
+    """The test whose children have the smallest cost."""
 
     def __init__(
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,

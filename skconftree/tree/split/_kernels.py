@@ -4,24 +4,9 @@ from ...criteria._criterion import CRITERIA
 
 
 def make_kernels(settings, n_classes, largest=None):
-    """Make the criterion and the bound of a growth.
+    """Criterion and bound, or None, of a growth; ValueError if they do not fit.
 
-    Parameters
-    ----------
-    settings : GrowthSettings
-    n_classes : int
-    largest : int or None, default=None
-        Whole counts up to here come from tables; None: counts are no whole numbers.
-
-    Returns
-    -------
-    criterion : Criterion
-    bound : Bound or None
-
-    Raises
-    ------
-    ValueError
-        If there is no such criterion, or the bound does not know it.
+    Whole counts up to `largest` come from tables; None: counts are no whole numbers.
     """
     if settings.criterion not in CRITERIA:
         raise ValueError(

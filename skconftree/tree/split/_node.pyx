@@ -57,13 +57,7 @@ cdef class RootFacts:
 
 
 cdef class ExaminedNode:
-    """A node and its scales of class counts.
-
-    Parameters
-    ----------
-    settings : GrowthSettings
-    root : RootFacts
-    """
+    """A node and its scales of class counts."""
 
     def __init__(self, GrowthSettings settings not None, RootFacts root not None):
         self.settings = settings

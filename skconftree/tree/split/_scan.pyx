@@ -18,12 +18,7 @@ cdef class TestReader:
 
 
 cdef class Scan:
-    """Walks over one attribute, and the tests that they emit.
-
-    Parameters
-    ----------
-    n_classes : int
-    """
+    """Walks over one attribute, and the tests that they emit."""
 
     def __init__(self, intp_t n_classes):
         cdef intp_t K = n_classes

@@ -33,15 +33,8 @@ cdef bint _is_square(const float64_t* phi, intp_t size) noexcept nogil:
 cdef class Selection(TestReader):
     """Base class: the best test of each attribute.
 
-    Parameters
-    ----------
-    node : ExaminedNode
-    criterion : Criterion
-    bound : Bound or None
-    largest_count : int
-        No whole count is larger.
-    at_once : bool, default=True
-        Whether attributes may be compared as they come.
+    No whole count is above `largest_count`; `at_once`: attributes may be compared as
+    they come.
     """
 
     def __init__(
@@ -222,18 +215,7 @@ cdef class Selection(TestReader):
 
 
 cdef class BestTests(Selection):
-    """The best test of a node, and the best of any other attribute.
-
-    Parameters
-    ----------
-    node : ExaminedNode
-    criterion : Criterion
-    bound : Bound or None
-    largest_count : int
-        No whole count is larger.
-    at_once : bool, default=True
-        Whether attributes may be compared as they come.
-    """
+    """The best test of a node, and the best of any other attribute."""
 
     def __init__(
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,

@@ -8,12 +8,7 @@ cdef int lacks(object made, str method) except -1:
 
 
 cdef class Source:
-    """Rows of a node, asked about one attribute at a time.
-
-    Parameters
-    ----------
-    node : ExaminedNode
-    """
+    """Rows of a node, asked about one attribute at a time."""
 
     def __init__(self, ExaminedNode node not None):
         self.node = node

@@ -16,13 +16,7 @@ from skconftree.utils._typedefs cimport uint64_t
 cdef class Splitter:
     """Finds the best test of a node and asks the bound about it.
 
-    Parameters
-    ----------
-    source : Source
-    criterion : Criterion
-    bound : Bound or None
-    keeps_all : bool, default=False
-        Whether `find_others` is to be asked: races and tests only.
+    With `keeps_all`, `find_others` may be asked: races and tests only.
     """
 
     def __init__(

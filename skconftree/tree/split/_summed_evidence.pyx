@@ -14,16 +14,7 @@ cdef float64_t NEGLIGIBLE = 40.0    # exp(-40) is a fiftieth of the rounding of 
 
 
 cdef class SummedEvidence(BestTests):
-    """What an evidence bound wants to know of the tests of a node.
-
-    Parameters
-    ----------
-    node : ExaminedNode
-    criterion : Criterion
-    bound : EvidenceBound
-    largest_count : int
-        No whole count is larger.
-    """
+    """What an evidence bound wants to know of the tests of a node."""
 
     def __init__(
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,

@@ -9,14 +9,7 @@ from skconftree.utils._draws cimport mix, unit
 
 
 cdef class NodeTests(Scan):
-    """The tests of a node's attributes, whatever the source of its rows.
-
-    Parameters
-    ----------
-    source : Source
-    reader : TestReader
-        What the tests are shown to.
-    """
+    """The tests of a node's attributes, of any source, which it shows to a reader."""
 
     def __init__(self, Source source not None, TestReader reader not None):
         super().__init__(source.node.n_classes)

@@ -41,24 +41,7 @@ cdef enum:
 
 
 def read_grower(tree, values, state):
-    """Make a grower from what was in a pickle.
-
-    Parameters
-    ----------
-    tree : Tree
-    values : object
-        What `Recipe.values` gives.
-    state : object
-
-    Returns
-    -------
-    Grower
-
-    Raises
-    ------
-    ValueError
-        If tree, recipe and state are damaged or do not fit each other.
-    """
+    """Make a grower from what was in a pickle; ValueError if that is damaged."""
     return with_state(Grower(tree, read_recipe(values)), state)
 
 
@@ -69,18 +52,9 @@ def with_state(Grower grower, state):
 
 
 cdef class Grower(GrowingTree):
-    """Grows a tree row by row.
+    """Grows a tree row by row; ValueError if tree and recipe do not fit each other.
 
-    Parameters
-    ----------
-    tree : Tree
-        With at least a root. Its leaves go on from their counts.
-    recipe : Recipe
-
-    Raises
-    ------
-    ValueError
-        If tree and recipe do not fit each other.
+    The tree has at least a root. Its leaves go on from their counts.
     """
 
     def __init__(self, Tree tree, recipe):
@@ -165,15 +139,7 @@ cdef class Grower(GrowingTree):
         self, const float32_t[:, ::1] X, const label_t[::1] y,
         const float64_t[::1] weight,
     ):
-        """Hand the leaves the rows that the tree was fitted to.
-
-        After the last of them comes `settle`.
-
-        Parameters
-        ----------
-        X, y, weight
-            As in `learn`.
-        """
+        """Hand the leaves rows that the tree was fitted to; then `settle`."""
         cdef intp_t i, stopped_at
         cdef float64_t w = 1.0
         cdef const float32_t* row

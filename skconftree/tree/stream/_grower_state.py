@@ -54,19 +54,7 @@ def damaged():
 def read_state(state):
     """Check all of a state but its leaves, and what depends on the tree.
 
-    Parameters
-    ----------
-    state : object
-        What was in a pickle.
-
-    Returns
-    -------
-    GrowerState
-
-    Raises
-    ------
-    ValueError
-        If it is of another version or damaged.
+    A state that is damaged or of another version raises ValueError.
     """
     n_fields = len(GrowerState._fields)
     if (

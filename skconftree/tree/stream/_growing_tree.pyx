@@ -13,10 +13,7 @@ from skconftree.utils._spare_memory cimport give_way
 
 
 cdef class GrowingTree:
-    """A tree with what its leaves remember, which predict by it.
-
-    A `Grower` makes all of this, and lets it learn.
-    """
+    """A tree with what its leaves remember and predict by; a `Grower` makes it."""
 
     cdef intp_t _route_row(
         self, const float32_t* x, bint finite, intp_t* stopped_at
@@ -49,18 +46,7 @@ cdef class GrowingTree:
         return self.predictor.judging
 
     def predict_proba(self, const float32_t[:, ::1] X, bint finite):
-        """Class probabilities of rows, for whoever holds the lock to read.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32
-        finite : bool
-            Whether no value is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes), float64
-        """
+        """Class probabilities of rows, for whoever holds the lock to read."""
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.policy.n_classes
         require_fit(X.shape[1] == self.policy.n_features)
@@ -213,12 +199,7 @@ cdef class GrowingTree:
         self.open_pool(learnt)
 
     def fresh_counts(self):
-        """Weight of the rows of each class since each leaf was made.
-
-        Returns
-        -------
-        ndarray of shape (node_count, n_classes), float64
-            0 at inner nodes.
+        """Weight of the rows of each class since each leaf was made; 0 at inner nodes.
         """
         cdef intp_t node, c
         counts = np.zeros((self.tree.node_count, self.policy.n_classes))

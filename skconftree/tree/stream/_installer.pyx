@@ -11,14 +11,7 @@ from skconftree.utils._spare_memory cimport give_way, resize_array
 
 
 cdef class Installer:
-    """Installs splits.
-
-    Parameters
-    ----------
-    leaves : LeafStore
-    source : LeafSource
-    predictor : LeafPredictor
-    """
+    """Installs splits."""
 
     def __init__(
         self, LeafStore leaves, LeafSource source, LeafPredictor predictor

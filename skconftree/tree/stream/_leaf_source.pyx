@@ -23,14 +23,8 @@ from skconftree.utils._spare_memory cimport take_array
 cdef class LeafSource(Source):
     """The rows of a growing leaf.
 
-    Parameters
-    ----------
-    settings : GrowthSettings
-    root : RootFacts
-    pool : ndarray of shape (n_pool, n_features), float32, or None
-        Rows without label.
-    root_box : ndarray of shape (n_features, 2), float64, or None
-        Limits of the features, if the weight of a leaf is its volume.
+    `pool` has the rows without label, or is None; `root_box` the limits of the
+    features, if the weight of a leaf is its volume, else None.
     """
 
     def __init__(

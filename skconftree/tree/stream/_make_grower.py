@@ -7,22 +7,9 @@ from ._watched_grower import WatchedGrower
 
 
 def make_grower(tree, recipe):
-    """Make what goes on growing a tree, each leaf with an empty memory.
+    """Make what goes on growing a tree, and owns it; each leaf's memory is empty.
 
-    Parameters
-    ----------
-    tree : Tree
-        It belongs to the grower from now on.
-    recipe : Recipe
-
-    Returns
-    -------
-    Grower
-
-    Raises
-    ------
-    ValueError
-        If tree and recipe do not fit each other, or `max_bytes` is too small.
+    ValueError if tree and recipe do not fit each other, or `max_bytes` is too small.
     """
     kind = Grower if recipe.settings.drift is None else WatchedGrower
     grower = kind(tree, recipe)
@@ -31,17 +18,7 @@ def make_grower(tree, recipe):
 
 
 def start_grower(n_features, n_classes, recipe):
-    """Make what grows a new tree.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    recipe : Recipe
-
-    Returns
-    -------
-    Grower
-    """
+    """Make what grows a new tree."""
     bounded = recipe.settings.bound is not None
     tree = Tree(n_features, n_classes, recipe.class_weight, bounded)
     tree.add_root()
@@ -51,18 +28,7 @@ def start_grower(n_features, n_classes, recipe):
 def make_grower_with_rows(tree, recipe, X, y, weight, n_codes):
     """Make what goes on growing a fitted tree, whose leaves remember its rows.
 
-    Parameters
-    ----------
-    tree : Tree
-    recipe : Recipe
-    X, y, weight
-        The rows that the tree was fitted to, as for `learn_rows`.
-    n_codes : int
-        Largest number of categories of a feature.
-
-    Returns
-    -------
-    Grower
+    `n_codes` is the largest number of categories of a feature.
     """
     kind = Grower if recipe.settings.drift is None else WatchedGrower
     grower = kind(tree, recipe)

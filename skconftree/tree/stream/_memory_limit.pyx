@@ -16,15 +16,8 @@ cdef enum:
 cdef class MemoryLimit:
     """A limit to the memory of a growing tree.
 
-    Parameters
-    ----------
-    settings : GrowthSettings
-        If the tree is watched, another one shares its `max_bytes` equally.
-    tree : Tree
-    leaves : LeafStore
-        Its rows without label take as much as they will ever do.
-    with_boxes : bool
-        Whether leaves have boxes.
+    If the tree is watched, another one shares its `max_bytes` equally. The rows of
+    `leaves` without label take as much as they will ever do.
     """
 
     def __init__(

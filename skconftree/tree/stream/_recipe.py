@@ -63,29 +63,10 @@ def make_recipe(
     *,
     draws_for_life=False,
 ):
-    """Make the recipe of a tree that grows row by row.
+    """Make the recipe of a tree that grows row by row, perhaps after a fit to rows X.
 
-    Parameters
-    ----------
-    settings : GrowthSettings
-    seed : int
-    class_weight : ndarray of shape (n_classes,), float64, or None
-    is_categorical : ndarray of shape (n_features,), bool, or None
-        Which features are nominal; None if none is.
-    X_pool : ndarray of shape (n_pool, n_features), float32, or None
-        Rows without label.
-    X : ndarray or sparse of shape (n_rows, n_features), float32, or None
-        Rows that the tree has been fitted to.
-    draws_for_life : bool, default=False
-
-    Returns
-    -------
-    Recipe
-
-    Raises
-    ------
-    ValueError
-        If the settings ask for limits of the features, and there are no rows.
+    `is_categorical` is None if no feature is nominal. ValueError if the settings ask
+    for limits of the features, and there are no rows.
     """
     nominal = () if is_categorical is None else np.flatnonzero(is_categorical).tolist()
     return Recipe(
@@ -114,22 +95,7 @@ def _box(tables):
 
 
 def read_recipe(values):
-    """Make a recipe from what was in a pickle.
-
-    Parameters
-    ----------
-    values : object
-        What `Recipe.values` gives.
-
-    Returns
-    -------
-    Recipe
-
-    Raises
-    ------
-    ValueError
-        If a value is missing, of another type, or out of range.
-    """
+    """Make a recipe from pickled `Recipe.values`; ValueError if they are damaged."""
     if not isinstance(values, dict) or values.keys() != set(Recipe._fields):
         raise ValueError(
             f"The recipe of this growing tree must name {list(Recipe._fields)}; it was "
@@ -139,18 +105,7 @@ def read_recipe(values):
 
 
 def check_recipe(recipe, tree):
-    """Raise unless a tree can go on growing by a recipe.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    tree : Tree
-
-    Raises
-    ------
-    ValueError
-        If its parts do not fit each other or the tree.
-    """
+    """Raise ValueError unless a tree can go on growing by a recipe."""
     if not (
         type(recipe.seed) is int
         and 0 <= recipe.seed <= LARGEST

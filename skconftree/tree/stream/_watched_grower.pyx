@@ -35,11 +35,7 @@ def read_watched_grower(tree, values, state):
 cdef class WatchedGrower(Grower):
     """Grows a tree row by row, and another one from each warning of a drift on.
 
-    Parameters
-    ----------
-    tree : Tree
-    recipe : Recipe
-        As of `Grower`. The settings' ``drift`` makes the detector.
+    The settings' ``drift`` makes the detector.
     """
 
     def __init__(self, Tree tree, recipe):

@@ -48,15 +48,6 @@ def learner(estimator=None, **parameters):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("share", [0.03, 0.1, 0.5, 1.0])
-def test_the_budget_is_kept_at_every_row(name, share):
-    run = learner(strategy=name, budget=share).run(X, Y)
-    rows = np.arange(1, len(X) + 1)
-    assert (run.asked.cumsum() <= share * rows).all()
-    assert run.asked.any()
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_the_published_count_is_above_it_by_one_label_at_most(name):
     run = learner(strategy=name, strict_budget=False).run(X, Y)
     before = run.asked.cumsum() - run.asked

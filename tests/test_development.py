@@ -1,0 +1,245 @@
+"""The map of the package names what there is, and its recipes work.
+
+Whoever comes next believes these pages before the source: a file that was renamed, or a
+function that has gone, sends them astray.
+"""
+
+import builtins
+import importlib
+import re
+import sys
+import textwrap
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_imports import MAY_IMPORT, PUBLIC_NAMES_OF_ANYTHING, SETTINGS
+
+import skconftree
+from skconftree import ConfidenceTreeClassifier
+from skconftree._compat import InvalidParameterError
+from skconftree.testing import check_stopping_rule, check_strategy
+from skconftree.testing._tables import table
+from skconftree.tree import _parameters, _resolve
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "skconftree"
+PAGES = sorted((ROOT / "doc/development").glob("*.rst"))
+PICTURES = [ROOT / f"doc/images/row-{name}.svg" for name in ("batch", "stream")]
+PICTURES += [ROOT / f"doc/images/row-{name}.svg" for name in ("forest", "query")]
+FIRST_SCREEN = 40  # lines
+
+FILE = re.compile(r"[\w.-]+(?:/[\w.-]+)+|\w+\.(?:pyx|pxd|py)")
+LITERAL = re.compile(r"``([^`]+)``")
+PLACED = re.compile(r"``([\w.]+)``\s+in\s+``([\w./]+)``")
+NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+# What a line looks like that defines a name: a function or class, something assigned, a
+# field of compiled code.
+DEFINITIONS = (
+    r"^[ \t]*(?:def|cdef|cpdef|class)\b[^\n#=(]*?\b{0}\b[ \t]*[(:]",
+    r"^[ \t]*(?:self\.)?(?:\w+, )*{0}(?:, \w+)*(?:: [^=\n]+)?[ \t]*=(?!=)",
+    r"^[ \t]+(?!return|raise|from|import|in |and |or |not |yield|else|if |del )"
+    r"(?:(?:cdef|readonly|const) )*\w[\w.\[\]:]*[ *]+{0}[ \t]*(?:#.*)?$",
+)
+WORDS = {"cimport", "pytest", "copy.copy", "copy.deepcopy", *dir(builtins)}  # not ours
+
+
+def text_of(path):
+    """A source file and its header, without docstrings."""
+    header = path.with_suffix(".pxd")
+    files = [path, header] if path.suffix == ".pyx" and header.exists() else [path]
+    text = "\n".join(file.read_text("utf-8") for file in files)
+    return re.sub(r'"""(?s:.*?)"""', "", text)
+
+
+def defines(text, name):
+    """Whether a source defines a function, class, constant or attribute."""
+    return any(
+        re.search(form.format(re.escape(name)), text, re.MULTILINE)
+        for form in DEFINITIONS
+    )
+
+
+TEXTS = {
+    path: text_of(path)
+    for suffix in ("*.py", "*.pyx", "*.pxd")
+    for path in SOURCE.rglob(suffix)
+}
+
+
+def is_file(name):
+    return any((base / name).exists() for base in (SOURCE, ROOT))
+
+
+def is_name(name, texts=TEXTS):
+    """Whether a dotted name is a module, or defined, its parts in one file."""
+    if name.split(".")[0] == "skconftree":
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            room, _, last = name.rpartition(".")
+            return hasattr(importlib.import_module(room), last)
+        return True
+    parts = name.split(".")
+    return any(all(defines(text, part) for part in parts) for text in texts.values())
+
+
+def unknown(text):
+    """What a page names that there is not."""
+    for name in LITERAL.findall(text):
+        if FILE.fullmatch(name):
+            if not is_file(name):
+                yield name
+        elif NAME.fullmatch(name) and name not in WORDS:
+            if not (is_name(name) or is_file(name)):
+                yield name
+    for name, place in PLACED.findall(text):
+        path = SOURCE / place
+        if path.is_file() and not all(
+            defines(TEXTS[path], part) for part in name.split(".")
+        ):
+            yield f"{name} in {place}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_names_exists(page):
+    text = page.read_text("utf-8")
+    assert LITERAL.findall(text)
+    assert list(unknown(text)) == []
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.stem)
+def test_files_of_a_picture_exist(picture):
+    shown = " ".join(re.findall(r"<text[^>]*>([^<]*)<", picture.read_text("utf-8")))
+    files = [name for name in FILE.findall(shown) if "." in name]
+    assert len(files) > 8
+    assert [name for name in files if not is_file(name)] == []
+
+
+def test_names_that_do_not_exist_are_found():
+    for name in (
+        "tree/_modell.py",
+        "tests/contracts/test_nothing.py",
+        "TreeModel.of_no_state",
+        "NoSuchModel",
+        "skconftree.nowhere",
+    ):
+        assert list(unknown(f"the ``{name}`` here")) == [name]
+    moved = "``Schema`` in\n   ``tree/_model.py``"
+    assert list(unknown(moved)) == ["Schema in tree/_model.py"]
+    assert list(unknown("``Schema`` in ``tables/_schema.py``, ``delta=0.3``")) == []
+
+
+def test_the_first_screen_answers():
+    lines = (ROOT / "doc/development/index.rst").read_text("utf-8").splitlines()
+    screen = "\n".join(lines[:FIRST_SCREEN])
+    for question, answer in {
+        "a table read": "tables/_schema.py",
+        "a call of ``partial_fit``": "tables/_learning.py",
+        "a tree that learns": "tree/_model.py",
+        "a copy made": "TreeModel.of_state",
+    }.items():
+        assert question in screen
+        assert answer in screen.split(question)[1].split("   * - ")[0]
+
+
+def test_all_links_lead_here():
+    assert "development/index" in (ROOT / "doc/index.rst").read_text("utf-8")
+    assert "doc/development" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+@pytest.fixture
+def floors(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "doc"))
+    yield importlib.import_module("maps").FLOORS
+    for name in ("maps", "drawing"):
+        del sys.modules[name]
+
+
+def test_the_picture_of_the_rooms_is_the_table_of_imports(floors):
+    """Every room is in it, and imports from floors below; doors know their rooms."""
+    height = {
+        room.replace("/", "."): -place
+        for place, (_, rooms) in enumerate(floors)
+        for room in rooms
+    }
+    assert set(height) == (MAY_IMPORT.keys() | PUBLIC_NAMES_OF_ANYTHING) - {SETTINGS}
+    for room, others in MAY_IMPORT.items():
+        for other in others - {SETTINGS}:
+            if room != SETTINGS and not other.startswith(f"{room}."):
+                assert height[other] < height[room], (room, other)
+
+
+# -- recipes -----------------------------------------------------------------------
+
+RECIPES = (ROOT / "doc/development/recipes.rst").read_text("utf-8")
+
+
+@pytest.fixture
+def recipe():
+    """Make the names that a printed block defines, in a module of its own."""
+    made = []
+
+    def run(word, **given):
+        found = re.findall(
+            r"^\.\. code-block:: python\n\n((?:(?: {3}.*)?\n)+)", RECIPES, re.MULTILINE
+        )
+        (block,) = [one for one in found if word in one]
+        module = types.ModuleType(f"recipe_{len(made)}")
+        vars(module).update(given)
+        sys.modules[module.__name__] = module  # pickles look there
+        made.append(module.__name__)
+        exec(textwrap.dedent(block), vars(module))
+        return module
+
+    yield run
+    for name in made:
+        del sys.modules[name]
+
+
+def test_every_kind_has_a_recipe():
+    printed = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for title in re.findall(r'"(Add a \w+)"', RECIPES):
+        assert f"## {title}\n" in printed
+    for check in skconftree.testing.__all__:
+        assert f"testing.{check}" in RECIPES
+
+
+def test_the_strategy(recipe):
+    MySampling = recipe("class MySampling").MySampling
+    check_strategy(MySampling())
+    check_strategy(MySampling(power=0.0))
+
+
+def test_the_rule(recipe):
+    check_stopping_rule(recipe("class MyRule").MyRule(n_each=7))
+
+
+def test_the_parameter(recipe, monkeypatch):
+    row = recipe("ROW = {", **vars(_parameters)).ROW
+    added = [
+        (setting, name, resolve)
+        for name, one in row.items()
+        for setting, resolve in one.settings.items()
+    ]
+    monkeypatch.setattr(_resolve, "RESOLVERS", [*_parameters.RESOLVERS, *added])
+
+    class Tree(ConfidenceTreeClassifier):
+        _parameter_constraints = ConfidenceTreeClassifier._parameter_constraints | {
+            "max_bins": row["max_bins"].allowed
+        }
+
+        def __init__(self, *, leaf_memory="histogram", max_bins=32):
+            super().__init__(leaf_memory=leaf_memory)
+            self.max_bins = max_bins
+
+    X, y = table()
+    X += np.random.default_rng(0).normal(size=X.shape)
+    proba = [
+        Tree(max_bins=bins).partial_fit(X, y, [0, 1, 2]).predict_proba(X)
+        for bins in (2, 32)
+    ]
+    assert not np.array_equal(*proba)
+    with pytest.raises(InvalidParameterError, match="'max_bins' parameter of Tree"):
+        Tree(max_bins=1).partial_fit(X, y, [0, 1, 2])
