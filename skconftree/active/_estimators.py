@@ -51,14 +51,9 @@ def _is_committee(final):
 
 
 def refuse_unserved(strategy, estimator, others):
-    """Raise if the classifier lacks what a strategy, or a stopping rule, needs.
+    """Raise if the classifier lacks what a strategy or a stopping rule needs.
 
-    Parameters
-    ----------
-    strategy : SamplingStrategy or StoppingRule
-    estimator : classifier
-    others : dict of str to SamplingStrategy or StoppingRule
-        What may be named as a remedy.
+    `others`, by name, may be named as a remedy.
     """
     lacks = _lacks(strategy.needs, estimator)
     if lacks:

@@ -10,13 +10,9 @@ from ..utils import canonical
 
 
 class LabelCodes:
-    """Labels as places in a sorted list of classes. It does not change.
+    """Labels as places in a sorted list of classes, which does not change.
 
-    Parameters
-    ----------
-    missing_label : object
-    classes : array-like or None
-        All labels that may be given; None: whatever comes.
+    `classes` are all labels that may be given; None: whatever comes.
     """
 
     def __init__(self, missing_label, classes=None):
@@ -32,20 +28,7 @@ class LabelCodes:
             self.classes = unique_classes(classes)
 
     def read(self, y, name="y"):
-        """Separate labels from missing ones.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_rows,)
-        name : str
-            What error messages call it.
-
-        Returns
-        -------
-        known : ndarray of shape (n_rows,), bool
-            Rows that have a label.
-        labels : ndarray of shape (n_known,)
-        """
+        """Say which rows have a label, and which; error messages call them `name`."""
         if not hasattr(y, "__len__"):
             y = np.asarray(y)
         labels, known = split_labels(y, self.missing_label, name)

@@ -44,19 +44,7 @@ def n_rows_of(X):
 
 
 def in_chunks(X, rows, call):
-    """Call a function on rows, a limited number at a time, and join the results.
-
-    Parameters
-    ----------
-    X : array-like, sparse or frame
-    rows : ndarray of int
-    call : callable
-        Gives an array with a row for each row it is given.
-
-    Returns
-    -------
-    ndarray
-    """
+    """Call a function on rows, a limited number at a time, and join the results."""
     parts = [
         np.asarray(call(take(X, rows[part]))) for part in gen_batches(len(rows), CHUNK)
     ]
@@ -64,17 +52,7 @@ def in_chunks(X, rows, call):
 
 
 def check_costs(costs, n_rows):
-    """Prices of a pool's labels, or an error that says what is wrong with them.
-
-    Parameters
-    ----------
-    costs : array-like
-    n_rows : int
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float64
-    """
+    """Prices of a pool's labels, or an error that says what is wrong with them."""
     price = np.asarray(costs, dtype=np.float64)
     if price.shape != (n_rows,):
         raise ValueError(

@@ -4,18 +4,7 @@ import numpy as np
 
 
 def fits_classes(model, classes):
-    """Whether a classifier knows no other classes than these.
-
-    Parameters
-    ----------
-    model : classifier
-        It may have no `classes_`.
-    classes : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a classifier knows no other classes than these; it may know none."""
     known = getattr(model, "classes_", None)
     if known is None:
         return True
@@ -26,15 +15,5 @@ def fits_classes(model, classes):
 
 
 def fits_features(model, n_features):
-    """Whether a classifier reads tables of so many columns, if it tells.
-
-    Parameters
-    ----------
-    model : classifier
-    n_features : int
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a classifier reads tables of so many columns, if it tells."""
     return getattr(model, "n_features_in_", n_features) == n_features

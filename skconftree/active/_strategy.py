@@ -111,13 +111,7 @@ class SamplingStrategy(BaseEstimator):
 
 
 class FunctionSampling(SamplingStrategy):
-    """A function ``f(estimator, X) -> scores`` as a strategy.
-
-    Parameters
-    ----------
-    function : callable
-        Given the fitted classifier and the rows of the candidates.
-    """
+    """A function ``f(estimator, X) -> scores`` of the candidates as a strategy."""
 
     needs = ("predict",)  # it is not asked before there is a classifier
 
@@ -169,17 +163,9 @@ def largest(scores, k, context):
 
 
 def tie_keys(places, context):
-    """Keys of `np.lexsort`, the last of which counts most, for rows of equal score.
+    """Keys of `np.lexsort`, of which the last counts most, for rows of equal score.
 
-    Parameters
-    ----------
-    places : ndarray of int
-        Among the candidates.
-    context : QueryContext
-
-    Returns
-    -------
-    tuple of ndarray
+    `places` are those among the candidates.
     """
     chance = context.rng(FOR_TIES).random(len(context.candidates))[places]
     if context.costs is not None:

@@ -129,19 +129,7 @@ def make_agrawal(
 
 
 def group_a(rule, x):
-    """Tell who belongs to group A.
-
-    Parameters
-    ----------
-    rule : int
-        1 to 10.
-    x : dict of str to ndarray of shape (n,)
-        The features.
-
-    Returns
-    -------
-    ndarray of shape (n,), bool
-    """
+    """Tell who belongs to group A by a rule, from 1 to 10, of features by name."""
     # Limits that depend on the age group: young, middle, old.
     group = (x["age"] >= 40).astype(int) + (x["age"] >= 60)
 

@@ -11,31 +11,13 @@ from ._checks import check_size
 def concept_of_rows(
     n_samples, concept, drift_at, drift_width, random_state, *, first, last=None
 ):
-    """Decide which concept each row follows.
+    """Decide which of the concepts `first` to `last` each row follows.
 
-    A row ``t`` near a change at ``b`` follows the new concept with probability
-    ``1 / (1 + exp(-4 (t - b) / drift_width))``: the slope of this curve at `b` is
-    one over the width. All changes are handled at once by moving each row in time
-    by a logistic random number.
-
-    Parameters
-    ----------
-    n_samples : int
-    concept : int or sequence of int
-        Concepts in order of appearance.
-    drift_at : sequence of int or float, or None
-        First row of every concept but the first, as row or as share of the rows.
-    drift_width : float
-        Rows a change takes; 0 is abrupt.
-    random_state : RandomState
-        Used for gradual changes only.
-    first, last : int
-        Range of valid concepts; no upper end if `last` is None.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), intp
-        One of `concept` for each row.
+    A row ``t`` near a change at ``b`` follows the new concept with probability ``1 / (1
+    + exp(-4 (t - b) / drift_width))``: the slope of this curve at `b` is one over the
+    width. All changes are handled at once by moving each row in time by a logistic
+    random number, which abrupt changes (width 0) do not draw. `drift_at` has a first
+    row, or share of the rows, for every concept but the first.
     """
     concepts = check_concepts(concept, first, last)
     check_size("drift_width", drift_width)

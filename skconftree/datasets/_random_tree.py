@@ -119,19 +119,9 @@ def make_random_tree_stream(
 
 
 def random_boxes(n_leaves, n_features, random_state):
-    """Cut the unit cube into the boxes of a random tree's leaves.
+    """Cut the unit cube into the boxes of a random tree's leaves, from left to right.
 
-    Parameters
-    ----------
-    n_leaves, n_features : int
-    random_state : RandomState
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_leaves, n_features)
-        Corners, leaves from left to right.
-    is_left : ndarray of shape (n_leaves,), bool
-        Whether a leaf is the left child of its parent.
+    Returns their low and high corners, and whether each leaf is a left child.
     """
     low = np.zeros((n_leaves, n_features))
     high = np.ones((n_leaves, n_features))

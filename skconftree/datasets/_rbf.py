@@ -97,14 +97,7 @@ def make_random_rbf(
 
 
 class Balls:
-    """One set of centres.
-
-    Parameters
-    ----------
-    n_features, n_classes, n_centroids : int
-    speed : float
-    seed : sequence of int
-    """
+    """One set of centres."""
 
     def __init__(self, n_features, n_classes, n_centroids, speed, seed):
         rng = np.random.RandomState(seed)

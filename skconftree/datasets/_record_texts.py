@@ -13,17 +13,7 @@ CHUNK = 16384  # texts whose edit distances are computed at once: they fit the c
 
 
 def make_words(rng, n_words, width, shortest=3):
-    """Make words that can be spoken, of `shortest` to `width` letters.
-
-    Parameters
-    ----------
-    rng : RandomState
-    n_words, width, shortest : int
-
-    Returns
-    -------
-    ndarray of shape (n_words, width), uint8
-    """
+    """Make words that can be spoken, of `shortest` to `width` letters."""
     words = np.empty((n_words, width), dtype=np.uint8)
     words[:, ::2] = CONSONANTS[rng.randint(len(CONSONANTS), size=words[:, ::2].shape)]
     words[:, 1::2] = VOWELS[rng.randint(len(VOWELS), size=words[:, 1::2].shape)]
@@ -33,18 +23,7 @@ def make_words(rng, n_words, width, shortest=3):
 
 
 def draw_words(rng, words, size):
-    """Draw words, the first ones most often: a word's chance falls with its place.
-
-    Parameters
-    ----------
-    rng : RandomState
-    words : ndarray of shape (n_words, width), uint8
-    size : int
-
-    Returns
-    -------
-    ndarray of shape (size, width), uint8
-    """
+    """Draw words, the first ones most often: a word's chance falls with its place."""
     chance = 1.0 / (10.0 + np.arange(len(words)))
     edges = np.cumsum(chance / chance.sum())
     found = np.searchsorted(edges, rng.random_sample(size))
@@ -52,17 +31,7 @@ def draw_words(rng, words, size):
 
 
 def digits(numbers, width):
-    """Write numbers with leading zeros.
-
-    Parameters
-    ----------
-    numbers : ndarray of shape (n,), int
-    width : int
-
-    Returns
-    -------
-    ndarray of shape (n, width), uint8
-    """
+    """Write numbers with leading zeros."""
     powers = 10 ** np.arange(width - 1, -1, -1)
     return (numbers[:, None] // powers % 10 + DIGIT).astype(np.uint8)
 
@@ -70,16 +39,8 @@ def digits(numbers, width):
 def mistype(rng, texts, chosen, fixed=False):
     """Make one typing error in each of the chosen texts, in place.
 
-    A wrong character, two in the wrong order, one too few or one too many.
-
-    Parameters
-    ----------
-    rng : RandomState
-    texts : ndarray of shape (n, width), uint8
-        Texts of at least two characters.
-    chosen : ndarray of shape (n,), bool
-    fixed : bool, default=False
-        Digits of a fixed number: none may go or come.
+    A wrong character, two in the wrong order, one too few or one too many, but none in
+    a `fixed` number. Texts have at least two characters.
     """
     rows = np.flatnonzero(chosen)
     old = texts[rows]
@@ -104,17 +65,7 @@ def mistype(rng, texts, chosen, fixed=False):
 
 
 def edit_similarity(left, right):
-    """One minus the edit distance of texts, as a share of the longer one's length.
-
-    Parameters
-    ----------
-    left, right : ndarray of shape (n, width), uint8
-        Texts of at least one character.
-
-    Returns
-    -------
-    ndarray of shape (n,), float32
-    """
+    """One minus the edit distance of texts, as a share of the longer one's length."""
     out = np.empty(len(left), dtype=np.float32)
     for start in range(0, len(left), CHUNK):
         part = slice(start, start + CHUNK)

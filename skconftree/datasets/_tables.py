@@ -59,20 +59,9 @@ def plain(value):
 
 
 def encode(codes, values):
-    """Renumber codes so that they follow the order of the sorted values.
+    """Renumber codes so that they follow the order of the sorted values, which occur.
 
-    Parameters
-    ----------
-    codes : ndarray of int or float
-        Positions in `values`; negative or NaN, a missing value, is an error.
-    values : sequence of str
-        In any order; some may not occur.
-
-    Returns
-    -------
-    codes : ndarray of intp
-    values : list of str
-        Sorted, without those that do not occur.
+    A negative code or NaN, a missing value, is an error.
     """
     if not np.all(codes >= 0):
         raise ValueError("A nominal column or the target has missing values.")
@@ -111,17 +100,8 @@ def find_file(folder, stems):
 def read_table(path, nominal):
     """Read a table from a CSV file, gzipped or not.
 
-    Parameters
-    ----------
-    path : Path
-        A header line, then numbers, but strings in the nominal columns and in the
-        column ``target``.
-    nominal : sequence of str
-        Columns that may be nominal.
-
-    Returns
-    -------
-    CodedTable
+    It has a header line, then numbers, but strings in the column ``target`` and in the
+    columns that may be nominal.
     """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
@@ -172,20 +152,9 @@ def _read_values(lines, coded):
 
 
 def fetch_table(name, data_id, data_home, n_retries, delay):
-    """Get a table from OpenML, or from scikit-learn's cache of it.
+    """Get a table from OpenML by its `data_id`, or from scikit-learn's cache of it.
 
-    Parameters
-    ----------
-    name : str
-        What error messages call the table.
-    data_id : int
-        OpenML's number.
-    data_home, n_retries, delay
-        As in ``sklearn.datasets.fetch_openml``.
-
-    Returns
-    -------
-    CodedTable
+    Error messages call it `name`.
     """
     try:
         found = fetch_openml(

@@ -12,31 +12,9 @@ def canonical(value):
 
     A pickle writes what it has met before as a reference, and whether two equal texts
     are one object depends on where they came from: the same model would have other
-    bytes once it has been loaded, or if its columns were named at run time.
-
-    Parameters
-    ----------
-    value : object
-        Lists, tuples, dictionaries and arrays are looked into; what is in other objects
-        is their own affair.
-
-    Returns
-    -------
-    object
-        Equal to `value`.
-
-    Examples
-    --------
-    >>> import pickle
-    >>> from skconftree.utils import canonical
-    >>> states = [{"bound": word, "name": word[:6]} for word in ("gtest", "hoeffding")]
-    >>> states[0]["name"] is states[0]["bound"]
-    True
-    >>> made = {"name": "".join(["gte", "st"]), "bound": "gtest"}
-    >>> pickle.dumps(made) == pickle.dumps(states[0])
-    False
-    >>> pickle.dumps(canonical(made)) == pickle.dumps(canonical(states[0]))
-    True
+    bytes once it has been loaded, or if its columns were named at run time. Lists,
+    tuples, dictionaries and arrays are looked into; what is in other objects is their
+    own affair.
     """
     kind = type(value)
     if kind is str:

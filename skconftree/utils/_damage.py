@@ -6,25 +6,7 @@ import numpy as np
 
 
 def refuse_damage(estimator, sound_parts):
-    """Raise unless all parts of a state are sound.
-
-    Parameters
-    ----------
-    estimator : estimator
-    sound_parts : dict of str to bool
-        Whether the attribute of that name is what it should be.
-
-    Raises
-    ------
-    ValueError
-        Which names the first part that is not.
-
-    Examples
-    --------
-    >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.utils import refuse_damage
-    >>> refuse_damage(ConfidenceTreeClassifier(), {"classes_": True})
-    """
+    """Raise ValueError that names the first attribute of a state that is not sound."""
     for name, is_sound in sound_parts.items():
         if not is_sound:
             raise ValueError(
@@ -34,22 +16,7 @@ def refuse_damage(estimator, sound_parts):
 
 
 def is_count(value):
-    """Whether a part of a state is a whole number, and not negative.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from skconftree.utils import is_count
-    >>> is_count(3), is_count(-3), is_count(None)
-    (True, False, False)
-    """
+    """Whether a part of a state is a whole number, and not negative."""
     return isinstance(value, Integral) and value >= 0
 
 

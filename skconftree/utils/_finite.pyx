@@ -9,17 +9,7 @@ cdef enum:
 
 
 cpdef int finiteness(const float32_t[:, ::1] X):
-    """Say whether a table holds NaN or infinity.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features), float32
-
-    Returns
-    -------
-    int
-        0 if all values are finite, 2 if any is infinite, else 1.
-    """
+    """0 if all values of a table are finite, 2 if any is infinite, else 1."""
     cdef intp_t n = X.shape[0] * X.shape[1]
     cdef int found = FINITE
     cdef const float32_t* x

@@ -8,21 +8,10 @@ from ._lock import reads
 
 
 def learnt(name, doc, *, changes=False):
-    """Make a property that gives what the `_model` of an estimator has learnt.
+    """Make a property of what an estimator's `_model` has learnt: ``"tree.shrinkage"``.
 
-    Parameters
-    ----------
-    name : str
-        Attribute of the model, or of one of its parts: ``"tree.shrinkage"``.
-    doc : str
-    changes : bool, default=False
-        Whether learning changes it, so that readers have to wait meanwhile.
-
-    Returns
-    -------
-    property
-        Before there is a model it raises as scikit-learn's check does; a value that is
-        absent, as names of features may be, is no attribute.
+    Before there is a model it raises as scikit-learn's check does; a value that is
+    absent, as names of features may be, is no attribute.
     """
     names = name.split(".")
 

@@ -25,51 +25,24 @@ cdef bint is_relieved = False
 # -- allocations that fail ---------------------------------------------------------
 
 def fail_every(intp_t n):
-    """Make every n-th allocation fail, to test what happens then.
+    """Make every n-th allocation fail (0: none), to test what happens then.
 
-    Counts afresh, over all owners. The checked build only.
-
-    Parameters
-    ----------
-    n : int
-        0: none fails.
-
-    Returns
-    -------
-    int
-        Allocations counted so far.
+    Counts afresh, over all owners, and returns the count so far. The checked build
+    only.
     """
     return _count_afresh(n, 0)
 
 
 def fail_from(intp_t n):
-    """Make the n-th allocation and all later ones fail, to test what happens then.
+    """Make the n-th allocation and all later ones fail, as `fail_every`.
 
-    Those succeed for which memory has been kept back. Counts afresh, over all owners.
-    The checked build only.
-
-    Parameters
-    ----------
-    n : int
-        0: none fails.
-
-    Returns
-    -------
-    int
-        Allocations counted so far.
+    Those succeed for which memory has been kept back.
     """
     return _count_afresh(0, n)
 
 
 def count_arrays():
-    """Count the arrays that have not been freed, over all owners.
-
-    The checked build only.
-
-    Returns
-    -------
-    int
-    """
+    """Count the arrays not freed yet, over all owners. The checked build only."""
     _require_checked()
     return n_kept
 

@@ -27,29 +27,10 @@ cdef class _Pane:
 
 
 def read_only(array):
-    """View an array without a way back to one that can be written to.
+    """View a contiguous array without a way back to one that can be written to.
 
-    The flag of an array says no more than that writing was not meant: its owner can
-    set it again.
-
-    Parameters
-    ----------
-    array : ndarray, C-contiguous
-        Goes on to be written to by whom it belongs to.
-
-    Returns
-    -------
-    ndarray
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skconftree.utils._readonly import read_only
-    >>> shown = read_only(np.zeros(3))
-    >>> shown.flags.writeable = True
-    Traceback (most recent call last):
-        ...
-    ValueError: cannot set WRITEABLE flag to True of this array
+    The flag of an array says no more than that writing was not meant: its owner can set
+    it again.
     """
     if not array.flags.c_contiguous:
         raise ValueError("Only arrays in C order can be shown.")

@@ -6,36 +6,15 @@ cdef object ABSENT = object()       # what no dict holds
 cdef class unchanged_on_error:
     """Restore the attributes of an estimator if the block raises.
 
-    scikit-learn's ``validate_data`` writes feature names and counts before it
-    has looked at the values, so a failed ``fit`` would otherwise leave a fitted
-    model that no longer fits itself.
+    scikit-learn's ``validate_data`` writes feature names and counts before it has
+    looked at the values, so a failed ``fit`` would otherwise leave a fitted model that
+    no longer fits itself. Lists, dicts and sets among its attributes are compared by
+    what they hold, and replaced by a copy of what they were if the block has changed
+    them in place. Any other is compared by identity: what the block mutates in place
+    stays mutated.
 
-    Compiled, as it is made once for each row of a stream, and as no signal handler
-    can run between an error and what undoes its traces.
-
-    Parameters
-    ----------
-    estimator : object
-        Lists, dicts and sets among its attributes are compared by what they hold: one
-        that the block has changed in place is replaced by a copy of what it was, one
-        that it has not changed remains the same object. Any other attribute is
-        compared by identity: what the block mutates in place stays mutated.
-
-    Examples
-    --------
-    >>> from skconftree.utils import unchanged_on_error
-    >>> class Model:
-    ...     pass
-    >>> model = Model()
-    >>> model.n_fits, model.names = 1, ["first"]
-    >>> try:
-    ...     with unchanged_on_error(model):
-    ...         model.n_fits = 2
-    ...         model.names.append("second")
-    ...         raise ValueError("bad row")
-    ... except ValueError:
-    ...     model.n_fits, model.names
-    (1, ['first'])
+    Compiled, as it is made once for each row of a stream, and as no signal handler can
+    run between an error and what undoes its traces.
     """
 
     cdef object estimator

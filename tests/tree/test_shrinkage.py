@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from reference.nodes import node_table_of
+from reference.shapes import node_table_of
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 

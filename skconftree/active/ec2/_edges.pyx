@@ -41,30 +41,10 @@ cdef inline intp_t length_of_run(const intp_t* tests, intp_t n) noexcept nogil:
 cdef class Edges:
     """Edges between the hypotheses that are alive.
 
-    Parameters
-    ----------
-    outcomes : ndarray of shape (n_hypotheses, n_tests), int16
-        What each hypothesis foresees, from 0 to ``n_outcomes - 1``.
-    weights : ndarray of shape (n_hypotheses,), float64
-        Not negative.
-    groups : ndarray of shape (n_hypotheses,), intp
-        Not negative.
-    alive : ndarray of shape (n_hypotheses,), bool
-    n_outcomes : int
-    unit : float
-        What scores are divided by.
-
-    Attributes
-    ----------
-    total : float
-        Weight of the hypotheses.
-    all : float
-        Weight of the edges.
-
-    Notes
-    -----
-    If weights are whole numbers and their sum is below 2**17, all sums are exact, in
-    whatever way they are found.
+    `outcomes` says what each hypothesis foresees of each test, below `n_outcomes`;
+    scores are divided by `unit`. `total` is the weight of the hypotheses, `all` that of
+    the edges. If weights are whole numbers and their sum is below 2**17, all sums are
+    exact, in whatever way they are found.
     """
 
     cdef readonly float64_t total
@@ -116,16 +96,9 @@ cdef class Edges:
         return 0
 
     def scores(self, const intp_t[::1] tests not None):
-        """Weight of the edges that tests are expected to cut.
+        """Weight of the edges that tests are expected to cut; 0 if none is alive.
 
-        Parameters
-        ----------
-        tests : ndarray of shape (n,), intp
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The same for a test whatever others are asked about. 0 if none is alive.
+        It is the same for a test whatever others are asked about.
         """
         return self._in_blocks(tests, False)
 
@@ -133,29 +106,12 @@ cdef class Edges:
         """Limits that scores are not above, for half of the work.
 
         They are the scores but for rounding: sums of squares stand for those of edges.
-
-        Parameters
-        ----------
-        tests : ndarray of shape (n,), intp
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         found = self._in_blocks(tests, True)
         return found if self.exact else self.above(found) + self._lost()
 
     def above(self, scores):
-        """Scores and what rounding may have taken from them.
-
-        Parameters
-        ----------
-        scores : ndarray of float
-
-        Returns
-        -------
-        ndarray of float
-        """
+        """Scores and what rounding may have taken from them."""
         if self.exact:
             return scores
         return scores * (1.0 + PART) + PART_OF_ALL * self.all / self.unit
@@ -319,34 +275,13 @@ cdef class Edges:
         float64_t[::1] scores not None, uint8_t[::1] known not None, intp_t k,
         intp_t most,
     ):
-        """Find the best tests, scoring as few as it takes.
+        """Places of the best `k` tests, best first, scoring as few as it takes.
 
         Always the one with the highest limit is looked at: if its score is known, no
         other test can be better. The order is that of all scores, lower `ties` first
-        among equal ones.
-
-        Parameters
-        ----------
-        tests : ndarray of shape (n,), intp
-        limits : ndarray of shape (n,), float64
-            What scores are not above.
-        prices : ndarray of shape (n,), float64, or None
-            Scores and limits are divided by these.
-        ties : ndarray of shape (n,), float64
-        scores : ndarray of shape (n,), float64
-            Those that are known; others are filled in when they are found.
-        known : ndarray of shape (n,), uint8
-            Which ones are.
-        k : int
-            How many tests are wanted.
-        most : int
-            How many tests to score at most.
-
-        Returns
-        -------
-        ndarray of shape (n_found,), intp
-            Places among `tests`, best first; fewer than `k` if more tests would have to
-            be scored.
+        among equal ones. Scores and limits are divided by `prices`, if there are any;
+        `known` says which `scores` are, and others are filled in. They are fewer than
+        `k` if more than `most` tests would have to be scored.
         """
         cdef intp_t n = tests.shape[0]
         cdef intp_t n_left = n

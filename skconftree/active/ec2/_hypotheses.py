@@ -17,26 +17,13 @@ ONE_BY_ONE = 64  # a part of the tests that are scored alone before all are
 
 
 class Hypotheses:
-    """Hypotheses that a classifier has, and how they are grouped.
+    """Hypotheses that a classifier, or a pipeline's last step, has, and their groups.
 
-    Parameters
-    ----------
-    estimator : classifier
-        With ``hypotheses(X)``, or a pipeline that ends in one.
-    clusterer : object with `fit_predict`, bool, default=False
-        What makes groups of hypotheses. True: average linkage of their squared
-        distances, into at most ``sqrt(h / 2)`` groups; False: those they have.
-    rows : array-like
-        Rows that hypotheses without coordinates are compared by; a pool.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        What outcomes are places in.
-    weights : ndarray of shape (n_hypotheses,), float64
-        Whole numbers if they are multiples of the smallest, else with the sum 1.
-    groups : ndarray of shape (n_hypotheses,), intp
-        From 0 on.
+    A `clusterer` makes groups of them; True: average linkage of their squared
+    distances, into at most ``sqrt(h / 2)`` groups; False: those they have. Hypotheses
+    without coordinates are compared by `rows` of a pool. Outcomes are places in
+    `classes`; `weights` are whole numbers if they are multiples of the smallest, else
+    with the sum 1; `groups` count from 0 on.
     """
 
     def __init__(self, estimator, rows, clusterer=False):
@@ -63,18 +50,7 @@ class Hypotheses:
         return self.weights.sum()
 
     def outcomes(self, X, rows):
-        """Say what hypotheses foresee of rows of a pool.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame
-        rows : ndarray of int
-
-        Returns
-        -------
-        ndarray of shape (n_hypotheses, n_rows), int16
-            Places in `classes`.
-        """
+        """What each hypothesis foresees of rows of a pool, as places in `classes`."""
         size = max(1, CELLS // len(self))
         if len(rows) <= size:
             return self._ask_again(take(X, rows))
@@ -187,14 +163,7 @@ def _whole(weights):
 
 
 class VersionSpace:
-    """Hypotheses that foresaw all answers so far.
-
-    Parameters
-    ----------
-    hypotheses : Hypotheses
-    X : array-like, sparse or frame
-        The pool.
-    """
+    """Hypotheses that foresaw all answers about a pool so far."""
 
     def __init__(self, hypotheses, X):
         n = n_rows_of(X)
@@ -205,13 +174,7 @@ class VersionSpace:
         self._edges = None
 
     def learn(self, rows, labels):
-        """Leave alive what foresaw labels.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-        labels : ndarray
-        """
+        """Leave alive what foresaw labels."""
         known = {label: i for i, label in enumerate(self.hypotheses.classes.tolist())}
         for row, label in zip(rows, labels.tolist(), strict=True):
             self.alive &= self.outcomes[:, row] == known.get(label, -1)
@@ -238,35 +201,13 @@ class VersionSpace:
         return not self.edges.all > 0.0
 
     def scores(self, rows):
-        """Scores of rows, as parts of the square of all hypotheses' weight.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
+        """Scores of rows, as parts of the square of all hypotheses' weight."""
         return self.edges.scores(rows)
 
     def best(self, rows, k, prices, ties):
-        """Find the best rows, scoring as few as it takes.
+        """Places of the best rows, best first, their scores, and how many were scored.
 
-        Parameters
-        ----------
-        rows : ndarray of int
-        k : int
-        prices : ndarray of shape (n_rows,) or None
-        ties : ndarray of shape (n_rows,)
-            Lower ones come first among rows of equal score.
-
-        Returns
-        -------
-        chosen : ndarray of shape (k,), intp
-            Places among `rows`, best first.
-        scores : ndarray of shape (k,)
-        n_scored : int
+        As few are as it takes. Lower `ties` come first among rows of equal score.
         """
         edges, n = self.edges, len(rows)
         if self.is_exhausted:
@@ -311,18 +252,7 @@ def _of(prices, places):
 
 
 def table_of(hypotheses, outcomes, alive):
-    """Weights of hypotheses by what they foresee of a row and by group.
-
-    Parameters
-    ----------
-    hypotheses : Hypotheses
-    outcomes : ndarray of shape (n_hypotheses,), int16
-    alive : ndarray of shape (n_hypotheses,), bool
-
-    Returns
-    -------
-    ndarray of shape (n_outcomes, n_groups)
-    """
+    """Weights of hypotheses by what they foresee of a row and by group."""
     found = np.zeros((len(hypotheses.classes), hypotheses.groups.max() + 1))
     np.add.at(
         found,

@@ -295,16 +295,8 @@ class EC2Sampling(SamplingStrategy):
 class Round:
     """What a round with old scores leaves to the next one.
 
-    Parameters
-    ----------
-    number : int
-        Answers before it.
-    before, after : ndarray of shape (n_rows,)
-        Scores that were known, infinite where none was.
-    weights : ndarray of shape (n_hypotheses,)
-    classes : list
-    foreseen : dict of int to ndarray of shape (n_hypotheses,)
-        Outcomes of the rows that were asked for.
+    `number` counts answers before it; `before` and `after` are scores, infinite where
+    none was known; `foreseen` has the outcomes of the rows that were asked for.
     """
 
     def __init__(self, number, before, after, weights, classes, foreseen):
@@ -314,17 +306,7 @@ class Round:
         self.foreseen = foreseen
 
     def consistent_share(self, context):
-        """Weight of the hypotheses that foresaw the answers, as a share.
-
-        Parameters
-        ----------
-        context : QueryContext
-            Of a later round.
-
-        Returns
-        -------
-        float
-        """
+        """Share of the weight of hypotheses that foresaw the answers since."""
         right = np.ones(len(self.weights), dtype=bool)
         for row, outcomes in self.foreseen.items():
             code = context.codes[row]

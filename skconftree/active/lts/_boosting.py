@@ -22,20 +22,11 @@ LEAST_GAIN = 1e-12  # what rounding can make of no gain
 class BoostedTrees:
     """A sum of trees for each class, to which trees are added.
 
-    Classes are numbers in the order in which they were met. With two classes trees
-    tell the second from the first (logistic loss), with more there is one for each
-    class at a time (softmax). The score of a class is 0 before its first tree, so both
-    are the same model while there are two.
-
-    Parameters
-    ----------
-    learning_rate : float
-        What leaf values are multiplied by.
-    max_depth : int
-    l2_regularization : float
-        Penalty of squared leaf values.
-    min_gain : float
-        What a split has to gain.
+    Classes are numbers in the order in which they were met. With two classes trees tell
+    the second from the first (logistic loss), with more there is one for each class at
+    a time (softmax). The score of a class is 0 before its first tree, so both are the
+    same model while there are two. `l2_regularization` is the penalty of squared leaf
+    values, `min_gain` what a split has to gain.
     """
 
     def __init__(self, learning_rate, max_depth, l2_regularization, min_gain):
@@ -59,35 +50,13 @@ class BoostedTrees:
         return canonical(vars(self))
 
     def renumbered(self, places):
-        """The same trees with classes in another order.
-
-        Parameters
-        ----------
-        places : ndarray of shape (n_classes,), int32
-            New number of each class.
-
-        Returns
-        -------
-        BoostedTrees
-        """
+        """The same trees with a new number, its place, for each class."""
         out = copy(self)
         out.targets = places[self.targets]
         return out
 
     def scores(self, X, n_classes, first=0):
-        """Sum the trees' values.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32
-        n_classes : int
-        first : int, default=0
-            Tree to begin with.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes), float64
-        """
+        """Sum the values of the trees from `first` on, for each row and class."""
         return add_scores(
             np.ascontiguousarray(X, dtype=np.float32),
             self.roots[first:],
@@ -102,14 +71,8 @@ class BoostedTrees:
     def boost(self, X, codes, n_classes, n_steps):
         """Add trees that fit labels better, one or one for each class a step.
 
-        Nothing is added while the labels are of one class.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32
-            All rows whose labels are known, old and new.
-        codes : ndarray of shape (n_rows,), intp
-        n_classes, n_steps : int
+        X has all rows whose labels are known, old and new. Nothing is added while they
+        are of one class.
         """
         if n_classes < 2 or len(X) == 0 or codes.min() == codes.max():
             return

@@ -9,24 +9,11 @@ from .._rows import CHUNK
 
 
 def cell_groups(X, n_cells, max_dimensions=8):
-    """Group rows by the cell of a grid that they lie in.
+    """Group rows by the cell of a grid that they lie in; no group is empty.
 
     Columns are standardised, and reduced to principal components if they are more than
     `max_dimensions`; each of d axes is cut into ``ceil(n_cells ** (1 / d))`` bins of
     equal width.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Finite numbers.
-    n_cells : int
-        Cells, at least; those without rows are not counted, so there may be fewer.
-    max_dimensions : int, default=8
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), intp
-        Numbers of groups from 0, each of which has rows.
     """
     axes, mean = _axes(X, max_dimensions)
     d = axes.shape[1]
@@ -72,17 +59,7 @@ def _axes(X, max_dimensions):
 def find_groups(groups, X, n_cells, max_dimensions, seed):
     """Groups of rows from what a user gives: nothing, labels of groups, a clusterer.
 
-    Parameters
-    ----------
-    groups : None, array-like of shape (n_rows,) or clusterer
-    X : ndarray of shape (n_rows, n_features)
-    n_cells, max_dimensions : int
-    seed : int
-        For a clusterer whose `random_state` is None.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), intp
+    The seed is for a clusterer whose `random_state` is None.
     """
     if groups is None:
         return cell_groups(X, n_cells, max_dimensions)
@@ -164,21 +141,9 @@ def lts_select(scores, groups, k, alpha=1.0, *, random_state=None):
 
 
 def choose(scores, codes, k, alpha, rng):
-    """`lts_select` for groups that are numbers from 0; gives what rows add, too.
+    """`lts_select` for groups numbered from 0, and what rows add to the objective.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows,), float64
-    codes : ndarray of shape (n_rows,), intp
-    k : int
-    alpha : float
-    rng : RandomState
-
-    Returns
-    -------
-    chosen : ndarray of shape (k,), intp
-    worth : ndarray of shape (k,), float64
-        What each added to the objective; the score alone if `alpha` is infinite.
+    That is the score alone if `alpha` is infinite.
     """
     if k == 0:
         return np.empty(0, dtype=np.intp), np.empty(0)

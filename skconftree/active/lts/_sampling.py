@@ -14,21 +14,9 @@ FOLDS = 5
 def fit_sampler(sampler, X, codes, proba, seed):
     """Fit a regression of the error ``1 - p`` of the true class, classes balanced.
 
-    Parameters
-    ----------
-    sampler : regressor or None
-        Takes a `sample_weight`. None: small boosted trees.
-    X : ndarray of shape (n_labeled, n_features)
-    codes : ndarray of shape (n_labeled,), intp
-    proba : ndarray of shape (n_labeled, n_classes)
-        Class probabilities of the labelled rows, out of fold where there are enough.
-    seed : int
-        For a `random_state` that is None.
-
-    Returns
-    -------
-    regressor or None
-        None if all errors are the same, so that nothing can be told from them.
+    `proba` is out of fold where there are enough rows. Small boosted trees stand for
+    None; the result is None if all errors are the same, so that nothing can be told
+    from them.
     """
     error = 1.0 - proba[np.arange(len(codes)), codes]
     if error.max() - error.min() < 1e-12:
@@ -44,18 +32,7 @@ def fit_sampler(sampler, X, codes, proba, seed):
 
 
 def predict_errors(sampler, X, rows):
-    """Predict the errors of rows of a pool, between 0 and 1.
-
-    Parameters
-    ----------
-    sampler : regressor or None
-    X : ndarray of shape (n_rows, n_features)
-    rows : ndarray of shape (n_wanted,), intp
-
-    Returns
-    -------
-    ndarray of shape (n_wanted,), float64
-    """
+    """Predict the errors of rows of a pool, between 0 and 1."""
     out = np.zeros(len(rows))
     if sampler is None:
         return out
@@ -67,16 +44,7 @@ def predict_errors(sampler, X, rows):
 def assign_folds(codes, before, rng):
     """Folds of new labels, such that each class is spread evenly over them.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_new,), intp
-    before : ndarray of shape (n_before,), intp
-        Codes of the labels that have folds already.
-    rng : RandomState
-
-    Returns
-    -------
-    ndarray of shape (n_new,), intp
+    `before` has the codes of the labels that have folds already.
     """
     folds = np.empty(len(codes), dtype=np.intp)
     for k in np.unique(codes):

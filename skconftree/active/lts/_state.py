@@ -7,18 +7,7 @@ from ._boosting import BoostedTrees
 
 
 def check_model(estimator):
-    """Raise unless what has been learnt fits together.
-
-    Parameters
-    ----------
-    estimator : LearningToSampleClassifier
-        Fitted or not.
-
-    Raises
-    ------
-    ValueError
-        If a part is missing, of another kind, or that of another model.
-    """
+    """Raise ValueError unless what has been learnt fits together."""
     parts = vars(estimator)
     if not {"classes_", "_trees", "n_labeled_"} & parts.keys():
         return

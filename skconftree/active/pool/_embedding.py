@@ -19,19 +19,11 @@ CATEGORIES = 30  # of a column of strings that become coordinates
 class Embedding:
     """Coordinates of a pool's rows, and distances between them.
 
-    Numeric columns are standardised, missing values lie at the mean; columns of
-    strings or categories become indicators. Coordinates are made once a pool.
-
-    Parameters
-    ----------
-    X : array-like, sparse or frame of shape (n_rows, n_features)
-    transform : callable or None
-        From `X` to coordinates, instead of the above.
-    neighbors : object with `fit` and `kneighbors`, or None
-        Searches neighbours, such as scikit-learn's ``NearestNeighbors`` or a wrapper of
-        an approximate index. None: exact up to 20,000 rows, else the distances to
-        5,000 rows at random stand for those to all.
-    seed : int
+    Numeric columns are standardised, missing values lie at the mean; columns of strings
+    or categories become indicators, unless `transform` gives the coordinates. They are
+    made once a pool. Neighbours are searched by `neighbors`, as scikit-learn's
+    ``NearestNeighbors`` does it; None: exactly up to 20,000 rows, else the distances to
+    5,000 rows at random stand for those to all.
     """
 
     def __init__(self, X, transform=None, neighbors=None, seed=0):

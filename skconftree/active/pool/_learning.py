@@ -172,16 +172,8 @@ class Learning(Aside):
 def weighs_pool(estimator, method):
     """Whether a tree or forest weighs its tests by the rows without a label.
 
-    Parameters
-    ----------
-    estimator : classifier
-    method : {"fit", "partial_fit"}
-        By which it learns: both take the rows as `X_pool`, the second one also learns
-        rows of it by their places.
-
-    Returns
-    -------
-    bool
+    ``fit`` and ``partial_fit`` take the rows as `X_pool`, the second one also learns
+    rows of it by their places.
     """
     parameter = {"fit": "X_pool", "partial_fit": "from_pool"}[method]
     learn = getattr(estimator, method, None)

@@ -17,12 +17,7 @@ class WithoutPool:
 
     A tree that weighs its tests by a pool has it as float32, the learner as it was
     given: two tables of the same rows. A tree that grows has all of the pool, one that
-    is fitted anew the rows without a label.
-
-    Parameters
-    ----------
-    written : bytes
-        The classifier, with a sign where it refers to the pool.
+    is fitted anew the rows without a label. A sign stands in `written` for the pool.
     """
 
     __slots__ = ("written",)
@@ -35,38 +30,13 @@ class WithoutPool:
 
     @classmethod
     def of(cls, classifier, X, rest):
-        """Take the pool out of a classifier.
-
-        Parameters
-        ----------
-        classifier : object
-        X : array-like, sparse or frame
-            The pool.
-        rest : ndarray of int
-            Its rows without a label.
-
-        Returns
-        -------
-        WithoutPool
-        """
+        """Take the pool out of a classifier; `rest` are its rows without a label."""
         file = io.BytesIO()
         _Writer(file, X, rest).dump(classifier)
         return cls(file.getvalue())
 
     def joined(self, X, rest):
-        """Make the classifier again.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame
-            The same pool.
-        rest : ndarray of int
-            The same rows of it.
-
-        Returns
-        -------
-        object
-        """
+        """Make the classifier again, with the same pool and rest."""
         return _Reader(io.BytesIO(self.written), X, rest).load()
 
 

@@ -10,18 +10,7 @@ from ._answers import Batch, Pool
 
 
 def check_learner(learner):
-    """Raise unless what has been learnt fits the pool and the answers.
-
-    Parameters
-    ----------
-    learner : ActiveLearner
-        Fitted or not.
-
-    Raises
-    ------
-    ValueError
-        If a part is missing, of another kind, or that of another learner.
-    """
+    """Raise ValueError unless what has been learnt fits the pool and the answers."""
     parts = vars(learner)
     if "_codes" not in parts and "_answers" not in parts:
         return

@@ -7,22 +7,9 @@ from skconftree.utils._typedefs cimport float64_t, intp_t, int64_t, uint64_t, ui
 
 
 def draws(seed, int64_t first, intp_t n, use):
-    """Draws from [0, 1) that depend on the seed and the number of the row alone.
+    """Draws from [0, 1) that depend on seed, number of the row and `use` alone.
 
-    Parameters
-    ----------
-    seed : int
-        Not negative.
-    first : int
-        Number of the first row.
-    n : int
-        Number of rows.
-    use : int
-        Tells the draws of one purpose from those of another.
-
-    Returns
-    -------
-    ndarray of shape (n,), float64
+    `use` tells the draws of one purpose from those of another.
     """
     out = np.empty(n)
     cdef float64_t[::1] values = out
@@ -39,15 +26,9 @@ cdef int64_t MOST_ROWS = 2 ** 53    # that floats tell apart
 cdef class Account:
     """How many labels have been bought of how many rows.
 
-    Parameters
-    ----------
-    share : float
-        Largest share of rows whose labels are bought.
-    strict : bool
-        Never above the share at any row; else a label may be bought while the share of
-        the rows before is below it.
-    window : int
-        Rows over which the share is estimated, forgetting older ones; 0: all rows.
+    A `strict` account is never above the share of rows at any row; else a label may be
+    bought while the share of the rows before is below it. Over `window` rows the share
+    is estimated, forgetting older ones; 0: all rows.
     """
 
     cdef readonly float64_t share
@@ -105,16 +86,9 @@ cdef class Accounts(Account):
     """A budget of a stream that is parted at random, with an account for each branch.
 
     An account holds the budget's share of the rows of its branch, so that no branch can
-    spend what another one has not used yet. Both together hold what the whole does.
-
-    Parameters
-    ----------
-    whole : Account
-        It is charged too.
-    random_branch : ndarray of shape (n,), uint8
-        Which branch the rows to come belong to.
-    spent : ndarray of shape (6,), float64
-        What `spent` was after the rows before; zeros at first.
+    spend what another one has not used yet. Both together hold what the whole does,
+    which is charged too. `random_branch` tells the branch of the rows to come, `spent`
+    (6 numbers) goes on from zeros.
     """
 
     cdef Account whole, chosen, random, current
@@ -162,22 +136,10 @@ def decide_by_chance(
     Account budget, const float64_t[::1] chance, const float64_t[::1] draw,
     uint8_t[::1] asked, bint stop,
 ):
-    """Buy each label with a probability, as long as it can be paid for.
+    """Buy each label whose draw is below its chance, as long as it can be paid for.
 
-    Parameters
-    ----------
-    budget : Account
-    chance, draw : ndarray of shape (n,), float64
-        The label is bought if the draw is below the chance.
-    asked : ndarray of shape (n,), uint8
-        Written.
-    stop : bool
-        End with the first label that is bought.
-
-    Returns
-    -------
-    int
-        Rows decided.
+    Writes `asked` and returns how many rows are decided; `stop`: up to the first label
+    bought.
     """
     cdef intp_t i
     for i in range(chance.shape[0]):
@@ -195,29 +157,10 @@ def decide_by_threshold(
 ):
     """Buy labels of rows whose certainty is below a threshold that follows them.
 
-    Parameters
-    ----------
-    budget : Account
-    theta : ndarray of shape (1,), float64
-        The threshold; changed. It stays as it is while nothing can be paid for.
-    step : float
-        How much of it a row changes.
-    certainty : ndarray of shape (n,), float64
-    noise : ndarray of shape (n,), float64
-        What the threshold is multiplied by, for each row.
-    random_branch : ndarray of shape (n,), uint8
-        Rows whose labels are bought by chance, whatever the certainty.
-    draw : ndarray of shape (n,), float64
-        Of these rows; the label is bought if it is below the budget's share.
-    asked : ndarray of shape (n,), uint8
-        Written.
-    stop : bool
-        End with the first label that is bought.
-
-    Returns
-    -------
-    int
-        Rows decided.
+    The one of `theta` is changed, by the part `step` a row, and times the row's
+    `noise`; it stays as it is while nothing can be paid for. In the random branch
+    labels are bought by chance, if `draw` is below the budget's share. Writes `asked`
+    and returns how many rows are decided; `stop`: up to the first label bought.
     """
     cdef intp_t i
     cdef bint paid

@@ -14,18 +14,7 @@ ABSENT = 0  # what no part is that may be None
 
 
 def check_learner(learner):
-    """Raise unless what is known of the stream fits together.
-
-    Parameters
-    ----------
-    learner : StreamActiveLearner
-        Begun or not.
-
-    Raises
-    ------
-    ValueError
-        If a part is missing, of another kind, or that of another learner.
-    """
+    """Raise ValueError unless what is known of the stream fits together."""
     parts = vars(learner)
     if not {"_budget", "_seed", "estimator_"} & parts.keys():
         return

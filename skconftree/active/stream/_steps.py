@@ -235,14 +235,6 @@ def keeps_rows(model):
     Classes of this package check everything before the first row, and count in
     `n_rows_seen_` what they have learnt of an interrupted call, which is whole rows. A
     subclass may do otherwise.
-
-    Parameters
-    ----------
-    model : classifier
-
-    Returns
-    -------
-    bool
     """
     # a class of weight 0 is not learnt, and not counted either
     return _is_countable(type(model)) and getattr(model, "class_weight", None) is None
