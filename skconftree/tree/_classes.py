@@ -6,7 +6,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
-    InvalidParameterError,
     _fit_context,
     _safe_indexing,
     validate_parameters,
@@ -18,7 +17,7 @@ from ..tables._schema import Rows
 from ..tables._weights import stream_weights
 from ..utils._learnt import learnt, read_state, write_state
 from ..utils._lock import Lockable, learns, reads, share_lock
-from ._growth import grow_model, grow_on
+from ._growth import check_stream, grow_model, grow_on
 from ._limits import METHODS, check_limits, limits_in_leaves
 from ._model import NO_POOL, TreeModel
 from ._parameters import CONSTRAINTS
@@ -565,32 +564,12 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
         return _safe_indexing(pool, places), places
 
     def _check_call(self, classes, X_pool):
-        # Raise if partial_fit cannot do what it is asked for. Parameters are those of
-        # the call that growth begins in; to check them takes as long as ten rows.
-        first = self._model is None
-        grows = not first and self._model.grows
-        if not grows and not get_config()["skip_parameter_validation"]:
-            self._validate_params()
-        if self.pruning not in ("auto", None):
-            raise InvalidParameterError(
-                f"The 'pruning' parameter of {type(self).__name__} must be 'auto' or "
-                f"None in partial_fit, which never removes a split. Got "
-                f"{self.pruning!r} instead."
-            )
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows at once and does not work "
-                "with partial_fit. Give the weights as a dict instead."
-            )
-        if first and classes is None:
-            raise ValueError(
-                "classes must be given on the first call to partial_fit: all "
-                "classes that may occur in the stream."
-            )
-        if X_pool is not None and grows:
-            raise ValueError(
-                "X_pool can be given to the first call of partial_fit only."
-            )
+        # Parameters are those of the call that growth begins in; to check them takes as
+        # long as ten rows.
+        if self._model is None or not self._model.grows:
+            if not get_config()["skip_parameter_validation"]:
+                self._validate_params()
+        check_stream(self, classes, X_pool)
 
     def _started(self, call):
         return grow_on(self, self._model, call, owner=self)

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._compat import InvalidParameterError
 from ..tables._schema import as_dense
 from ..tables._weights import warn_of_no_split
 from ._limits import count_rows
@@ -82,6 +83,29 @@ def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
     ):
         warn_of_no_split(len(table.y), table.total, stacklevel=stacklevel + 1)
     return model
+
+
+def check_stream(estimator, classes, X_pool):
+    """Raise if `partial_fit` of a tree or a forest cannot do what it is asked for."""
+    model = estimator._model
+    if estimator.pruning not in ("auto", None):
+        raise InvalidParameterError(
+            f"The 'pruning' parameter of {type(estimator).__name__} must be 'auto' or "
+            f"None in partial_fit, which never removes a split. Got "
+            f"{estimator.pruning!r} instead."
+        )
+    if isinstance(estimator.class_weight, str):
+        raise ValueError(
+            f"class_weight={estimator.class_weight!r} needs all rows at once and does "
+            "not work with partial_fit. Give the weights as a dict instead."
+        )
+    if model is None and classes is None:
+        raise ValueError(
+            "classes must be given on the first call to partial_fit: all "
+            "classes that may occur in the stream."
+        )
+    if X_pool is not None and model is not None and model.grows:
+        raise ValueError("X_pool can be given to the first call of partial_fit only.")
 
 
 def grow_on(estimator, model, call, *, owner=None, draws_for_life=False):

@@ -16,6 +16,7 @@ from ..._compat import (
 from ...bounds._base import BaseBound
 from ...bounds._registry import BOUNDS
 from ...tables._learning import learn, read_call
+from ...tree._growth import check_stream
 from ...tree._parameters import CONSTRAINTS, MIN_BYTES
 from ...utils._learnt import learnt, read_state, write_state
 from ...utils._lock import Lockable, learns, reads
@@ -454,7 +455,6 @@ class ConfidenceForestClassifier(
         )
 
     def _check_call(self, classes, X_pool):
-        # Raise if partial_fit cannot do what it is asked for.
         model, name = self._model, type(self).__name__
         starting = model is None or not model.grows
         if not get_config()["skip_parameter_validation"]:
@@ -462,17 +462,7 @@ class ConfidenceForestClassifier(
                 self._validate_params()
             else:
                 validate_parameters(self, READ_BY_EVERY_CALL)
-        if self.pruning not in ("auto", None):
-            raise InvalidParameterError(
-                f"The 'pruning' parameter of {name} must be 'auto' or None in "
-                f"partial_fit, which never removes a split. Got {self.pruning!r} "
-                "instead."
-            )
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} needs all rows at once and does "
-                "not work with partial_fit. Give the weights as a dict instead."
-            )
+        check_stream(self, classes, X_pool)
         if starting and self.max_bytes is not None:
             n_trees = self.n_estimators if model is None else len(model.trees)
             if self.max_bytes < MIN_BYTES * n_trees:
@@ -481,15 +471,6 @@ class ConfidenceForestClassifier(
                     f"{MIN_BYTES * n_trees} for {n_trees} trees, {MIN_BYTES} for each. "
                     f"Got {self.max_bytes} instead."
                 )
-        if model is None and classes is None:
-            raise ValueError(
-                "classes must be given on the first call to partial_fit: all "
-                "classes that may occur in the stream."
-            )
-        if X_pool is not None and not starting:
-            raise ValueError(
-                "X_pool can be given to the first call of partial_fit only."
-            )
 
     def _started(self, call):
         return grow_forest_on(self, call)
