@@ -62,12 +62,7 @@ class _Hashed:
 
 
 class ModelFile:
-    """The file that a run saves its model in, locked in a `with` block.
-
-    Parameters
-    ----------
-    path : str
-    """
+    """The file that a run saves its model in, locked in a `with` block."""
 
     def __init__(self, path):
         check_writable(path)
@@ -182,18 +177,9 @@ def check_writable(path):
 
 
 def load(path, check=None):
-    """Read what `save` has written, once all that can be checked before has been.
+    """Read the model and the progress that `save` has written.
 
-    Parameters
-    ----------
-    path : str
-    check : callable, default=None
-        Is given the progress, but for its objects, before anything is unpickled.
-
-    Returns
-    -------
-    model : object
-    progress : dict
+    `check` is given the progress, but for its objects, before anything is unpickled.
     """
     try:
         with open(path, "rb", opener=_open_regular) as file:

@@ -91,15 +91,7 @@ def is_missing(text):
 
 
 def read_numbers(texts, reading):
-    """Read a column.
-
-    Returns
-    -------
-    values : ndarray of shape (n_rows,), float32
-        NaN where a value is missing or a stray.
-    strays : list of int
-        Their places.
-    """
+    """Read a column, NaN where a value is missing or stray, and find the strays."""
     strays = []
     try:
         if reading is not POINT:
@@ -127,18 +119,9 @@ class Guess(NamedTuple):
 
 
 def guess(texts, comma_first=False):
-    """Tell what a column is.
+    """Tell what a column is, by its first values.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        Its first values.
-    comma_first : bool, default=False
-        Whether 1,234 is rather a bit more than one than a thousand and more.
-
-    Returns
-    -------
-    Guess
+    `comma_first`: 1,234 is rather a bit more than one than a thousand and more.
     """
     known = [text for text in texts if not is_missing(text)]
     try:
@@ -205,21 +188,9 @@ def names_rows(categories):
 
 
 def stray_note(name, texts, n_strays, *, settled=False):
-    """Say which values of a column of numbers are none.
+    """Say which values of a column of numbers are none, by some of them.
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    texts : list of str
-        Some of the strays, each once.
-    n_strays : int
-    settled : bool, default=False
-        Whether a model has fixed what the column holds.
-
-    Returns
-    -------
-    str
+    `settled`: a model has fixed what the column holds.
     """
     shown = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
     values = "1 value is no number" if n_strays == 1 else f"{n_strays} are no numbers"

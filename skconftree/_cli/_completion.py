@@ -16,12 +16,7 @@ def run_completion(options):
 
 
 def commands():
-    """Give the options of each command, and what some of them may be.
-
-    Returns
-    -------
-    dict of str to dict of str to list of str
-    """
+    """Give the options of each command, and what some of them may be."""
     parser = make_parser(__version__)
     (group,) = (
         action

@@ -34,19 +34,10 @@ REMEDIES = {
 
 
 class CsvStream:
-    """Rows of a CSV file with a header.
+    """Rows of a CSV file with a header; one that ends with .gz, .bz2 or .xz is packed.
 
-    Parameters
-    ----------
-    path : str
-        One that ends with .gz, .bz2 or .xz is packed.
-    target : str or None
-        Column of the labels; None if there is none.
-    encoding : str, default="utf-8"
-    delimiter : str or None, default=None
-        None for what is most frequent in the header.
-    name : str or None, default=None
-        What the file is called in messages; None for its path.
+    Without a delimiter it is what is most frequent in the header. Messages call the
+    file `name` or by its path.
     """
 
     def __init__(self, path, target, *, encoding="utf-8", delimiter=None, name=None):
@@ -150,13 +141,7 @@ class CsvStream:
                 return
 
     def look_ahead(self):
-        """Tell what the columns are by the first 1,000 rows, or fewer that are long.
-
-        Returns
-        -------
-        list of Guess
-            One for each of `features`.
-        """
+        """Guess each of `features` by the first 1,000 rows, or fewer that are long."""
         ahead, rest = [], self._source
         try:
             ahead.extend(self._some(HEAD))
@@ -171,12 +156,7 @@ class CsvStream:
         return [guess(texts, self._comma_first) for texts in columns]
 
     def skip(self, n_rows):
-        """Read on to the row after the first `n_rows`; tell whether there are so many.
-
-        Returns
-        -------
-        bool
-        """
+        """Read on to the row after the first `n_rows`; False if there are fewer."""
         while self.n_rows < n_rows:
             _, self.fingerprint, _ = next(self._source, (None, None, 0))
             if self.fingerprint is None:
@@ -185,12 +165,7 @@ class CsvStream:
         return True
 
     def labels(self):
-        """Read on to the end, and give each distinct label with its first row.
-
-        Returns
-        -------
-        dict of str to int
-        """
+        """Read on to the end, and give each distinct label with its first row."""
         found = {}
         for row, _, _ in self._source:
             self.n_rows += 1
@@ -198,18 +173,9 @@ class CsvStream:
         return found
 
     def pieces(self, size):
-        """Read the rows that remain.
+        """Read the rows that remain, at most `size` a piece.
 
         When a row is at fault, the rows before it are given first.
-
-        Parameters
-        ----------
-        size : int
-            Most rows of a piece.
-
-        Yields
-        ------
-        Piece
         """
         problem = None
         while problem is None:

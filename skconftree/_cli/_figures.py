@@ -64,14 +64,9 @@ def make_models(tree, rivals, seed):
 def compare(table, models, folds, seed, progress, budget=np.inf):
     """Cross-validate models, the rivals as long as the budget lasts.
 
-    Returns
-    -------
-    found : dict of str to dict of str to list of float
-        Of each model that came to an end, its figures of the folds.
-    predicted : ndarray of shape (n_rows,)
-        What the confidence tree predicted of rows that it had not seen.
-    late : list of str
-        Models for which the time was too short.
+    Returns the figures of the folds of each model that came to an end, what the
+    confidence tree predicted of rows that it had not seen, and the models that were
+    late.
     """
     found, late = {}, []
     predicted = np.empty_like(table.y)
@@ -132,18 +127,7 @@ def _log_loss(y, proba, classes):
 
 
 def results_table(found, base):
-    """Write the figures of `compare` as an aligned table.
-
-    Parameters
-    ----------
-    found : dict
-    base : (float, float, str)
-        What `majority` gives.
-
-    Returns
-    -------
-    str
-    """
+    """Write the figures of `compare`, and those of `majority`, as an aligned table."""
     rows = [("", "accuracy", "sd", "log loss", "leaves", "fit time")]
     for name, figures in found.items():
         accuracy = np.array(figures["accuracy"])
@@ -166,15 +150,7 @@ def results_table(found, base):
 def class_figures(y, predicted):
     """Recall and precision of each class, and what it was taken for.
 
-    Parameters
-    ----------
-    y, predicted : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    dict
-        ``"classes"``, and of each its ``"rows"``, ``"recall"`` and ``"precision"``, and
-        the ``"confusion"`` table, a row for each true class.
+    The ``"confusion"`` table has a row for each true class.
     """
     classes = np.unique(np.concatenate([y, predicted]))
     table = confusion_matrix(y, predicted, labels=classes)
@@ -192,17 +168,7 @@ def class_figures(y, predicted):
 
 
 def classes_table(figures):
-    """Write the figures of classes: all and the confusion, or those of lowest recall.
-
-    Parameters
-    ----------
-    figures : dict
-        See `class_figures`.
-
-    Returns
-    -------
-    str
-    """
+    """Write `class_figures`: all and the confusion, or those of lowest recall."""
     names = [_cut(name) for name in figures["classes"]]
     n_classes = len(names)
     order = range(n_classes)

@@ -23,12 +23,8 @@ MOST_BYTES = 10_000  # of the file
 class Lock:
     """Lock of a model, a context manager.
 
-    Parameters
-    ----------
-    path : str
-        Of the model, without links.
-    scratch : str
-        Name of the file that the process may leave in the same folder.
+    The path of the model is without links; `scratch` names the file that the process
+    may leave in the same folder.
     """
 
     def __init__(self, path, scratch):

@@ -74,16 +74,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser(version):
-    """Describe the command line.
-
-    Parameters
-    ----------
-    version : str
-
-    Returns
-    -------
-    ArgumentParser
-    """
+    """Describe the command line."""
     parser = Parser(
         prog="skconftree",
         description="Decision trees that know how sure they are. Without arguments: "
@@ -368,18 +359,7 @@ def at_least(least):
 
 
 def meant(name, known):
-    """Say which name was probably meant, or nothing.
-
-    Parameters
-    ----------
-    name : str
-    known : sequence of str
-
-    Returns
-    -------
-    str
-        With a space in front, unless empty.
-    """
+    """Say, behind a space, which name was probably meant, or nothing."""
     lower = {one.lower(): one for one in known}
     close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
     return f" Did you mean {lower[close[0]]!r}?" if close else ""

@@ -17,14 +17,7 @@ CODED = {*STRINGS, "binary", "large_binary", "binary_view"}
 
 
 class ParquetStream:
-    """Rows of a .parquet file, a batch of a row group at a time.
-
-    Parameters
-    ----------
-    path : str
-    target : str or None
-        Column of the labels; None if there is none.
-    """
+    """Rows of a .parquet file, a batch of a row group at a time."""
 
     def __init__(self, path, target):
         try:
@@ -97,13 +90,7 @@ class ParquetStream:
         )
 
     def look_ahead(self):
-        """Tell what the columns are by their types and the first 1,000 rows or fewer.
-
-        Returns
-        -------
-        list of Guess
-            One for each of `features`.
-        """
+        """Guess each of `features` by its type and the first 1,000 rows or fewer."""
         heads = [[] for _ in self.features]
         n_rows = 0
         n_bytes = 0
@@ -219,12 +206,7 @@ class ParquetStream:
         return X, labels, fingerprints, strays
 
     def skip(self, n_rows):
-        """Read on to the row after the first `n_rows`; tell whether there are so many.
-
-        Returns
-        -------
-        bool
-        """
+        """Read on to the row after the first `n_rows`; False if there are fewer."""
         while self.n_rows < n_rows:
             taken = len(self._take(n_rows - self.n_rows)[1])
             if not taken:
@@ -233,12 +215,7 @@ class ParquetStream:
         return True
 
     def labels(self):
-        """Read on to the end, and give each distinct label with its first row.
-
-        Returns
-        -------
-        dict of str to int
-        """
+        """Read on to the end, and give each distinct label with its first row."""
         found = {}
         for batch in self._batches_of([self.target]):
             for label in self._texts(batch, batch.schema.get_field_index(self.target)):
@@ -247,17 +224,7 @@ class ParquetStream:
         return found
 
     def pieces(self, size):
-        """Read the rows that remain.
-
-        Parameters
-        ----------
-        size : int
-            Most rows of a piece.
-
-        Yields
-        ------
-        Piece
-        """
+        """Read the rows that remain, at most `size` a piece."""
         while True:
             X, labels, fingerprints, strays = self._take(size)
             if not labels:

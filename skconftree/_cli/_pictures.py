@@ -10,13 +10,7 @@ ENDINGS = (".svg", ".png", ".pdf")
 
 
 def check_picture(path):
-    """Find out before the work whether a picture can be drawn.
-
-    Parameters
-    ----------
-    path : str or None
-        None for no picture.
-    """
+    """Find out before the work whether a picture, if a path names one, can be drawn."""
     if path is None:
         return
     if not path.lower().endswith(ENDINGS):
@@ -46,16 +40,10 @@ def draw_tree(path, tree, names):
 
 
 def draw_accuracy(path, course, name):
-    """Draw the accuracy of a stream over time.
+    """Draw the accuracy of a stream, called `name`, over time.
 
-    Parameters
-    ----------
-    path : str
-    course : list of (int, float, float)
-        Rows so far, and the shares of them that the tree and the label before them
-        were right about.
-    name : str
-        Of the table.
+    `course` has rows so far, and the shares of them that the tree and the label before
+    them were right about.
     """
     import matplotlib.pyplot as plt
 

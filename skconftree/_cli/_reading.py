@@ -35,19 +35,7 @@ class Piece(NamedTuple):
 
 
 def check_header(path, header, target):
-    """Check the names of the columns, and give those of the features.
-
-    Parameters
-    ----------
-    path : str
-    header : list of str
-    target : str or None
-        None for a table without a target.
-
-    Returns
-    -------
-    list of str
-    """
+    """Check the names of the columns, and give those of the features."""
     twice = sorted(name for name, times in Counter(header).items() if times > 1)
     if twice:
         raise UserError(f"{path} has more than one column named {twice[0]!r}")
@@ -94,20 +82,9 @@ def places_of(names, stream, option="--nominal"):
 
 
 def settle_columns(stream, named, *, whole=False):
-    """Settle what the columns are, by the first rows and what the user calls nominal.
+    """Settle columns by the first rows and what is `named` nominal; give notes on them.
 
-    Parameters
-    ----------
-    stream : reader
-        At its first row.
-    named : list of str
-    whole : bool, default=False
-        Whether the whole table will tell which columns name rows.
-
-    Returns
-    -------
-    list of str
-        What a user may want to know about columns.
+    `whole`: the whole table will tell which columns name rows.
     """
     found = dict(enumerate(stream.look_ahead()))
     for place in places_of(named, stream):
@@ -142,20 +119,8 @@ def as_matrix(columns, n_rows, readings):
 def check_categories(known, X, first_row, stream):
     """Find the row with which a nominal column has too many categories.
 
-    Parameters
-    ----------
-    known : list of list or None
-        Categories so far of each column; empty for those that are not nominal.
-    X : ndarray of shape (n_rows, n_features)
-        Rows to come.
-    first_row : int
-    stream : reader
-
-    Returns
-    -------
-    n_rows : int
-        Rows before that one.
-    problem : UserError or None
+    `known` has those of each column so far, none of others. Returns the number of rows
+    before that one, and the problem, a UserError or None.
     """
     n_rows, problem = len(X), None
     for place in nominal_places(stream.readings):
@@ -179,10 +144,7 @@ def check_categories(known, X, first_row, stream):
 class Strays:
     """Values of number columns that are no numbers, in the rows so far.
 
-    Parameters
-    ----------
-    found : list of (int, int, list of str), default=()
-        Place of a column, the number of its strays, and some of them.
+    Those `found` are places of columns, numbers of their strays, and some of them.
     """
 
     SHOWN = 4
@@ -212,19 +174,8 @@ class Strays:
     def check(self, strays, first_row, n_rows, stream):
         """Count strays, up to a row that shows a column not to be of numbers.
 
-        Parameters
-        ----------
-        strays : list of (int, int, str)
-            Of a piece.
-        first_row, n_rows : int
-            Number of the piece's first row, and rows of it that are learnt.
-        stream : reader
-
-        Returns
-        -------
-        n_rows : int
-            Rows before that one.
-        problem : UserError or None
+        Returns the number of rows of the piece before that one, and the problem, a
+        UserError or None.
         """
         for row, of_row in groupby(strays, key=itemgetter(0)):
             if row >= n_rows:

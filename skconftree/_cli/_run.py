@@ -18,15 +18,7 @@ MOST_LABELS = 65_534  # as many classes as a tree may have
 
 
 class Labels:
-    """What stands in the target column, and what it means.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Every label, as it is written at least once.
-    target : str
-        Name of the column.
-    """
+    """What stands in the target column, and what it means."""
 
     def __init__(self, texts, target):
         self.texts = sorted({text.strip() for text in texts})
@@ -50,13 +42,7 @@ class Labels:
         return value
 
     def values(self, texts, first_row):
-        """Labels of consecutive rows, up to one that is not known.
-
-        Returns
-        -------
-        ndarray
-        problem : UserError or None
-        """
+        """Labels of consecutive rows, up to one not known, and the problem with it."""
         found, problem = [], None
         try:
             found = [self._value[text] for text in texts]
@@ -103,19 +89,8 @@ def collect_labels(options):
 class Run:
     """A tree, its figures and how far the stream has been read.
 
-    Parameters
-    ----------
-    options : Namespace
-        The command line.
-    stream : reader of `_streams`
-        At its first row.
-    file : ModelFile or None
-        Where the tree is saved.
-
-    Attributes
-    ----------
-    notes : list of str
-        What a user may want to know about columns.
+    The stream is at its first row; `notes` tell what a user may want to know about
+    columns.
     """
 
     def __init__(self, options, stream, file=None):

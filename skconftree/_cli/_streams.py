@@ -18,22 +18,9 @@ _spooled = []  # the file that standard input was copied to
 
 
 def open_stream(path, target, *, encoding="utf-8", delimiter=None):
-    """Open a table by the ending of its name.
+    """Open a table by the ending of its name; ``"-"`` is standard input.
 
-    Parameters
-    ----------
-    path : str
-        ``"-"`` is standard input.
-    target : str or None
-        Column of the labels; None for a table without any.
-    encoding : str, default="utf-8"
-        Of CSV.
-    delimiter : str or None, default=None
-        Of CSV.
-
-    Returns
-    -------
-    reader
+    Encoding and delimiter are those of CSV; without a target the table has no labels.
     """
     if path == STANDARD_INPUT:
         return CsvStream(

@@ -54,18 +54,7 @@ def bundled_table():
 
 
 def read_table(options, progress):
-    """Read a table of which a column that holds texts is nominal.
-
-    Parameters
-    ----------
-    options : Namespace
-        The command line of `fit`.
-    progress : callable
-
-    Returns
-    -------
-    LabelledTable
-    """
+    """Read a table of which a column that holds texts is nominal."""
     path, target = options.data, options.target
     named = list(options.nominal)
     while True:
@@ -119,26 +108,9 @@ def column_names(options):
 
 
 def read_columns(options, path, features, readings, target=None, progress=None):
-    """Read the columns of a model from another table, by their names.
+    """Read the columns of a model, and perhaps a target, from another table, by names.
 
-    Parameters
-    ----------
-    options : Namespace
-        With the encoding and the delimiter.
-    path : str
-    features : list of str
-    readings : list
-        What each of them is.
-    target : str or None, default=None
-        A column to read too.
-    progress : callable or None, default=None
-
-    Returns
-    -------
-    X : ndarray of shape (n_rows, n_features)
-    labels : list of str
-        Empty texts without a target.
-    notes : list of str
+    Gives X, the labels, which are empty texts without a target, and notes.
     """
     with _opened(options, path, target) as stream:
         missing = [name for name in features if name not in stream.features]

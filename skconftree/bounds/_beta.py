@@ -9,17 +9,7 @@ MANY = 1e8
 
 
 def beta_lower(a, b, delta):
-    """Points below which Beta(a, b) variables are with probability `delta`.
-
-    Parameters
-    ----------
-    a, b, delta : ndarray
-        Broadcast against each other.
-
-    Returns
-    -------
-    ndarray
-    """
+    """Points below which Beta(a, b) variables are with probability `delta`."""
     a, b, delta = np.broadcast_arrays(a, b, delta)
     x = np.asarray(betaincinv(a, b, delta))
     many = (a > MANY) & (b > MANY)

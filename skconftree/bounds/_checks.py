@@ -38,19 +38,7 @@ def check_counts(counts, name="counts"):
 
 
 def check_tables(tables, name="tables"):
-    """Return tables of counts as a C-contiguous float array.
-
-    Parameters
-    ----------
-    tables : array-like of shape (..., n_outcomes, n_classes)
-        Counts of each class for each outcome of a test.
-    name : str, default="tables"
-        What error messages call it.
-
-    Returns
-    -------
-    ndarray of float64 of the same shape
-    """
+    """Counts of shape (..., n_outcomes, n_classes) as a C-contiguous float array."""
     try:
         out = np.ascontiguousarray(tables, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -83,20 +71,7 @@ def _check_most(counts, name):
 def check_range(name, value, low, high, *, closed="neither"):
     """Return numbers as a float array after checking their range.
 
-    Parameters
-    ----------
-    name : str
-        What error messages call the numbers.
-    value : array-like of float
-        Numbers to check.
-    low, high : float
-        Ends of the allowed range.
-    closed : {"neither", "left", "right", "both"}, default="neither"
-        Which ends belong to it.
-
-    Returns
-    -------
-    ndarray of float64
+    `closed` says which ends belong to it: "neither", "left", "right" or "both".
     """
     try:
         out = np.asarray(value, dtype=np.float64)

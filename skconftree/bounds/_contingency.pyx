@@ -51,10 +51,7 @@ cdef void sort_into(
 cdef class Contingency:
     """A table of counts without its empty rows and columns, and its tests.
 
-    Parameters
-    ----------
-    exact : bool
-        Whether there are tests that enumerate tables.
+    Some of them, if `exact`, enumerate tables.
     """
 
     def __init__(self, *, bint exact):

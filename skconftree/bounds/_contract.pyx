@@ -24,12 +24,8 @@ cdef class Bound:
     def check(self):
         """Raise unless everything is there that a tree asks for.
 
-        Raises
-        ------
-        NotImplementedError
-            If a method or a score is missing.
-        TypeError
-            If there is a score that no scan would minimise.
+        NotImplementedError if a method or a score is missing, TypeError if there is a
+        score that no scan would minimise.
         """
         if <void*> self.decide == <void*> Bound.decide:
             lacks(self, "decide")
@@ -63,13 +59,7 @@ cdef class Bound:
         """
 
     def settle_ties(self, float64_t tie_threshold):
-        """Install the best test once the radius has shrunk to this; races only.
-
-        Parameters
-        ----------
-        tie_threshold : float
-            0 for never.
-        """
+        """Install the best test once the radius is so small (0: never); races only."""
 
     cdef float64_t rank(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,

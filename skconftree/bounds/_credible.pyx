@@ -34,10 +34,7 @@ cdef struct Memo:
 cdef class CredibleKernel(IntervalBound):
     """Decides by credible limits; made by `CredibleBound.kernel`.
 
-    Attributes
-    ----------
-    n_solves : int
-        Quantiles computed so far, those found in the memo not counted.
+    `n_solves` counts the quantiles computed so far, those found in the memo left out.
     """
 
     cdef public intp_t n_solves

@@ -45,12 +45,7 @@ cdef float64_t[::1] log_gamma_table(float64_t a, intp_t size):
 cdef class DirichletScore(Score):
     """Minus the log Dirichlet-multinomial likelihood of each test.
 
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes, fixed in advance.
-    a : float
-        Pseudo-count of each class.
+    The number of classes is fixed in advance; `a` is the pseudo-count of each.
     """
 
     def __cinit__(self, intp_t n_classes, float64_t a):

@@ -32,18 +32,9 @@ BOUNDS: dict[str, type[BaseBound]] = {
 
 
 def resolve_bound(bound, delta=None):
-    """Return a private, checked copy of the bound that the user named or made.
+    """A private, checked copy of the bound that the user named or made, or None.
 
-    Parameters
-    ----------
-    bound : str, BaseBound or None
-        Name in the registry, parameter object, or None for no bound.
-    delta : float or None, default=None
-        Overrides the bound's own confidence parameter unless None.
-
-    Returns
-    -------
-    BaseBound or None
+    `delta` overrides the bound's own confidence parameter unless it is None.
     """
     if bound is None:
         if delta is not None:

@@ -85,17 +85,6 @@ def risk_of_leaves(counts, delta, weight, prior):
     """`risk_upper` of leaves that predict their most frequent class, without checks.
 
     For whoever asks about few leaves very often. They have fewer than 1e8 rows.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_leaves, n_classes), float64
-    delta : float
-    weight : ndarray of shape (n_leaves,)
-    prior : {"uniform", "perks"}
-
-    Returns
-    -------
-    ndarray of shape (n_leaves,)
     """
     a, others = _split(counts, prior)
     return weight * betainccinv(others.sum(axis=1), a, delta)

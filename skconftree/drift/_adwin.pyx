@@ -115,13 +115,7 @@ cdef bint rises(Window* window, float64_t delta) noexcept nogil:
 
 
 cdef class ADWINKernel(Detector):
-    """A running detector.
-
-    Parameters
-    ----------
-    warning_delta, drift_delta : float
-        Not checked here: ``ADWIN.kernel`` does.
-    """
+    """A running detector, whose parameters ``ADWIN.kernel`` has checked."""
 
     cdef readonly float64_t warning_delta
     cdef readonly float64_t drift_delta

@@ -13,17 +13,11 @@ STATE_VERSION = 2
 
 
 cdef class DDMKernel(Detector):
-    """A running detector.
+    """A running detector, whose parameters ``DDM.kernel`` has checked.
 
     Until there are `min_samples` rows and `min_errors` errors nothing is compared.
-    (p_min, s_min) belong to the smallest p + s among the rows compared so far;
-    infinite before the first one.
-
-    Parameters
-    ----------
-    min_samples, min_errors : int
-    warning_level, drift_level : float
-        Not checked here: ``DDM.kernel`` does.
+    (p_min, s_min) belong to the smallest p + s among the rows compared so far; infinite
+    before the first one.
     """
 
     cdef readonly int64_t min_samples

@@ -67,19 +67,9 @@ cdef class Detector:
         pass
 
     def update_many(self, const float64_t[::1] losses not None):
-        """Learn losses in order.
+        """Learn losses in [0, 1] in order and return the state after each.
 
         A call can be interrupted when the rows ever given are a multiple of 1,024.
-
-        Parameters
-        ----------
-        losses : ndarray of shape (n_rows,), float64
-            In [0, 1].
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int8
-            State after each row.
         """
         cdef intp_t n = losses.shape[0]
         cdef intp_t i
@@ -95,13 +85,7 @@ cdef class Detector:
         return states
 
     def totals(self, version=1):
-        """What the state of every detector holds, as plain values.
-
-        Parameters
-        ----------
-        version : int, default=1
-            Of the layout of a detector's state.
-        """
+        """Plain values that the state of every detector holds, as of a version."""
         return {
             "version": version,
             "n": self.n,

@@ -11,13 +11,7 @@ from skconftree.utils._typedefs cimport float64_t, int64_t
 
 
 cdef class HDDMAKernel(Detector):
-    """A running detector of means.
-
-    Parameters
-    ----------
-    warning_delta, drift_delta : float
-        Not checked here: ``HDDMA.kernel`` does.
-    """
+    """A running detector of means, whose parameters ``HDDMA.kernel`` has checked."""
 
     cdef readonly float64_t warning_delta
     cdef readonly float64_t drift_delta
@@ -98,13 +92,7 @@ cdef inline void add(Average* average, float64_t loss, float64_t rate) noexcept 
 
 
 cdef class HDDMWKernel(Detector):
-    """A running detector of moving averages.
-
-    Parameters
-    ----------
-    warning_delta, drift_delta, rate : float
-        Not checked here: ``HDDMW.kernel`` does.
-    """
+    """A running detector of moving averages, checked by ``HDDMW.kernel``."""
 
     cdef readonly float64_t warning_delta
     cdef readonly float64_t drift_delta

@@ -18,18 +18,9 @@ LARGEST = 10_000  # rows of a window
 def smallest_difference(n, delta):
     """Errors that two samples of `n` rows have to differ by to be called different.
 
-    The smallest `k` for which two samples of one distribution are less than `delta` likely
-    to have empirical distributions that are `k / n` or more apart (exact, two-sided);
-    `n + 1` if there is none.
-
-    Parameters
-    ----------
-    n : int
-    delta : float
-
-    Returns
-    -------
-    int
+    The smallest `k` for which two samples of one distribution are less than `delta`
+    likely to have empirical distributions that are `k / n` or more apart (exact,
+    two-sided); `n + 1` if there is none.
     """
     whole = comb(2 * n, n)
 
@@ -44,13 +35,7 @@ def smallest_difference(n, delta):
 
 
 cdef class KSWINKernel(Detector):
-    """A running detector.
-
-    Parameters
-    ----------
-    window_size, stat_size, warning_errors, drift_errors, seed : int
-        Not checked here: ``KSWIN.kernel`` does.
-    """
+    """A running detector, whose parameters ``KSWIN.kernel`` has checked."""
 
     cdef readonly int64_t window_size
     cdef readonly int64_t stat_size

@@ -18,14 +18,7 @@ from skconftree.utils._typedefs cimport float64_t, int64_t
 
 
 cdef class PageHinkleyKernel(Detector):
-    """A running detector.
-
-    Parameters
-    ----------
-    min_samples : int
-    delta, threshold, warning_threshold, alpha : float
-        Not checked here: ``PageHinkley.kernel`` does.
-    """
+    """A running detector, whose parameters ``PageHinkley.kernel`` has checked."""
 
     cdef readonly int64_t min_samples
     cdef readonly float64_t delta

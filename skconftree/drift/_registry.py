@@ -20,17 +20,7 @@ DETECTORS: dict[str, type[BaseDetector]] = {
 
 
 def resolve_detector(drift):
-    """Return a private, checked copy of the detector that the user named or made.
-
-    Parameters
-    ----------
-    drift : str, BaseDetector or None
-        Name in the registry, parameter object, or None for no detector.
-
-    Returns
-    -------
-    BaseDetector or None
-    """
+    """A private, checked copy of the detector that the user named or made, or None."""
     if drift is None:
         return None
     detector = DETECTORS[drift]() if isinstance(drift, str) else clone(drift)

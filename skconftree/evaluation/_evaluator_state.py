@@ -12,17 +12,7 @@ ROUNDING = 1.0 + 1e-6  # of sums of the same weights in another order
 
 
 def check_run(run):
-    """Raise unless a run's figures fit each other, and its estimator.
-
-    Parameters
-    ----------
-    run : PrequentialEvaluator
-
-    Raises
-    ------
-    ValueError
-        If a part is missing, of another kind, or that of another run.
-    """
+    """Raise ValueError unless a run's figures fit each other, and its estimator."""
     parts = vars(run)
     refuse_damage(
         run,

@@ -57,13 +57,7 @@ class Tally(Counts):
         return float(weight) / total if total > 0.0 else math.nan
 
     def figures(self, positive):
-        """Fields of the same names of a record.
-
-        Parameters
-        ----------
-        positive : int or None
-            Index of the class whose F1 is wanted.
-        """
+        """Fields of the same names of a record; F1 is of class `positive`."""
         accuracy = self._share(self.right.sum())
         chance = math.nan
         if not math.isnan(accuracy):
@@ -91,13 +85,7 @@ class Baselines(Counts):
         self.counts = np.zeros(n_classes)
 
     def learn(self, true, weight):
-        """Predict each row, then learn it.
-
-        Returns
-        -------
-        no_change, majority : ndarray of shape (n_rows,) or int
-            Class indices.
-        """
+        """Predict each row by no-change and by majority, then learn it."""
         no_change = np.empty_like(true)
         no_change[:1] = self.last
         no_change[1:] = true[:-1]
