@@ -14,6 +14,10 @@ class StoppingRule(BaseEstimator):
         Share of the questions that are drawn at random for the rule, as an audit: the
         learner compares the answers with its predictions before it learns them.
 
+    See Also
+    --------
+    skconftree.testing.check_stopping_rule : Tries a rule of your own.
+
     Examples
     --------
     >>> import numpy as np

@@ -28,6 +28,10 @@ class SamplingStrategy(BaseEstimator):
     without_model : bool
         Whether it can choose before there is a classifier, although it has `needs`.
 
+    See Also
+    --------
+    skconftree.testing.check_strategy : Tries a strategy of your own.
+
     Examples
     --------
     >>> import numpy as np

@@ -53,6 +53,7 @@ class BaseBound(BaseEstimator):
     --------
     param_grid : A grid over bounds and their levels.
     TreeDefaults : What a bound may say of the trees it grows.
+    skconftree.testing.check_bound : Tries a bound of your own.
 
     Notes
     -----

@@ -58,6 +58,7 @@ class BaseDetector(Lockable, BaseEstimator):
     See Also
     --------
     DDM : The detector to take as a model for another one.
+    skconftree.testing.check_detector : Tries a detector of your own.
 
     Examples
     --------

@@ -33,6 +33,10 @@ class StreamStrategy(BaseEstimator):
     has_random_branch : bool
         Some labels are bought at random, and they alone feed the drift detector.
 
+    See Also
+    --------
+    skconftree.testing.check_strategy : Tries a strategy of your own.
+
     Examples
     --------
     >>> import numpy as np

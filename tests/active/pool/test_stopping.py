@@ -199,16 +199,6 @@ def test_stable():
     assert with_tree.n_labeled_ == 50
 
 
-def test_stable_begins_anew_with_another_learner():
-    rule, again = Stable(0.99, n_looks=5), Stable(0.99, n_looks=5)
-    learner(GaussianNB(), strategy="margin").fit(X[:300]).run(
-        ArrayOracle(Y[:300]), stop=rule
-    )
-    one, other = (learner(GaussianNB(), strategy="margin").fit(X) for _ in range(2))
-    one.run(ArrayOracle(Y), stop=rule)
-    assert one.n_labeled_ == other.run(ArrayOracle(Y), stop=again).n_labeled_
-
-
 # -- simulations --------------------------------------------------------------------
 
 
