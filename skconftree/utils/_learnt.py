@@ -40,5 +40,5 @@ def read_state(estimator, state, of_state):
         estimator,
         {name: not isinstance(getattr(kind, name, None), property) for name in state},
     )
-    model = state.get("_model")
+    model = canonical(state.get("_model"))  # trees that share an array go on to do so
     return state if model is None else state | {"_model": of_state(model, estimator)}

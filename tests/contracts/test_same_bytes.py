@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound, HoeffdingBound
 from skconftree.drift import DDM
 from skconftree.evaluation import PrequentialEvaluator
@@ -150,6 +150,20 @@ def test_names_leave_no_trace_of_where_they_came_from(way, kind):
             model.partial_fit(frame[200:], Y[200:])
             bytes_.add(pickle.dumps(model))
     assert len(bytes_) == 1
+
+
+@pytest.mark.parametrize("way", sorted(WAYS.keys() - {"loaded by joblib"}))
+def test_trees_of_a_forest_share_what_they_shared(way):
+    """Rows without label and weights of classes; joblib writes each array it meets."""
+    forest = ConfidenceForestClassifier(
+        3, bound="credible", class_weight={"yes": 2.0, "no": 1.0}, random_state=0
+    )
+    forest.partial_fit(X[:200], Y[:200], CLASSES, X_pool=X)
+    other = WAYS[way](forest)
+    assert pickle.dumps(other) == pickle.dumps(forest)
+    first, *others = (tree.grower.recipe for tree in other._model.trees)
+    assert all(one.X_pool is first.X_pool for one in others)
+    assert all(one.class_weight is first.class_weight for one in others)
 
 
 @pytest.mark.parametrize("way", WAYS)

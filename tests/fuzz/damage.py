@@ -7,10 +7,11 @@ import struct
 
 import numpy as np
 from reference.leaf_state import fields_of_leaves
+from skconftree.tree.nodes._tree import Tree
 from sklearn.base import BaseEstimator
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.tree._model_state import read_tree
+from skconftree.tree.nodes._plain import read_nodes
 from skconftree.tree.stream._grower_state import GrowerState
 
 from .leaf_damage import damaged_leaves, draw_field
@@ -19,15 +20,15 @@ INTEGERS = (-1, 0, 1, 2, 3, 5, 31, 64, 4096, 65535, 2**31, 2**62, -(2**63), 2**7
 NUMBERS = (-1.0, 0.0, 0.5, 1e300, np.nan, np.inf, -np.inf, 5e-324)
 WORDS = ("", "nb", "nba", "majority", "gini", "entropy", "x" * 1000)
 TARGETS = {
-    **{"tree": 4, "recipe": 3, "leaves": 8, "growth": 2, "Detector": 1},
-    **{"class weights": 1.5},
+    **{"tree": 4, "recipe": 3, "leaves": 8, "growth": 2, "detector": 1},
+    **{"class weights": 1.5, "background": 1},
     **{"ConfidenceTreeClassifier": 0.5, "model": 2, "schema": 1, "bytes": 1},
 }
-# Parts of what a growing tree comes from.
+# Parts of what a growing tree comes from, and of one that watches for drifts.
 GROWTH = ("recipe", "class weights", "leaves", "growth")
+WATCH = ("detector", "background")
 # Parts of the state of a model, or of that of a tree in it, and all of it.
-OF_MODEL = (*GROWTH, "tree", "schema", "cloud", "samples", "model")
-LEAVES = 1 + GrowerState._fields.index("leaves")  # of its state, behind the version
+OF_MODEL = (*GROWTH, *WATCH, "tree", "schema", "cloud", "samples", "model")
 # Parts of a model that another one may have as well.
 PARTS = ("tree", "classes", "schema", "resolved", "grower", "honest_counts")
 # What happens to bytes, which hold arrays: of half words most of all.
@@ -71,7 +72,7 @@ class Pickler(pickle.Pickler):
     def _in_model(self, model):
         if self.target == "model":
             return damaged(self.draw, model)
-        if self.target != "tree" and self.target not in GROWTH:
+        if self.target != "tree" and self.target not in GROWTH + WATCH:
             return {**model, self.target: damaged(self.draw, model[self.target])}
         if "trees" not in model:
             return self._in_tree(model)
@@ -94,7 +95,7 @@ class Pickler(pickle.Pickler):
         return damaged(self.draw, arguments), arrays
 
     def _in_growth(self, tree, recipe, state):
-        tree = read_tree(tree, None)
+        tree = read_nodes(Tree, tree)
         if self.target == "recipe":
             recipe = damaged(self.draw, recipe)
         elif self.target == "class weights":
@@ -103,8 +104,13 @@ class Pickler(pickle.Pickler):
         elif self.target == "growth":
             state = damaged(self.draw, state)
         else:
-            leaves = self._in_leaves(tree, recipe, state[LEAVES])
-            state = (*state[:LEAVES], leaves, *state[LEAVES + 1 :])
+            place = 1 + GrowerState._fields.index(self.target)  # behind the version
+            part = state[place]
+            if self.target == "leaves":
+                part = self._in_leaves(tree, recipe, part)
+            else:
+                part = damaged(self.draw, part)
+            state = (*state[:place], part, *state[place + 1 :])
         return [recipe, state]
 
     def _in_leaves(self, tree, recipe, leaves):
@@ -143,7 +149,7 @@ def targets_of(model):
     if grower is None:
         absent.update(GROWTH)
     if grower is None or grower.recipe.settings.drift is None:
-        absent.add("Detector")
+        absent.update(WATCH)
     return {name: share for name, share in TARGETS.items() if name not in absent}
 
 
