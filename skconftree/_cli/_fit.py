@@ -26,6 +26,7 @@ from ._figures import (
     results_table,
     tested,
 )
+from ._names import with_columns
 from ._options import RIVALS
 from ._pictures import check_folder, check_picture, draw_tree
 from ._reading import listed
@@ -164,11 +165,7 @@ def save_tree(path, tree, table, options):
         "readings": [one and one.name for one in table.readings],
     }
     # The tree is given arrays, which have no names; who loads it wants them.
-    tree.feature_names_in_ = np.array(table.feature_names, dtype=object)
-    try:
-        save(path, tree, facts)
-    finally:
-        del tree.feature_names_in_
+    save(path, with_columns(tree, np.array(table.feature_names, dtype=object)), facts)
 
 
 def asked_table(options, progress):

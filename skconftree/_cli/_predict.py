@@ -6,6 +6,7 @@ import numpy as np
 
 from ._checkpoint import load
 from ._columns import READINGS
+from ._names import with_columns
 from ._pictures import check_folder
 from ._table import read_columns
 from ._text import UserError, make_progress, standard_output
@@ -30,7 +31,7 @@ def run_predict(options):
     )
     for note in notes:
         progress(f"note: {note}", last=True)
-    vars(tree).pop("feature_names_in_", None)  # what was read has been put in order
+    tree = with_columns(tree, None)  # what was read has been put in order
     proba = tree.predict_proba(X)
     labels = tree.classes_[proba.argmax(axis=1)]
     rows = _rows(tree.classes_, labels, proba, options.proba, target or "class")

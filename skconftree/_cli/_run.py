@@ -9,6 +9,7 @@ from skconftree.evaluation import PrequentialEvaluator
 
 from ._columns import READINGS
 from ._common import MISSING, tree_settings, typed_labels, whole_number
+from ._names import with_columns
 from ._reading import Strays, check_categories, nominal_places, settle_columns
 from ._streams import open_stream
 from ._text import UserError
@@ -161,8 +162,7 @@ class Run:
         if self.options.pos_label is not None:
             was, now = self.evaluator.pos_label_, self._positive()
             self._check_same("--pos-label", was, now)
-        self.evaluator.estimator = self.tree
-        vars(self.tree).pop("feature_names_in_", None)
+        self.tree = self.evaluator.estimator = with_columns(self.tree, None)
 
     def _check(self, facts):
         """Find out whether a run can be resumed, and read the rows it has learnt."""
@@ -247,8 +247,5 @@ class Run:
             "run": evaluator,
         }
         # The tree is given arrays, which have no names; who loads it wants them.
-        self.tree.feature_names_in_ = np.array(self.stream.features, dtype=object)
-        try:
-            self.file.save(self.tree, progress)
-        finally:
-            del self.tree.feature_names_in_
+        names = np.array(self.stream.features, dtype=object)
+        self.file.save(with_columns(self.tree, names), progress)
