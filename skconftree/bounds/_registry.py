@@ -31,14 +31,15 @@ BOUNDS: dict[str, type[BaseBound]] = {
 }
 
 
-def resolve_bound(bound, delta=None):
+def resolve_bound(bound, delta=None, *, stacklevel=1):
     """A private, checked copy of the bound that the user named or made, or None.
 
-    `delta` overrides the bound's own confidence parameter unless it is None.
+    `delta` overrides the bound's own confidence parameter unless it is None;
+    `stacklevel` is that of a warning, from the caller's place.
     """
     if bound is None:
         if delta is not None:
-            _warn_of_delta(delta, "without a bound")
+            _warn_of_delta(delta, "without a bound", stacklevel + 1)
         return None
     if isinstance(bound, str):
         if bound not in BOUNDS:
@@ -58,14 +59,14 @@ def resolve_bound(bound, delta=None):
         bound.set_params(**{bound.delta_parameter: delta})
     bound.check_parameters()
     if delta is not None and not bound.uses_delta:
-        _warn_of_delta(delta, f"with {bound!r}")
+        _warn_of_delta(delta, f"with {bound!r}", stacklevel + 1)
     return bound
 
 
-def _warn_of_delta(delta, where):
+def _warn_of_delta(delta, where, stacklevel):
     warnings.warn(
         f"delta={delta!r} has no effect {where}. skconftree.bounds.param_grid gives "
         "what goes together.",
         UserWarning,
-        stacklevel=6,
+        stacklevel=stacklevel + 1,
     )

@@ -110,7 +110,11 @@ class Schema(NamedTuple):
         ):
             rows = X
             try:
-                if X.dtype.char == "d" or not X.flags.c_contiguous:
+                if (
+                    X.dtype.char == "d"
+                    or not X.flags.c_contiguous
+                    or not X.dtype.isnative
+                ):
                     rows = np.ascontiguousarray(X, dtype=np.float32)
                 found = finiteness(rows)
             except RuntimeWarning:  # too large for float32, where warnings are errors

@@ -22,13 +22,20 @@ from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
 from .stream._recipe import make_recipe
 
+# From where a stream starts to the user's call of `partial_fit`, for warnings.
+STARTING = 6
+
 
 def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
     """Grow the model of a tree from a table."""
     stacklevel += 1
     caller = type(estimator).__name__
     bound, criterion = resolve_statement(
-        estimator.bound, estimator.criterion, estimator.delta, caller
+        estimator.bound,
+        estimator.criterion,
+        estimator.delta,
+        caller,
+        stacklevel=stacklevel,
     )
     pruning, strength = resolve_pruning(
         estimator.pruning, estimator.pruning_confidence, tree_defaults(bound)
@@ -116,6 +123,7 @@ def grow_on(estimator, model, call, *, owner=None, draws_for_life=False):
             estimator.criterion,
             estimator.delta,
             type(estimator).__name__,
+            stacklevel=STARTING,
         )
     else:
         bound, criterion = model.resolved.bound, model.resolved.criterion

@@ -32,10 +32,10 @@ def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
     caller, before = type(forest).__name__, forest._model
     kept = trees_to_keep(forest, stacklevel)
     parameters = tree_parameters(forest)
-    statements = [
-        resolve_statement(one["bound"], forest.criterion, forest.delta, caller)
-        for one in parameters
-    ]
+    statements = []
+    for one in parameters:
+        given = one["bound"], forest.criterion, forest.delta, caller
+        statements.append(resolve_statement(*given, stacklevel=stacklevel))
     prunings = [
         resolve_pruning(forest.pruning, forest.pruning_confidence, tree_defaults(bound))
         for bound, _ in statements
