@@ -74,31 +74,12 @@ def _validate(parameter_constraints, params, caller_name):
 
 
 def check_feature_names(caller, n_features, names, X):
-    """Warn or raise, as scikit-learn does, if columns have other names than at first.
-
-    Parameters
-    ----------
-    caller : str
-        Name of the estimator.
-    n_features : int
-    names : ndarray of shape (n_features,) or None
-        Of the first table.
-    X : array-like or frame
-    """
+    """Warn or raise, as scikit-learn does, if names of columns are others."""
     _check_feature_names(_fitted(caller, n_features, names), X, reset=False)
 
 
 def check_feature_count(caller, n_features, X):
-    """Raise, as scikit-learn does, if there are more or fewer columns than at first.
-
-    Parameters
-    ----------
-    caller : str
-        Name of the estimator.
-    n_features : int
-        Of the first table.
-    X : ndarray, sparse or table
-    """
+    """Raise, as scikit-learn does, if there are more or fewer columns than at first."""
     _check_n_features(_fitted(caller, n_features, None), X, reset=False)
 
 
@@ -114,18 +95,7 @@ def validate_parameters(estimator, names=None):
     """Check the parameters of an object against the constraints of its class.
 
     A default is known to be valid, so that only the others are looked at: reading the
-    signature of a class takes longer than growing a small tree.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        With `_parameter_constraints`.
-    names : set of str, default=None
-        Those that are looked at; None: all.
-
-    Raises
-    ------
-    InvalidParameterError
+    signature of a class takes longer than growing a small tree. `names`: only these.
     """
     made = type(estimator)
     given = {}
@@ -165,17 +135,7 @@ def _check_sample_weight(sample_weight, X, **options):
 
 
 def check_row_weights(sample_weight, X):
-    """Check the weights of some rows of a stream, all of which may be 0.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,)
-    X : ndarray of shape (n_rows, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float64
-    """
+    """Check the weights of some rows of a stream, all of which may be 0."""
     return _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, **_ALLOW_ZEROS
     )
@@ -184,21 +144,8 @@ def check_row_weights(sample_weight, X):
 def make_sklearn_tree(nodes, values, *, max_depth, n_features, classes, parameters):
     """Build a genuine, fitted ``DecisionTreeClassifier`` from arrays.
 
-    Parameters
-    ----------
-    nodes : dict of str to ndarray of shape (n_nodes,)
-        Fields of scikit-learn's node records. A field that the installed release
-        does not have is left out, one that is not given is zero.
-    values : ndarray of shape (n_nodes, n_classes)
-        Class proportions.
-    max_depth, n_features : int
-    classes : ndarray of shape (n_classes,)
-    parameters : dict
-        Parameters of the ``DecisionTreeClassifier``.
-
-    Returns
-    -------
-    DecisionTreeClassifier
+    Of the fields of scikit-learn's node records, one that the installed release does
+    not have is left out, one that is not given is zero. Values are class proportions.
     """
     n_nodes, n_classes = values.shape
     records = np.zeros(n_nodes, dtype=NODE_DTYPE)

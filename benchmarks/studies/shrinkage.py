@@ -36,7 +36,7 @@ def spoken(tree, X):
     n, k = counts.sum(axis=1, keepdims=True), counts.shape[1]
     said = {BASE: (counts + 1.0 / k) / (n + 1.0), "proportions": counts / n}
     for strength in STRENGTHS:
-        tree.tree_.shrunk_by(strength)
+        tree.tree_._shrunk_by(strength)
         said[f"shrinkage {strength:g}"] = tree.predict_proba(X)
     return said
 

@@ -11,20 +11,7 @@ cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
 
 
 def tree_seed(uint64_t seed, uint64_t tree):
-    """Seed of one tree.
-
-    Parameters
-    ----------
-    seed : int
-        Of the forest.
-    tree : int
-        Index of the tree.
-
-    Returns
-    -------
-    int
-        In [0, 2**31 - 1).
-    """
+    """Seed of one tree of a forest, below 2**31 - 1."""
     return <intp_t> (unit(mix(mix(seed) ^ mix(tree + 1))) * 2147483647.0)
 
 
@@ -34,22 +21,8 @@ def draw_counts(
 ):
     """How often each group of rows is in the sample of a tree.
 
-    Draw j of tree t is a number below the total weight, keyed by (seed, t, j).
-
-    Parameters
-    ----------
-    ends : ndarray of shape (n_groups,), float64
-        Sums of the weights up to and with each group, ascending.
-    n_draws : int
-        Below 2**31.
-    seed : int
-        Of the forest.
-    tree : int
-        Index of the tree.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,), uint32
+    Draw j of tree t is a number below the total weight, keyed by (seed, t, j). `ends`
+    are sums of the weights up to and with each group; `n_draws` is below 2**31.
     """
     cdef intp_t n = ends.shape[0]
     counts = np.zeros(n, dtype=np.uint32)

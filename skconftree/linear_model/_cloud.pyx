@@ -24,13 +24,9 @@ cdef class Cloud:
     """Planes of one problem, or of one for each class against the rest, with weights.
 
     Coordinates lie feature by feature, [problem, feature, particle], and the last
-    dimension is filled up to a multiple of `LANES` with particles of weight 0.
-
-    Parameters
-    ----------
-    settings : dict
-        ``n_problems``, ``n_particles``, ``n_features``, ``alpha``, ``gamma``,
-        ``cauchy``, ``scale``, ``seed``. Not checked here: the estimator has.
+    dimension is filled up to a multiple of `LANES` with particles of weight 0. The
+    estimator has checked the settings: ``n_problems``, ``n_particles``, ``n_features``,
+    ``alpha``, ``gamma``, ``cauchy``, ``scale``, ``seed``.
     """
 
     def __init__(self, settings):
@@ -136,17 +132,7 @@ cdef class Cloud:
     # -- reading ------------------------------------------------------------------
 
     def odds(self, const float64_t[:, ::1] X):
-        """Weighted sums of the likelihoods of both labels.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float64
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_problems, 2)
-            Of the label 1, and of the label -1.
-        """
+        """Weighted sums of the likelihoods of the labels 1 and -1, the last axis."""
         cdef intp_t i, problem
         self._check_rows(X)
         found = np.empty((X.shape[0], self.n_problems, 2))
@@ -201,17 +187,7 @@ cdef class Cloud:
         out[1] += _sum(others)
 
     def sides(self, const float64_t[:, ::1] X):
-        """Weight of the hyperplanes on either side of which a row lies.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float64
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_problems, 2)
-            Shares of the particles with a positive, and with a negative margin.
-        """
+        """Shares of the particles with a positive, and with a negative margin."""
         cdef float64_t margin[BLOCK]
         cdef float64_t above, below, weight
         cdef intp_t k, i, problem, start, size
@@ -240,40 +216,21 @@ cdef class Cloud:
         return found
 
     def cloud(self):
-        """Coordinates of the particles.
-
-        Returns
-        -------
-        ndarray of shape (n_problems, n_particles, n_features)
-        """
+        """Coordinates, of shape (n_problems, n_particles, n_features)."""
         inside = np.asarray(self.particles)[:, :, :self.n_particles]
         return np.ascontiguousarray(inside.transpose(0, 2, 1))
 
     def shares(self):
-        """Weights of the particles, which sum to 1 for each problem.
-
-        Returns
-        -------
-        ndarray of shape (n_problems, n_particles)
-        """
+        """Weights of the particles, which sum to 1 for each problem."""
         inside = np.asarray(self.weights)[:, :self.n_particles]
         return inside / np.asarray(self.total)[:, np.newaxis]
 
     def hypotheses(self, const float64_t[:, ::1] X, intp_t row):
         """Side of each row on which planes lie that are drawn by their weights.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float64
-        row : int
-            What the one draw is made for.
-
-        Returns
-        -------
-        outcomes : ndarray of shape (n_particles, n_rows), int16
-            Of the first problem: 1 where the margin is positive, else 0.
-        parent : ndarray of shape (n_particles,), intp
-            Which particle each drawn one is a copy of, in ascending order.
+        Gives 1 where the margin of the first problem is positive, else 0, by (particle,
+        row), and which particle each drawn one is a copy of, ascending. The one draw is
+        made for `row`.
         """
         cdef intp_t m = self.n_particles
         cdef intp_t n = X.shape[0]

@@ -70,13 +70,8 @@ cdef float64_t median(float64_t* values, intp_t n) noexcept nogil:
 cdef class ParticleFilter(Cloud):
     """Particles that learn rows, are resampled and move.
 
-    Parameters
-    ----------
-    settings : dict
-        Those of `Cloud`, ``buffer_size`` and ``resample``. Not checked here: the
-        estimator has.
-    state : dict, default=None
-        Of a pickled filter.
+    The estimator has checked the settings: those of `Cloud`, ``buffer_size`` and
+    ``resample``.
     """
 
     cdef readonly intp_t n_rows         # learnt so far
@@ -135,12 +130,7 @@ cdef class ParticleFilter(Cloud):
     # -- learning -----------------------------------------------------------------
 
     def set_resample(self, bint resample):
-        """Say whether particles are resampled and moved from now on.
-
-        Parameters
-        ----------
-        resample : bool
-        """
+        """Say whether particles are resampled and moved from now on."""
         self.resample = resample
         self.settings["resample"] = bool(resample)
 
@@ -150,16 +140,9 @@ cdef class ParticleFilter(Cloud):
     ):
         """Learn rows in their order, for whoever holds the lock to learn.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float64
-            Finite.
-        y : ndarray of shape (n_rows,), intp
-            Class indices; -1 = not known.
-        weight : ndarray of shape (n_rows,), float64, or None
-            Not negative. A row of weight 0 is foreseen, but not learnt.
-        foreseen : ndarray of shape (n_rows, n_problems, 2), float64, or None
-            Filled with what `odds` gives for each row before it is learnt.
+        A class of -1 is not known; a row of weight 0 is foreseen, but not learnt.
+        `foreseen`, unless None, is filled with what `odds` gives for each row before it
+        is learnt.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t i = 0
@@ -439,13 +422,7 @@ cdef class ParticleFilter(Cloud):
         return 0
 
     def counts(self):
-        """What has happened to each problem.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (n_problems,)
-            ``ess``: effective sample size; ``n_moves``; ``n_restarts``.
-        """
+        """Effective sample size, ``ess``, ``n_moves`` and ``n_restarts`` by problem."""
         return {
             "ess": np.array(self.ess),
             "n_moves": np.array(self.n_moves),
@@ -453,12 +430,7 @@ cdef class ParticleFilter(Cloud):
         }
 
     def n_distinct(self):
-        """Count planes of each problem, copies once.
-
-        Returns
-        -------
-        ndarray of shape (n_problems,), intp
-        """
+        """Count planes of each problem, copies once."""
         cdef intp_t problem, i, j
         cdef Bits plane
         found = np.zeros(self.n_problems, dtype=np.intp)

@@ -176,16 +176,7 @@ class Questions:
 
 
 def decide(odds):
-    """Logarithm of the odds of each class against the rest.
-
-    Parameters
-    ----------
-    odds : ndarray of shape (n_rows, n_problems, 2)
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_problems)
-    """
+    """Logarithm of the odds of each class against the rest."""
     # Where several classes are as sure as the likelihood lets them be, only rounding
     # tells them apart. Steps of 2**-30 make ties of these, here and in probabilities.
     decision = np.log(odds[..., 0]) - np.log(odds[..., 1])

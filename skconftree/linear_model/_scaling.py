@@ -7,18 +7,10 @@ FAR = 1e100  # no value or coordinate is further out: products of two stay finit
 
 
 def measure(X):
-    """Mean and scale of features.
+    """Mean of features, and what to divide by for a standard deviation of 1/2.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features), float64
-
-    Returns
-    -------
-    mean : ndarray of shape (n_features,)
-    scale : ndarray of shape (n_features,)
-        What to divide by for a standard deviation of 1/2. Infinite, so that nothing is
-        left, for a feature without differences, or with greater ones than floats hold.
+    That is infinite, so that nothing is left, for a feature without differences, or
+    with greater ones than floats hold.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (X / len(X)).sum(axis=0)

@@ -10,29 +10,11 @@ class ContentOrder:
     """The rows of a table in an order that depends on what they hold.
 
     Equal rows with equal labels are one group, groups follow each other by their
-    hashes. Along that order the weights add up, and a draw falls into the sum. So
-    neither the order of the rows matters nor whether a row has weight k or comes k
-    times.
-
-    Parameters
-    ----------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-        Categories as codes.
-    y : ndarray of shape (n_rows,), uint16
-        Class indices.
-    weight : ndarray of shape (n_rows,), float64, or None
-        Positive.
-
-    Attributes
-    ----------
-    places : ndarray of shape (n_rows,), intp
-        The rows in this order.
-    starts : ndarray of shape (n_groups,), intp
-        Where each group begins in it.
-    ends : ndarray of shape (n_groups,), float64
-        Sums of weights up to and with each group.
-    hashes : ndarray of shape (n_groups,), uint64
-        Of the rows of each group.
+    hashes. Along that order the weights (positive) add up, and a draw falls into the
+    sum. So neither the order of the rows matters nor whether a row has weight k or
+    comes k times. `places` are the rows in this order, `starts` where each group begins
+    in it, `ends` the sums of weights up to and with each group, `hashes` those of its
+    rows.
     """
 
     def __init__(self, X, y, weight):
@@ -64,12 +46,7 @@ class ContentOrder:
         return float(self.ends[-1])
 
     def group_of_rows(self):
-        """Find the group of each row.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), intp
-        """
+        """Find the group of each row."""
         new = np.zeros(len(self.places), dtype=np.intp)
         new[self.starts[1:]] = 1
         groups = np.empty(len(new), dtype=np.intp)

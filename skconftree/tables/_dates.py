@@ -26,17 +26,7 @@ def is_date(value):
 
 
 def look_like_dates(values):
-    """Whether strings, but for missing values, begin with dates such as 2024-01-31.
-
-    Parameters
-    ----------
-    values : iterable
-        Of which the first are looked at.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the first strings, but for missing values, begin as 2024-01-31 does."""
     n = 0
     for value in values:
         if isinstance(value, str):

@@ -22,13 +22,9 @@ cdef enum:
 cdef class EncodedTable:
     """The features of a table as rank codes and presorted rows.
 
-    Parameters
-    ----------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-        A sparse one is CSR or CSC, has no NaN, and each place once and in order. Stays
-        alive with this object.
-    n_categories : ndarray of shape (n_features,), int32, or None
-        0 for a numeric feature; else its values are codes below this number, or -1.
+    X, dense or a sparse CSR or CSC without NaN, and with each place once and in order,
+    stays alive with this object. `n_categories` is 0 for a numeric feature; else its
+    values are codes below this number, or -1.
     """
 
     def __init__(self, X, const int32_t[::1] n_categories=None):
@@ -97,12 +93,7 @@ cdef class EncodedTable:
         return found.hexdigest()
 
     def claim(self, bint spends):
-        """Begin to use the table, for the last time if its arrays are taken over.
-
-        Parameters
-        ----------
-        spends : bool
-        """
+        """Begin to use the table, for the last time if its arrays are taken over."""
         if self.spent:
             raise RuntimeError(
                 "This table has been spent: a tree took its arrays over instead of "

@@ -22,18 +22,7 @@ MISSING = None  # as a category
 
 
 def nominal_columns(X, categorical_features):
-    """Resolve the parameter `categorical_features`.
-
-    Parameters
-    ----------
-    X : array-like or frame
-    categorical_features : None, "from_dtype" or array-like of bool, int or str
-
-    Returns
-    -------
-    list of bool or None
-        One for each column; None if no column is nominal.
-    """
+    """Resolve `categorical_features`: a bool a column, None if all are numeric."""
     if categorical_features is None:
         return None
     library = library_of(X)
@@ -93,22 +82,9 @@ def nominal_columns(X, categorical_features):
 def identifying(X, features, weight=None):
     """Which nominal columns tell rows apart rather than describe them.
 
-    More than half of the rows have a category of their own, and there are more than
-    ten categories. No new row has such a category, so that a test of the column says
-    nothing about it.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features), float32
-        Rows with a label, categories as codes.
-    features : Features
-        What the rows were learnt with.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        Frequencies of the rows.
-
-    Returns
-    -------
-    ndarray of shape (n_features,), bool
+    More than half of the rows have a category of their own, and there are more than ten
+    categories. No new row has such a category, so that a test of the column says
+    nothing about it. The rows have labels; `features` are those they were learnt with.
     """
     out = np.array([one is not None and one.given_up for one in features.dictionaries])
     for j in np.flatnonzero(features.n_categories > FEW_CATEGORIES):
@@ -144,13 +120,9 @@ class _Dictionary:
         self.name = name  # of the column, until it is settled
 
     def encode(self, found, values, name, *, learn=False, in_order=True):
-        """Codes of a column given as indices into `values`, -1 = missing.
+        """Codes of a column of indices into `values`, -1 = missing, and the dictionary.
 
-        Returns
-        -------
-        codes : ndarray of shape (n_rows,), float32
-        dictionary : _Dictionary
-            With the categories that were new, however many; self if none was.
+        That has the categories that were new, however many; it is self if none was.
         """
         if self.given_up:
             return np.zeros(len(found), dtype=np.float32), self
@@ -181,22 +153,10 @@ class _Dictionary:
         return np.array(table, dtype=np.float32)[found], dictionary
 
     def of_rows(self, found, known, *, in_order):
-        """What some rows alone would have taught.
+        """What some rows alone would have taught, given what was `known` before.
 
-        Parameters
-        ----------
-        found : ndarray of shape (n_rows,), intp
-            Their codes.
-        known : _Dictionary
-            Before these rows and others taught this one.
-        in_order : bool
-            As they were learnt.
-
-        Returns
-        -------
-        codes : ndarray of shape (n_categories,), float32
-            Their codes by the former ones; unknown if none of these rows has it.
-        dictionary : _Dictionary
+        Gives the codes of their categories by the former ones, unknown if none of these
+        rows has it, and the dictionary.
         """
         used, first = np.unique(found, return_index=True)
         new = used >= len(known.codes)
@@ -215,16 +175,7 @@ class _Dictionary:
         return codes, _Dictionary(kind, both, name=self.name)
 
     def within_limits(self, found, weight, *, may_give_up):
-        """Itself without the name, or given up; raise if it has too many categories.
-
-        Parameters
-        ----------
-        found : ndarray of shape (n_rows,), intp
-            Codes of the rows that were learnt.
-        weight : ndarray of shape (n_rows,) or None
-            Their frequencies.
-        may_give_up : bool
-        """
+        """Itself without the name, or given up; raise if it has too many categories."""
         n = len(self.codes)
         if n > MAX_CATEGORIES:
             if may_give_up and _tells_rows_apart(found, weight):
@@ -249,26 +200,14 @@ class _Dictionary:
 
 
 class Features:
-    """What the columns of a table are; never changes.
-
-    Parameters
-    ----------
-    dictionaries : list of _Dictionary or None
-        None for a numeric column.
-    """
+    """What the columns of a table are, None for a numeric one; never changes."""
 
     def __init__(self, dictionaries):
         self.dictionaries = dictionaries
 
     @classmethod
     def blank(cls, is_nominal):
-        """Columns of these kinds, with no category yet.
-
-        Parameters
-        ----------
-        is_nominal : iterable of bool
-            One for each column.
-        """
+        """Columns of these kinds, with no category yet."""
         return cls([_Dictionary() if one else None for one in is_nominal])
 
     def as_text(self):
@@ -276,10 +215,6 @@ class Features:
 
         That is, whatever objects their categories once were; other than text, numbers,
         truth values and tuples of them cannot be written, and stay what they are.
-
-        Returns
-        -------
-        str or Features
         """
         columns = [
             None
@@ -341,11 +276,7 @@ class Features:
     def learn(self, table, *, in_order=True):
         """As `encode`, and give new categories the next codes.
 
-        Returns
-        -------
-        matrix : ndarray of shape (n_rows, n_features), float32
-        features : Features
-            With the new categories, which wait for `settled`; self if there is none.
+        The features returned wait for `settled`; they are self if no category is new.
         """
         matrix, dictionaries = self._encode(table, learn=True, in_order=in_order)
         if all(map(lambda a, b: a is b, dictionaries, self.dictionaries)):
@@ -356,26 +287,9 @@ class Features:
         """Forget what rows that are not learnt have taught, and check the limits.
 
         Which rows are absent, as they have weight 0, is known only when a table has
-        been read.
-
-        Parameters
-        ----------
-        matrix : ndarray of shape (n_rows, n_features), float32
-            Rows as `learn` gave them; gets the codes that they would have got if there
-            had been none but those that are learnt.
-        known : Features or None, default=None
-            Before `learn`.
-        learnt : ndarray of shape (n_rows,), bool, slice or None, default=None
-            Rows of the matrix that are learnt. None if these are all that were read.
-        weight : ndarray of shape (n_rows,) or None, default=None
-            Frequencies.
-        in_order : bool, default=True
-            As in `learn`.
-
-        Returns
-        -------
-        Features
-            `known` if there is no new category.
+        been read. The matrix, as `learn` gave it, gets the codes that it would have got
+        if there had been none but the rows `learnt` (None: all). `known` is what was
+        known before, and is given back if there is no new category.
         """
         if known is None:
             known = Features.blank(self.is_categorical)
@@ -407,18 +321,7 @@ class Features:
         return Features(dictionaries)
 
     def recode(self, matrix, features):
-        """Give rows the codes that other features have for their categories.
-
-        Parameters
-        ----------
-        matrix : ndarray of shape (n_rows, n_features), float32
-            With codes of these features.
-        features : Features
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features), float32
-        """
+        """Give rows the codes that other features have for their categories."""
         matrix = matrix.copy()
         for j, dictionary in enumerate(self.dictionaries):
             if dictionary is None or dictionary.given_up:

@@ -21,12 +21,7 @@ _NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
 
 
 class Table:
-    """Columns of an array; of a frame in the subclasses.
-
-    Parameters
-    ----------
-    X : ndarray or frame of shape (n_rows, n_features)
-    """
+    """Columns of an array; of a frame in the subclasses."""
 
     def __init__(self, X):
         self.X = X

@@ -22,17 +22,7 @@ def resolve_max_features(max_features, n_features):
 
 
 def count_limit(limit, most=MOST):
-    """Give a largest number of something, which may be larger than there can be.
-
-    Parameters
-    ----------
-    limit : int or None
-    most : int
-
-    Returns
-    -------
-    int or None
-    """
+    """Give a largest number of something, which may be larger than there can be."""
     return None if limit is None else min(int(limit), most)
 
 

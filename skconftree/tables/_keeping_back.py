@@ -9,29 +9,14 @@ LARGE = 100.0  # standard deviation from which a binomial distribution is a norm
 
 
 def keep_back(X, y, weight, share):
-    """Divide the weights of a table into what is used and what is kept back.
+    """Divide the weights of a table; gives what is kept back of each.
 
     Every row is kept back with this probability, by a hash of what it holds: neither
     the order of the rows matters, nor which others there are. Of equal rows the number
     that is kept back has the binomial distribution, so that they are independent of
-    those that are used. It depends on their number alone: weight k equals k rows.
-
-    Parameters
-    ----------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-        Categories as codes.
-    y : ndarray of shape (n_rows,)
-        Class indices.
-    weight : ndarray of shape (n_rows,), float64, or None
-        Positive. Equal rows whose weights are not whole numbers count as the next whole
-        number of rows, and each of them is divided.
-    share : float
-        In (0, 1).
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float64
-        What is kept back of each weight.
+    those that are used. It depends on their number alone: weight k equals k rows. Equal
+    rows whose weights are not whole numbers count as the next whole number of rows, and
+    each of them is divided.
     """
     order = ContentOrder(X, y.astype(np.uint16), weight)
     whole = weight is None or bool((weight == np.rint(weight)).all())

@@ -138,22 +138,10 @@ def warn_of_floats(classes, stacklevel):
 
 
 def find_labels(classes, y):
-    """Indices of numeric labels among numeric classes, exactly.
+    """Exact indices of numeric labels among ascending classes, and which are unknown.
 
     Comparing integers of one type with those of another, or with floats, would make
-    floats of both.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        In ascending order.
-    y : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    index : ndarray of shape (n_rows,), intp
-        Of a label that is unknown, it may be `n_classes`.
-    unknown : ndarray of shape (n_rows,), bool
+    floats of both. The index of an unknown label may be `n_classes`.
     """
     changed = None
     # A row of a stream takes microseconds, and so does each call of NumPy here.

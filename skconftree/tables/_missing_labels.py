@@ -11,39 +11,11 @@ FEW = 16  # labels
 
 
 def split_labels(y, missing_label=None, name="y"):
-    """Tell rows with a label from rows without one.
+    """Labels that are known, and a mask of the rows that have them.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels. None, NaN and pandas' NA always stand for a label that is not known.
-    missing_label : object, default=None
-        What else stands for one.
-    name : str, default="y"
-        What error messages call the labels.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_known,)
-        The labels that are known.
-    known : ndarray of shape (n_rows,), bool
-        Whose they are.
-
-    Raises
-    ------
-    ValueError
-        If there is no `y`, or if it holds something else than labels.
-
-    Examples
-    --------
-    >>> from skconftree.tables._missing_labels import split_labels
-    >>> labels, known = split_labels([0, None, 1, float("nan")])
-    >>> labels
-    array([0, 1])
-    >>> known
-    array([ True, False,  True, False])
-    >>> split_labels([-1, 1, -1], missing_label=-1)[0]
-    array([1])
+    None, NaN, pandas' NA and `missing_label` stand for a label that is not known;
+    errors call the labels `name`. ValueError if there is no `y`, or if it holds
+    something else than labels.
     """
     if y is None:
         raise ValueError(
@@ -83,18 +55,7 @@ def _is_plain(y):
 
 
 def is_missing(y, missing_label=None):
-    """Say which labels are not known.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-    missing_label : object, default=None
-        As of `split_labels`.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), bool
-    """
+    """Say which labels are not known, as `split_labels` has it."""
     kind = y.dtype.kind
     if kind == "O":
         # NaN and pandas' NA are not equal to themselves, or do not say

@@ -13,12 +13,9 @@ ctypedef fused code_t:
 
 
 cdef class RowCodes:
-    """The rank of each value among those of its feature, found by row.
+    """The rank of each value of a dense table among those of its feature, found by row.
 
-    Parameters
-    ----------
-    table : EncodedTable
-        A dense one; it is left as it is.
+    The table is left as it is.
     """
 
     def __init__(self, EncodedTable table not None):
@@ -36,16 +33,7 @@ cdef class RowCodes:
         return self.arena.n_bytes
 
     def codes(self, intp_t feature):
-        """Codes of all rows.
-
-        Parameters
-        ----------
-        feature : int
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int32
-        """
+        """Codes of all rows."""
         found = np.empty(self.table.n_rows, dtype=np.int32)
         cdef int32_t[::1] out = found
         cdef intp_t i

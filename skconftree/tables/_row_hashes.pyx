@@ -34,18 +34,9 @@ cdef inline void add_value(
 
 
 def hash_dense(const float32_t[:, ::1] X not None, const label_t[::1] y not None):
-    """Two hashes of each row's values and label.
+    """Two hashes, of shape (2, n_rows), of each row's values and label.
 
     Zeros leave no trace, so that a sparse table has the hashes of the dense one.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features), float32
-    y : ndarray of shape (n_rows,), uint16
-
-    Returns
-    -------
-    ndarray of shape (2, n_rows), uint64
     """
     cdef intp_t n = X.shape[0]
     cdef intp_t d = X.shape[1]
@@ -68,18 +59,7 @@ def hash_sparse(
     const intp_t[::1] indptr not None, const intp_t[::1] indices not None,
     const float32_t[::1] data not None, const label_t[::1] y not None,
 ):
-    """The same of the rows of a sparse table.
-
-    Parameters
-    ----------
-    indptr, indices, data : ndarray
-        Of a CSR table in which each place is stored once.
-    y : ndarray of shape (n_rows,), uint16
-
-    Returns
-    -------
-    ndarray of shape (2, n_rows), uint64
-    """
+    """The same of the rows of a CSR table in which each place is stored once."""
     cdef intp_t n = y.shape[0]
     hashes = np.empty((2, n), dtype=np.uint64)
     cdef uint64_t[:, ::1] out = hashes

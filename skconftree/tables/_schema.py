@@ -23,17 +23,9 @@ class Schema(NamedTuple):
     """Number, names and kinds of columns, and the categories of nominal ones.
 
     It never changes: rows with further categories come with another schema, which a
-    model takes over once they have passed all checks.
-
-    `caller` is the name of the estimator, for errors.
-
-    Attributes
-    ----------
-    n_features : int
-    names : ndarray of shape (n_features,) or None
-        None: the first table had none.
-    features : Features or None
-        None if no column is nominal.
+    model takes over once they have passed all checks. `caller` is the name of the
+    estimator, for errors. There are no names if the first table had none, and no
+    features if no column is nominal.
     """
 
     n_features: int
@@ -48,21 +40,8 @@ class Schema(NamedTuple):
     ):
         """Read the first rows, which tell what columns there are.
 
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_rows, n_features)
-        caller : str
-        categorical_features : None, "from_dtype" or array-like
-            As in `ConfidenceTreeClassifier`.
-        in_order : bool, default=False
-            Give categories their codes in the order of the rows, not sorted.
-        stacklevel : int
-            Of warnings, from the caller's place.
-
-        Returns
-        -------
-        Rows
-            Their schema waits for `settled` if columns are nominal.
+        Categories get their codes in the order of the rows if `in_order`, else sorted.
+        The schema of the rows waits for `settled` if columns are nominal.
         """
         nominal = nominal_columns(X, categorical_features)
         if nominal is None and _is_plain(X) and X.size:
@@ -193,19 +172,8 @@ class Schema(NamedTuple):
     def settled(self, rows, known=None, learnt=None, weight=None, *, in_order=False):
         """Forget what rows that are not learnt have taught, and check the limits.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_features), float32
-            As they were read; they get the codes that they would have got if there had
-            been none but those that are learnt.
-        known : Schema or None, default=None
-            Before they were read; None: they were the first.
-        learnt, weight, in_order
-            As of `Features.settled`.
-
-        Returns
-        -------
-        Schema
+        `known` is the schema before they were read, None if they were the first; see
+        `Features.settled`.
         """
         if self.features is None or self is known:
             return self
@@ -226,24 +194,8 @@ class Schema(NamedTuple):
         """Read rows without label, which come before the rows of a stream.
 
         Their categories get the first codes: these must not depend on how much of the
-        stream came with them.
-
-        Parameters
-        ----------
-        X, X_pool : array-like, sparse or frame
-        rows : ndarray or sparse
-            What reading `X` gave.
-        known : Schema or None
-            Before that.
-        weight : ndarray of shape (n_rows,), float64, or None
-            0 where a row is not learnt.
-        caller : str
-
-        Returns
-        -------
-        rows : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-        X_pool : ndarray of shape (n_pool, n_features), float32, C-contiguous
-        schema : Schema
+        stream came with them. So `rows`, what reading X gave, are read anew; `known` is
+        the schema before that. Gives rows, float32 pool and schema.
         """
         if self.features is None:
             X_pool = self.predict(X_pool, caller).X
@@ -288,14 +240,9 @@ class Schema(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of a known schema.
+    """Rows of a known schema: float32, in C order or sparse.
 
-    Attributes
-    ----------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-    finite : bool
-        Whether there is no NaN; infinity is an error.
-    schema : Schema
+    `finite`: there is no NaN; infinity is an error.
     """
 
     X: object

@@ -55,17 +55,9 @@ def _check_indices(X):
 
 
 def blocks(X):
-    """Dense rows of a table, in their order.
+    """Dense rows of a table, in their order, as pairs of a slice and a block.
 
-    Parameters
-    ----------
-    X : ndarray, or sparse matrix or array, of shape (n_rows, n_features), float32
-
-    Yields
-    ------
-    rows : slice
-    block : ndarray of shape (n, n_features), float32, C-contiguous
-        X itself if it is dense.
+    The block is X itself if it is dense.
     """
     if not issparse(X):
         yield slice(0, len(X)), X

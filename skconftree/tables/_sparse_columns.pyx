@@ -11,12 +11,7 @@ cdef enum:
 
 
 cdef class SparseColumns:
-    """Columns of a sparse table, to be read in ascending order.
-
-    Parameters
-    ----------
-    table : SparseTable
-    """
+    """Columns of a sparse table, to be read in ascending order."""
 
     def __init__(self, SparseTable table):
         if table.n_stored >= 4294967296:    # 2^32

@@ -8,13 +8,9 @@ cdef enum:
 
 
 cdef class SparseTable:
-    """A CSR or CSC table, to be read by column.
+    """A CSR or CSC table, to be read by column, which stays alive with this object.
 
-    Parameters
-    ----------
-    X : csr or csc matrix or array of shape (n_rows, n_features), float32
-        Every place stored at most once, and the places of a line in order. Stays
-        alive with this object.
+    Every place is stored at most once, and the places of a line are in order.
     """
 
     def __init__(self, X):

@@ -19,17 +19,8 @@ def is_number(text):
 def warn_of_strays(table, codes, features, most, stacklevel):
     """Warn of columns that a stray word has made nominal.
 
-    Parameters
-    ----------
-    table : Table
-        Of a frame.
-    codes : ndarray of shape (n_rows, n_features), float32
-        Categories as codes.
-    features : Features
-    most : int
-        Categories of a column that is looked at: other words are said of more.
-    stacklevel : int
-        As of `warnings.warn`, from the caller's place.
+    Columns with more than `most` categories are not looked at: other words are said of
+    these.
     """
     dtypes = list(table.dtypes(table.X))
     for j, categories in enumerate(features.categories):

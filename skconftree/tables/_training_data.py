@@ -120,18 +120,7 @@ class TrainingData:
         return issparse(self._rows)
 
     def sample(self, counts=None):
-        """Weigh the rows of a sample.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (n_rows,), uint8, uint16 or uint32, or None
-            How often each row of the table is in the sample, which multiplies its
-            weight; None: once.
-
-        Returns
-        -------
-        Sample
-        """
+        """Weigh the rows of a sample, by how often each row of the table is in it."""
         count, weight = self._count, self._weight
         if counts is not None:
             self._check_counts(counts)
@@ -171,16 +160,7 @@ class TrainingData:
             )
 
     def limits(self, sample):
-        """Smallest and largest value of each feature in a sample.
-
-        Parameters
-        ----------
-        sample : Sample
-
-        Returns
-        -------
-        ndarray of shape (n_features, 2), float64
-        """
+        """Smallest and largest value of each feature in a sample."""
         weights = sample.weight if sample.count is None else sample.count
         if weights is None or np.all(weights > 0):
             return column_limits(self._rows)

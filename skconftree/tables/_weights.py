@@ -36,21 +36,8 @@ def _named(name):
 def rows_with_weight(X, y, sample_weight, kind, *, stacklevel):
     """Check the weights of a table and leave out the rows of weight 0.
 
-    Parameters
-    ----------
-    X : ndarray or sparse of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-    sample_weight : array-like of shape (n_rows,) or None
-    kind : {"frequency", "relative"}
-        Relative weights become frequencies: the same ratios, and as sum Kish's
-        effective number of rows.
-    stacklevel : int
-        Of warnings, from the caller's place.
-
-    Returns
-    -------
-    X, y, weight : ndarray
-        ``weight`` is None if `sample_weight` is.
+    Relative weights become frequencies: the same ratios, and as sum Kish's effective
+    number of rows. The weight is None if `sample_weight` is.
     """
     if sample_weight is None:
         return X, y, None

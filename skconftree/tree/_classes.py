@@ -818,18 +818,7 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
 
 
 def tree_of_model(model, parameters):
-    """An estimator of a model that somebody else has, for whoever looks at it.
-
-    Parameters
-    ----------
-    model : TreeModel
-    parameters : dict
-        Of the estimator.
-
-    Returns
-    -------
-    ConfidenceTreeClassifier
-    """
+    """An estimator of a model that somebody else has, for whoever looks at it."""
     tree = ConfidenceTreeClassifier(**parameters)
     share_lock(tree, model)
     tree._model = model

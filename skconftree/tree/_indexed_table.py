@@ -9,14 +9,9 @@ from ..utils._lock import learns
 
 
 class IndexedTable:
-    """A table as the estimator reads it now.
+    """A table as a fitted estimator, with a `_lock`, reads it now.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted, with a `_lock`.
-    X : array-like, sparse or frame of shape (n_rows, n_features)
-        Kept, not copied, if it is float32 in C order.
+    X is kept, not copied, if it is float32 in C order.
     """
 
     def __init__(self, estimator, X):

@@ -86,18 +86,10 @@ def credible_limits(counts, n, confidence_level):
 def limits_of_sequence(counts, class_weight, alpha):
     """Limits of reweighted class probabilities that hold at all times at once.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_leaves, n_classes)
-    class_weight : ndarray of shape (n_classes,)
-        The proportion of class k is ``w_k p_k / sum(w_j p_j)``. For two classes these
-        are the limits of p_k, mapped; for more they are what is possible between them,
-        the other classes having the largest or the smallest of their weights.
-    alpha : float
-
-    Returns
-    -------
-    ndarray of shape (n_leaves, n_classes, 2)
+    The proportion of class k is ``w_k p_k / sum(w_j p_j)``. For two classes these are
+    the limits of p_k, mapped; for more they are what is possible between them, the
+    other classes having the largest or the smallest of their weights. The last axis is
+    (lower, upper).
     """
     n_classes = counts.shape[1]
     if n_classes == 1:

@@ -222,12 +222,12 @@ class TreeModel(Lockable):
         self.schema, self.honest_counts = schema, None
         if self.grower.tree.shrinkage > 0.0:
             # a leaf that grows would carry along what its ancestors knew long ago
-            self.grower.tree.shrunk_by(0.0)
+            self.grower.tree._shrunk_by(0.0)
 
     @learns
     def end_shrinkage(self):
         """Let probabilities be proportions, for one of many whose lock nobody holds."""
-        self.grower.tree.shrunk_by(0.0)
+        self.grower.tree._shrunk_by(0.0)
 
     def learn(self, call, *, tells=None, from_pool=None):
         """Learn rows in their order, and tell what was thought of each before it.
@@ -296,26 +296,11 @@ class TreeModel(Lockable):
 
     @classmethod
     def of_state(cls, state, owner, shared=None):
-        """Make a model from what came out of a file, which is not believed.
+        """Make a model from what came out of a file, or raise ValueError.
 
-        Parameters
-        ----------
-        state : object
-            What `state` gives.
-        owner : Lockable or None
-            Named in errors; the model takes its lock unless it is one of many. None:
-            it is by itself.
-        shared : dict or None, default=None
-            Schema and classes of those, which are not in `state`.
-
-        Returns
-        -------
-        TreeModel
-
-        Raises
-        ------
-        ValueError
-            If a part is missing, damaged, or does not fit the others.
+        The `owner` is named in errors; the model takes its lock unless it is one of
+        many, which share the schema and classes of `shared`. Without owner it is by
+        itself.
         """
         owner = cls.__new__(cls) if owner is None else owner
         parts = read_parts(state, owner, shared)

@@ -79,5 +79,5 @@ class Plan(NamedTuple):
         )
         rows = TrainingRows(rows, settings.criterion, settings.bound)
         tree = prune(tree, self.pruning, self.pruning_confidence, rows)
-        tree.shrunk_by(self.shrinkage)
+        tree._shrunk_by(self.shrinkage)
         return tree

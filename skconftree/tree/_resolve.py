@@ -43,19 +43,7 @@ def resolve_shrinkage(shrinkage, bound):
 def resolve_settings(estimator, bound, criterion, schema, total=None, relative=False):
     """Resolve the parameters of a growth, which have been checked.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Asked for what `PARAMETERS` has settings of.
-    bound, criterion
-        What `resolve_statement` gives.
-    schema : Schema
-    total, relative
-        As of a `Growth`.
-
-    Returns
-    -------
-    GrowthSettings
+    Bound and criterion are what `resolve_statement` gives.
     """
     nominal, defaults = schema.features is not None, tree_defaults(bound)
     growth = Growth(bound, schema.n_features, nominal, total, relative, defaults)

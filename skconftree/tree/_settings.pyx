@@ -126,13 +126,7 @@ cdef class GrowthSettings:
             self.recurses = bound.examines_children
 
     def values(self):
-        """Return what these settings are made from, by name, as plain values.
-
-        Returns
-        -------
-        dict
-            The arguments; bound and drift are parameter objects.
-        """
+        """Arguments that these settings are made from; bound and drift are objects."""
         found = {name: getattr(self, name) for name in NAMES}
         for name in ("max_features", "max_depth", "max_leaves", "row_limit", "max_bytes"):
             if found[name] == NO_LIMIT:
@@ -140,17 +134,7 @@ cdef class GrowthSettings:
         return found
 
     def replace(self, **changes):
-        """Make settings that differ from these.
-
-        Parameters
-        ----------
-        **changes
-            Arguments by name.
-
-        Returns
-        -------
-        GrowthSettings
-        """
+        """Make settings that differ from these in some arguments."""
         return GrowthSettings(**self.values() | changes)
 
     def __reduce__(self):
@@ -158,22 +142,7 @@ cdef class GrowthSettings:
 
 
 def read_settings(values):
-    """Make settings from what was in a pickle.
-
-    Parameters
-    ----------
-    values : object
-        What `GrowthSettings.values` gives.
-
-    Returns
-    -------
-    GrowthSettings
-
-    Raises
-    ------
-    ValueError
-        If a value is missing, of another type, or out of range.
-    """
+    """Make settings from pickled `GrowthSettings.values`; ValueError if damaged."""
     if not isinstance(values, dict) or values.keys() != set(NAMES):
         raise ValueError(
             f"The settings of a growth must name {list(NAMES)}; these were written by "

@@ -135,22 +135,8 @@ def read_training(
 ):
     """Read and check what a user gives to `fit`.
 
-    Parameters
-    ----------
-    X, y, sample_weight, X_pool
-        As in `ConfidenceTreeClassifier.fit`.
-    caller : str
-        Name of the estimator, for errors.
-    categorical_features, class_weight, sample_weight_kind
-        As in `ConfidenceTreeClassifier`.
-    known : tuple of (Schema, Classes) or None, default=None
-        Of trees that there are, beside which others are to be grown from the same rows.
-    stacklevel : int
-        Of warnings, from the caller's place.
-
-    Returns
-    -------
-    TrainingTable
+    `known` has schema and classes of trees that there are, beside which others are to
+    be grown from the same rows.
     """
     known_schema, known_classes = (None, None) if known is None else known
     if known is None:

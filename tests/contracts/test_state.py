@@ -436,7 +436,7 @@ def test_trees_of_impossible_sizes(size):
 def test_trees_without_a_root():
     tree = Tree(2, 2)
     X = np.zeros((3, 2), dtype=np.float32)
-    for call in (lambda: tree.apply(X), lambda: tree.pruned([])):
+    for call in (lambda: tree.apply(X), lambda: tree._pruned([])):
         with pytest.raises(ValueError, match="no root"):
             call()
 
@@ -448,7 +448,7 @@ def test_a_tree_in_use_takes_no_state_and_no_root():
     with pytest.raises(ValueError, match="has grown takes no state"):
         model.tree_.__setstate__(before)
     with pytest.raises(ValueError, match="has a root"):
-        model.tree_.add_root()
+        model.tree_._add_root()
     assert model.tree_.__getstate__() == before
 
 

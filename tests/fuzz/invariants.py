@@ -43,6 +43,8 @@ def _growth(tree, grower):
 def _plain(value):
     if isinstance(value, tuple):  # of a tree in the background
         return tuple(map(_plain, value))
+    if isinstance(value, dict):  # of a detector
+        return repr(value)
     if hasattr(value, "__getstate__") and type(value).__module__ != "builtins":
         return repr(value.__reduce__()[1:])
     return value

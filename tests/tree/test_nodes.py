@@ -46,7 +46,7 @@ def test_bytes_are_those_of_the_arrays(how):
     model = grown(model, STREAM, [900]) if how == "stream" else model.fit(*FIT)
     tree = model.tree_
     if how == "pruned":
-        tree = tree.pruned(np.arange(tree.node_count) == tree.children_left[0])
+        tree = tree._pruned(np.arange(tree.node_count) == tree.children_left[0])
     elif how == "pickled":
         tree = pickle.loads(pickle.dumps(tree))
     n_splits = tree.node_count - tree.n_leaves
@@ -92,7 +92,7 @@ def test_no_evidence_without_a_bound(how):
         assert row.evidence == (
             {"n_tests": row.strength.n_tests} if row.branches else {}
         )
-    pruned = tree.pruned(tree.depth == 1)
+    pruned = tree._pruned(tree.depth == 1)
     assert pruned.evidence[0].tobytes() == said[0].tobytes()
     assert pickle.dumps(pickle.loads(pickle.dumps(tree))) == pickle.dumps(tree)
 
@@ -147,7 +147,7 @@ def test_tests_of_a_pruned_tree_are_those_of_the_tree(how):
     tree = model.tree_
     inner = np.flatnonzero(tree.n_children)
     cut = np.isin(np.arange(tree.node_count), inner[2::3])
-    pruned = tree.pruned(cut)
+    pruned = tree._pruned(cut)
     kept = [0]
     for node in range(1, tree.node_count):
         if tree.parent[node] in kept and not cut[tree.parent[node]]:
@@ -161,7 +161,7 @@ def test_tests_of_a_pruned_tree_are_those_of_the_tree(how):
     passed = tree.path(tree.apply(rows)).toarray()[:, kept]
     last = len(kept) - 1 - passed[:, ::-1].argmax(axis=1)
     np.testing.assert_array_equal(pruned.apply(rows), last)
-    assert pickle.dumps(pruned) == pickle.dumps(copy.copy(tree).pruned(cut))
+    assert pickle.dumps(pruned) == pickle.dumps(copy.copy(tree)._pruned(cut))
     assert pickle.dumps(pickle.loads(pickle.dumps(pruned))) == pickle.dumps(pruned)
 
 
@@ -182,7 +182,7 @@ def test_evidence_of_leaves_that_were_refused_a_split():
     assert again.refused_evidence.tobytes() == refused.tobytes()
     best_first = grow_tree(keep_refusals=True, max_leaves=10**6)
     assert (best_first.refused_evidence["n_tests"] > 0).sum() == examined.sum()
-    pruned = tree.pruned(np.arange(tree.node_count) == tree.children_left[0])
+    pruned = tree._pruned(np.arange(tree.node_count) == tree.children_left[0])
     known = pruned.refused_evidence["n_tests"] > 0
     assert not known[pruned.n_children > 0].any()
 
@@ -191,7 +191,7 @@ def test_evidence_of_leaves_that_grow():
     stream = make_model(delta=1e-3, leaf_prediction="majority")
     stream.partial_fit(STREAM.X[:10], STREAM.y[:10], STREAM.classes)
     tree = Tree(stream.n_features_in_, stream.n_classes_, keep_refusals=True)
-    tree.add_root()
+    tree._add_root()
     grower = Grower(tree, stream._model.grower.recipe)
     grower.open_leaves()
     seen = set()
@@ -264,7 +264,7 @@ def test_few_rows_get_what_all_get(n_classes):
 
 def test_empty_leaves_say_what_is_above():
     root = NodeTable(1, 2)
-    root.add_root()
+    root._add_root()
     np.testing.assert_array_equal(root.value, [[0.5, 0.5]])
     counts = np.zeros((8, 2))
     counts[1], counts[7] = [3, 1], [0, 2]

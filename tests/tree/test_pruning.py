@@ -296,7 +296,7 @@ def test_pruned_keeps_evidence_and_order():
     tree = ConfidenceTreeClassifier(bound="gtest").fit(X, y).tree_
     cut = np.zeros(tree.node_count, dtype=bool)
     cut[[1, tree.children_left[1]]] = True  # one inside the other
-    pruned = tree.pruned(cut)
+    pruned = tree._pruned(cut)
     assert_consistent(pruned)
     kept = [
         node
@@ -313,7 +313,7 @@ def test_pruned_keeps_evidence_and_order():
         )
     assert tree.feature[1] >= 0  # the tree itself is as it was
     with pytest.raises(ValueError, match="shape"):
-        tree.pruned([True])
+        tree._pruned([True])
 
 
 def ancestors(tree, node):

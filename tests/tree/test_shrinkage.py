@@ -219,7 +219,7 @@ def test_copies_have_it():
     assert not hasattr(clone(model), "shrinkage_")
     leaves = np.zeros(model.tree_.node_count, dtype=bool)
     leaves[0] = True
-    assert model.tree_.pruned(leaves).shrinkage == 3.0
+    assert model.tree_._pruned(leaves).shrinkage == 3.0
 
 
 @pytest.mark.parametrize("given", [-1.0, np.nan, np.inf, "much"])

@@ -16,11 +16,7 @@ from .._jobs import TASKS_PER_JOB
 class SharedTable:
     """Rows that trees are grown from, encoded once in each process that grows some.
 
-    Parameters
-    ----------
-    rows : TrainingTable
-    settings : GrowthSettings
-        Which say whether rows without label matter.
+    The settings say whether rows without label matter.
     """
 
     def __init__(self, rows, settings):

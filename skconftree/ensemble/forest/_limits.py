@@ -67,16 +67,8 @@ def limits_of_votes(model, rows, confidence_level):
 def products_of_samples(sampler, n_trees):
     """Inner products of the trees' samples.
 
-    Parameters
-    ----------
-    sampler : Sampler
-    n_trees : int
-
-    Returns
-    -------
-    ndarray of shape (n_trees, n_trees)
-        Over rows, of how much more often than expected each tree has drawn the row. A
-        row of weight w is w rows that share what is drawn of them.
+    They run over rows, of how much more often than expected each tree has drawn the
+    row. A row of weight w is w rows that share what is drawn of them.
     """
     weight = sampler.weights
     expected = sampler.n_draws * (weight / weight.sum())
@@ -104,22 +96,11 @@ def spread_of_counts(sampler):
 
 
 def jackknife(votes, products, spread):
-    """Variance of a mean of trees over training sets, corrected for their number.
+    """Mean of trees' votes, its variance over training sets, and that among trees.
 
-    Parameters
-    ----------
-    votes : ndarray of shape (..., n_trees)
-        What each tree says.
-    products : ndarray of shape (n_trees, n_trees)
-        Of `products_of_samples`.
-    spread : float
-        Of `spread_of_counts`.
-
-    Returns
-    -------
-    mean, variance, between : ndarrays of shape (...)
-        Mean of the votes; its variance, negative where nothing is left of it; and the
-        variance among trees.
+    The variance, corrected for the number of trees, is negative where nothing is left
+    of it. The last axis of the votes is that of the trees; `products` is of
+    `products_of_samples`, `spread` of `spread_of_counts`.
     """
     n_trees = votes.shape[-1]
     mean = votes.mean(axis=-1)

@@ -71,17 +71,8 @@ class Sampler(NamedTuple):
         """What the rows of a sample weigh if a repeat is no new evidence.
 
         Of k equal rows that have been drawn c times in all, k (1 - (1 - 1 / k)^c) have
-        been drawn, on average. A weight below 1 is that of one row.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (n_groups + n_pool,), uint32
-            Of one tree, as `counts` gives them.
-
-        Returns
-        -------
-        ndarray of shape (n_groups + n_pool,), float64
-            0 for rows without label.
+        been drawn, on average. A weight below 1 is that of one row, 0 of one without
+        label.
         """
         equal = np.maximum(self.weights, 1.0)
         drawn = counts[: len(equal)].astype(np.float64)

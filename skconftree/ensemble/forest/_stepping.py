@@ -17,18 +17,9 @@ VOTE_BYTES = 1 << 24  # of the votes that are waiting to be added up
 class Steps:
     """Lets the trees of a forest learn, in threads if more than one is asked for.
 
-    Row by row as far as anybody can tell; each tree goes step by step.
-
-    Parameters
-    ----------
-    model : ForestModel
-        Whose trees grow.
-    rate : float or None
-        Mean of the Poisson numbers that say how often a tree learns a row; None: every
-        row once.
-    weighs_votes : bool
-        Whether the trees' votes count by how they have fared.
-    n_jobs : int or None
+    Row by row as far as anybody can tell; each tree goes step by step. `rate` is the
+    mean of the Poisson numbers that say how often a tree learns a row, None: every row
+    once. With `weighs_votes` the trees' votes count by how they have fared.
     """
 
     def __init__(self, model, *, rate, weighs_votes, n_jobs):

@@ -58,25 +58,12 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
 
 
 def run_step(model, list tasks, pool, n_learnt):
-    """Let all trees of a forest learn a step, whatever signal handlers raise meanwhile.
+    """Let all trees of a forest learn a step, and catch what signal handlers raise.
 
-    Python can run a signal handler between any two lines of its own, but not here.
-
-    Parameters
-    ----------
-    model : ForestModel
-        Whose rows are counted when all trees have gone through them.
-    tasks : list of dict
-        Arguments of `learn_step`, for trees that no other task has.
-    pool : Executor or None
-        Of threads that run the tasks; None: there is one, and this thread runs it.
-    n_learnt : int
-        Rows to count.
-
-    Returns
-    -------
-    BaseException or None
-        What a signal handler has raised.
+    Python can run a signal handler between any two lines of its own, but not here. The
+    tasks are arguments of `learn_step`, for trees that no other task has; without a
+    pool of threads there is one task, which this thread runs. `n_learnt` rows are
+    counted when all trees have gone through them.
     """
     cdef Grower grower
     cdef intp_t spare = SPARE_BYTES
@@ -287,17 +274,7 @@ cdef inline float64_t trust_of(float64_t right, float64_t seen) noexcept nogil:
 
 
 def trusts(const float64_t[:, ::1] records not None):
-    """What the vote of each tree weighs.
-
-    Parameters
-    ----------
-    records : ndarray of shape (n_trees, 2), float64
-        As of `learn_step`.
-
-    Returns
-    -------
-    ndarray of shape (n_trees,), float64
-    """
+    """What the vote of each tree weighs, by the records of `learn_step`."""
     out = np.empty(records.shape[0])
     for t in range(records.shape[0]):
         out[t] = trust_of(records[t, 0], records[t, 1])

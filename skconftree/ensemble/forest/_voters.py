@@ -6,13 +6,8 @@ from ._voting import add_votes
 class Voters:
     """The trees of a forest as they are while somebody reads it.
 
-    Parameters
-    ----------
-    models : list of TreeModel
-    weights : ndarray of shape (n_trees,), float64, or None
-        Of their votes; None: all are 1.
-    growing : bool, default=False
-        Whether all trees grow, so that what grows them predicts.
+    Votes of trees without weights count alike; if all trees are `growing`, what grows
+    them predicts.
     """
 
     def __init__(self, models, weights=None, growing=False):
@@ -39,14 +34,7 @@ class Voters:
         return len(self.models) if self.weights is None else sum(self.weights.tolist())
 
     def add(self, X, finite, out):
-        """Add the votes of all trees, in their order.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-        finite : bool
-        out : ndarray of shape (n_rows, n_classes), float64
-        """
+        """Add the votes of all trees, in their order, to `out`."""
         for i, (by_bayes, some, trees, values) in enumerate(self.groups):
             if by_bayes:
                 with some[0]._lock:

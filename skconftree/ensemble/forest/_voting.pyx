@@ -30,21 +30,10 @@ def add_votes(
     list trees, list values, const float32_t[:, ::1] X not None, bint finite,
     float64_t[:, ::1] out not None, list votes=None,
 ):
-    """Add the class proportions of the leaf of each row in each tree.
+    """Add the class proportions of the leaf of each row in each tree to `out`.
 
-    Parameters
-    ----------
-    trees : list of Tree
-        Alike in features and classes.
-    values : list of ndarray of shape (n_nodes, n_classes), float64
-        Class proportions of their nodes.
-    X : ndarray of shape (n_rows, n_features), float32
-    finite : bool
-        Whether no value is missing.
-    out : ndarray of shape (n_rows, n_classes), float64
-        What is added to.
-    votes : list of ndarray of shape (n_rows,), bool, or None
-        Of each tree, for which rows it votes; None: for all.
+    `values` has those of all nodes of a tree, `votes`, unless None, for which rows each
+    tree votes.
     """
     cdef intp_t n = X.shape[0]
     cdef intp_t d = X.shape[1]
@@ -123,14 +112,8 @@ cdef struct Changed:
 def add_changes(list nodes not None, list changes not None, sums not None):
     """Add to the sum of each row what has changed in its node of each of some trees.
 
-    Parameters
-    ----------
-    nodes : list of ndarray of shape (n_rows,), int32
-        Of each tree, the node of each row; the caller knows that the tree has it.
-    changes : list of ndarray of shape (n_nodes, n_classes), int64
-        Of each tree.
-    sums : ndarray of shape (n_rows, n_classes), int64
-        What is added to. Whole numbers: their order does not matter.
+    The caller knows that the trees have the nodes. Sums are whole numbers: their order
+    does not matter.
     """
     cdef int64_t[:, ::1] out = sums
     cdef intp_t n = out.shape[0]

@@ -32,18 +32,9 @@ cdef enum:
 cdef class NCMGrower:
     """Grows one tree; made for one worker.
 
-    Parameters
-    ----------
-    settings : GrowthSettings
-        Criterion, bound and limits of size.
-    n_features, n_classes : int
-    max_classes : int, float or None
-        Classes whose means a node compares: a number, or a share of those that it has.
-        None: the square root of their number.
-    n_assignments : int
-        Assignments of classes to sides that are drawn where there are too many to
-        compare them all.
-    seed : int
+    A node compares the means of `max_classes` classes: a number, a share of those that
+    it has, or None, the square root of their number. `n_assignments` of classes to
+    sides are drawn where there are too many to compare them all.
     """
 
     cdef GrowthSettings settings
@@ -118,22 +109,9 @@ cdef class NCMGrower:
         self, const float32_t[:, ::1] X not None, const label_t[::1] y not None,
         const uint32_t[::1] times not None,
     ):
-        """Grow a tree.
+        """Grow a tree from rows, each so many times; tell the leaf of each row.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32
-            Finite.
-        y : ndarray of shape (n_rows,), uint16
-            Class indices.
-        times : ndarray of shape (n_rows,), uint32
-            How often each row is in the sample.
-
-        Returns
-        -------
-        tree : NCMTree
-        leaves : ndarray of shape (n_rows,), int32
-            Leaf of each row of the sample; -1 for other rows.
+        That is -1 for rows that are not in the sample.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.K

@@ -103,10 +103,6 @@ cdef class NCMTree(NodeTable):
 
     # -- growth -------------------------------------------------------------------
 
-    def divide(self, node, counts, n_rows, impurity=None, evidence=None):
-        """Refused: a split of this tree has a test that this table must know."""
-        raise TypeError("The tests of an NCMTree are written when it is grown.")
-
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil:
@@ -140,25 +136,9 @@ cdef class NCMTree(NodeTable):
     ):
         """Copy the tree with other counts, and perhaps further classes.
 
-        Parameters
-        ----------
-        n_classes : int
-        places : ndarray of shape (n_classes before,), intp
-            What each class is now; ascending.
-        leaves : ndarray of shape (n_rows,), int32
-            Where each row has come.
-        y : ndarray of shape (n_rows,), uint16
-            Class indices, as they are now.
-        weight : ndarray of shape (n_rows,), uint32, or None
-            How often each row counts; None: once.
-        criterion : Criterion
-            Gives the impurities.
-        keep : bool
-            Whether the rows come on top of those that are counted.
-
-        Returns
-        -------
-        NCMTree
+        `places` (ascending) says what each class is now, `leaves` where each row has
+        come, `weight` how often it counts (None: once). With `keep` the rows come on
+        top of those that are counted.
         """
         self._check_rows(leaves, y, n_classes)
         cdef intp_t n = leaves.shape[0]
@@ -207,23 +187,10 @@ cdef class NCMTree(NodeTable):
         self, const int32_t[::1] leaves not None, const label_t[::1] y not None,
         const intp_t[::1] places not None, const uint8_t[::1] counted not None,
     ):
-        """Share of wrong predictions among some rows.
+        """Share of wrong predictions among the rows `counted`, NaN if there are none.
 
-        Parameters
-        ----------
-        leaves : ndarray of shape (n_rows,), int32
-            Where each row has come.
-        y : ndarray of shape (n_rows,), uint16
-            Class indices, as they are now.
-        places : ndarray of shape (n_classes,), intp
-            What each class of the tree is now.
-        counted : ndarray of shape (n_rows,), uint8
-            Whether a row counts.
-
-        Returns
-        -------
-        float
-            NaN if no row counts.
+        `leaves` says where each row has come, `places` what each class of the tree is
+        now, as in `y`.
         """
         self._check_rows(leaves, y, 1 << 16)
         if places.shape[0] != self.n_classes or counted.shape[0] != y.shape[0]:
@@ -292,19 +259,9 @@ cdef class NCMTree(NodeTable):
     # -- tests --------------------------------------------------------------------
 
     def centroids(self, node):
-        """Class means of the test of one node.
+        """Class means of the test of one node, the class of each, and where it leads.
 
-        Parameters
-        ----------
-        node : int
-
-        Returns
-        -------
-        means : ndarray of shape (n_centroids, n_features), float32
-        classes : ndarray of shape (n_centroids,), intp
-            Class index of each.
-        children : ndarray of shape (n_centroids,), intp
-            Node that rows go to which are nearest to it.
+        Rows go to the child of the mean that is nearest.
         """
         cdef intp_t place = self._checked_node(node)
         shown = self._still().all_arrays()
@@ -333,35 +290,11 @@ cdef class NCMTree(NodeTable):
             node = self.first_child[node] + self.sides[place]
 
     def apply(self, const float32_t[:, ::1] X not None, finite=None):
-        """Leaf reached by each row.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-            Without NaN.
-        finite : object
-            Not used: rows of these trees are finite.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), intp
-        """
+        """Leaf reached by each row of a table without NaN; `finite` is not used."""
         return self.leaves_of(X).astype(np.intp)
 
     def leaves_of(self, const float32_t[:, ::1] X not None, known=None):
-        """Leaf reached by each row, where it is not known.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-            Without NaN.
-        known : ndarray of shape (n_known,), int32, or None, default=None
-            Leaves of the first rows; -1 where not known.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int32
-        """
+        """Leaf reached by each row where `known`, of the first rows, has none."""
         cdef intp_t n = X.shape[0]
         leaves = np.full(n, -1, dtype=np.int32)
         if known is not None:
@@ -389,19 +322,11 @@ cdef class NCMTree(NodeTable):
 def add_ncm_votes(
     list trees, const float32_t[:, ::1] X not None, float64_t[:, ::1] out not None,
 ):
-    """Add the class proportions of the leaf of each row in each tree.
+    """Add the class proportions of the leaf of each row in each tree to `out`.
 
     They are those of `value`, bit for bit, which is an array as large as the counts and
-    mostly zeros: few classes come to a leaf.
-
-    Parameters
-    ----------
-    trees : list of NCMTree
-        Alike in features and classes.
-    X : ndarray of shape (n_rows, n_features), float32
-        Few enough to stay in the cache while they go through one tree after the other.
-    out : ndarray of shape (n_rows, n_classes), float64
-        What is added to.
+    mostly zeros: few classes come to a leaf. Rows are few enough to stay in the cache
+    while they go through one tree after the other.
     """
     cdef intp_t n = X.shape[0]
     cdef intp_t K = out.shape[1]

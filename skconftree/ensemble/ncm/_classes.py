@@ -457,18 +457,7 @@ def _grown(plan, samples, n_classes, seed):
 
 
 def tree_of_model(model, parameters):
-    """An estimator of a tree that a forest has, for whoever looks at it.
-
-    Parameters
-    ----------
-    model : NCMTreeModel
-    parameters : dict
-        Of the estimator.
-
-    Returns
-    -------
-    NCMTreeClassifier
-    """
+    """An estimator of a tree that a forest has, for whoever looks at it."""
     tree = NCMTreeClassifier(**parameters)
     tree._model = model
     return tree

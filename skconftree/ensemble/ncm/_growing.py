@@ -13,15 +13,7 @@ from ._centroid_grower import NCMGrower
 
 
 class NCMPlan(NamedTuple):
-    """What trees are grown by.
-
-    Attributes
-    ----------
-    settings : GrowthSettings
-    max_classes : int, float or None
-        None: the square root of the number of classes.
-    n_assignments : int
-    """
+    """What trees are grown by; `max_classes` as of an `NCMGrower`."""
 
     settings: GrowthSettings
     max_classes: object

@@ -87,12 +87,7 @@ class NCMModel:
 
 @dataclass(frozen=True, eq=False)
 class NCMTreeModel(NCMModel):
-    """What a tree has learnt.
-
-    Attributes
-    ----------
-    tree : NCMTree
-    """
+    """What a tree has learnt."""
 
     tree: NCMTree
 

@@ -16,14 +16,7 @@ def places_of(n):
 
 
 def check_centroids(arrays, n_classes):
-    """Raise unless routing by these tests comes to an end.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        With `n_children`, which follows from `parent`.
-    n_classes : int
-    """
+    """Raise unless routing by these tests comes to an end."""
     tests, owners = arrays["tests"], arrays["owners"]
     if len(tests) != len(arrays["parent"]):
         raise damaged("'tests'")

@@ -107,20 +107,10 @@ class Verdict(NamedTuple):
 
 
 def judge(errors, penalty, boost, alpha):
-    """Tell the trees that are worse than the average from the others.
+    """Tell the trees that are worse than the average, out of bag, from the others.
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n_trees,)
-        Out of bag; NaN where nothing is out of it.
-    penalty : ndarray of shape (n_trees,)
-        What earlier updates left; 0 but with ``boost="persistent"``.
-    boost : {"decision", "persistent"} or None
-    alpha : float
-
-    Returns
-    -------
-    Verdict
+    An error is NaN where nothing is out of the bag; `penalty` is what earlier updates
+    left, 0 but with ``boost="persistent"``.
     """
     errors = errors + penalty
     known = ~np.isnan(errors)

@@ -35,14 +35,14 @@ cdef class NodeTable(NodeArrays):
         Whether leaves keep the evidence of their last examination, which did not let
         them split: 64 bytes a node.
     shrinkage : float, default=0.0
-        How strongly `value` is drawn towards that of the parent, see `shrunk_by`.
+        How strongly `value` is drawn towards that of the parent, see `shrunk`.
     keep_costs : bool, default=False
         Whether splits keep what trees cost in which growth looked ahead: 24 bytes each.
     """
 
     # -- growth -------------------------------------------------------------------
 
-    def add_root(self):
+    def _add_root(self):
         """Start with a root that no row has reached."""
         if self.node_count > 0:
             raise ValueError("The tree has a root.")
@@ -109,7 +109,7 @@ cdef class NodeTable(NodeArrays):
 
     # -- pruning ------------------------------------------------------------------
 
-    def pruned(self, keep_as_leaf):
+    def _pruned(self, keep_as_leaf):
         """Copy the tree with the internal nodes of a mask turned into leaves.
 
         What lies below them goes; the nodes left keep their order, and the splits their
@@ -117,7 +117,7 @@ cdef class NodeTable(NodeArrays):
         """
         self._check_root()
         if self.lock is not None:   # inner nodes of a tree that grows have no counts
-            return copy(self).pruned(keep_as_leaf)
+            return copy(self)._pruned(keep_as_leaf)
         cdef intp_t n = self.node_count
         leaf = np.array(keep_as_leaf, dtype=np.bool_)
         if leaf.shape != (n,):
@@ -174,7 +174,7 @@ cdef class NodeTable(NodeArrays):
 
     # -- shrinkage ----------------------------------------------------------------
 
-    def shrunk_by(self, shrinkage):
+    def _shrunk_by(self, shrinkage):
         """Draw `value` towards that of the parents, see `shrunk`; counts stay.
 
         For whoever grows the tree, or holds the lock to learn. At 0 `value` is the raw

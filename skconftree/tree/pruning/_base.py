@@ -68,10 +68,10 @@ class Pruning:
         keep_as_leaf = self.keep_as_leaf(tree, rows)
         if not (keep_as_leaf & (tree.n_children > 0)).any():
             return tree
-        return tree.pruned(keep_as_leaf)
+        return tree._pruned(keep_as_leaf)
 
     def keep_as_leaf(self, tree, rows):
-        """Whether each node becomes a leaf, for `Tree.pruned`."""
+        """Whether each node becomes a leaf, for `Tree._pruned`."""
         return cheaper_as_leaf(tree, self.cost(tree, rows))
 
     def leaf_cost(self, n_leaves):

@@ -121,7 +121,7 @@ cdef class SubtreeRaising:
 
     def __init__(self, Tree tree, Criterion criterion, X, y, weight, float64_t cf):
         n_nodes, n_rows = tree.node_count, len(y)
-        self.tree = tree.pruned(np.zeros(n_nodes, dtype=np.bool_))
+        self.tree = tree._pruned(np.zeros(n_nodes, dtype=np.bool_))
         self.criterion = criterion
         self.sparse = issparse(X)
         if self.sparse:
@@ -160,7 +160,7 @@ cdef class SubtreeRaising:
             self._distribute(0, recount=False)
             self._collapse()
             self._prune()
-        return self.tree.pruned(np.asarray(self.leaf, dtype=np.bool_))
+        return self.tree._pruned(np.asarray(self.leaf, dtype=np.bool_))
 
     cdef float64_t _as_leaf(self, intp_t node, bint with_more) noexcept nogil:
         # Errors expected of the node as a leaf. The class proportions are those

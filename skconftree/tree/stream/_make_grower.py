@@ -21,7 +21,7 @@ def start_grower(n_features, n_classes, recipe):
     """Make what grows a new tree."""
     bounded = recipe.settings.bound is not None
     tree = Tree(n_features, n_classes, recipe.class_weight, bounded)
-    tree.add_root()
+    tree._add_root()
     return make_grower(tree, recipe)
 
 

@@ -129,7 +129,7 @@ cdef class WatchedGrower(Grower):
             self.tree.n_features, self.tree.n_classes, self.tree.class_weight,
             self.tree.keeps_evidence,
         )
-        tree.add_root()
+        tree._add_root()
         grower = self._second(tree)
         grower.reserve_codes(self.splitter.tests.sets.room - 1)
         grower.open_leaves()

@@ -376,7 +376,7 @@ def test_bounds_that_have_no_use_for_a_pool_are_fitted_without_one():
         hand = clone(model).set_params(random_state=one.estimator_.random_state)
         hand.fit(X[known], Y[known])
         np.testing.assert_array_equal(hand.predict_proba(X), one.predict_proba(X))
-        assert one.estimator_._grower.recipe.X_pool is None
+        assert one.estimator_._model.grower.recipe.X_pool is None
 
 
 def test_weights_of_answers():

@@ -395,8 +395,6 @@ def test_what_is_shown_cannot_be_written_to():
     means, _, _ = tree.centroids(0)
     with pytest.raises(ValueError, match="read-only"):
         means[0, 0] = np.nan
-    with pytest.raises(TypeError, match="written when it is grown"):
-        tree.divide(0, [[1] * 6, [1] * 6], [1, 1])
 
 
 def test_pruned_trees_keep_the_means_of_what_is_left():
@@ -404,7 +402,7 @@ def test_pruned_trees_keep_the_means_of_what_is_left():
     tree = NCMTreeClassifier(random_state=0).fit(X, y).tree_
     keep = np.zeros(tree.node_count, dtype=bool)
     keep[tree.children_left[0]] = True
-    less = tree.pruned(keep)
+    less = tree._pruned(keep)
     alive = [0]
     for node in range(1, tree.node_count):
         above = tree.parent[node]
