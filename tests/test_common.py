@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import skconftree
 from skconftree import ConfidenceTreeClassifier
 from skconftree.active import ActiveLearner, StreamActiveLearner
-from skconftree.bounds._registry import BOUNDS
 
 
 def public_estimators():
@@ -45,14 +44,18 @@ def estimators():
     yield from map(made, PUBLIC)
     yield ActiveLearner(LogisticRegression(), strategy="margin")
     yield StreamActiveLearner(GaussianNB(), strategy="random")
+    # A tree as it comes is the first of six that grow differently: its bound is a test,
+    # it looks ahead, is pruned and shrunk. Criteria, and bounds of a kind, share code.
+    # plain CART: no evidence, no look-ahead
     yield ConfidenceTreeClassifier(bound=None)
-    yield ConfidenceTreeClassifier(bound=None, max_leaf_nodes=9, criterion="entropy")
-    yield ConfidenceTreeClassifier(bound=None, shrinkage=3.0)
-    yield ConfidenceTreeClassifier(lookahead=2, shrinkage=0.0)
-    for name, bound in BOUNDS.items():
-        yield ConfidenceTreeClassifier(bound=name)
-        for criterion in bound.criteria[1:]:
-            yield ConfidenceTreeClassifier(bound=name, criterion=criterion)
+    # growth by the best leaf, not depth first
+    yield ConfidenceTreeClassifier(bound=None, max_leaf_nodes=9)
+    # a race: the best test against the best one of another attribute
+    yield ConfidenceTreeClassifier(bound="hoeffding")
+    # an interval: scored by the bound's own limits, with challengers
+    yield ConfidenceTreeClassifier(bound="credible")
+    # evidence: summed over all tests
+    yield ConfidenceTreeClassifier(bound="evalue")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -116,6 +117,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         return self
 
     def _choose(self, X):
+        _refuse_sparse(X)
         rows, _, schema = Schema.first(
             X, type(self).__name__, self.categorical_features
         )
@@ -177,6 +179,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             1 where a row passes the test.
         """
         check_is_fitted(self)
+        _refuse_sparse(X)
         rows = self._schema.predict(X, type(self).__name__).X
         out = np.empty((len(rows), self.n_tests_.sum()), dtype=np.uint8)
         place = 0
@@ -255,3 +258,11 @@ def _digits(cuts):
         if len(set(names)) == len(names):
             return names
     return list(map(repr, cuts.tolist()))
+
+
+def _refuse_sparse(X):
+    if issparse(X):
+        raise TypeError(
+            "Sparse data was passed for X, but dense data is required by BinaryTests. "
+            "Use X.toarray()."
+        )
