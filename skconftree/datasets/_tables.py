@@ -15,22 +15,10 @@ SUFFIXES = (".csv", ".csv.gz")
 
 
 class CodedTable(NamedTuple):
-    """A table as numbers.
+    """A table as numbers; its `source` is said in messages.
 
-    Attributes
-    ----------
-    data : ndarray of shape (n_samples, n_features), float64
-        Nominal values as positions in their sorted list.
-    names : list of str
-        Columns of `data`.
-    categories : dict of str to list of str
-        Sorted values of each nominal column.
-    labels : ndarray of shape (n_samples,), intp
-        Positions in `classes`.
-    classes : list of str
-        Sorted labels.
-    source : str
-        Where the table is from.
+    Nominal values are positions in the sorted `categories` of their column, labels
+    positions in the sorted `classes`.
     """
 
     data: np.ndarray

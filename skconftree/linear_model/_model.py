@@ -20,22 +20,9 @@ def count_problems(n_classes):
 class OASISModel:
     """A cloud of planes, or the rows that wait until the scale of features is known.
 
-    Parameters
-    ----------
-    schema : Schema
-    classes : Classes
-    seed : int
-        Of the particles.
-    waiting : tuple of ndarray or None, default=None
-        Rows, labels and weights that have come, none of which has been learnt.
-
-    Attributes
-    ----------
-    cloud : ParticleFilter or None
-        None before the scale is known.
-    mean, scale : ndarray of shape (n_features,), or None
-    n_taken : int
-        Rows of the call that has made this model which need not be learnt any more.
+    `waiting` are rows, labels and weights, none of which has been learnt; the cloud is
+    None before the scale is known. `n_taken` rows of the call that has made this model
+    need not be learnt any more.
     """
 
     def __init__(self, schema, classes, seed, waiting=None):

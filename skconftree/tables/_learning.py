@@ -17,18 +17,9 @@ from ._weights import resolve_class_weight, stream_weights
 class Call(NamedTuple):
     """What one call is to teach, read and checked.
 
-    Attributes
-    ----------
-    rows : Rows
-    labels : ndarray of shape (n_rows,)
-        Classes as codes.
-    classes : Classes
-    weight : ndarray of shape (n_rows,), float64, or None
-        0 for a row that is not learnt.
-    class_weight : ndarray of shape (n_classes,), float64, or None
-        Of a stream that starts.
-    X_pool : ndarray of shape (n_pool, n_features), float32, or None
-        Rows without label, on which it starts.
+    `labels` are codes of `classes`; a `weight` of 0 is that of a row that is not
+    learnt. `class_weight` and `X_pool`, float32 rows without label, are those of a
+    stream that starts; else None.
     """
 
     rows: Rows

@@ -18,18 +18,9 @@ COUNT_LIMIT = 2**31
 class Sample(NamedTuple):
     """Rows of a table, by their weights; those of weight 0 are absent.
 
-    Attributes
-    ----------
-    count : ndarray of shape (n_rows,), int32, or None
-        Whole weights; None if all are 1, or in `weight`.
-    weight : ndarray of shape (n_rows,), float64, or None
-        Weights that are no such counts.
-    class_counts : ndarray of shape (n_classes,), float64
-        Weight of each class.
-    n_labelled : int
-        Rows with a label.
-    pool : float
-        Weight of the rows without one.
+    `count` has whole weights, None if all are 1, or in `weight`, which has those that
+    are no such counts. `class_counts` are weights, `n_labelled` is a number of rows,
+    `pool` the weight of the rows without label.
     """
 
     count: np.ndarray | None
@@ -47,30 +38,11 @@ class Sample(NamedTuple):
 class TrainingData:
     """An encoded table with labels, weights and rows without label.
 
-    Made once for any number of trees; growing them does not change it.
-
-    Parameters
-    ----------
-    X : ndarray, C-contiguous, or sparse, of shape (n_labelled, n_features), float32
-    y : ndarray of shape (n_labelled,)
-        Class indices.
-    n_classes : int
-    sample_weight : ndarray of shape (n_labelled,), float64, or None
-        Frequencies, not negative. Whole ones are kept as such.
-    class_weight : ndarray of shape (n_classes,), float64, or None
-    X_pool : ndarray or sparse of shape (n_pool, n_features), float32, or None
-        Rows without label: the last ones of the table.
-    n_categories : ndarray of shape (n_features,), int32, or None
-        0 for a numeric feature, in which NaN is a missing value; else its values are
-        codes below this number, or -1 in rows without label. None: all are numeric.
-
-    Attributes
-    ----------
-    table : EncodedTable
-    y : ndarray of shape (n_rows,), uint16
-        Class of each row of the table, `n_classes` if it has no label.
-    is_whole : bool
-        Whether all weights are whole numbers.
+    Made once for any number of trees; growing them does not change it. Sample weights
+    are frequencies; whole ones (`is_whole`) are kept as such. The rows of `X_pool` are
+    the last ones of the table; their `y` is `n_classes`. `n_categories` is 0 for a
+    numeric feature, in which NaN is a missing value; else its values are codes below
+    this number, or -1 in rows without label. None: all are numeric.
     """
 
     def __init__(

@@ -30,22 +30,9 @@ class TreeModel(Lockable):
     the one before. Learning rows changes a model in place, in its grower, whose tree is
     then the tree; nothing else has to be kept in step with it.
 
-    Parameters
-    ----------
-    schema : Schema
-    classes : Classes
-    resolved : Resolved
-    tree : Tree
-    n_rows : int
-        That it was grown from.
-    grower : Grower or None, default=None
-        Of a tree that grows row by row.
-    waits : bool, default=False
-        Whether naive Bayes has to prove itself on a row before leaves predict by it.
-    honest_counts : ndarray of shape (node_count, n_classes) or None, default=None
-        Of rows that had no say in the tree.
-    owner : Lockable or None, default=None
-        Whose lock the model takes.
+    The tree was grown from `n_rows`. It `waits` if naive Bayes has to prove itself on a
+    row before leaves predict by it; `honest_counts` are of rows that had no say in the
+    tree; the model takes the lock of its `owner`.
     """
 
     def __init__(

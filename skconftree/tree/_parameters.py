@@ -27,18 +27,9 @@ AUTO_ROWS = (128, 512)
 class Growth(NamedTuple):
     """What is to grow, as far as the meaning of a parameter depends on it.
 
-    Attributes
-    ----------
-    bound : BaseBound or None
-    n_features : int
-    nominal : bool
-        Whether a feature is nominal.
-    total : float or None
-        Weight of all rows; None if they are still to come.
-    relative : bool
-        Whether these are relative weights.
-    defaults : TreeDefaults
-        What ``"auto"`` means with the bound.
+    `nominal`: a feature is; `total` is the weight of all rows, None if they are still
+    to come; `relative`: these are relative weights; `defaults` is what ``"auto"`` means
+    with the bound.
     """
 
     bound: object

@@ -11,17 +11,7 @@ from .pruning._registry import prune
 
 
 class Resolved(NamedTuple):
-    """What parameters of a tree that leave it open have come to be.
-
-    Attributes
-    ----------
-    bound : BaseBound or None
-    criterion : str
-    max_features : int
-    pruning : str or None
-    pruning_confidence : float or None
-    lookahead : int
-    """
+    """What parameters of a tree that leave it open have come to be."""
 
     bound: object
     criterion: str
@@ -32,18 +22,7 @@ class Resolved(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a tree is grown from a table.
-
-    Attributes
-    ----------
-    settings : GrowthSettings
-    pruning : str or None
-    pruning_confidence : float or None
-    shrinkage : float
-    lookahead : Lookahead or None
-    left_out : ndarray of shape (n_features,), bool, or None
-        Features that are not searched.
-    """
+    """How a tree is grown from a table; the features `left_out` are not searched."""
 
     settings: GrowthSettings
     pruning: str | None

@@ -18,26 +18,9 @@ from ..tables._weights import resolve_class_weight, rows_with_weight
 class TrainingTable(NamedTuple):
     """Rows that trees are fitted to; none of them has weight 0.
 
-    Attributes
-    ----------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-    y : ndarray of shape (n_rows,)
-        Class indices.
-    weight : ndarray of shape (n_rows,), float64, or None
-        Frequencies.
-    finite : bool
-        Whether no row that was given has a NaN.
-    relative : bool
-        Whether they were given as relative weights.
-    X_pool : ndarray or sparse of shape (n_pool, n_features), float32, or None
-        Rows without label.
-    schema : Schema
-    classes : Classes
-    class_weight : ndarray of shape (n_classes,), float64, or None
-    places : ndarray of shape (n_rows,), intp, or slice
-        Which of the rows that were given they are.
-    n_given : int
-        How many were given.
+    `y` are indices of `classes`, weights frequencies, `relative` if they were given as
+    relative ones. `finite`: no row that was given has a NaN. Of the `n_given` rows they
+    are those at `places`.
     """
 
     X: object
@@ -77,16 +60,7 @@ class TrainingTable(NamedTuple):
 
 
 class KeptRows(NamedTuple):
-    """Rows that have no say in a tree.
-
-    Attributes
-    ----------
-    X : ndarray, C-contiguous, or sparse, of shape (n_rows, n_features), float32
-        With the codes of the table that they were kept back from.
-    y : ndarray of shape (n_rows,)
-        Class indices.
-    weight : ndarray of shape (n_rows,), float64, or None
-    """
+    """Rows that have no say in a tree, with the codes of the table they are from."""
 
     X: object
     y: np.ndarray

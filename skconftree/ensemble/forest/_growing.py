@@ -51,16 +51,7 @@ def rows_of_sample(table, sampler, tree):
 
 
 class NewTree(NamedTuple):
-    """Which tree of a forest is grown, from what, and how.
-
-    Attributes
-    ----------
-    index : int
-    seed : int
-        Its `random_state`.
-    table : SharedTable
-    plan : Plan
-    """
+    """Which tree of a forest is grown, from what, and how, by its `random_state`."""
 
     index: int
     seed: int

@@ -14,13 +14,7 @@ from ._voters import Voters
 
 
 class OutOfBag(NamedTuple):
-    """What the trees say of rows that were not in their samples.
-
-    Attributes
-    ----------
-    score : float
-    proba : ndarray of shape (n_rows, n_classes)
-    """
+    """What the trees say of rows that were not in their samples."""
 
     score: float
     proba: np.ndarray
@@ -33,26 +27,10 @@ class ForestModel:
     in place: the growers of its trees, how many rows have been learnt, and how the
     trees have fared.
 
-    Parameters
-    ----------
-    schema : Schema
-    classes : Classes
-    seed : int
-        Of samples and trees.
-    parameters : list of dict
-        Of the trees, which take turns.
-    resolved : list of Resolved
-        What they have come to be.
-    trees : list of TreeModel
-    n_rows : int
-        Number of rows learnt.
-    listed : bool, default=False
-        Whether a list of bounds was given.
-    sampler : Sampler or None, default=None
-        What has drawn the samples of `fit`.
-    records : ndarray of shape (n_trees, 2), float64, or None, default=None
-        How each tree has fared lately; None unless the forest learns row by row.
-    out_of_bag : OutOfBag or None, default=None
+    `seed` is that of samples and trees, which take turns with `parameters` and what
+    these were `resolved` to; `listed`: a list of bounds was given. `sampler` has drawn
+    the samples of `fit`. `records`, of shape (n_trees, 2), say how each tree has fared
+    lately; None unless the forest learns row by row.
     """
 
     def __init__(

@@ -39,16 +39,9 @@ def number_of_draws(max_samples, total):
 
 
 class Sampler(NamedTuple):
-    """The samples of a forest's trees.
+    """The samples of a forest's trees, `n_draws` rows each, repeated ones included.
 
-    Attributes
-    ----------
-    ends : ndarray of shape (n_groups,), float64
-        Of a `ContentOrder`.
-    n_draws : int
-        Rows in a sample, repeated ones included.
-    seed : int
-        Of the forest.
+    `ends` are those of a `ContentOrder`, the seed is the forest's.
     """
 
     ends: np.ndarray

@@ -18,20 +18,7 @@ from ._samples import Samples
 
 @dataclass(frozen=True, eq=False)
 class NCMModel:
-    """What a tree and a forest have in common.
-
-    Attributes
-    ----------
-    schema : Schema
-    classes : Classes
-    bound : BaseBound or None
-    criterion : str
-    seed : int
-    samples : Samples or None
-        Rows that are kept for further updates.
-    n_rows_seen : int
-    n_updates : int
-    """
+    """What a tree and a forest have in common; `samples` are for further updates."""
 
     schema: Schema
     classes: Classes
@@ -106,23 +93,10 @@ class NCMTreeModel(NCMModel):
 class NCMForestModel(NCMModel):
     """What a forest has learnt.
 
-    Attributes
-    ----------
-    parameters : dict
-        Of its trees.
-    trees : list of NCMTree
-    seeds : list of int
-        Of the trees.
-    regrown : ndarray of shape (n_trees,), bool
-        Which trees the last call grew.
-    in_bag : ndarray of shape (n_trees, n_bytes), uint8
-        Bits: whether each row that is kept is in the sample of a tree.
-    penalty : ndarray of shape (n_trees,), float64
-    tree_errors : ndarray of shape (n_trees,) or None
-    threshold : float or None
-    leaves : ndarray of shape (n_trees, n_rows), int32, or None
-        Where the rows that are kept come to. It follows from trees and rows, and is no
-        part of the state.
+    `regrown` says which trees the last call grew; bits of `in_bag`, of shape (n_trees,
+    n_bytes), whether each row that is kept is in the sample of a tree; `leaves` where
+    these rows come to in each tree, which follows from trees and rows, and is no part
+    of the state.
     """
 
     parameters: dict

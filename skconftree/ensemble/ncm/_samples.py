@@ -14,18 +14,9 @@ class Samples(NamedTuple):
     """Rows in the order of the calls that brought them.
 
     The rows of one call are in an order that depends on what they hold, so that the
-    order in which they were given does not matter.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_rows, n_features), float32, C-contiguous
-    y : ndarray of shape (n_rows,), uint16
-        Class indices.
-    ranks : ndarray of shape (n_rows,), uint32
-        Random numbers. Where there is no room for all rows of a class those with the
-        smallest ones stay, which are a sample of all that have come.
-    n_seen : ndarray of shape (n_classes,), int64
-        Rows that have come of each class.
+    order in which they were given does not matter. Where there is no room for all rows
+    of a class those with the smallest `ranks`, random numbers, stay, which are a sample
+    of all that have come: `n_seen` of each class.
     """
 
     X: np.ndarray

@@ -9,15 +9,9 @@ from ._samples import bootstrap_of, seed_of_update
 
 
 class TreeUpdate(NamedTuple):
-    """What becomes of one tree of a forest.
+    """What becomes of one tree of a forest; without tree a new one is grown.
 
-    Attributes
-    ----------
-    index : int
-    tree : NCMTree or None
-        None: a new one is grown.
-    leaves : ndarray of shape (n_known,), int32, or None
-        Where the first rows come to in the tree; -1 where not known.
+    `leaves` are where the first rows come to in the tree; -1 where not known.
     """
 
     index: int
@@ -28,13 +22,8 @@ class TreeUpdate(NamedTuple):
 class UpdatedTree(NamedTuple):
     """What has become of it.
 
-    Attributes
-    ----------
-    tree : NCMTree
-    in_bag : ndarray of shape (n_bytes,), uint8
-        Bits: whether each row is in the sample of the tree.
-    leaves : ndarray of shape (n_rows,), int32
-        Where the rows come to; -1 where not known.
+    Bits of `in_bag` say whether each row is in the sample of the tree, `leaves` where
+    it comes to; -1 where not known.
     """
 
     tree: object
@@ -43,18 +32,9 @@ class UpdatedTree(NamedTuple):
 
 
 class Update(NamedTuple):
-    """What all trees of a forest share in one update.
+    """What all trees of a forest share in one update, of all rows.
 
-    Attributes
-    ----------
-    plan : NCMPlan
-    samples : Samples
-        All rows.
-    n_classes : int
-    places : ndarray of intp
-        What the classes of trees that are kept are from now on.
-    seed : int
-        Of this update.
+    `places` are what the classes of trees that are kept are from now on.
     """
 
     plan: object
@@ -91,15 +71,7 @@ class Update(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Which trees are grown anew.
-
-    Attributes
-    ----------
-    regrown : ndarray of shape (n_trees,), bool
-    threshold : float
-    penalty : ndarray of shape (n_trees,), float64
-        Added to the errors of the next update.
-    """
+    """Which trees are grown anew, and what the next errors are raised by."""
 
     regrown: np.ndarray
     threshold: float

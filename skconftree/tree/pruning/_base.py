@@ -26,13 +26,8 @@ class Strength(NamedTuple):
 class TrainingRows(NamedTuple):
     """What a tree was grown from, for prunings that look at more than the tree.
 
-    Attributes
-    ----------
-    take : callable
-        Gives the rows, their class indices and their weights (None: all are 1); some
-        have to be made first.
-    criterion : str
-    bound : BaseBound or None
+    `take` gives the rows, their class indices and their weights (None: all are 1); some
+    have to be made first.
     """
 
     take: Callable

@@ -22,22 +22,11 @@ LARGEST = 2**62  # seed
 class Recipe(NamedTuple):
     """What a growing tree is made from.
 
-    Attributes
-    ----------
-    settings : GrowthSettings
-    seed : int
-        Of drawn features and cuts.
-    class_weight : ndarray of shape (n_classes,), float64, or None
-    nominal : tuple of int
-        Nominal features, ascending.
-    X_pool : ndarray of shape (n_pool, n_features), float32, or None
-        Rows without label.
-    box : ndarray of shape (n_features, 2), float64, or None
-        Limits of the features, if the weight of a leaf is its volume.
-    draws_for_life : bool
-        A leaf draws `max_features` features once, and remembers these alone; else it
-        remembers all and draws at each attempt. A tree that takes another's place
-        after a drift then has a seed of its own.
+    `seed` is that of drawn features and cuts; `nominal` features ascend; `X_pool` are
+    rows without label; `box` has the limits of the features, if the weight of a leaf is
+    its volume. If it `draws_for_life`, a leaf draws `max_features` features once, and
+    remembers these alone; else it remembers all and draws at each attempt. A tree that
+    takes another's place after a drift then has a seed of its own.
     """
 
     settings: GrowthSettings
