@@ -25,7 +25,7 @@ GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
 # Measured before fingerprints were. None may be added.
 BEFORE = set(
     """
-    active-million compare interval-coverage paper-c-active paper-c-active-asked
+    active-million compare paper-c-active paper-c-active-asked
     paper-c-active-values stream-accuracy stream-gap stream-one-row
     """.split()
 )
