@@ -52,14 +52,7 @@ def draw_pvalues():
         rows = [
             row for row in table("paper-d-pvalues") if row["wrong, %"] == TABLES[name]
         ]
-        lines = {
-            f"p {row['p']}": [
-                (number(share), number(cell))
-                for share, cell in row.items()
-                if share.endswith("%") and share[0].isdigit()
-            ]
-            for row in rows
-        }
+        lines = {f"p {row['p']}": along_shares(row) for row in rows}
         panels.append((f"{TABLES[name]}: wrong, %", lines))
     return curves(
         "Errors of information gain pruned by chi-squared at five p-values",
@@ -144,19 +137,28 @@ def draw_random_trees():
     )
 
 
+def by_stream(rows, mark):
+    """Rows of each panel: one a stream, with a mark behind its name if it shows F1."""
+    panels = {}
+    for row in rows:
+        stream = row["stream"].removesuffix(mark)
+        what = "accuracy" if stream == row["stream"] else "F1"
+        panels.setdefault(f"{stream}: {what}, %", []).append(row)
+    return panels
+
+
 def draw_courses():
     """Figure 4."""
-    panels = {}
-    for row in table("paper-c-courses"):
-        stream = row["stream"].removesuffix("*")
-        what = "accuracy" if stream == row["stream"] else "F1"
-        lines = panels.setdefault(f"{stream}: {what}, %", {})
-        point = number(row["leaves"]), number(row["value"])
-        lines.setdefault(row["method"], []).append(point)
-    panels.pop("random trees: accuracy, %")
+    panels = by_stream(table("paper-c-courses"), "*")
+    del panels["random trees: accuracy, %"]
+    lines = {words: {} for words in panels}
+    for words, rows in panels.items():
+        for row in rows:
+            point = number(row["leaves"]), number(row["value"])
+            lines[words].setdefault(row["method"], []).append(point)
     return curves(
         "Running performance of the tuned trees by the number of leaves",
-        list(panels.items()),
+        list(lines.items()),
         "leaves",
         log=True,
         from_zero=False,
@@ -165,16 +167,13 @@ def draw_courses():
 
 def draw_budgets():
     """Figure 5."""
-    panels = {}
-    for row in table("paper-c-active-values"):
-        if row["tree"] == "C-Tree":
-            stream = row["stream"].removesuffix(", F1")
-            what = "accuracy" if stream == row["stream"] else "F1"
-            lines = panels.setdefault(f"{stream}: {what}, %", {})
-            lines[plain(row["strategy"])] = along_shares(row)
+    rows = [row for row in table("paper-c-active-values") if row["tree"] == "C-Tree"]
     return curves(
         "Performance of C-Tree by the share of labels that may be bought",
-        list(panels.items()),
+        [
+            (words, {plain(row["strategy"]): along_shares(row) for row in ours})
+            for words, ours in by_stream(rows, ", F1").items()
+        ],
         "budget, %",
         log=True,
         from_zero=False,

@@ -25,9 +25,8 @@ GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
 # Measured before fingerprints were. None may be added.
 BEFORE = set(
     """
-    active-million compare interval-coverage label-noise paper-c-active
-    paper-c-active-asked paper-c-active-values stream-accuracy stream-gap
-    stream-one-row
+    active-million compare paper-c-active paper-c-active-asked
+    paper-c-active-values stream-accuracy stream-gap stream-one-row
     """.split()
 )
 OTHER_NOTES = {"promises-mixed"}  # of a script that writes two

@@ -34,6 +34,7 @@ from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from .pool._simulate import simulate
 from .pool._stopping import Budget, RiskBelow, Stable
 from .pool._weighted import WeightedSampling
+from .stream._branches import Split, SplitConfTree
 from .stream._learner import StreamActiveLearner
 from .stream._strategies import (
     ConfTreeSampling,
@@ -41,8 +42,6 @@ from .stream._strategies import (
     QueryScoreSampling,
     RandomStream,
     SelectiveSampling,
-    Split,
-    SplitConfTree,
     StreamStrategy,
     VariableUncertainty,
 )

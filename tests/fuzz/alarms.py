@@ -1,13 +1,18 @@
 """Exceptions out of signal handlers, at places drawn beforehand or by a timer."""
 
+import dis
 import signal
 import sys
 import threading
 from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import sklearn
+
+import skconftree
 
 
 class Alarm(TimeoutError):
@@ -16,8 +21,10 @@ class Alarm(TimeoutError):
 
 ERRORS = (KeyboardInterrupt, Alarm)
 # Of profiling: Python runs signal handlers at the begin of a function of its own, and
-# behind a call of one that is not.
+# behind a call of one that is not. Profiling is not told of those that Cython has
+# compiled: behind these the next instruction is the place.
 PLACES = ("call", "c_return")
+PACKAGE = str(Path(skconftree.__file__).parent)
 # Python's own locks stay locked if an exception comes in the midst of them, and NumPy
 # takes any for arrays that are not equal, or that cannot be compared.
 NUMERIC = np.array_equal.__wrapped__.__code__.co_filename
@@ -38,11 +45,6 @@ def timer(handle, seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def _is_place(frame, event, within=""):
-    file = frame.f_code.co_filename
-    return event in PLACES and file not in UNSAFE and file.startswith(within)
-
-
 def count_places(function, within=""):
     """What a function gives, and at how many places a handler might have run."""
     return _count(function, lambda n: None, within)
@@ -57,18 +59,63 @@ def act_at_place(place, act, function, within=""):
 def _count(function, visit, within):
     n = 0
 
-    def look(frame, event, argument):
+    def come():
         nonlocal n
-        if _is_place(frame, event, within):
-            n += 1
-            visit(n)
+        n += 1
+        visit(n)
 
-    sys.setprofile(look)
-    try:
+    with _places(come, within):
         answer = function()
+    return answer, n
+
+
+@contextmanager
+def _places(visit, within=""):
+    """Call a function wherever a handler might run, in files that begin so."""
+    # Frames of the package that calls have come back to, since its last instruction.
+    back = []
+
+    def profile(frame, event, argument):
+        if event.endswith("return"):
+            to = frame.f_back if event == "return" else frame
+            if to is not None and to.f_code.co_filename.startswith(PACKAGE):
+                back.append(to)
+        file = frame.f_code.co_filename
+        if event in PLACES and file not in UNSAFE and file.startswith(within):
+            visit()
+
+    def trace(frame, event, argument):
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if event == "call":
+            frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        elif event == "opcode":
+            # a compiled function may have called others, or none
+            told = back == [frame]
+            back.clear()
+            if not told and frame.f_lasti in _behind_calls(frame.f_code):
+                visit()
+        return trace
+
+    before = sys.gettrace()
+    sys.setprofile(profile)
+    sys.settrace(trace)
+    try:
+        yield
     finally:
         sys.setprofile(None)
-    return answer, n
+        sys.settrace(before)
+
+
+@cache
+def _behind_calls(code):
+    """Places of the instructions that take what a call has given."""
+    return {
+        taker.offset
+        for call, taker in pairwise(dis.get_instructions(code))
+        if call.opname.startswith("CALL")
+        and taker.opname.startswith(("STORE_", "POP_TOP"))
+    }
 
 
 class Interrupter:
@@ -80,7 +127,8 @@ class Interrupter:
         What the handler raises.
     again : int or None
         KeyboardInterrupt follows that many calls, or twentieths of a millisecond, after
-        it. (Ordinary errors, twice at the same step, are taken for the model's own.)
+        it, unless it is raised behind a compiled function, which ends all tracing.
+        (Ordinary errors, twice at the same step, are taken for the model's own.)
     within : str, default=""
         Begin of the names of files whose places count.
     """
@@ -95,9 +143,8 @@ class Interrupter:
     def at_place(self, place, function):
         """Interrupt at a place; answer, and whether an exception came out."""
 
-        def look(frame, event, argument):
-            # an exception ends the profiling
-            if not (self.active and _is_place(frame, event, self.within)):
+        def visit():
+            if not self.active:
                 return
             self.n += 1
             if self.n == place:
@@ -115,13 +162,8 @@ class Interrupter:
                 raise KeyboardInterrupt
             return look_again
 
-        before = sys.gettrace()
-        try:
-            sys.setprofile(look)
+        with _places(visit, self.within):
             return self._call(function)
-        finally:
-            sys.setprofile(None)
-            sys.settrace(before)
 
     def in_time(self, seconds, function):
         """Interrupt after some time; answer, and whether an exception came out."""

@@ -4,18 +4,15 @@ import pickle
 import threading
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-import skconftree
 from skconftree import ConfidenceForestClassifier
 
-from .alarms import ERRORS, Interrupter, act_at_place, count_places
+from .alarms import ERRORS, PACKAGE, Interrupter, act_at_place, count_places
 from .findings import require
 from .together import busy_rows, run_at_once, switching_often
 
-PACKAGE = str(Path(skconftree.__file__).parent)
 SIZES = (3, 60, 1000, 30_000)  # the last one so that other threads have their turn
 QUICK = ("array", "sparse")  # to read
 ASKERS = 3  # of each index

@@ -26,10 +26,11 @@ from .._estimators import refuse_unserved
 from .._rows import take
 from ._context import LeafLabels, StreamContext
 from ._decisions import Account
+from ._registry import STREAM_STRATEGIES, resolve_stream_strategy
 from ._run import compare
 from ._state import check_learner
 from ._steps import NOTHING, Begun, StreamSteps
-from ._strategies import STREAM_STRATEGIES, StreamStrategy, resolve_stream_strategy
+from ._strategies import StreamStrategy
 
 LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
 

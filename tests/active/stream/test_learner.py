@@ -22,7 +22,7 @@ from skconftree.active import (
     StreamStrategy,
     VariableUncertainty,
 )
-from skconftree.active.stream._strategies import STREAM_STRATEGIES
+from skconftree.active.stream._registry import STREAM_STRATEGIES
 from skconftree.bounds import consistency_radius
 from skconftree.datasets import make_sea
 from skconftree.drift import DDM

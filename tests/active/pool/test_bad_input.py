@@ -1,0 +1,166 @@
+"""Answers, questions and oracles that are wrong, or fail, change nothing."""
+
+import pickle
+
+import numpy as np
+import pytest
+from reference.irises import X, Y, bought, learner, some
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.active import ActiveLearner, ArrayOracle
+
+
+def taught(rows, labels, **more):
+    one = learner(**more).fit(X, some(Y))
+    state = pickle.dumps(one)
+    try:
+        one.teach(rows, labels)
+    finally:
+        assert pickle.dumps(one) == state
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "message"),
+    [
+        ([200], [1], "places in the pool of 150 rows"),
+        ([-1], [1], "places in the pool of 150 rows"),
+        ([2.5], [1], "rows must be places in the pool, integers"),
+        ([True] * 150, Y, "rows must be places in the pool, integers"),
+        ([0], [1], "Row 0 has a label already"),
+        ([3, 3], [1, 1], "rows must be different"),
+        ([3, 4], [1], "a label for each row"),
+        ([3], [np.inf], "contains infinity"),
+        ([3, 4], [1, "a"], "labels mixes strings with other labels"),
+    ],
+)
+def test_bad_answers_change_nothing(rows, labels, message):
+    with pytest.raises(ValueError, match=message):
+        taught(rows, labels)
+
+
+def test_a_label_outside_the_classes():
+    with pytest.raises(ValueError, match=r"label 7, .* not one of the classes"):
+        taught([3], [7], classes=[0, 1, 2])
+
+
+def test_a_row_that_was_not_asked_for_is_learnt_with_a_warning():
+    one = learner(strategy="random").fit(X, some(Y))
+    other = np.setdiff1d(np.arange(2, 60), one.query(5))[0]
+    with pytest.warns(UserWarning, match=f"Row {other} was not asked for"):
+        one.teach(other, Y[other])
+    assert one.n_labeled_ == 7
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strategy": "best"}, "strategy"),
+        ({"strategy": "vote_entropy"}, "needs members that vote .* What works"),
+        ({"strategy": "leaf_risk"}, "needs the leaves of a single tree .* 'margin'"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"tie_break": "first"}, "tie_break"),
+        ({"classes": [1, None]}, "classes must not hold missing_label"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        learner(**parameters).fit(X)
+
+
+@pytest.mark.parametrize("refit", ["auto", False])
+def test_rows_of_another_shape_change_nothing(refit):
+    one = bought(learner(ConfidenceTreeClassifier(), refit=refit).fit(X, some(Y)), 2)
+    before = pickle.dumps(one)
+    for method in (one.predict, one.predict_proba):
+        with pytest.raises(ValueError, match="2 features, .* expecting 4"):
+            method(X[:, :2])
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
+        one.fit(X[0], Y[:4])
+    with pytest.raises(ValueError, match="as many rows each. Got 150 and 3"):
+        one.fit(X, Y[:3])
+    assert pickle.dumps(one) == before
+    single = learner().fit(X).teach([1], [0])
+    with pytest.raises(ValueError, match="2 features, .* expecting 4"):
+        single.predict(X[:, :2])
+
+
+def test_an_exhausted_pool_ends_cleanly():
+    one = learner().fit(X, Y)
+    before = pickle.dumps(one)
+    rows, scores = one.query(3, return_scores=True)
+    assert len(rows) == len(scores) == 0
+    assert one.run(ArrayOracle(Y)) is one
+    assert pickle.dumps(one.teach([], [])) != before  # an answer like any other
+    assert one.n_labeled_ == 150
+
+
+def test_growing_needs_partial_fit():
+    with pytest.raises(ValueError, match="has no partial_fit"):
+        learner(DecisionTreeClassifier(), refit=False).fit(X)
+
+
+def test_bad_questions():
+    one = learner().fit(X, some(Y))
+    with pytest.raises(ValueError, match="k must be an integer of 1 or more"):
+        one.query(0)
+    with pytest.raises(ValueError, match="costs must have one number for each"):
+        one.query(costs=[1.0])
+    with pytest.raises(ValueError, match="costs must be finite and above 0"):
+        one.query(costs=np.zeros(150))
+    with pytest.raises(ValueError, match="n must be an integer from 1 to the 0 calls"):
+        one.undo()
+    with pytest.raises(ValueError, match="no label yet"):
+        learner().fit(X).predict(X)
+    with pytest.raises(ValueError, match="contains NaN only"):
+        learner().fit(X, np.full(150, np.nan))
+
+
+def test_a_budget_above_the_pool_is_said_and_ends():
+    one = learner(strategy="random", batch_size=20).fit(X[::5])
+    with pytest.warns(UserWarning, match="above the 30 rows without a label"):
+        one.run(ArrayOracle(Y[::5]), budget=100)
+    assert one.n_labeled_ == 30
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_an_oracle_that_raises_loses_nothing(refit):
+    class Tired:
+        n = 0
+
+        def __call__(self, rows, places):
+            self.n += 1
+            if self.n == 8:
+                raise KeyboardInterrupt
+            return Y[places]
+
+    tree = ConfidenceTreeClassifier(grace_period=1)
+    one = learner(tree, refit=refit).fit(X, some(Y))
+    with pytest.raises(KeyboardInterrupt):
+        one.run(Tired(), budget=20)
+    assert one.n_labeled_ == 6 + 7
+    same = learner(tree, refit=refit).fit(X, some(Y)).run(ArrayOracle(Y), budget=7)
+    assert pickle.dumps(one) == pickle.dumps(same)
+
+
+def test_a_classifier_that_fails_leaves_the_learner_as_it_was():
+    class Fragile(GaussianNB):
+        def fit(self, X, y):
+            if len(y) > 7:
+                raise MemoryError("no")
+            return super().fit(X, y)
+
+    one = learner(Fragile(), strategy="random").fit(X, some(Y))
+    bought(one, 1)
+    history, proba = one.history_, one.predict_proba(X)
+    with pytest.raises(MemoryError):
+        bought(one, 1)
+    assert one.history_ == history
+    np.testing.assert_array_equal(one.predict_proba(X), proba)
+
+
+@pytest.mark.parametrize("table", ["X", b"X", 3, None, np.float64(3), {"a": [1]}])
+def test_what_is_no_table_is_named(table):
+    with pytest.raises(ValueError, match="X must be a table. Got"):
+        ActiveLearner(GaussianNB()).fit(table)
