@@ -20,8 +20,7 @@ from .._compat import (
 from ..tables._labels import Classes
 from ..tables._learning import Call, learn
 from ..tables._missing_labels import is_missing, split_labels
-from ..utils import canonical
-from ..utils._learnt import learnt
+from ..utils._learnt import learnt, read_state, write_state
 from ..utils._lock import Lockable, learns, reads
 from ._columns import read_doubles
 from ._model import OASISModel
@@ -473,16 +472,10 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
 
     @reads
     def __getstate__(self):
-        state = dict(super().__getstate__())
-        if self._model is not None:
-            state["_model"] = self._model.state()
-        return canonical(state)
+        return write_state(self, super().__getstate__())
 
     def __setstate__(self, state):
-        model = state.get("_model")
-        if model is not None:  # copy.copy shares no particles
-            state = state | {"_model": OASISModel.of_state(model, self)}
-        super().__setstate__(state)
+        super().__setstate__(read_state(self, state, OASISModel.of_state))
 
 
 def _encoded(classes, labels, known):

@@ -21,8 +21,7 @@ from ...tables._labels import Classes, read_classes
 from ...tables._learning import Call, learn
 from ...tables._schema import Rows
 from ...tree._readable import TreeShape
-from ...utils import canonical
-from ...utils._learnt import learnt
+from ...utils._learnt import learnt, read_state, write_state
 from ...utils._lock import Lockable, learns, reads
 from ._growing import resolve_plan
 from ._input import read_numbers
@@ -175,16 +174,10 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
 
     @reads
     def __getstate__(self):
-        state = dict(super().__getstate__())
-        if self._model is not None:
-            state["_model"] = self._model.state()
-        return canonical(state)
+        return write_state(self, super().__getstate__())
 
     def __setstate__(self, state):
-        model = state.get("_model")
-        if model is not None:
-            state = state | {"_model": self._kind.of_state(model, self)}
-        super().__setstate__(state)
+        super().__setstate__(read_state(self, state, self._kind.of_state))
 
 
 class NCMTreeClassifier(TreeShape, NCMEstimator):
