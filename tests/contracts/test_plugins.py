@@ -28,7 +28,7 @@ from skconftree.active import (
     WeightedSampling,
 )
 from skconftree.active._registry import STRATEGIES
-from skconftree.active.stream._strategies import STREAM_STRATEGIES
+from skconftree.active.stream._registry import STREAM_STRATEGIES
 from skconftree.testing import (
     check_bound,
     check_criterion,
