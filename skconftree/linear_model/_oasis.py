@@ -336,7 +336,7 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
             weight = check_row_weights(sample_weight, rows.X)
         return Call(rows, _encoded(names, labels, known), names, weight)
 
-    def _started(self, call):
+    def _started(self, call, stacklevel):
         settings, before = self._settings(self._resolve_likelihood()), self._model
         if before is None:
             model = OASISModel(call.rows.schema, call.classes, self._draw_seed())

@@ -86,14 +86,14 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool, *, stacklevel=1):
 def learn(estimator, call, *, stacklevel=1, **options):
     """Let an estimator learn what has been read; gives what the model's `learn` gives.
 
-    The estimator has a `_model` or None, and `_started(call)`, which makes a model that
-    learns: of no rows, or of the model there is. A model has `grows`, whether it learns
-    without being started again, `make_ready(call, stacklevel, **options)`, which may
-    still raise, and `learn(call, **options)`.
+    The estimator has a `_model` or None, and `_started(call, stacklevel)`, which makes
+    a model that learns: of no rows, or of the model there is. A model has `grows`,
+    whether it learns without being started again, `make_ready(call, stacklevel,
+    **options)`, which may still raise, and `learn(call, **options)`.
     """
     model = estimator._model
     if model is None or not model.grows:
-        model = estimator._started(call)
+        model = estimator._started(call, stacklevel + 1)
     model.make_ready(call, stacklevel + 1, **options)
     estimator._model = model
     return model.learn(call, **options)

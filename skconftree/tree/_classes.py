@@ -23,6 +23,7 @@ from ._model import NO_POOL, TreeModel
 from ._parameters import CONSTRAINTS
 from ._pool_places import check_places
 from ._readable import ReadableTree
+from ._resolve import resolve_statement
 from ._row_index import RowIndex
 
 
@@ -571,8 +572,18 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
                 self._validate_params()
         check_stream(self, classes, X_pool)
 
-    def _started(self, call):
-        return grow_on(self, self._model, call, owner=self)
+    def _started(self, call, stacklevel):
+        statement = None
+        if self._model is None:
+            caller = type(self).__name__
+            statement = resolve_statement(
+                self.bound,
+                self.criterion,
+                self.delta,
+                caller,
+                stacklevel=stacklevel + 1,
+            )
+        return grow_on(self, self._model, call, statement, owner=self)
 
     @reads
     def recount_leaves(self, X, y, sample_weight=None):

@@ -22,9 +22,6 @@ from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
 from .stream._recipe import make_recipe
 
-# From where a stream starts to the user's call of `partial_fit`, for warnings.
-STARTING = 6
-
 
 def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
     """Grow the model of a tree from a table."""
@@ -115,16 +112,14 @@ def check_stream(estimator, classes, X_pool):
         raise ValueError("X_pool can be given to the first call of partial_fit only.")
 
 
-def grow_on(estimator, model, call, *, owner=None, draws_for_life=False):
-    """Make the model of a tree that learns row by row."""
+def grow_on(estimator, model, call, statement, *, owner=None, draws_for_life=False):
+    """Make the model of a tree that learns row by row.
+
+    The `statement`, as `resolve_statement` gives it, is that of a tree that starts; one
+    that goes on growing has its own.
+    """
     if model is None:
-        bound, criterion = resolve_statement(
-            estimator.bound,
-            estimator.criterion,
-            estimator.delta,
-            type(estimator).__name__,
-            stacklevel=STARTING,
-        )
+        bound, criterion = statement
     else:
         bound, criterion = model.resolved.bound, model.resolved.criterion
         model.check_class_weight(call.class_weight)

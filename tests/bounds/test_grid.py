@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound, DeRosaBound, param_grid
 from skconftree.bounds._base import BaseBound
 from skconftree.bounds._registry import BOUNDS, resolve_bound
@@ -118,8 +118,13 @@ def test_a_delta_without_effect_draws_a_warning(bound):
     with pytest.warns(UserWarning, match=r"delta=0.01 has no effect.*param_grid") as w:
         tree.fit(X, Y)
     assert w[0].filename == __file__
-    with pytest.warns(UserWarning, match=r"delta=0.01 has no effect"):
-        ConfidenceTreeClassifier(bound=bound, delta=0.01).partial_fit(X, Y, [0, 1, 2])
+    for kind in (ConfidenceTreeClassifier, ConfidenceForestClassifier):
+        with pytest.warns(UserWarning, match=r"delta=0.01 has no effect") as w:
+            kind(bound=bound, delta=0.01).partial_fit(X, Y, [0, 1, 2])
+        assert w[0].filename == __file__
+    with pytest.warns(UserWarning, match=r"delta=0.01 has no effect") as w:
+        ConfidenceForestClassifier(3, bound=bound, delta=0.01).fit(X, Y)
+    assert w[0].filename == __file__
     plain = ConfidenceTreeClassifier(bound=bound).fit(X, Y)
     assert pickle.dumps(tree.tree_) == pickle.dumps(plain.tree_)
 

@@ -472,8 +472,8 @@ class ConfidenceForestClassifier(
                     f"Got {self.max_bytes} instead."
                 )
 
-    def _started(self, call):
-        return grow_forest_on(self, call)
+    def _started(self, call, stacklevel):
+        return grow_forest_on(self, call, stacklevel + 1)
 
     # -- state --------------------------------------------------------------------
 

@@ -32,10 +32,7 @@ def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
     caller, before = type(forest).__name__, forest._model
     kept = trees_to_keep(forest, stacklevel)
     parameters = tree_parameters(forest)
-    statements = []
-    for one in parameters:
-        given = one["bound"], forest.criterion, forest.delta, caller
-        statements.append(resolve_statement(*given, stacklevel=stacklevel))
+    statements = _statements(forest, parameters, stacklevel)
     prunings = [
         resolve_pruning(forest.pruning, forest.pruning_confidence, tree_defaults(bound))
         for bound, _ in statements
@@ -167,16 +164,19 @@ def _out_of_bag(forest, model, table, order, X, stacklevel):
     return OutOfBag(score, of_given)
 
 
-def grow_forest_on(forest, call):
+def grow_forest_on(forest, call, stacklevel):
     """Make the model of a forest that learns row by row."""
     before = forest._model
     if before is None:
         seed, parameters = _draw_seed(forest), tree_parameters(forest)
-        trees = [None] * forest.n_estimators
-        n_rows = 0
+        statements = _statements(forest, parameters, stacklevel + 1)
+        trees, n_rows = [None] * forest.n_estimators, 0
     else:
         seed, parameters, trees = before.seed, before.parameters, before.trees
-        n_rows = before.n_rows_seen
+        statements, n_rows = [None], before.n_rows_seen
+    if forest.max_bytes is not None:
+        share = {"max_bytes": forest.max_bytes // len(trees)}
+        parameters = [one | share for one in parameters]
     grown = []
     for index, tree in enumerate(trees):
         if tree is not None and tree.grows:
@@ -187,18 +187,25 @@ def grow_forest_on(forest, call):
             grown.append(tree)
             continue
         one = parameters[index % len(parameters)]
-        one = one | {"random_state": tree_seed(seed, index)}
-        if forest.max_bytes is not None:
-            one["max_bytes"] = forest.max_bytes // len(trees)
-        grown.append(
-            grow_on(ConfidenceTreeClassifier(**one), tree, call, draws_for_life=True)
+        template = ConfidenceTreeClassifier(
+            **one | {"random_state": tree_seed(seed, index)}
         )
+        statement = statements[index % len(statements)]
+        grown.append(grow_on(template, tree, call, statement, draws_for_life=True))
+    if before is None:
+        first = grown[0].resolved
+        resolved = [
+            first._replace(bound=bound, criterion=criterion)
+            for bound, criterion in statements
+        ]
+    else:
+        resolved = before.resolved
     return ForestModel(
         call.rows.schema,
         call.classes,
         seed,
         parameters,
-        _resolved(forest, before, grown, parameters),
+        resolved,
         grown,
         n_rows,
         listed=isinstance(forest.bound, list | tuple),
@@ -206,13 +213,10 @@ def grow_forest_on(forest, call):
     )
 
 
-def _resolved(forest, before, trees, parameters):
-    if before is not None:
-        return before.resolved
-    resolved = []
+def _statements(forest, parameters, stacklevel):
+    # For each bound in turn what decides a split, and what measures it.
+    statements = []
     for one in parameters:
-        bound, criterion = resolve_statement(
-            one["bound"], forest.criterion, forest.delta, type(forest).__name__
-        )
-        resolved.append(trees[0].resolved._replace(bound=bound, criterion=criterion))
-    return resolved
+        given = one["bound"], forest.criterion, forest.delta, type(forest).__name__
+        statements.append(resolve_statement(*given, stacklevel=stacklevel + 1))
+    return statements

@@ -129,7 +129,7 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
         learn(self, self._read(X, y, self._model, stacklevel=2))
         return self
 
-    def _started(self, call):
+    def _started(self, call, stacklevel):
         plan = resolve_plan(self)
         if self._model is None:
             return self._start(plan, call)

@@ -21,6 +21,7 @@ from skconftree.tables._learning import Call
 from skconftree.tables._schema import Rows
 from skconftree.tree._classes import tree_of_model
 from skconftree.tree._growth import grow_on
+from skconftree.tree._resolve import resolve_statement
 
 CLASSES = [0, 1, 2]
 KINDS = {
@@ -159,7 +160,8 @@ def alone_as_in_a_forest(tree):
     """A tree that draws the features of a leaf for its life, before its first row."""
     model = tree._model
     call = Call(Rows(None, True, model.schema), None, model.classes)
-    start = grow_on(tree, None, call, draws_for_life=True)
+    statement = resolve_statement(tree.bound, tree.criterion, tree.delta, "Tree")
+    start = grow_on(tree, None, call, statement, draws_for_life=True)
     return tree_of_model(start, tree.get_params())
 
 
