@@ -123,7 +123,7 @@ ROADS = {
             ),
             (
                 "Grow trees side by side, as a single tree grows",
-                "ensemble/forest/_growing.py, tree/_plan.py",
+                "ensemble/forest/_side_by_side.py, tree/_plan.py",
                 "counted in a TreeModel for each tree",
             ),
             (

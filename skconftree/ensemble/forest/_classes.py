@@ -22,8 +22,8 @@ from ...utils._learnt import learnt, read_state, write_state
 from ...utils._lock import Lockable, learns, reads
 from ._growth import grow_forest, grow_forest_on
 from ._model import ForestModel
+from ._parameters import TREE_PARAMETERS
 from ._prediction import ForestPrediction
-from ._templates import TREE_PARAMETERS
 
 READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 

@@ -19,11 +19,11 @@ from ...tree._resolve import (
 from ...tree._training import leave_out, read_training
 from ...tree.pruning._registry import resolve_pruning
 from .._bootstrap import tree_seed
-from ._growing import NewTree, SharedTable, grow_trees, rows_of_sample
 from ._model import ForestModel, OutOfBag
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
+from ._parameters import tree_parameters, trees_to_keep
 from ._sampling import Sampler, number_of_draws, rows_at
-from ._templates import tree_parameters, trees_to_keep
+from ._side_by_side import NewTree, SharedTable, grow_trees, rows_of_sample
 
 
 def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):

@@ -6,8 +6,8 @@ from ...tree._model import TreeModel
 from ...tree._model_state import read_columns
 from ...tree._plan import Resolved
 from ...utils import is_array, is_count, refuse_damage
+from ._parameters import TREE_PARAMETERS
 from ._sampling import MOST_DRAWS, Sampler
-from ._templates import TREE_PARAMETERS
 
 PARTS = {
     "schema",
