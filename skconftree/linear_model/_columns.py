@@ -4,7 +4,8 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._compat import get_feature_names
-from ..tables._schema import Rows, Schema
+from ..tables._schema import Schema
+from ..tables._table_rows import Rows
 
 NOMINAL = ("category", "categorical", "enum", "str", "large_str")
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ._labels import Classes, read_labels
-from ._schema import Rows, Schema
+from ._schema import Schema
+from ._table_rows import Rows
 from ._weights import resolve_class_weight, stream_weights
 
 
@@ -76,10 +77,10 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool, *, stacklevel=1):
         read, X_pool, schema = rows.schema.with_pool(
             X, X_pool, rows.X, known, weight, caller
         )
-        rows = rows._replace(X=read, schema=schema)
+        rows = Rows(read, rows.finite, schema)
     elif rows.schema is not known:
         schema = rows.schema.settled_in_order(rows.X, known, weight)
-        rows = rows._replace(schema=schema)
+        rows = Rows(rows.X, rows.finite, schema)
     return Call(rows, labels, names, weight, class_weight, X_pool)
 
 

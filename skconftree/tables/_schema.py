@@ -15,6 +15,7 @@ from ._few_rows import read_few
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
 from ._sparse import read_sparse
 from ._strays import warn_of_strays
+from ._table_rows import Rows, read_plain
 
 FINITE, _, INFINITE = range(3)
 
@@ -76,30 +77,10 @@ class Schema(NamedTuple):
         return self._read(X, caller, learns=False)
 
     def _read(self, X, caller, learns):
-        # Streams of single rows would spend most of their time in scikit-learn's
-        # checks. What passes the first one here passes those.
-        if (
-            type(X) is np.ndarray
-            and self.features is None
-            and self.names is None
-            and X.ndim == 2
-            and X.dtype.char in "fd"
-            and X.shape[1] == self.n_features
-            and len(X) > 0
-        ):
-            rows = X
-            try:
-                if (
-                    X.dtype.char == "d"
-                    or not X.flags.c_contiguous
-                    or not X.dtype.isnative
-                ):
-                    rows = np.ascontiguousarray(X, dtype=np.float32)
-                found = finiteness(rows)
-            except RuntimeWarning:  # too large for float32, where warnings are errors
-                found = INFINITE
-            if found != INFINITE:
-                return Rows(rows, found == FINITE, self)
+        if self.features is None and self.names is None:
+            rows = read_plain(X, self.n_features, self)
+            if rows is not None:
+                return rows
         rows = read_few(X, self.n_features, self.names, self.features)
         if rows is not None and not (learns and self._lacks(rows)):
             found = finiteness(rows)
@@ -124,6 +105,10 @@ class Schema(NamedTuple):
             finite = _is_finite(rows, caller)
         known = features is self.features
         return Rows(rows, finite, self if known else self._replace(features=features))
+
+    def known(self, X, caller):
+        """Rows that have been read before."""
+        return Rows(X, _is_finite(X, caller), self)
 
     def _lacks(self, rows):
         # Whether a category is not known; codes are not negative otherwise.
@@ -237,22 +222,6 @@ class Schema(NamedTuple):
         }
         refuse_damage(owner, sound)
         return cls(d, names, features)
-
-
-class Rows(NamedTuple):
-    """Rows of a known schema: float32, in C order or sparse.
-
-    `finite`: there is no NaN; infinity is an error.
-    """
-
-    X: object
-    finite: bool
-    schema: Schema
-
-    @classmethod
-    def known(cls, X, schema, caller):
-        """Rows that have been read before."""
-        return cls(X, _is_finite(X, caller), schema)
 
 
 def as_dense(X):

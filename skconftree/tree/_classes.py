@@ -13,7 +13,6 @@ from .._compat import (
 from ..bounds._registry import BOUNDS
 from ..tables._labels import read_labels
 from ..tables._learning import learn, read_call
-from ..tables._schema import Rows
 from ..tables._weights import stream_weights
 from ..utils._learnt import learnt, read_state, write_state
 from ..utils._lock import Lockable, learns, reads, share_lock
@@ -542,7 +541,7 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
         if return_proba:
             return self._learn(X, y, classes, sample_weight, X_pool, tells="proba")
         found = self._learn(X, y, classes, sample_weight, X_pool, tells="class")
-        return self.classes_.take(found)
+        return self._model.classes.names.take(found)
 
     @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, from_pool=None, tells=None):
@@ -559,7 +558,7 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
             pool = self._model.pool
             places = check_places(X, y, places, len(pool))
             rows = self._model.rows_of_pool(places)
-            return Rows.known(rows, self._model.schema, type(self).__name__), places
+            return self._model.schema.known(rows, type(self).__name__), places
         pool = X_pool if hasattr(X_pool, "shape") else np.asarray(X_pool)
         places = check_places(X, y, places, pool.shape[0])
         return _safe_indexing(pool, places), places

@@ -4,7 +4,7 @@ from functools import wraps
 
 from scipy.sparse import issparse
 
-from ..tables._schema import Rows
+from ..tables._table_rows import Rows
 from ..utils._lock import learns
 
 

@@ -19,7 +19,7 @@ from ...bounds._base import BaseBound
 from ...criteria._criterion import CRITERIA
 from ...tables._labels import Classes, read_classes
 from ...tables._learning import Call, learn
-from ...tables._schema import Rows
+from ...tables._table_rows import Rows
 from ...tree._readable import TreeShape
 from ...utils._learnt import learnt, read_state, write_state
 from ...utils._lock import Lockable, learns, reads

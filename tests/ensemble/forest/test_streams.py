@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.forest import stream_counts
 from reference.threads import PATIENCE, alarms, needs_signals
+from skconftree.tables._table_rows import Rows
 from sklearn.datasets import load_iris
 
 from skconftree import ConfidenceForestClassifier
 from skconftree.ensemble.forest import _streaming
 from skconftree.tables._learning import Call
-from skconftree.tables._schema import Rows
 from skconftree.tree._classes import tree_of_model
 from skconftree.tree._growth import grow_on
 from skconftree.tree._resolve import resolve_statement
