@@ -1,12 +1,12 @@
 """Is this commit as fast as those before it? A command, no test: run it when idle.
 
-    python benchmarks ratchet [fit stream tables] [--keep] [-- OPTIONS]
+    python benchmarks ratchet [SCRIPT ...] [--keep] [-- OPTIONS]
 
-Runs the scripts `fit`, `stream` and `tables`, or those named, with the options behind
-``--``, and compares their ratios to peers with the median of the last three runs of the
-same processor in `benchmarks/results/ratios`. Ends with 1 if one is more than 15 %
-worse. With ``--keep`` a run that is not is added to the results; so is any
-run with ``--keep=always``, which accepts a loss. To compare the last run kept with
+Runs the scripts `fit`, `stream`, `tables` and `single_rows`, or those named, with the
+options behind ``--``, and compares their ratios to peers with the median of the last
+three runs of the same processor in `benchmarks/results/ratios`. Ends with 1 if one is
+more than 15 % worse. With ``--keep`` a run that is not is added to the results; so is
+any run with ``--keep=always``, which accepts a loss. To compare the last run kept with
 those before it, without a new one: ``--last``, which ends with 2 if there is none.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from common.ratios import FOLDER, compare, runs
 
-SCRIPTS = ("fit", "stream", "tables")
+SCRIPTS = ("fit", "stream", "tables", "single_rows")
 PARTS = {"stream": ["--only", "predict", "one-row"]}  # without peers to install
 
 
