@@ -1,4 +1,4 @@
-"""What one row costs: calls of a single row, and a fit of fifty, beside scikit-learn.
+"""What a call of one row costs, and a fit of fifty, beside scikit-learn.
 
 Run on an idle machine:
 
