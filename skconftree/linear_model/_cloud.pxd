@@ -2,6 +2,7 @@
 
 from libc.math cimport M_PI, cos, log, sin, sqrt
 
+from skconftree.linear_model._cloud_settings cimport CloudSettings
 from skconftree.linear_model._likelihood cimport Likelihood
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
@@ -27,7 +28,7 @@ cdef inline void draw_normal_pair(
 
 
 cdef class Cloud:
-    cdef readonly dict settings
+    cdef readonly CloudSettings settings
     cdef readonly intp_t n_problems
     cdef readonly intp_t n_particles
     cdef readonly intp_t n_features

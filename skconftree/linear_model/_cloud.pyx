@@ -5,6 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY, M_PI, log, log1p, tan
 from libc.string cimport memcpy
 
+from skconftree.linear_model._cloud_settings cimport CloudSettings
 from skconftree.linear_model._exponential cimport exp_moderate, exp_negative
 from skconftree.linear_model._likelihood cimport Likelihood, of_label
 from skconftree.linear_model._margins cimport BLOCK, find_margins
@@ -24,23 +25,20 @@ cdef class Cloud:
     """Planes of one problem, or of one for each class against the rest, with weights.
 
     Coordinates lie feature by feature, [problem, feature, particle], and the last
-    dimension is filled up to a multiple of `LANES` with particles of weight 0. The
-    estimator has checked the settings: ``n_problems``, ``n_particles``, ``n_features``,
-    ``alpha``, ``gamma``, ``cauchy``, ``scale``, ``seed``.
+    dimension is filled up to a multiple of `LANES` with particles of weight 0.
     """
 
-    def __init__(self, settings):
-        cdef intp_t p = settings["n_problems"]
-        cdef intp_t m = settings["n_particles"]
-        cdef intp_t d = settings["n_features"]
-        cdef float64_t alpha = settings["alpha"]
-        cdef float64_t gamma = settings["gamma"]
+    def __init__(self, CloudSettings settings not None):
+        cdef intp_t p = settings.n_problems
+        cdef intp_t m = settings.n_particles
+        cdef intp_t d = settings.n_features
+        cdef float64_t alpha = settings.alpha
+        cdef float64_t gamma = settings.gamma
         self.settings = settings
         self.n_problems, self.n_particles, self.n_features = p, m, d
         self.stride = (m + LANES - 1) // LANES * LANES
-        self.cauchy = settings["cauchy"]
-        self.scale = settings["scale"]
-        self.seed = settings["seed"]
+        self.cauchy, self.scale = settings.cauchy, settings.scale
+        self.seed = settings.seed
         self.shape.low = log(gamma) + log(alpha)
         self.shape.high = log1p(-gamma)
         self.shape.middle = 0.5 * (self.shape.low + self.shape.high)

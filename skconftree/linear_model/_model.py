@@ -5,6 +5,7 @@ import numpy as np
 from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..utils import are_classes, canonical, is_count, refuse_damage
+from ._cloud_settings import CloudSettings
 from ._particle_filter import ParticleFilter, restored
 from ._scaling import measure, scaled
 
@@ -80,12 +81,12 @@ class OASISModel:
         d, intercept = self.schema.n_features, settings.pop("intercept")
         self.mean, self.scale = (np.zeros(d), np.ones(d)) if X is None else measure(X)
         self.cloud = ParticleFilter(
-            settings
-            | {
-                "n_problems": count_problems(len(self.classes)),
-                "n_features": d + intercept,
-                "seed": int(self.seed),
-            }
+            CloudSettings(
+                n_problems=count_problems(len(self.classes)),
+                n_features=d + intercept,
+                seed=int(self.seed),
+                **settings,
+            )
         )
 
     def wait_or_start(self, settings, call):

@@ -1,7 +1,5 @@
 """Hyperplanes with weights that learn: the particle filter of OASIS."""
 
-from numbers import Integral, Real
-
 import numpy as np
 
 from skconftree.linear_model._scaling import FAR
@@ -11,6 +9,7 @@ from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy
 
 from skconftree.linear_model._cloud cimport Cloud, LANES
+from skconftree.linear_model._cloud_settings cimport CloudSettings
 from skconftree.linear_model._exponential cimport Bits
 from skconftree.linear_model._likelihood cimport Likelihood, of_either, of_label
 from skconftree.linear_model._margins cimport BLOCK, find_margins, find_margins_of_four
@@ -68,16 +67,11 @@ cdef float64_t median(float64_t* values, intp_t n) noexcept nogil:
 
 
 cdef class ParticleFilter(Cloud):
-    """Particles that learn rows, are resampled and move.
-
-    The estimator has checked the settings: those of `Cloud`, ``buffer_size`` and
-    ``resample``.
-    """
+    """Particles that learn rows, are resampled and move."""
 
     cdef readonly intp_t n_rows         # learnt so far
     cdef intp_t buffer_size
     cdef intp_t n_buffered
-    cdef bint resample
     cdef intp_t[::1] n_moves
     cdef intp_t[::1] n_restarts
     # The last rows, in a ring: row number i is at i modulo buffer_size.
@@ -98,13 +92,12 @@ cdef class ParticleFilter(Cloud):
     cdef float32_t[:, ::1] margins
     cdef const float32_t[::1] either
 
-    def __init__(self, settings, state=None):
+    def __init__(self, CloudSettings settings not None, state=None):
         cdef intp_t problem
-        cdef intp_t p = settings["n_problems"]
-        cdef intp_t d = settings["n_features"]
+        cdef intp_t p = settings.n_problems
+        cdef intp_t d = settings.n_features
         super().__init__(settings)
-        self.buffer_size = settings["buffer_size"]
-        self.resample = settings["resample"]
+        self.buffer_size = settings.buffer_size
         self.drawn = np.zeros(self.stride)
         self.parent = np.zeros(self.n_particles, dtype=np.intp)
         self.ahead = np.zeros((p, AHEAD, self.stride))
@@ -131,8 +124,7 @@ cdef class ParticleFilter(Cloud):
 
     def set_resample(self, bint resample):
         """Say whether particles are resampled and moved from now on."""
-        self.resample = resample
-        self.settings["resample"] = bool(resample)
+        self.settings = self.settings.replace(resample=resample)
 
     def learn(
         self, const float64_t[:, ::1] X, const intp_t[::1] y,
@@ -223,7 +215,7 @@ cdef class ParticleFilter(Cloud):
             if not self._weigh(problem, k, self._sign(problem, label), weight):
                 self._draw_prior(problem, self.n_rows)
                 self.n_restarts[problem] += 1
-            elif self.resample and 2.0 * self.ess[problem] < self.n_particles:
+            elif self.settings.resample and 2.0 * self.ess[problem] < self.n_particles:
                 self._resample_and_move(problem)
             else:
                 continue
@@ -381,7 +373,7 @@ cdef class ParticleFilter(Cloud):
         arrays = self._arrays(self.n_buffered)
         state = {name: array.copy() for name, array in arrays.items()}
         state |= {"version": STATE_VERSION, "n_rows": self.n_rows}
-        return restored, (canonical(self.settings), canonical(state))
+        return restored, (canonical(self.settings.values()), canonical(state))
 
     def _arrays(self, n):
         # What the rest follows from, with n rows in the buffer.
@@ -462,20 +454,6 @@ cdef class ParticleFilter(Cloud):
 
 def restored(settings, state):
     """Make a filter from a pickle, or raise ``ValueError``."""
-    kinds = {
-        "n_problems": (Integral, 0, 2**16), "n_particles": (Integral, 2, 2**31),
-        "n_features": (Integral, 1, 2**31), "buffer_size": (Integral, 1, 2**31),
-        "alpha": (Real, 0.0, 1.0), "gamma": (Real, 0.0, 1.0), "cauchy": (bool, 0, 1),
-        "scale": (Real, 1e-50, 1e50), "resample": (bool, 0, 1),
-        "seed": (Integral, 0, 2**32),
-    }
-    if not (
-        isinstance(settings, dict) and isinstance(state, dict)
-        and settings.keys() == kinds.keys()
-        and all([
-            isinstance(settings[name], kind) and low <= settings[name] <= high
-            for name, (kind, low, high) in kinds.items()
-        ])
-    ):
-        raise ValueError("The state of these particles is damaged: its settings.")
-    return ParticleFilter(settings, state)
+    if not (isinstance(settings, dict) and isinstance(state, dict)):
+        raise ValueError("The state of these particles is damaged.")
+    return ParticleFilter(CloudSettings(**settings), state)
