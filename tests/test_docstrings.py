@@ -61,14 +61,11 @@ METHODS = set()
 OBJECTS = dict(public_objects())
 
 
+CHECKS = tomllib.loads(PYPROJECT.read_text("utf-8"))["tool"]["numpydoc_validation"]
+
+
 def ignored_rules(full_name, found):
-    rules = {
-        rule
-        for rule in tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"][
-            "numpydoc_validation"
-        ]["checks"]
-        if rule != "all"
-    }
+    rules = set(CHECKS["checks"]) - {"all"}
     if full_name in METHODS:
         rules.add("EX01")  # a method's example is its class's
     if isinstance(found, property):

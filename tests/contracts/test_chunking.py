@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from reference.effort import examples
 from reference.registries import BOUNDS, DETECTORS, MEMORIES, PREDICTIONS
 from reference.streams import (
     grown,
@@ -24,7 +25,9 @@ from reference.streams import (
 
 from skconftree import ConfidenceTreeClassifier
 
-few = settings(max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
+few = settings(
+    max_examples=examples(1000), suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @few
@@ -34,7 +37,7 @@ def test_chunks_do_not_matter(problem):
     assert state_of(grown(model, stream, ends)) == state_of(grown(model, stream))
 
 
-@settings(max_examples=70, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(70), suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(max_rows=80))
 def test_rows_one_by_one(problem):
     model, stream = problem
@@ -59,7 +62,7 @@ def test_foreseeing_and_looking_do_not_matter(problem):
     assert state_of(watched) == state_of(grown(model, stream))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(max_rows=80))
 def test_predicted_is_predicted(problem):
     """partial_fit_predict answers what predict would have said before each row."""
@@ -87,7 +90,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
-@settings(max_examples=70, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(70), suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems_in_chunks(min_rows=2))
 def test_a_copy_goes_on_like_the_original(make_copy, problem):
     model, stream, ends = problem

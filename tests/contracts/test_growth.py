@@ -9,6 +9,7 @@ import copy
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from reference.effort import examples
 from reference.leaf_state import read_leaves
 from reference.registries import BOUNDS, MEMORIES
 from reference.streams import (
@@ -24,7 +25,9 @@ from reference.streams import (
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 
-some = settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+some = settings(
+    max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 # --- splits stay ------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from reference.leaf_state import bytes_of_leaves
 from reference.registries import MEMORIES
 from reference.streams import grown, learn, make_stream
@@ -54,7 +55,9 @@ MODELS = {
     for prediction in [PREDICTS.get(memory, "majority")]
 }
 HALF = 300
-some = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+some = settings(
+    max_examples=examples(120), suppress_health_check=[HealthCheck.too_slow]
+)
 _grown = {}
 
 

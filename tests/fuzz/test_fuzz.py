@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from fuzz.sequence import THEMES
+from reference.effort import examples
 
 TESTS = Path(__file__).parents[1]
 
@@ -29,7 +30,7 @@ def fuzz(*arguments):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_sequences(theme):
-    done = fuzz(8, "--theme", theme, "--first", 1_000_000)
+    done = fuzz(examples(8), "--theme", theme, "--first", 1_000_000)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

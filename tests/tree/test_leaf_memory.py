@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from reference.leaf_state import GAUSSIAN, HISTOGRAM, ROWS, read_leaves
 from reference.registries import MEMORIES
 from reference.streams import KINDS, grown, learn, make_stream, streams
@@ -19,7 +20,9 @@ from sklearn.base import clone
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 
-NB_GROUP = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+NB_GROUP = settings(
+    max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def single_leaf(stream, memory, **parameters):
@@ -47,7 +50,7 @@ def table_of(stream, rows, feature, edges):
 # --- histograms -------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(stream=streams(max_rows=300, pool=False))
 def test_histogram_of_rows(stream):
     """Edges come from the first 64 rows; every row is in its bin, exactly."""
@@ -178,7 +181,7 @@ def with_row(leaf, x, y):
 # --- moments ----------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(stream=streams(pool=False))
 def test_moments_of_rows(stream):
     """Welford's updates give NumPy's weighted mean and variance."""
@@ -202,7 +205,7 @@ def test_moments_of_rows(stream):
         np.testing.assert_array_equal(high, X[own].max(axis=0))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(stream=streams(pool=False, kinds_of_features=("holes", "ties")))
 def test_moments_of_rows_with_holes(stream):
     """A missing value has no part in them; its row counts in the class all the same.

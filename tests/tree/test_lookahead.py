@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 from reference.cases import settings_of
 from reference.contingency import UndecidedError
+from reference.effort import examples
 from reference.lookahead import LookaheadGrower
 from reference.tables import assert_same, grow_both, problems
 from scipy.sparse import csr_array
@@ -91,7 +92,7 @@ def assert_same_trials(tree, root):
         ("chi2-tests", "kearns_mansour"),
     ],
 )
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 @given(
     problem=problems(),
     levels=st.integers(1, 4),

@@ -18,6 +18,7 @@ from reference.beside import (
     in_order_of_appearance,
 )
 from reference.cases import CASES, PAIRS
+from reference.effort import examples
 from reference.streams import KINDS, make_stream, streams
 
 from skconftree import ConfidenceTreeClassifier
@@ -45,7 +46,7 @@ GROWTH = {
 
 
 @pytest.mark.parametrize("case", ["none", *CASES])
-@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_same_tree(case, data):
     criteria = [c for name, c in PAIRS if name == case] or [
@@ -75,7 +76,7 @@ def test_same_tree(case, data):
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_same_tree_with_categories(case, data):
     """Which come one by one, and each of which may have a branch of its own."""

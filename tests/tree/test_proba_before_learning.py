@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reference.effort import examples
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
@@ -58,7 +59,7 @@ def assert_told(proba, told):
             np.testing.assert_array_equal(proba[i], expected, err_msg=f"row {i}")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_probabilities_before_learning(data):
     kind = data.draw(st.sampled_from(KINDS), label="kind")

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from reference.cases import CASES, CRITERIA, settings_of
 from reference.cases import PAIRS as BOUND_PAIRS
+from reference.effort import examples
 from reference.tree import assert_same_evidence, grow
 
 from skconftree import ConfidenceTreeClassifier
@@ -161,7 +162,7 @@ def assert_same(tree, node, i=0):
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(problem=problems())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from reference.cases import settings_of
 from reference.contingency import UndecidedError
 from reference.draws import DrawingGrower, DrawingOnlineTree
+from reference.effort import examples
 from reference.streams import learn, streams
 from reference.tables import assert_same, grow_both, problems
 from reference.tree import kept
@@ -57,7 +58,7 @@ def settings_of_draws(data, n_features):
 
 
 @pytest.mark.parametrize(("case", "criterion"), CASES)
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(), data=st.data())
 def test_batch(case, criterion, problem, data):
     parameters = settings_of_draws(data, problem["X"].shape[1])
@@ -80,7 +81,7 @@ def test_batch(case, criterion, problem, data):
     # cuts of evidence bounds with fixed cuts are drawn among those
     [pair for pair in CASES if pair[0] not in ("evalue", "credible-volume")],
 )
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow])
 @given(
     stream=streams(
         min_rows=10, max_rows=50, kinds_of_features=("continuous", "ties", "holes")

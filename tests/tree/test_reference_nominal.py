@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from reference.cases import CRITERIA, settings_of
 from reference.cases import PAIRS as BOUND_PAIRS
 from reference.contingency import UndecidedError
+from reference.effort import examples
 from reference.tables import assert_same, grow_both, problems
 
 PAIRS = [("none", criterion) for criterion in CRITERIA] + BOUND_PAIRS
 
 
 @pytest.mark.parametrize(("case", "criterion"), PAIRS)
-@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems())
 def test_same_tree(case, criterion, problem):
     assert_grown_alike(case, criterion, problem)
@@ -46,7 +47,7 @@ def assert_grown_alike(case, criterion, problem):
 
 
 @pytest.mark.parametrize("case", ["chi2", "chi2-tests", "chi2-attributes"])
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(24, 4, classes=(3, 4), multiway=True))
 def test_tables_of_many_classes_and_outcomes(case, problem):
     assert_grown_alike(case, "entropy", problem)
@@ -54,7 +55,7 @@ def test_tables_of_many_classes_and_outcomes(case, problem):
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
 @pytest.mark.parametrize("case", ["gtest", "chi2-attributes", "chi2-tests"])
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 2**16),
     K=st.sampled_from([2, 3]),
@@ -101,7 +102,7 @@ def test_attributes_with_very_different_numbers_of_tests(
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("case", ["none", "gtest", "possibilistic", "evalue"])
-@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**16), K=st.sampled_from([2, 3, 5]))
 def test_more_categories_than_are_enumerated(case, criterion, seed, K):
     if (case, criterion) not in PAIRS:
