@@ -34,11 +34,6 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import export_text, node_table
 
 
-def odds(value):
-    """Write an expected number as people read it: 3e-94, 0.0002, 0.4."""
-    return f"{value:.0e}".replace("e-0", "e-") if value < 1e-3 else f"{value:.2g}"
-
-
 def arrange(below):
     """Where nodes stand from left to right, subtrees as near as no level forbids.
 
@@ -97,7 +92,7 @@ def draw_tree():
             picture.say(*at, words, size=11, fill=SOFT, anchor=anchor)
     for row in rows:
         x, y = middle[row.node], top[row.node]
-        tall = 78 if row.branches else 58
+        tall = 78 if row.branches else 70
         edge = SOFT if row.branches else LINE
         picture.box(x - width / 2, y, width, tall, fill=PAPER, radius=6, stroke=edge)
         head = row.test or str(row.label)
@@ -109,17 +104,20 @@ def draw_tree():
             wide = (width - 16) * count / row.weight
             picture.box(start, y + 24, wide, 7, fill=colour)
             start += wide
-        counts = (
-            f"{row.weight:,.0f} rows"
-            if row.test
-            else f"{row.share:.0%} of {row.weight:,.0f} rows"
-        )
-        picture.say(x, y + 45, counts, size=11, fill=SOFT, anchor="middle")
         if row.test:
-            tests = f"{row.evidence['n_tests']:,.0f} tests compared"
-            luck = f"by luck: {odds(row.evidence['confidence'])}"
-            picture.say(x, y + 58, tests, size=10, fill=SOFT, anchor="middle")
-            picture.say(x, y + 71, luck, size=11, anchor="middle", bold=True)
+            said = [row.rows, row.strength.compared, row.strength.expected]
+        else:
+            said = row.outcome.split(", ")
+        for place, line in enumerate(said):
+            last = place == len(said) - 1
+            picture.say(
+                *(x, y + 45 + 13 * place),
+                line,
+                size=11 if last else 10,
+                fill=INK if last else SOFT,
+                anchor="middle",
+                bold=last,
+            )
     y, x = whole[1] - 12, 14
     for name, colour in zip(data.target_names, COLOURS, strict=True):
         picture.box(x, y - 9, 10, 10, fill=colour)
@@ -127,7 +125,7 @@ def draw_tree():
         x += 28 + 7 * len(name)
     picture.say(
         *(x + 10, y),
-        "by luck: how many tests as good as this one chance alone would have made",
+        rows[0].strength.legend[0],
         size=11,
         fill=SOFT,
     )

@@ -204,12 +204,12 @@ def tree_text(tree, names, options):
     called = with_feature_names(tree, names["feature_names"])
     if tree.get_n_leaves() <= MOST_LEAVES:
         return (
-            f"{called}\ngrown on all rows, with how sure each split is:\n\n"
+            f"{called}\ngrown on all rows, with how strong each split is:\n\n"
             f"{export_text(tree, **names, verbose=options.verbose)}"
         )
     return (
         f"{called}\ngrown on all rows, {tree.get_n_leaves()} leaves; the upper {TOP} "
-        "levels (--json and --report have all), with how sure each split is:\n\n"
+        "levels (--json and --report have all), with how strong each split is:\n\n"
         f"{export_text(tree, **names, max_depth=TOP, verbose=options.verbose)}"
     )
 
@@ -294,6 +294,7 @@ def tree_nodes(tree, names):
             "depth": row.depth,
             "class": row.label,
             "counts": {name: as_json(count) for name, count in counts},
+            "probability": as_json(max(row.value)),
         }
         if row.branches:
             described |= {
@@ -306,7 +307,7 @@ def tree_nodes(tree, names):
                 },
                 "strength": {
                     "word": row.strength.word,
-                    "log_p": as_json(row.strength.log_p),
+                    "log_expected": as_json(row.strength.log_expected),
                 },
             }
             if row.keeps_unknown:

@@ -110,7 +110,7 @@ class Chi2Bound(BaseBound):
     See Also
     --------
     chi2_pvalue : P-values of single tests.
-    GTestBound : A likelihood-ratio test with an expected number of false cuts.
+    GTestBound : A likelihood-ratio test by the number expected by luck.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Likelihood-ratio test with an expected number of false cuts."""
+"""Likelihood-ratio test with an expected number of splits by luck."""
 
 from numbers import Real
 
@@ -27,7 +27,7 @@ cdef float64_t G_OF_GAIN = 4.0 * log(2.0)
 
 
 cdef class GTestKernel(Bound):
-    """Attributes compete by their expected false cuts; fewer than delta split."""
+    """Attributes compete by what they expect by luck; fewer than delta split."""
 
     cdef float64_t delta
     cdef Contingency work
@@ -46,7 +46,7 @@ cdef class GTestKernel(Bound):
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         float64_t most,
     ) noexcept nogil:
-        # Logarithm of the expected false cuts of the attribute, but for the number
+        # Logarithm of the number expected by luck of the attribute, but for the number
         # of attributes.
         cdef float64_t log_p = g_log_pvalue(
             self.work, child_counts, r, facts.n_classes
@@ -75,19 +75,19 @@ cdef class GTestKernel(Bound):
 
 
 class GTestBound(BaseBound):
-    """Split while few cuts as good as this one are expected by chance.
+    """Split while few splits as strong as this one are expected by luck.
 
-    The likelihood-ratio statistic of a test gives the chance p that one given test
-    looks as good without any dependence. With A attributes at the node, of which the
-    test's own has N tests, ``A * N * p`` tests as good as this one are expected in
-    pure noise if each attribute has an equal share of them. The attribute whose best
-    test has the smallest such number wins the node, and the bound splits iff that
-    is below `delta`. So an attribute of many tests, such as a column of many
-    categories, pays for them alone.
+    The likelihood-ratio statistic of a test gives the p-value p: the chance that one
+    given test looks as good without any dependence. With A attributes at the node, of
+    which the test's own has N tests, ``A * N`` questions are compared, and
+    ``A * N * p`` splits as strong as this one are expected by luck if each attribute
+    has an equal share of them. The attribute whose best test has the smallest such
+    number wins the node, and the bound splits iff that is below `delta`. So an
+    attribute of many tests, such as a column of many categories, pays for them alone.
 
     A leaf that grows row by row is examined again and again. Its j-th look must
     stay below ``2 delta / (j (j + 1))``, so that over its whole life fewer than
-    ``2 delta`` false cuts are expected.
+    ``2 delta`` false splits are expected.
 
     A `delta` of 0.05 is a strict test. Prediction suffers more from a missed
     split than from a false one, so values around 1 or 2 are sensible as a lax
@@ -96,8 +96,8 @@ class GTestBound(BaseBound):
     Parameters
     ----------
     delta : float, default=1.0
-        Expected number of equally good cuts in pure noise, above 0; it may
-        exceed 1.
+        Largest number of splits as strong expected by luck, above 0. It is no
+        probability and may exceed 1.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class GTestBound(BaseBound):
     because a single row of a rare class makes it explode.
 
     The stored evidence has ``n_tests = A * N`` and ``confidence = n_tests * p``, the
-    expected number of false cuts; the split happened because it was below `delta`. In
+    number expected by luck; the split was made because it was below `delta`. In
     pure noise each of the N tests of an attribute passes with the chance
     ``delta / (A * N)``, so that `delta` tests of the node are expected to pass, whatever
     the mixture of columns. p may be too small for a float; attributes are compared by
@@ -146,7 +146,7 @@ class GTestBound(BaseBound):
         pruning="pessimistic", pruning_confidence=0.1, shrinkage=10.0, lookahead=8,
         lookahead_confidence=0.02,
     )
-    statement = "expected false cuts"
+    statement = "expected by luck"
     levels = (0.05, 0.3, 1.0, 3.0, 10.0)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, None, closed="neither")],

@@ -12,11 +12,11 @@ from skconftree.tree import class_colors, node_table
 # In units of the picture: one leaf is 1 wide, one level of the tree 1 high.
 BOX_WIDTH = 0.9
 BOX_TOP = 0.36
-BOX_BOTTOM = -0.38
-LEAF_BOTTOM = -0.22
+BOX_BOTTOM = -0.45
+LEAF_BOTTOM = -0.28
 MARGIN = 0.05
 # Inches of such a unit, in a figure of our own.
-LEAF_INCHES, LEVEL_INCHES = 1.9, 1.3
+LEAF_INCHES, LEVEL_INCHES = 1.9, 1.4
 COMPACT_INCHES, COMPACT_LEVEL_INCHES = 0.45, 0.75
 MOST_INCHES = 26.0
 AUTO_LEAVES = 12  # as wide as a picture becomes that nobody set a depth for
@@ -27,22 +27,12 @@ POINTS = 72.0  # of an inch
 
 
 class _Statement(NamedTuple):
-    """What was compared at a split: it was installed as `value` is below `limit`."""
+    """What was compared at a split: it was made as `value` is below `limit`."""
 
     text: str
     value: float = math.nan
     limit: float = math.nan
     reach: float = math.nan  # how far `value` might be off: a race's radius
-
-
-def _trials(evidence, *, always=False):
-    """Say what look-ahead chose by, if the choice saves an error, or always."""
-    if "cost" not in evidence:
-        return ""
-    if not (always or evidence["tried_cost"] - evidence["cost"] >= 1.0):
-        return ""
-    cost, other = (f"{evidence[name]:.3g}" for name in ("cost", "tried_cost"))
-    return f"{cost} errors below, with {evidence['tried']} {other}"
 
 
 def _statement(evidence):
@@ -78,12 +68,13 @@ def _mixed(color, background, share):
 
 
 class ConfidenceTreeDisplay:
-    """Picture of a tree: what is asked, how sure each split is, and the classes.
+    """Picture of a tree: what is asked, how strong each split is, and the classes.
 
-    Every box is a node. One that was split says what it asks, how sure the split is
-    ("overwhelming", "strong" or "weak", and p, as in
+    Every box is a node. One that was split says what it asks, how strong the split is
+    ("overwhelming", "strong" or "weak", and the number expected by luck, as in
     :func:`skconftree.tree.export_text`), and how many rows it had. A leaf is named and
-    coloured by the class that `predict` gives, the paler the less probable it is there.
+    coloured by the class that `predict` gives, the paler the less probable it is there,
+    and says how many of its rows are of that class, and its probability.
     Coloured strips show the probabilities of the classes; they heed `class_weight`, the
     number of rows does not. The more rows go along an edge, the wider it is.
 
@@ -334,13 +325,8 @@ class ConfidenceTreeDisplay:
             self._draw_split(row, x, y, is_open)
             if verbose:
                 said = statements[node]
-                trials = _trials(row.evidence, always=True)
-                text = "; ".join(filter(None, [said.text, trials]))
-                self._write(x, y - 0.31, text, self._muted, 6, most=BOX_WIDTH)
+                self._write(x, y - 0.39, said.text, self._muted, 6, most=BOX_WIDTH)
                 self._draw_scale(said, x - BOX_WIDTH / 2 + MARGIN, y - 0.08, scale)
-            else:
-                text = _trials(row.evidence)
-                self._write(x, y - 0.31, text, self._muted, 6, most=BOX_WIDTH)
 
     def _draw_box(self, x, y, bottom, **look):
         from matplotlib.patches import FancyBboxPatch
@@ -368,7 +354,8 @@ class ConfidenceTreeDisplay:
         )
         self._draw_shares(row.value, x - BOX_WIDTH / 2 + MARGIN, y - 0.02)
         self._write(x, y + 0.2, str(row.label), self._ink, 8, most=BOX_WIDTH)
-        self._write(x, y - 0.14, _rows(row), self._ink, 7)
+        for line, down in zip(row.outcome.split(", "), (0.1, 0.2), strict=True):
+            self._write(x, y - down, line, self._ink, 7)
 
     def _draw_split(self, row, x, y, is_open):
         look = {"overwhelming": (1.6, "-"), "strong": (1.0, "-"), "weak": (0.8, "--")}
@@ -388,9 +375,11 @@ class ConfidenceTreeDisplay:
             test = _tested(row, row.test)
         self._write(x, y + 0.26, row.name, self._ink, 8, most=BOX_WIDTH)
         self._write(x, y + 0.14, test, self._ink, 8, most=BOX_WIDTH)
-        self._write(x, y - 0.14, row.strength.short, self._ink, 6.5, most=BOX_WIDTH)
-        rows = _rows(row) if is_open else f"{_rows(row)}, split further"
-        self._write(x, y - 0.23, rows, self._muted, 6.5, most=BOX_WIDTH)
+        sure = row.strength
+        self._write(x, y - 0.13, sure.word, self._ink, 6.5, most=BOX_WIDTH)
+        self._write(x, y - 0.21, sure.expected, self._ink, 6.5, most=BOX_WIDTH)
+        rows = row.rows if is_open else f"{row.rows}, split further"
+        self._write(x, y - 0.3, rows, self._muted, 6.5, most=BOX_WIDTH)
 
     def _draw_small(self, row, x, y, places):
         from matplotlib.patches import Rectangle
@@ -506,10 +495,6 @@ def _shortened(text, length):
         return text
     half = (length - 3) // 2
     return f"{text[: length - 3 - half]}...{text[len(text) - half :]}"
-
-
-def _rows(row):
-    return f"{row.weight:,.6g} {'row' if row.weight == 1 else 'rows'}"
 
 
 def _fitting(text, size, most):

@@ -86,13 +86,15 @@ class ReadableTree(TreeShape):
             Some rows; also a single one, an array of shape (n_features,) or a row of a
             pandas frame.
         verbose : bool, default=False
-            Whether to add what the bound compared at each split, number by number.
+            Whether to add what each test was chosen by, where growth looked ahead, and
+            what the bound compared, number by number.
 
         Returns
         -------
         str
-            Lines of at most 100 columns: for each row its class, then each test on its
-            path with how sure the tree was of it.
+            Lines of at most 100 columns: for each row its class, how many rows of its
+            leaf are of it and the probability, then each test on its path with how
+            strong the split is.
 
         See Also
         --------
@@ -105,13 +107,13 @@ class ReadableTree(TreeShape):
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> tree = ConfidenceTreeClassifier().fit(X, y)
         >>> print(tree.explain_text(X.iloc[0]))
-        class 0: probability 0.958, by 50 rows of a leaf
+        class 0: 50 of 50 rows, probability 0.96
           1. petal width (cm) <= 0.8 (here 0.2)
-             overwhelming: p ~ 3e-40, 84 cuts compared
+             overwhelming: 3e-40 expected by luck, 84 questions compared
         There the tree stops: all rows of the leaf are of one class.
         <BLANKLINE>
-        p: how many cuts as good as this one are expected in noise
-        overwhelming: p < 1e-6, strong: p < 0.01, weak: all others
+        expected by luck: how many of the questions compared would do as well in ...
+        overwhelming: below 1e-6, strong: below 0.01, weak: all others
         """
         rows = as_dense(self._rows(as_table(X)).X)
         return explain_text(self, rows, verbose=verbose)
@@ -177,12 +179,13 @@ class ReadableTree(TreeShape):
         ConfidenceTreeClassifier: 150 rows, 4 columns, 3 classes; bound: gtest
         5 leaves, depth 4; rows in a leaf: 1 to 50, median 46
         4 splits: 2 overwhelming, 1 strong, 1 weak
-        the weakest, petal width (cm) <= 1.65 (node 5): p ~ 0.05, 28 cuts compared
+        the weakest, petal width (cm) <= 1.65 (node 5): 0.05 expected by luck, 28 ...
         columns used, 2 of 4 (share of the gain): petal width (cm) (0.95), ...
         largest share of a class: 0.333 of all rows, 0.980 within leaves (the rows ...
         <BLANKLINE>
-        p: how many cuts as good as this one are expected in noise
-        overwhelming: p < 1e-6, strong: p < 0.01, weak: all others
+        expected by luck: how many of the questions compared would do as well in ...
+        overwhelming: below 1e-6, strong: below 0.01, weak: all others
+        weak splits are useful guesses, kept as they cost nothing in the error limit
         """
         check_is_fitted(self)
         return summarize(self)

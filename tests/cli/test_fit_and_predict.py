@@ -79,7 +79,7 @@ def test_the_own_tree_comes_first_then_the_figures(table, capsys):
         "3-fold cross-validation",
         "confidence tree ",
         "always the largest class",
-        "class ",
+        "Classes, each row",
     ]
     places = [out.index(part) for part in parts]
     assert places == sorted(places)

@@ -49,11 +49,12 @@ def test_every_node_and_its_evidence_are_drawn(bound, words):
     assert X.columns[tree.tree_.feature[0]] in drawn
     assert f"<= {tree.tree_.threshold[0]:.4g}" in drawn
     assert "569 rows" in drawn
-    assert sum(", p " in text for text in drawn) == leaves - 1
+    assert sum(text.endswith(" expected by luck") for text in drawn) == leaves - 1
+    assert sum(text.startswith("probability ") for text in drawn) == leaves
     if words:
         assert not any(words in text for text in drawn)
         drawn = texts(display.plot(verbose=True))
-        assert sum(words[:9] in text for text in drawn) == leaves - 1
+        assert sum(words[:13] in text for text in drawn) == leaves - 1
 
 
 def test_shares_are_those_of_the_counts():
@@ -87,7 +88,7 @@ def test_a_tree_of_one_leaf():
     X, y = load_iris(return_X_y=True)
     tree = ConfidenceTreeClassifier(min_samples_leaf=80).fit(X, y)
     display = ConfidenceTreeDisplay.from_estimator(tree)
-    assert texts(display) == ["0", "150 rows"]
+    assert texts(display) == ["0", "50 of 150 rows", "probability 0.33"]
 
 
 def large_tree():

@@ -5,7 +5,6 @@ import functools
 import pickle
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,7 +26,6 @@ from sklearn.datasets import (
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound, binomial_upper
-from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import _lookahead, export_graphviz, export_text, node_table
 from skconftree.tree.nodes._node_state import COSTS_DTYPE, NODE_ARRAYS
 
@@ -300,31 +298,40 @@ def test_costs_are_shown():
     assert root["tried"] in names
     assert root["tried"] != node_table(model, feature_names=names)[0].name
     assert root["tried_cost"] > root["cost"] + 1.0
-    cost, other = f"{root['cost']:.3g}", f"{root['tried']} {root['tried_cost']:.3g}"
-    line = f"look-ahead: at most {cost} errors below, with {other}"
-    assert line in export_text(model, feature_names=names)
-    assert line in export_graphviz(model, feature_names=names)
+    cost, other = int(root["cost"]), int(root["tried_cost"])
+    line = (
+        f"chosen over {root['tried']}: at most {cost} instead of {other} training "
+        "errors further down"
+    )
+    assert line in export_text(model, feature_names=names, verbose=True)
     frame = pd.DataFrame(X, columns=names)
     named = ConfidenceTreeClassifier(lookahead=4).fit(frame, y)
     assert line in named._repr_html_()
-    assert line in named.explain_text(frame[:1])
-    shown = ConfidenceTreeDisplay.from_estimator(
-        model, feature_names=names, max_depth=1
-    )
-    told = [text.get_text() for text in shown.ax_.texts]
-    assert f"{cost} errors below, with {other}" in told
-    plt.close(shown.figure_)
+    assert line in named.explain_text(frame[:1], verbose=True)
 
 
-def test_only_what_saves_an_error_is_shown_without_being_asked():
-    X, y = load_iris(return_X_y=True)
+def test_only_the_verbose_are_told_what_a_test_was_chosen_over():
+    X, y = load_iris(return_X_y=True, as_frame=True)
     model = ConfidenceTreeClassifier().fit(X, y)
     costs = model.tree_.trial_costs
-    saved = costs["rival_cost"] - costs["cost"]
-    assert saved[0] < 1 <= np.nanmax(saved)
-    for verbose, expected in ((False, saved >= 1), (True, np.isfinite(saved))):
-        text = export_text(model, verbose=verbose)
-        assert text.count("look-ahead: at most") == expected.sum()
+    chosen = np.isfinite(costs["cost"]).sum()
+    assert chosen > 1
+    assert export_text(model, verbose=True).count("chosen over ") == chosen
+    for text in (export_text(model), model.explain_text(X), export_graphviz(model)):
+        assert "chosen over" not in text
+
+
+def test_limits_that_differ_by_less_than_an_error_are_told_apart():
+    X, y = several(400, seed=10)
+    row = node_table(ConfidenceTreeClassifier(lookahead=4).fit(X, y))[0]
+    for cost, other, said in [
+        (11.6, 13.4, "at most 11 instead of 13 "),
+        (11.6, 11.75, "at most 11.60 instead of 11.75 "),
+    ]:
+        evidence = {"cost": cost, "tried_cost": other, "tried": "mean area"}
+        told = row._replace(evidence=evidence).lookahead
+        assert told.startswith(f"chosen over mean area: {said}training errors")
+    assert row._replace(evidence={}).lookahead == ""
 
 
 def test_costs_are_kept():

@@ -185,7 +185,7 @@ def test_every_reader_names_a_leaf_by_the_class_that_predict_gives():
     assert equals.predict([[0.0], [1.0]]).tolist() == ["a", "a"]
     for one, label in ((tree, "b"), (equals, "a")):
         assert [row.label for row in node_table(one) if not row.branches] == [label] * 2
-        assert export_text(one).count(f"class: {label} ") == 2
+        assert export_text(one).count(f"class {label}: ") == 2
         drawn = ConfidenceTreeDisplay.from_estimator(one)
         texts = [text.get_text() for text in drawn.ax_.texts]
         assert [text for text in texts if text in {"a", "b"}] == [label] * 2
@@ -241,7 +241,7 @@ def test_a_deep_tree_is_read_without_recursion():
     assert tree.get_depth() > sys.getrecursionlimit()
     table = node_table(tree)
     assert max(row.depth for row in table) == tree.get_depth()
-    assert export_text(tree).count("class: ") == tree.get_n_leaves()
+    assert export_text(tree).count("--- class ") == tree.get_n_leaves()
     steps = tree.explain(X[tree.apply(X).argmax() :][:1])[0]
     assert len(steps) == table[tree.apply(X).max()].depth
 

@@ -28,10 +28,12 @@ from skconftree.tree import (
     node_table,
 )
 from skconftree.tree.reading._html import STYLE
+from skconftree.tree.reading._numbers import write_expected, write_probability
 from skconftree.tree.reading._rules import limit
-from skconftree.tree.reading._strength import log_chance, log_chi2_tail, write_chance
+from skconftree.tree.reading._strength import log_chance, log_chi2_tail
 
 BOUNDS = ["gtest", "credible", "possibilistic", "chi2", "evalue", "bayes_factor", None]
+WORDS = ("overwhelming", "strong", "weak")
 CLASSES = np.array(["ash", "birch", "elm"])
 
 
@@ -70,7 +72,7 @@ def records(frame):
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
-# --- how sure ------------------------------------------------------------------------
+# --- how strong ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("df", [1, 2, 5, 40, 99])
@@ -112,25 +114,44 @@ def test_strengths_are_those_of_the_counts_of_the_branches(tree):
         elif tree.bound is None:
             counts = [table[branch.node].counts for branch in row.branches]
             n_tests = row.evidence["n_tests"]
-            want = min(log_chance(counts) + math.log(max(n_tests, 1.0)), 0.0)
-            assert_allclose(row.strength.log_p, want, rtol=1e-6, atol=1e-9)
+            want = log_chance(counts) + math.log(max(n_tests, 1.0))
+            assert_allclose(row.strength.log_expected, want, rtol=1e-6, atol=1e-9)
             assert row.strength.n_tests == n_tests
 
 
 @pytest.mark.parametrize(
-    ("log_p", "words"),
+    ("log_expected", "words"),
     [
-        (0.0, "~ 1"),
-        (math.log(0.42), "~ 0.4"),
-        (math.log(0.003), "~ 0.003"),
-        (math.log(2.4e-94), "~ 2e-94"),
-        (math.log(9.7e-10), "~ 1e-09"),
-        (-2000.0, "~ 3e-869"),
-        (-math.inf, "< 1e-300"),
+        (math.log(1234.0), "1,234"),
+        (math.log(11.7), "12"),
+        (math.log(9.6), "10"),
+        (0.0, "1"),
+        (math.log(0.42), "0.4"),
+        (math.log(0.003), "0.003"),
+        (math.log(2.4e-94), "2e-94"),
+        (math.log(9.7e-10), "1e-9"),
+        (-2000.0, "3e-869"),
     ],
 )
-def test_chances_are_written_with_one_digit_and_never_as_zero(log_p, words):
-    assert write_chance(log_p) == words
+def test_what_luck_expects_is_written_with_one_digit_and_never_as_zero(
+    log_expected, words
+):
+    assert write_expected(log_expected) == words
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [
+        (1.0, "1.00"),
+        (0.776, "0.78"),
+        (0.9949, "0.99"),
+        (0.996, "0.996"),
+        (0.9996, "0.9996"),
+        (1.0 - 1e-9, "> 0.9999"),
+    ],
+)
+def test_no_probability_looks_certain_that_is_not(probability, words):
+    assert write_probability(probability) == words
 
 
 def test_gtest_is_judged_by_its_own_number():
@@ -141,7 +162,7 @@ def test_gtest_is_judged_by_its_own_number():
     assert len(splits) == model.get_n_leaves() - 1
     for row in splits:
         evidence = row.evidence
-        assert_allclose(math.exp(row.strength.log_p), min(evidence["confidence"], 1.0))
+        assert_allclose(math.exp(row.strength.log_expected), evidence["confidence"])
         # which is what the counts of the branches say
         counts = [table[branch.node].counts for branch in row.branches]
         told = log_chance(counts) + math.log(evidence["n_tests"])
@@ -155,11 +176,8 @@ def test_an_underflow_is_no_zero():
     for bound in BOUNDS:
         model = ConfidenceTreeClassifier(bound, max_depth=1).fit(X, y)
         text = export_text(model, verbose=True)
-        assert "overwhelming: p " in text
-        if bound in ("evalue", "bayes_factor"):
-            assert "p < 1e-300, 4,999 cuts" in text
-        else:
-            assert "p ~ 3e-1504, 4,999 cuts" in text
+        line = "overwhelming: 3e-1504 expected by luck, 4,999 questions compared"
+        assert line in text
         (told,) = [line for line in text.splitlines() if "evidence: " in line]
         confidence = told.split("; ")[-1]
         if model.tree_.evidence["confidence"][0] == 0.0:
@@ -173,14 +191,40 @@ def test_words_follow_the_limits():
     model = ConfidenceTreeClassifier(None, pruning=None).fit(X, y)
     found = [row.strength for row in node_table(model) if row.branches]
     for one in found:
-        p = math.exp(one.log_p)
-        want = "overwhelming" if p < 1e-6 else "strong" if p < 0.01 else "weak"
+        number = math.exp(one.log_expected)
+        want = "weak" if number >= 0.01 else "strong" if number >= 1e-6 else WORDS[0]
         assert one.word == want
     text = export_text(model)
     words = [one.word for one in found]
-    for word in ("overwhelming", "strong", "weak"):
+    for word in WORDS:
         assert words.count(word) > 0
-        assert text.count(f" {word}: p ~ ") == words.count(word)
+        assert len(re.findall(f" {word}: .* by luck, ", text)) == words.count(word)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"lookahead": 0, "pruning_confidence": 0.5}, True),
+        ({"bound": None, "pruning": "c45"}, True),
+        ({"pruning": None}, False),
+        ({"max_depth": 1}, False),  # which has no weak split
+    ],
+)
+def test_weak_splits_are_called_guesses_where_an_error_limit_kept_them(settings, told):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = ConfidenceTreeClassifier(**settings).fit(X, y)
+    remark = "weak splits are useful guesses, kept as they cost nothing in the error "
+    words = {row.strength.word for row in node_table(model) if row.branches}
+    assert ("weak" in words) == ("max_depth" not in settings)
+    for text in (export_text(model), model.summary(), export_html(model)):
+        assert (remark in text) == told
+
+
+def test_what_grew_after_a_pruning_has_not_met_its_limit():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = ConfidenceTreeClassifier(lookahead=0, pruning_confidence=0.5).fit(X, y)
+    assert "useful guesses" in model.summary()
+    assert "useful guesses" not in model.partial_fit(X, y).summary()
 
 
 # --- text ----------------------------------------------------------------------------
@@ -192,17 +236,17 @@ def test_text_says_how_sure_first_and_numbers_on_request(bound):
     model = ConfidenceTreeClassifier(bound, max_depth=3).fit(X, y)
     brief, full = export_text(model), export_text(model, verbose=True)
     n_splits = model.get_n_leaves() - 1
-    assert len(re.findall(r": p ~ \S+, [\d,]+ cuts compared$", brief, re.M)) == n_splits
-    assert brief.splitlines()[-2].startswith("p: ")
+    line = r": \S+ expected by luck, [\d,]+ questions compared$"
+    assert len(re.findall(line, brief, re.M)) == n_splits
+    assert brief.split("\n\n")[1].startswith("expected by luck: ")
     assert "evidence" not in brief
     assert full.count("evidence: ") == n_splits
     assert [line for line in full.splitlines() if line in brief.splitlines()] == (
         brief.splitlines()
     )
     bare = export_text(model, show_evidence=False)
-    assert "p ~" not in bare
-    assert "p:" not in bare
-    assert "p: " not in export_text(model, max_depth=0)
+    assert "by luck" not in bare
+    assert "by luck:" not in export_text(model, max_depth=0)
 
 
 def test_lines_have_at_most_100_columns():
@@ -240,12 +284,14 @@ def test_summary():
     splits = [row for row in node_table(model) if row.branches]
     assert "569 rows, 30 columns, 2 classes; bound: gtest" in text
     assert f"{model.get_n_leaves()} leaves, depth {model.get_depth()}" in text
-    weakest = max(splits, key=lambda row: row.strength.log_p)
+    weakest = max(splits, key=lambda row: row.strength.log_expected)
     assert f"the weakest, {weakest.test} (node {weakest.node})" in text
     own = np.mean(model.predict(X) == y)
     assert f"{own:.3f} within" in text
     stump = ConfidenceTreeClassifier(min_samples_leaf=300).fit(X, y)
-    assert "no split: every row is given the class 1 (0.627" in stump.summary()
+    assert (
+        "no split: every row is given the class 1: 357 of 569 rows, " in stump.summary()
+    )
     with pytest.raises(NotFittedError):
         ConfidenceTreeClassifier().summary()
 
@@ -260,8 +306,8 @@ def test_a_row_is_explained_in_words(tree):
     for place, part in enumerate(parts):
         lines = part.splitlines()
         assert lines[0] == f"row {place}"
-        start = f"class {labels[place]}: probability {likely[place]:.3f}, by "
-        assert lines[1].startswith(start)
+        assert lines[1].startswith(f"class {labels[place]}: ")
+        assert lines[1].endswith(f", probability {write_probability(likely[place])}")
         assert part.count(" compared") == len(steps[place])
 
 
@@ -305,7 +351,7 @@ def test_words_of_a_stream():
     model.partial_fit(X[order], y[order], [0, 1, 2])
     assert model.get_n_leaves() > 1
     for text in (model.summary(), export_text(model), model.explain_text(X[:1])):
-        assert "p ~ " in text
+        assert " expected by luck, " in text
 
 
 # --- HTML ----------------------------------------------------------------------------
@@ -466,7 +512,7 @@ def test_rules_of_arrays_and_numbers():
     named = export_rules(model, feature_names=list("abcd"))
     assert "row['c']" in named
     stump = ConfidenceTreeClassifier(min_samples_leaf=80).fit(X, y)
-    assert export_rules(stump, "sql") == "0"
+    assert export_rules(stump, "sql").startswith("0 /* 50 of 150 rows, ")
 
 
 def test_limits_agree_with_float32_for_every_double():

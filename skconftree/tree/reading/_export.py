@@ -10,7 +10,7 @@ from ._strength import TINY
 
 WIDTH = 100  # columns
 BAR = "|   "
-MOST_BARS = 14  # deeper nodes say their depth in place of a bar for each level
+MOST_BARS = 10  # deeper nodes say their depth in place of a bar for each level
 
 
 def export_text(
@@ -26,8 +26,10 @@ def export_text(
     """Write a fitted confidence tree as text of at most 100 columns.
 
     Like :func:`sklearn.tree.export_text`, with a line below every split that says how
-    sure it is: a word, the chance p of a cut as good in pure noise, and how many cuts
-    were compared. The last two lines explain both.
+    strong it is: a word, how many splits as strong are expected by luck, and how many
+    questions were compared. The last lines explain both. A leaf says how many of its
+    rows are of its class, and the probability that `predict_proba` gives, which
+    `shrinkage` may have drawn towards those of the nodes above.
 
     Parameters
     ----------
@@ -42,9 +44,10 @@ def export_text(
     decimals : int, default=4
         Significant digits of thresholds and evidence.
     show_evidence : bool, default=True
-        Whether to say how sure the splits are.
+        Whether to say how strong the splits are.
     verbose : bool, default=False
-        Whether to add what the bound compared, number by number.
+        Whether to add what the test was chosen by, where growth looked ahead, and what
+        the bound compared, number by number.
 
     Returns
     -------
@@ -58,12 +61,16 @@ def export_text(
 
     Notes
     -----
-    p is the number that the bound itself computed if that is such a chance
-    (``"gtest"``, ``"evalue"``, ``"bayes_factor"``). Other bounds compare something
-    else, and some nothing at all. There p is that of the likelihood-ratio test of
-    branches and classes, from the rows that the branches have now, times the number of
-    cuts compared: the same question to every tree. A split is called "overwhelming"
-    where p is below 1e-6, "strong" below 0.01, else "weak".
+    "Expected by luck" is the number of splits as strong as this one that pure noise
+    would give among the questions compared at the node: an expected number, not a
+    probability, that may well be larger than 1. With ``bound="gtest"`` it is what the
+    bound computed. Other bounds compare something else, and some nothing at all. There
+    it is the p-value of the likelihood-ratio test of branches and classes, from the
+    rows that the branches have now, times the number of questions compared: the same
+    question to every tree. A split is called "overwhelming" where the number is below
+    1e-6, "strong" below 0.01, else "weak". Weak splits are guesses. A tree that was
+    pruned by a limit of its errors, as the default is, keeps those that cost nothing
+    there, as a missed split costs a prediction more than a false one.
 
     Examples
     --------
@@ -75,13 +82,13 @@ def export_text(
     >>> tree = tree.fit(iris.data, iris.target)
     >>> print(export_text(tree, feature_names=iris.feature_names))
     |--- petal length (cm) <= 2.45
-    |    overwhelming: p ~ 4e-40, 119 cuts compared
-    |   |--- class: 0 (1.000 of 50)
+    |    overwhelming: 4e-40 expected by luck, 119 questions compared
+    |   |--- class 0: 50 of 50 rows, probability 1.00
     |--- petal length (cm) > 2.45
-    |   |--- class: 1 (0.500 of 100)
+    |   |--- class 1: 50 of 100 rows, probability 0.50
     <BLANKLINE>
-    p: chance of a cut as good in pure noise (likelihood ratio, times the cuts compared)
-    overwhelming: p < 1e-6, strong: p < 0.01, weak: all others
+    expected by luck: how many of the questions compared would do as well in pure noise
+    overwhelming: below 1e-6, strong: below 0.01, weak: all others
     """
     check_is_fitted(estimator)
     if class_names is None:
@@ -112,11 +119,12 @@ def export_text(
             lines += [f"{bars}|    {one}"[:WIDTH] for one in said]
         bars = indent(row.depth)
         if not row.branches:
-            share = f" ({row.share:.3f} of {row.weight:g})"
-            label = shortened(str(row.label), WIDTH - len(bars) - 12 - len(share))
-            lines.append(f"{bars}|--- class: {label}{share}")
+            said = f": {row.outcome}"
+            room = WIDTH - len(bars) - 11 - len(said)
+            label = shortened(str(row.label), room, least=6)
+            lines.append(f"{bars}|--- class {label}{said}")
         elif max_depth is not None and row.depth >= max_depth:
-            lines.append(f"{bars}|--- truncated branch ({row.weight:g} rows)")
+            lines.append(f"{bars}|--- truncated branch ({row.rows})")
         else:
             first, *others = row.branches
             for branch in others[::-1]:
@@ -124,10 +132,9 @@ def export_text(
             said = []
             if show_evidence:
                 said.append(row.strength.long)
-                said += describe_trials(row.evidence, always=verbose)
                 if verbose:
-                    told = f"evidence: {describe_evidence(row.evidence, decimals)}"
-                    said += wrapped(told, WIDTH - len(bars) - 5)
+                    room = WIDTH - len(bars) - 5
+                    said += describe_split(row, room, decimals)
             stack.append((first.node, (row.name, first.words), said))
     if show_evidence and len(table) > 1:
         lines += ["", *table[0].strength.legend]
@@ -141,9 +148,9 @@ def indent(depth):
     return BAR * (MOST_BARS - 1) + f"|{depth}|".ljust(len(BAR))
 
 
-def shortened(text, width):
-    """Leave out the middle of a text that is too long."""
-    width = max(width, 12)
+def shortened(text, width, least=12):
+    """Leave out the middle of a text that is too long; `least` letters are left."""
+    width = max(width, least)
     if len(text) <= width:
         return text
     half = (width - 3) // 2
@@ -171,18 +178,11 @@ def wrapped(text, width):
     return lines
 
 
-def describe_trials(evidence, *, always=False):
-    """Say, in one line or none, what a split was chosen by if growth looked ahead.
-
-    Without `always`, only where the choice saves an error or more.
-    """
-    if "cost" not in evidence:
-        return []
-    if not (always or evidence["tried_cost"] - evidence["cost"] >= 1.0):
-        return []
-    tried = shortened(evidence["tried"], 24)
-    cost, other = (f"{evidence[name]:.3g}" for name in ("cost", "tried_cost"))
-    return [f"look-ahead: at most {cost} errors below, with {tried} {other}"]
+def describe_split(row, width, digits=4):
+    """Lines of what a split was chosen by and its bound compared, for the verbose."""
+    chosen = [shortened(row.lookahead, width)] if row.lookahead else []
+    told = f"evidence: {describe_evidence(row.evidence, digits)}"
+    return [*chosen, *wrapped(told, width)]
 
 
 def describe_evidence(evidence, digits=4):

@@ -3,7 +3,7 @@
 from sklearn.utils.validation import check_is_fitted
 
 from ._colors import class_colors
-from ._export import describe_trials, shortened
+from ._export import shortened
 from ._node_table import read_nodes
 
 LONGEST = 40  # characters of a line in a box
@@ -21,8 +21,9 @@ def export_graphviz(
 ):
     r"""Write a fitted confidence tree in the DOT language of Graphviz.
 
-    Boxes say what is asked, how sure the split is, and how many rows came; leaves their
-    class. ``dot -Tsvg tree.dot`` draws it, and so does ``graphviz.Source(text)``.
+    Boxes say what is asked, how strong the split is, and how many rows came; leaves
+    their class, its rows and its probability. ``dot -Tsvg tree.dot`` draws it, and so
+    does ``graphviz.Source(text)``.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def export_graphviz(
     >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
     >>> lines = export_graphviz(tree).splitlines()
     >>> print(lines[5])
-    0 [label="petal width (cm) <= 0.8\noverwhelming, p ~ 3e-40\n150 rows"];
+    0 [label="petal width (cm) <= 0.8\noverwhelming, 3e-40 expected by luck\n150 rows"];
     """
     check_is_fitted(estimator)
     if class_names is None:
@@ -90,7 +91,7 @@ def export_graphviz(
     while waiting:
         row = table[waiting.pop()]
         if not row.branches:
-            said = [f"class {shortened(str(row.label), LONGEST)}", _rows(row)]
+            said = [f"class {shortened(str(row.label), LONGEST)}", row.outcome]
             fill = ""
             if filled:
                 place = max(range(len(row.value)), key=row.value.__getitem__)
@@ -98,8 +99,7 @@ def export_graphviz(
             lines.append(f"{row.node} [label={_quoted(said)}{fill}];")
             continue
         question = shortened(row.test if row.n_children == 2 else row.name, LONGEST)
-        trials = describe_trials(row.evidence)
-        said = [question, row.strength.short, *trials, _rows(row)]
+        said = [question, row.strength.short, row.rows]
         lines.append(f"{row.node} [label={_quoted(said)}];")
         if max_depth is not None and row.depth >= max_depth:
             lines.append(f'"below {row.node}" [label="...", style="rounded"];')
@@ -116,10 +116,6 @@ def export_graphviz(
             )
         waiting += [branch.node for branch in row.branches[::-1]]
     return "\n".join([*lines, "}"])
-
-
-def _rows(row):
-    return f"{row.weight:.6g} {'row' if row.weight == 1 else 'rows'}"
 
 
 def _quoted(lines):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._colors import class_colors
-from ._export import describe_evidence, describe_trials, shortened
+from ._export import describe_evidence, shortened
 from ._node_table import read_nodes
 from ._summary import bound_name
 
@@ -127,7 +127,7 @@ def _headline(estimator, root):
     tree = estimator.tree_
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
     return (
-        f"Grown tree: {leaves}, depth {tree.max_depth}, {root.weight:,.6g} rows, bound "
+        f"Grown tree: {leaves}, depth {tree.max_depth}, {root.rows}, bound "
         f"{bound_name(estimator)}"
     )
 
@@ -155,36 +155,30 @@ def _nodes(table, names, is_open):
             continue
         row = table[node]
         words = escape(shortened(words, LONGEST))
-        said = f"{words}: {_bar(row, names, colors)}{_rows(row)}"
+        said = f"{words}: {_bar(row, names, colors)}"
         if not row.branches or row.branches[0].node not in table:
             if row.branches:
-                lines.append(f"<li>{said}, split further</li>")
+                lines.append(f"<li>{said}{row.rows}, split further</li>")
             else:
                 label = escape(shortened(str(row.label), 40))
-                lines.append(
-                    f"<li>{said}, class <b>{label}</b>, probability "
-                    f"{max(row.value):.3f}</li>"
-                )
+                outcome = escape(row.outcome)
+                lines.append(f"<li>{said}class <b>{label}</b>: {outcome}</li>")
             continue
         state = " open" if is_open or row.depth < OPEN_LEVELS else ""
         one = row.strength
-        trials = describe_trials(row.evidence, always=True)
-        told = escape("; ".join([describe_evidence(row.evidence), *trials]))
+        told = [one.compared, row.lookahead, describe_evidence(row.evidence)]
+        told = escape("; ".join(filter(None, told)))
         asked = escape(shortened(row.name, 40))
         lines.append(
-            f"<li><details{state}><summary>{said}, split by <b>{asked}</b>"
+            f"<li><details{state}><summary>{said}{row.rows}, split by <b>{asked}</b>"
             f'<span class="sure {one.word}">{one.word}</span>'
-            f'<span class="quiet">{escape(one.chance)}</span>'
-            f'<span class="num">{escape(one.compared)}; {told}</span></summary><ul>'
+            f'<span class="quiet">{escape(one.expected)}</span>'
+            f'<span class="num">{told}</span></summary><ul>'
         )
         waiting.append((None, None))
         waiting += [(branch.node, branch.words) for branch in row.branches[::-1]]
     lines.append("</ul>")
     return lines
-
-
-def _rows(row):
-    return f"{row.weight:,.6g} {'row' if row.weight == 1 else 'rows'}"
 
 
 def _bar(row, names, colors):

@@ -7,10 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...tables._features import MISSING
+from ._numbers import write_probability, write_rows, write_weight
 from ._strength import Strength, strengths
 
 MOST_NAMES = 8  # categories written out
 NO_SPLIT = "no split"
+ERROR_LIMITS = ("pessimistic", "c45")  # prunings by an upper limit of the errors
 
 
 class Branch(NamedTuple):
@@ -44,6 +46,37 @@ class NodeRow(NamedTuple):
     impurity: float
     evidence: dict
     strength: Strength | None
+
+    @property
+    def rows(self):
+        """How many rows the node has, in words."""
+        return write_rows(self.weight)
+
+    @property
+    def outcome(self):
+        """The rows of the class that `predict` gives and its probability, in words."""
+        place = self.value.index(max(self.value))
+        return (
+            f"{write_weight(self.counts[place])} of {self.rows}, "
+            f"probability {write_probability(self.value[place])}"
+        )
+
+    @property
+    def lookahead(self):
+        """What growth that looked ahead chose by, in words; empty if it did not."""
+        if "cost" not in self.evidence:
+            return ""
+        cost, other, tried = (
+            self.evidence[name] for name in ("cost", "tried_cost", "tried")
+        )
+        # limits of whole numbers, unless these would look equal
+        limits = math.floor(cost), math.floor(other)
+        if limits[0] == limits[1]:
+            limits = f"{cost:.2f}", f"{other:.2f}"
+        return (
+            f"chosen over {tried}: at most {limits[0]} instead of {limits[1]} training "
+            "errors further down"
+        )
 
 
 def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
@@ -98,11 +131,15 @@ def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
           ``"confidence"`` is. Where `lookahead` had a choice, ``"cost"`` is
           the pessimistic count of errors of the trees that were tried below the test,
           ``"tried_cost"`` that below the cheapest test of another feature, ``"tried"``;
-        - ``strength``: how sure the split is, the same question to every bound, None
-          at a leaf: a ``word``, the natural logarithm ``log_p`` of a chance, of what it
-          is the ``meaning``, and ``n_tests``, the cuts that were compared. In words:
-          ``short``, ``long`` and the lines of a ``legend``. :func:`export_text` says
-          how it is computed.
+        - ``strength``: how strong the split is, the same question to every bound, None
+          at a leaf: a ``word``, the natural logarithm ``log_expected`` of the number
+          of splits as strong expected by luck, ``n_tests``, the questions compared, and
+          a ``remark`` on weak splits. In words: ``short``, ``long`` and the lines of a
+          ``legend``. :func:`export_text` says how it is computed.
+
+        What the views of a tree write is ready in words: ``rows``; ``outcome``, such as
+        ``"2 of 2 rows, probability 0.78"``, the rows that are of the class ``label``
+        and its probability; ``lookahead``, what the test was chosen by.
 
     See Also
     --------
@@ -201,7 +238,13 @@ def read_nodes(
         weight=counts.sum(axis=1).tolist(),
         impurity=tree.impurity[nodes].tolist(),
         evidence=said,
-        strength=strengths(all_counts, branches, said),
+        strength=strengths(
+            all_counts,
+            branches,
+            said,
+            # which a split made since by `partial_fit` has not met
+            estimator.pruning_ in ERROR_LIMITS and not estimator._model.grows,
+        ),
     )
     return list(map(NodeRow, *columns))
 

@@ -18,6 +18,7 @@ def export_rules(estimator, language="python", *, feature_names=None, name="pred
 
     The program gives the same class as `predict` for every row, without any library.
     Each limit is written with the digits it needs for that, beside the test in words.
+    Comments say how many training rows were of the class, and its probability.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ def export_rules(estimator, language="python", *, feature_names=None, name="pred
     >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
     >>> print(export_rules(tree, "sql"))
     CASE
-      WHEN "petal width (cm)" <= 0.8000000417232512 THEN 0 /* petal width (cm) <= 0.8 */
-      ELSE 1
+      WHEN "petal width (cm)" <= 0.8000000417232512 THEN 0 /* petal width (cm) <= ...
+      ELSE 1 /* 50 of 100 rows, probability 0.49 */
     END
     >>> program = {}
     >>> exec(export_rules(tree), program)
@@ -144,7 +145,8 @@ class _Python:
             level = row.depth - base
             pad = INDENT * level
             if not row.branches:
-                lines.append(f"{pad}return {_python_value(row.label, 'class')}")
+                label = _python_value(row.label, "class")
+                lines.append(f"{pad}return {label}  # {row.outcome}")
                 continue
             if level > MOST_NESTED:
                 more.append(item)
@@ -165,7 +167,8 @@ class _Python:
                 items.append(branch.node)
             if row.keeps_unknown:
                 label = _python_value(row.label, "class")
-                items.append(f"{pad}return {label}  # no branch for it")
+                told = f"no branch for it: {row.outcome}"
+                items.append(f"{pad}return {label}  # {told}")
             waiting += items[::-1]
         return lines, more
 
@@ -238,10 +241,13 @@ class _Sql:
             if ends or not row.branches:
                 label = _sql_value(row.label, "class")
                 if not tests:
-                    lines.append(f"  ELSE {label}")
+                    lines.append(f"  ELSE {label} /* {row.outcome} */")
                     break  # nothing is left
                 said = _comment(", ".join(words)).replace("*/", "* /")
-                lines.append(f"  WHEN {' AND '.join(tests)} THEN {label} /* {said} */")
+                lines.append(
+                    f"  WHEN {' AND '.join(tests)} THEN {label} "
+                    f"/* {said}: {row.outcome} */"
+                )
                 continue
             ways = []
             for test, branch in zip(self._tests(row), row.branches, strict=True):

@@ -1,10 +1,10 @@
-"""How sure a split is, as one number and one word for every bound.
+"""How strong a split is, as one number and one word for every bound.
 
 Bounds compare different things. A reader who knows none of them is told, for every
-split, how often pure noise would give a cut as good: by the bound itself if that is
-what it computes, else by a likelihood-ratio test of the class counts of the branches,
-times the cuts that were compared. All is done in logarithms, so that no chance is too
-small to be told from another.
+split, how many as strong are expected by luck: by the bound itself if that is what it
+computes, else by the p-value of a likelihood-ratio test of the class counts of the
+branches, times the questions compared. All is done in logarithms, so that no number is
+too small to be told from another.
 """
 
 import math
@@ -12,89 +12,86 @@ from typing import NamedTuple
 
 from scipy.special import chdtrc, gammaln, xlogy
 
-# The word for chances below each limit.
+from ._numbers import write_count, write_expected
+
+# The word for expected numbers below each limit.
 WORDS = (
     (math.log(1e-6), "overwhelming"),
     (math.log(1e-2), "strong"),
     (math.inf, "weak"),
 )
-LIMITS = "overwhelming: p < 1e-6, strong: p < 0.01, weak: all others"
-# What p is, for statements of bounds that are such chances themselves.
-FALSE_CUTS = "expected false cuts"
-OWN = {
-    FALSE_CUTS: "how many cuts as good as this one are expected in noise",
-    "e-value's p": "chance that pure noise ever bets as well (the e-value's p)",
-    "probability of no split": "probability that no split is needed",
-}
-TESTED = (
-    "chance of a cut as good in pure noise (likelihood ratio, times the cuts compared)"
+LEGEND = (
+    "expected by luck: how many of the questions compared would do as well in pure "
+    "noise",
+    "overwhelming: below 1e-6, strong: below 0.01, weak: all others",
 )
+GUESSES = "weak splits are useful guesses, kept as they cost nothing in the error limit"
+# The statement of bounds whose confidence is this number itself.
+BY_LUCK = "expected by luck"
 TINY = 1e-300  # smaller floats lose digits, then vanish
 MOST_STEPS = 500
 AT_ONCE = 4096  # nodes
-LOG_10 = math.log(10.0)
 
 
 class Strength(NamedTuple):
-    """How sure a split is, see `node_table`."""
+    """How strong a split is, see `node_table`."""
 
     word: str
-    log_p: float
+    log_expected: float
     n_tests: float
-    meaning: str
+    remark: str
 
     @property
-    def chance(self):
-        """The chance in words."""
-        return f"p {write_chance(self.log_p)}"
+    def expected(self):
+        """The number expected by luck, in words."""
+        return f"{write_expected(self.log_expected)} {BY_LUCK}"
 
     @property
     def compared(self):
-        """How many cuts were compared."""
-        cuts = "cut" if self.n_tests == 1 else "cuts"
-        return f"{write_count(self.n_tests)} {cuts} compared"
+        """How many questions were compared."""
+        questions = "question" if self.n_tests == 1 else "questions"
+        return f"{write_count(self.n_tests)} {questions} compared"
 
     @property
     def short(self):
-        """Word and chance."""
-        return f"{self.word}, {self.chance}"
+        """Word and expected number."""
+        return f"{self.word}, {self.expected}"
 
     @property
     def long(self):
-        """Word, chance, and how many cuts were compared."""
-        return f"{self.word}: {self.chance}, {self.compared}"
+        """Word, expected number, and how many questions were compared."""
+        return f"{self.word}: {self.expected}, {self.compared}"
 
     @property
     def legend(self):
-        """What p and the words mean, in two lines."""
-        return [f"p: {self.meaning}", LIMITS]
+        """What number and words mean, in lines."""
+        return [*LEGEND, *([self.remark] if self.remark else [])]
 
 
-def strengths(all_counts, branches, evidence):
-    """Tell how sure the splits of some nodes are; None for a leaf.
+def strengths(all_counts, branches, evidence, error_limit):
+    """Tell how strong the splits of some nodes are; None for a leaf.
 
     `all_counts` is that of the whole tree, `branches` and `evidence` those of the
-    nodes.
+    nodes. `error_limit`: whether the tree was pruned by a limit of its errors, which
+    every split that is left has passed.
     """
     children = [[one.node for one in some] for some in branches]
     tested = _log_chances(all_counts, children)
     found = []
-    for some, said, log_p in zip(branches, evidence, tested, strict=True):
+    for some, said, log_expected in zip(branches, evidence, tested, strict=True):
         if not some:
             found.append(None)
             continue
-        statement = said.get("statement")
         n_tests = said.get("n_tests", math.nan)
         if n_tests > 1.0:
-            log_p += math.log(n_tests)
-        if statement in OWN:
-            if said["confidence"] >= TINY:
-                log_p = math.log(said["confidence"])
-            elif statement != FALSE_CUTS:  # which are what has just been computed
-                log_p = -math.inf
-        log_p = min(log_p, 0.0)
-        word = next(word for limit, word in WORDS if log_p < limit)
-        found.append(Strength(word, log_p, n_tests, OWN.get(statement, TESTED)))
+            log_expected += math.log(n_tests)
+        if said.get("statement") == BY_LUCK and said["confidence"] >= TINY:
+            log_expected = math.log(said["confidence"])
+        word = next(word for limit, word in WORDS if log_expected < limit)
+        found.append(Strength(word, log_expected, n_tests, ""))
+    weakest = WORDS[-1][1]
+    if error_limit and any(one and one.word == weakest for one in found):
+        found = [one and one._replace(remark=GUESSES) for one in found]
     return found
 
 
@@ -165,22 +162,3 @@ def log_chi2_tail(df, value):
         if abs(d * c - 1.0) < 1e-12:
             break
     return a * math.log(x) - x - gammaln(a) + math.log(h)
-
-
-def write_chance(log_p):
-    """Write a chance with one digit: ``"~ 0.02"``, ``"~ 3e-94"`` or ``"< 1e-300"``."""
-    if log_p == -math.inf:
-        return f"< {TINY:.0e}"
-    p = math.exp(log_p)
-    if p >= 0.00095:
-        return f"~ {p:.1g}"
-    power = math.floor(log_p / LOG_10)
-    digit = round(math.exp(log_p - power * LOG_10))
-    if digit == 10:
-        digit, power = 1, power + 1
-    return f"~ {digit}e{power:+03d}"
-
-
-def write_count(n):
-    """Write a count with separated thousands, a very large one shortened."""
-    return f"{n:,.0f}" if n < 1e10 else f"{n:.1e}"

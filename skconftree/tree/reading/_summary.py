@@ -8,14 +8,13 @@ import numpy as np
 from ._explain import explain_rows
 from ._export import (
     WIDTH,
-    describe_evidence,
-    describe_trials,
+    describe_split,
     fit_words,
     shortened,
-    wrapped,
 )
 from ._node_table import read_nodes
-from ._strength import WORDS, write_count
+from ._numbers import write_weight
+from ._strength import WORDS
 
 MOST_COLUMNS = 5  # named in a summary
 WORDS_OF_SPLITS = tuple(word for _, word in WORDS)
@@ -28,7 +27,7 @@ def summarize(estimator):
     splits = [row for row in table if row.branches]
     leaves = [row for row in table if not row.branches]
     lines = [
-        f"{type(estimator).__name__}: {_count(root.weight, 'row')}, "
+        f"{type(estimator).__name__}: {root.rows}, "
         f"{_count(estimator.n_features_in_, 'column')}, "
         f"{_count(len(root.counts), 'class', 'classes')}; bound: "
         f"{bound_name(estimator)}",
@@ -38,15 +37,14 @@ def summarize(estimator):
     if not splits:
         most = shortened(str(root.label), 40)
         lines += [
-            f"no split: every row is given the class {most} ({root.share:.3f} of the "
-            "rows)",
+            f"no split: every row is given the class {most}: {root.outcome}",
             f"The tree stops at the root{_why(estimator, root)}.",
         ]
         return "\n".join(lines)
     lines.append(_by_strength(splits))
-    weakest = max(splits, key=lambda row: row.strength.log_p)
+    weakest = max(splits, key=lambda row: row.strength.log_expected)
     sure = weakest.strength
-    said = f" (node {weakest.node}): {sure.chance}, {sure.compared}"
+    said = f" (node {weakest.node}): {sure.expected}, {sure.compared}"
     words = fit_words(
         weakest.name, weakest.test, WIDTH - len("the weakest, ") - len(said)
     )
@@ -131,22 +129,16 @@ def explain_text(estimator, rows, *, verbose=False):
 
 def _path(estimator, table, steps, leaf, verbose):
     end = table[leaf]
-    place = "an inner node" if end.branches else "a leaf"
-    lines = [
-        f"class {shortened(str(end.label), 40)}: probability {max(end.value):.3f}, by "
-        f"{_count(end.weight, 'row')} of {place}"
-    ]
+    lines = [f"class {shortened(str(end.label), 40)}: {end.outcome}"]
     reached = [*(step["node"] for step in steps), leaf][1:]
     for place, (step, following) in enumerate(zip(steps, reached, strict=True), 1):
         row = table[step["node"]]
         lead = f"{place:3}. "
         lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
         lines.append(f"     {row.strength.long}")
-        trials = describe_trials(row.evidence, always=verbose)
-        lines += [f"     {one}"[:WIDTH] for one in trials]
         if verbose:
-            told = f"evidence: {describe_evidence(row.evidence)}"
-            lines += [f"     {one}"[:WIDTH] for one in wrapped(told, WIDTH - 5)]
+            told = describe_split(row, WIDTH - 5)
+            lines += [f"     {one}"[:WIDTH] for one in told]
     if end.branches:
         lines.append("It stays there, as no row of that node had its category.")
     else:
@@ -160,7 +152,8 @@ def _why(estimator, leaf):
     if estimator.max_depth is not None and leaf.depth >= estimator.max_depth:
         return ": max_depth is reached"
     if _is_too_small(estimator, leaf):
-        return f": {_count(leaf.weight, 'row')} are too few by min_samples_split"
+        are = "is" if leaf.weight == 1 else "are"
+        return f": {leaf.rows} {are} too few by min_samples_split"
     if estimator.bound_ is None:
         return ""
     if estimator._model.grows:
@@ -196,8 +189,7 @@ def _value(value):
 
 def _count(n, word, words=None):
     n_words = words if words is not None else f"{word}s"
-    written = write_count(n) if float(n).is_integer() else f"{n:g}"
-    return f"{written} {word if n == 1 else n_words}"
+    return f"{write_weight(n)} {word if n == 1 else n_words}"
 
 
 def as_table(X):
