@@ -8,7 +8,8 @@ WIDTH, MARGIN = 700, 20
 # door, such as `active`, is shared by the rooms inside.
 FLOORS = (
     ("outside, by public names", ("inspection", "testing", "_cli")),
-    ("learners", ("active/pool", "active/stream", "active/lts", "active/ec2")),
+    ("learners", ("active/session",)),
+    ("", ("active/pool", "active/stream", "active/lts", "active/ec2")),
     ("", ("active", "evaluation", "linear_model")),
     ("many trees", ("ensemble/forest", "ensemble/ncm")),
     ("", ("ensemble",)),

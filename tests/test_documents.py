@@ -11,7 +11,6 @@ import textwrap
 import tomllib
 from pathlib import Path
 
-import joblib
 import pytest
 from sklearn.datasets import load_iris
 
@@ -183,13 +182,14 @@ def test_a_stream_from_a_file(tmp_path, monkeypatch, capsys):
 
 def test_a_person_who_answers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = iter(["1", "2"] * 3 + ["q"])
+    said = iter((["1", "2"] * 3 + ["q"]) * 2)
     monkeypatch.setattr("builtins.input", lambda prompt: next(said))
     pool = load_iris(as_frame=True).data
-    names = {"table": pool}
-    exec(program("active", "import joblib"), names)
-    assert names["learner"].n_labeled_ == 6
-    assert joblib.load("learner.joblib").predict(pool).shape == (150,)
+    for n_labeled in (6, 12):
+        names = {"table": pool}
+        exec(program("active", "from skconftree import"), names)
+        assert names["learner"].n_labeled_ == n_labeled
+    assert names["learner"].predict(pool).shape == (150,)
 
 
 def test_a_model_that_needs_nothing_of_this_package(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ SOURCE = Path(__file__).parents[1] / PACKAGE
 INNER = {
     "tree": {"split", "nodes", "batch", "leaves", "stream", "pruning", "reading"},
     "ensemble": {"forest", "ncm"},
-    "active": {"pool", "stream", "lts", "ec2"},
+    "active": {"pool", "stream", "lts", "ec2", "session"},
 }
 DOOR, SETTINGS = "tree", "tree._settings"
 MAY_IMPORT = {
@@ -68,6 +68,7 @@ for room in INNER["ensemble"]:
 SHARED_BY_LEARNERS = {"bounds", "drift", "tables", "utils", "_compat"}
 for room in INNER["active"]:
     MAY_IMPORT[f"active.{room}"] = SHARED_BY_LEARNERS | {"active"}
+MAY_IMPORT["active.session"] = MAY_IMPORT["active.session"] | {"active.pool"}
 MAY_IMPORT["active"] = SHARED_BY_LEARNERS | {
     f"active.{room}" for room in INNER["active"]
 }
@@ -94,6 +95,7 @@ COMPILED_OF_ENSEMBLE = {
 # other packages, and of the rooms that stand outside.
 BY_NAME = {
     "__init__.py": {'f"{__name__}.{_HOMES.get(name, name)}"'},
+    "active/_described.py": {"module"},
     "_cli/_options.py": {'f"{__package__}.{module}"'},
     "tree/reading/_to_sklearn.py": {"library"},
 }

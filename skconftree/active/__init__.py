@@ -34,6 +34,7 @@ from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from .pool._simulate import simulate
 from .pool._stopping import Budget, RiskBelow, Stable
 from .pool._weighted import WeightedSampling
+from .session._session import LabelingSession
 from .stream._branches import Split, SplitConfTree
 from .stream._learner import StreamActiveLearner
 from .stream._strategies import (
@@ -63,6 +64,7 @@ __all__ = [
     "GBSSampling",
     "KCenterSampling",
     "LTSSampling",
+    "LabelingSession",
     "LeafEntropySampling",
     "LeafRiskSampling",
     "LeafSampling",

@@ -54,6 +54,11 @@ class LabelCodes:
         """Codes with the classes of labels, unless these are fixed; another object."""
         other = copy.copy(self)
         batches = [batch for batch in batches if len(batch)]
+        kinds = {batch.dtype.kind == "U" for batch in batches}
+        if len(kinds) > 1:  # NumPy would make strings of all
+            raise ValueError(
+                "labels mixes strings with other labels. Give labels of one kind."
+            )
         if not self.fixed:
             other.classes = (
                 unique_classes(np.concatenate(batches)) if batches else np.empty(0, int)

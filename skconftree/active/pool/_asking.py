@@ -15,6 +15,7 @@ from .._strategy import FOR_AUDIT
 from ._auto import tie_break_for
 from ._context import QueryContext
 from ._oracles import QuestionsEnded
+from ._recorded import Recorded
 from ._stopping import read_rules
 
 
@@ -192,18 +193,23 @@ class Asking:
         check_is_fitted(self, "_codes")
         return self._reached(read_rules(stop, self.estimator))
 
-    @learns
     def _reached(self, rules):
+        return self._looked(
+            rules, lambda context: any(rule.reached(context) for rule in rules)
+        )
+
+    @learns
+    def _looked(self, rules, look):
+        # What is seen where the rules look.
         self._settle()
         if self._in_query:
             self._forget_queries()
         self._in_query = True
-        context = self._context([need for rule in rules for need in rule.needs])
-        found = any(rule.reached(context) for rule in rules)
+        found = look(self._context([need for rule in rules for need in rule.needs]))
         self._in_query = False
         return found
 
-    def run(self, oracle, budget=None, stop=None):
+    def run(self, oracle, budget=None, stop=None, *, save=None):
         """Ask an oracle until the budget is spent, a rule says stop, or no row is left.
 
         Parameters
@@ -217,6 +223,11 @@ class Asking:
             Labels to buy, at most. None: no limit.
         stop : stopping rule or list of them, default=None
             Looked at before each question; one of them suffices.
+        save : path, default=None
+            A file of answers, each of which is on the disk before the next question.
+            What the file has already is learnt first, and counts for the budget; so a
+            script that was killed goes on where it stood when it is started again.
+            Rows are asked for one by one. :class:`LabelingSession` does more with it.
 
         Returns
         -------
@@ -233,6 +244,9 @@ class Asking:
                 f"oracle must be callable with (rows, places). Got {oracle!r} instead."
             )
         rules = [] if stop is None else read_rules(stop, self.estimator)
+        if save is not None:
+            self._run_saved(oracle, budget, rules, save)
+            return self
         share = max((rule.random_share for rule in rules), default=0.0)
         n_open = int((self._codes < 0).sum())
         if budget is not None and budget > n_open:
@@ -265,6 +279,26 @@ class Asking:
             if enough:
                 break
         return self
+
+    def _run_saved(self, oracle, budget, rules, path):
+        with Recorded(self, path, rules) as record:
+            while budget is None or record.ledger.n_answers < budget:
+                if rules and record.between and self._reached(rules):
+                    break
+                asked = record.ask()
+                if asked is None:
+                    break
+                row = np.array([asked.row])
+                enough = False
+                try:
+                    answers = oracle(take(self._pool.X, row), row)
+                except QuestionsEnded as end:
+                    answers, enough = end.answers, True
+                if len(answers):
+                    record.answer(asked, answers[0])
+                if enough:
+                    break
+            record.finish()
 
     @learns
     def _take_answers(self, rows, answers, judge):

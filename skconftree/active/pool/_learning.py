@@ -8,8 +8,10 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 from ...bounds._registry import resolve_bound
-from .._aside import Aside
+from ...utils._lock import learns, reads
+from .._aside import Aside, settled
 from .._rows import take
+from ._answers import Batch, Pool
 
 
 class Learning(Aside):
@@ -63,6 +65,50 @@ class Learning(Aside):
         except BaseException:
             self._settle()
             raise
+
+    @learns
+    def _retell(self, told, seed):
+        # Answers and a seed that were written down, in the place of its own; `told` are
+        # lists of rows and of labels, None where there is none, and wrong predictions.
+        more = {"_asked": None, "_memory": {}, "_in_query": False}
+        if seed != self._seed:
+            pool = Pool(self._pool.X, self.embedding, self.neighbors, seed)
+            more |= {"_seed": seed, "_pool": pool}
+        self._learn_anew([self._told(*one) for one in told], **more)
+
+    @learns
+    def _learn_told(self, rows, labels, n_wrong):
+        self._settle()
+        self._learn(self._told(rows, labels, n_wrong))
+
+    def _told(self, rows, labels, n_wrong):
+        known, labels = self._coder.read(labels, "labels")
+        return Batch(np.array(rows, dtype=np.intp), known, labels, None, n_wrong)
+
+    def _retold(self, *told):
+        # Another learner, with answers added that this one has not learnt yet.
+        other = self._aside()
+        other._learn_anew([*self._answers, self._told(*told)])
+        return other
+
+    @settled
+    @reads
+    def _plain_label(self, label):
+        # As a journal can hold it, None for none; an error if it cannot be learnt.
+        known, labels = self._coder.read([label], "labels")
+        if not known[0]:
+            return None
+        if self._coder.encode(labels) is None:
+            self._coder.learned(
+                self._start.labels, *(one.labels for one in self._answers), labels
+            )
+        (label,) = labels.tolist()
+        if not isinstance(label, str | int | float):
+            raise ValueError(
+                f"A journal holds labels that are strings, numbers or booleans. Got "
+                f"{label!r}."
+            )
+        return label
 
     def _replay(self):
         # The state after all answers, from nothing.

@@ -1,0 +1,138 @@
+"""What a session has found out, for other programs."""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import tempfile
+
+
+def as_csv(session):
+    """A line a row: its values, label, who gave it, all opinions, prediction."""
+    told = {one["row"]: one for one in session.answers()}
+    kappas = _kappas(session)
+    classes = session.learner.classes_.tolist()
+    predicted, proba = session.predictions()
+    labels = session.learner.y_
+    start = set(session._record.journal.head["start"]["rows"])
+    columns = list(session._shown.values(0))
+    with_proba = proba is not None and proba.shape[1] == len(classes)
+    header = ["row", *_free(columns), "label", "annotator", "at", "opinions", "kappa"]
+    header.append("predicted")
+    if with_proba:
+        header += [f"probability of {one}" for one in classes]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    for row in range(len(labels)):
+        one = told.get(row)
+        if one is None:
+            known = row in start
+            one = {
+                "label": labels[row] if known else None,
+                "annotator": "the table" if known else None,
+                "at": None,
+                "opinions": [],
+            }
+        line = [row, *session._shown.values(row).values()]
+        line += [_cell(one[name]) for name in ("label", "annotator", "at")]
+        line.append("; ".join(f"{by or ''}: {label}" for by, label in one["opinions"]))
+        line.append(_kappa_of(one["opinions"], kappas))
+        line.append("" if predicted is None else predicted[row])
+        if with_proba:
+            line += [f"{share:.6g}" for share in proba[row]]
+        writer.writerow(line)
+    return file.getvalue()
+
+
+def as_tasks(session):
+    """Tasks of Label Studio, for a choice named `label` of a text or table."""
+    told = {one["row"]: one for one in session.answers()}
+    kappas = _kappas(session)
+    predicted, proba = session.predictions()
+    start = session.learner.y_
+    known = set(session._record.journal.head["start"]["rows"])
+    tasks = []
+    for row in range(len(start)):
+        one = told.get(row)
+        opinions = [] if one is None else one["opinions"]
+        if one is None and row in known:
+            opinions = [("the table", start[row])]
+        task = {
+            "data": {"row": row, **session._shown.values(row)},
+            "annotations": [_annotation(label, by) for by, label in opinions],
+        }
+        kappa = _kappa_of(opinions, kappas)
+        if kappa != "":
+            task["meta"] = {"kappa": kappa}
+        if predicted is not None:
+            task["predictions"] = [{"result": [_choice(predicted[row])]}]
+            if proba is not None:
+                task["predictions"][0]["score"] = float(proba[row].max())
+        tasks.append(task)
+    return json.dumps(tasks, indent=1, ensure_ascii=False) + "\n"
+
+
+FORMATS = {"csv": as_csv, "label_studio": as_tasks}
+
+
+def save_text(path, text):
+    """Write a file in one step, so that there is no half of it."""
+    path = os.path.abspath(os.fspath(path))
+    folder, name = os.path.split(path)
+    place, scratch = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+    try:
+        with open(place, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(OSError):
+            os.chmod(scratch, 0o666 & ~_umask())
+        os.replace(scratch, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(scratch)
+        raise
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _free(columns):
+    # Names that none of ours has.
+    ours = {"row", "label", "annotator", "at", "opinions", "kappa", "predicted"}
+    return [f"{name} (of the table)" if name in ours else name for name in columns]
+
+
+def _kappas(session):
+    return {frozenset(one["annotators"]): one["kappa"] for one in session.agreement()}
+
+
+def _kappa_of(opinions, kappas):
+    # Of the two who gave the first two opinions of a row.
+    if len(opinions) < 2:
+        return ""
+    kappa = kappas.get(frozenset(by for by, _ in opinions[:2]))
+    return "" if kappa is None else round(kappa, 6)
+
+
+def _cell(value):
+    return "" if value is None else value
+
+
+def _choice(label):
+    return {
+        "from_name": "label",
+        "to_name": "row",
+        "type": "choices",
+        "value": {"choices": [str(label)]},
+    }
+
+
+def _annotation(label, by):
+    choice = _choice(label)
+    return {"result": [choice | ({"meta": {"annotator": by}} if by else {})]}

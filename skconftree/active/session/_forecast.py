@@ -1,0 +1,71 @@
+"""What more labels would probably bring."""
+
+import numpy as np
+
+from ...bounds import confidence_sequence
+from .._rows import take
+from ..pool._simulate import simulate
+
+FEWEST = 20  # answers that a learning curve is made of
+RUNS = 10
+
+
+def forecast_text(learner, rules, n):
+    """A sentence on the next `n` labels."""
+    wrong, judged = learner.audit_
+    audits = [one for one in rules if one.random_share > 0.0 and hasattr(one, "limit")]
+    if judged and audits:
+        return _limit_text(audits[0], wrong, judged, n)
+    return _curve_text(learner, n)
+
+
+def _limit_text(rule, wrong, judged, n):
+    # As many wrong predictions as so far, in the same share.
+    more = max(1, round(n * rule.random_share))
+    later = np.array([wrong, judged - wrong]) * (judged + more) / judged
+    limits = [
+        confidence_sequence(counts, rule.delta)[0, 1]
+        for counts in ([wrong, judged - wrong], later)
+    ]
+    now, then = (f"{100 * one:.0f} %" for one in limits)
+    return (
+        f"At most {now} of the predictions are wrong, by an audit of {judged}; if the "
+        f"next {n} labels go on like this, at most {then}."
+    )
+
+
+def _curve_text(learner, n):
+    labeled = np.sort(np.array(learner._order, dtype=np.intp))
+    counts = np.bincount(learner._codes[labeled], minlength=1)
+    if len(labeled) < FEWEST or (counts > 1).sum() < 2:
+        return (
+            f"It takes {FEWEST} labels, of two classes at least, to say what more of "
+            "them would bring."
+        )
+    X, y = take(learner._pool.X, labeled), learner.classes_[learner._codes[labeled]]
+    step = len(labeled) // 4
+    result = simulate(
+        learner.estimator,
+        X,
+        y,
+        cv=RUNS,
+        batch_size=step,
+        budget=2 * step,
+        scoring="accuracy",
+        random_state=learner._seed,
+    )
+    few, more = 1.0 - result.scores[result.strategies.index("random")].mean(axis=0)
+    now, then = _power_law(few, more, 2 * step, (len(labeled), len(labeled) + n))
+    return (
+        f"By its learning curve on the answers, {100 * now:.0f} % of such rows are "
+        f"predicted wrongly with {len(labeled)} labels and {100 * then:.0f} % with {n} "
+        "more; rows that were asked for are harder than others."
+    )
+
+
+def _power_law(few, more, n, sizes):
+    # Shares of wrong predictions, from those with n / 2 and n labels.
+    if more <= 0.0:
+        return [0.0 for _ in sizes]
+    slope = min(max(np.log2(few / more), 0.0), 1.0)
+    return [more * (size / n) ** -slope for size in sizes]

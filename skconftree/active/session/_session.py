@@ -1,0 +1,461 @@
+"""A sitting of labelling that can be ended at any moment, and gone on with."""
+
+import os
+from numbers import Integral, Real
+
+import numpy as np
+
+from .._described import CannotBeMade, made
+from .._fingerprint import fingerprint
+from .._journal import Journal, read_head
+from .._ledger import NOTHING, RULINGS, agreement
+from .._rows import take
+from ..pool._recorded import Recorded, check_pool, start_labels
+from ..pool._stopping import read_rules
+from ._export import FORMATS, save_text
+from ._forecast import forecast_text
+from ._records import Progress, Question
+from ._shown import Shown
+from ._terminal import label_at_terminal
+from ._why import reasons
+
+
+class LabelingSession:
+    """Labels of a pool by people, each of them on the disk before the next question.
+
+    The answers are lines of a journal, a file that is only ever added to. A process
+    that is killed loses the answer that was being given, at most. Who begins a session
+    with the same learner, file and rows goes on, with the question that would have
+    come next; :meth:`resume` needs the file and the rows only.
+
+    A terminal (:meth:`label`), a notebook or a page are front ends: they show
+    :meth:`question`, and call :meth:`answer`, :meth:`skip`, :meth:`undo` and
+    :meth:`mend`.
+
+    Parameters
+    ----------
+    learner : ActiveLearner
+        What asks. It is fitted to the pool. Its `classes` are the labels to choose
+        from, if it has them.
+    path : str or path-like
+        The journal. It is made if there is no such file, and can be written by one
+        session at a time.
+    X : array-like, sparse or frame of shape (n_rows, n_features)
+        The pool; a list of texts will do for a classifier of texts.
+    y : array-like of shape (n_rows,), default=None
+        Labels that there are already, None elsewhere. They become part of the journal
+        and need not be given again.
+    budget : int, default=None
+        Labels to ask for, all those in the journal included.
+    stop : stopping rule or list of them, default=None
+        When to ask no more.
+    annotator : str, default=None
+        Who answers.
+    ruling : {"last", "first", "majority"}, default="last"
+        Which of several opinions of one row is learnt.
+    repeat : float, default=0.0
+        Share of the questions, in [0, 1), that ask again for a row with one label, of
+        another annotator if there is one.
+    shown : dict, frame or array-like, default=None
+        A table with as many rows that people are shown in the place of X, and by which
+        the rows are known again, such as the texts that X was made of.
+
+    Attributes
+    ----------
+    learner : ActiveLearner
+        With all answers of the questions answered to their end.
+    notes : list of str
+        What was found when the journal was opened, such as a line that was torn.
+
+    See Also
+    --------
+    ActiveLearner.run : Asks a function, and saves the answers with `save`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner, LabelingSession
+    >>> X, y = load_iris(return_X_y=True)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "answers.jsonl")
+    >>> with LabelingSession(ActiveLearner(GaussianNB()), path, X) as session:
+    ...     for _ in range(10):
+    ...         question = session.question()
+    ...         session.answer(int(y[question.row]))
+    ...     row = session.question().row
+    >>> session = LabelingSession.resume(path, X)
+    >>> session.progress().n_answers, session.question().row == row
+    (10, True)
+    >>> session.close()
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        learner,
+        path,
+        X,
+        y=None,
+        *,
+        budget=None,
+        stop=None,
+        annotator=None,
+        ruling="last",
+        repeat=0.0,
+        shown=None,
+    ):
+        if budget is not None and (not isinstance(budget, Integral) or budget < 1):
+            raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
+        if ruling not in RULINGS:
+            raise ValueError(f"ruling must be one of {RULINGS}. Got {ruling!r}.")
+        if not isinstance(repeat, Real) or not 0.0 <= repeat < 1.0:
+            raise ValueError(f"repeat must be in [0, 1). Got {repeat!r}.")
+        if not isinstance(annotator, str | None):
+            raise ValueError(f"annotator must be a name or None. Got {annotator!r}.")
+        self.budget = None if budget is None else int(budget)
+        self.annotator = annotator
+        self._rules = [] if stop is None else read_rules(stop, learner.estimator)
+        path, journal = os.fspath(path), None
+        self._shown = Shown(X if shown is None else shown)
+        pool = fingerprint(X) if shown is None else self._shown.fingerprint()
+        if os.path.exists(path) and os.path.getsize(path):
+            journal = Journal(path, {})
+        try:
+            if journal is not None and "X" in journal.head:
+                check_pool(journal.head, pool, path)
+                y = start_labels(journal.head) if y is None else y
+            learner.fit(X, y)
+            self._shown.check(learner._pool.n_rows)
+        except BaseException:
+            if journal is not None:
+                journal.close()
+            raise
+        self._record = Recorded(
+            learner,
+            path if journal is None else journal,
+            self._rules,
+            ruling,
+            float(repeat),
+            pool,
+            self.budget,
+        )
+        self.learner = learner
+        self.notes = self._record.notes
+        self._known = None, None, None  # lines, question, why there is none
+
+    @classmethod
+    def resume(cls, path, X, *, learner=None, budget=None, annotator=None, shown=None):
+        """Go on with a journal.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The journal.
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+            The pool of the first time.
+        learner : ActiveLearner, default=None
+            None: it is made again from its parameters. That cannot be done if it has
+            functions, or estimators that are neither of scikit-learn nor of this
+            package.
+        budget : int, default=None
+            None: as at the beginning.
+        annotator : str, default=None
+            Who answers.
+        shown : dict, frame or array-like, default=None
+            As at the beginning.
+
+        Returns
+        -------
+        LabelingSession
+        """
+        head = read_head(path)
+        try:
+            learner = made(head["learner"]) if learner is None else learner
+            stop = made(head["stop"])
+            given = {"ruling": head["ruling"], "repeat": head["repeat"]}
+            budget = head["budget"] if budget is None else budget
+        except CannotBeMade as error:
+            raise ValueError(
+                f"The learner of {os.fspath(path)} cannot be made again: {error} Give "
+                "it as learner."
+            ) from None
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{path} is damaged in line 1: {error!r}") from None
+        return cls(
+            learner,
+            path,
+            X,
+            budget=budget,
+            stop=stop or None,
+            annotator=annotator,
+            shown=shown,
+            **given,
+        )
+
+    # -- questions and answers -----------------------------------------------------
+
+    @property
+    def labels(self):
+        """Labels to choose from: those of the learner, or all that were given."""
+        return self.learner.classes_.tolist()
+
+    def question(self):
+        """Say what to ask next.
+
+        Returns
+        -------
+        Question or None
+            The same until something is answered, taken back or mended. None if there
+            is none; :meth:`progress` says why.
+        """
+        return self._next()[1]
+
+    def _next(self):
+        n_lines = len(self._record.journal.lines)
+        if self._known[0] != n_lines:
+            self._asked, ended = None, self._ended()
+            if ended is None:
+                self._asked = self._record.ask(self.annotator)
+                ended = "rows" if self._asked is None else None
+            question = None if self._asked is None else self._shape(self._asked)
+            self._known = n_lines, question, ended
+        return self._known
+
+    def _ended(self):
+        record = self._record
+        if self.budget is not None and record.ledger.n_answers >= self.budget:
+            return "budget"
+        if self._rules and record.between and self.learner.reached(self._rules):
+            return "rule"
+        return None
+
+    def _shape(self, asked):
+        guess = probability = None
+        if self._record.has_model:
+            X = take(self.learner._pool.X, np.array([asked.row]))
+            guess = self.learner.predict(X).tolist()[0]
+            if hasattr(self.learner, "predict_proba"):
+                probability = float(self.learner.predict_proba(X).max())
+        values = self._shown.values(asked.row)
+        return Question(asked.row, values, guess, probability, asked.again)
+
+    def answer(self, label, row=None):
+        """Answer the question.
+
+        Parameters
+        ----------
+        label : object
+            A label.
+        row : int, default=None
+            The row that was shown, to be sure that it is the one that is asked for.
+        """
+        if label is None:
+            raise ValueError("label must not be None. A row is left out by skip().")
+        self._answer(label, row)
+
+    def skip(self, row=None):
+        """Leave the row out; it is asked for again in a later session.
+
+        Parameters
+        ----------
+        row : int, default=None
+            As in :meth:`answer`.
+        """
+        self._answer(None, row)
+
+    def _answer(self, label, row):
+        self._next()
+        if self._asked is None:
+            raise ValueError(f"There is no question: {self._known[2]}.")
+        if row is not None and row != self._asked.row:
+            raise ValueError(
+                f"Row {row!r} is not asked for, but row {self._asked.row}. Give "
+                "another label to an earlier row by mend()."
+            )
+        self._record.answer(self._asked, label, self.annotator)
+
+    def undo(self):
+        """Take back the last answer of this annotator, or what was mended last.
+
+        Returns
+        -------
+        int
+            Its row.
+        """
+        return self._record.undo(self.annotator).row
+
+    def mend(self, row, label):
+        """Give an earlier row another label; later answers stay.
+
+        Parameters
+        ----------
+        row : int
+            A row that has been asked for.
+        label : object
+            None withdraws its label.
+        """
+        self._record.mend(row, label, self.annotator)
+
+    def close(self):
+        """Let the learner have all answers, and other sessions the journal."""
+        try:
+            self._record.finish()
+        finally:
+            self._record.journal.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._record.journal.close()
+
+    # -- what is known -------------------------------------------------------------
+
+    def progress(self):
+        """Say how far the session is.
+
+        Returns
+        -------
+        Progress
+        """
+        ended = self._next()[2]
+        limits = self._record.limits(self._rules)
+        return Progress(
+            self._record.ledger.n_answers,
+            self.budget,
+            self.learner._pool.n_rows,
+            min(limits) if limits else None,
+            ended,
+        )
+
+    def answers(self):
+        """List the rows that have been asked for, the last one first.
+
+        Returns
+        -------
+        list of dict
+            For each its `row`, the `label` that is learnt (None if it was skipped), the
+            `annotator` and time (`at`) of that, and all `opinions`, pairs of annotator
+            and label.
+        """
+        ledger = self._record.ledger
+        opinions = ledger.opinions()
+        lines = {one.line: one for one in ledger.entries}
+        out = {}
+        for entry in reversed(ledger.entries):
+            told = opinions.get(entry.row, [])
+            rules = lines[ledger.rule(told)[2]] if told else entry
+            out.setdefault(
+                entry.row,
+                {
+                    "row": entry.row,
+                    "label": None if rules.label is NOTHING else rules.label,
+                    "annotator": rules.by,
+                    "at": rules.at,
+                    "opinions": [(by, label) for by, label, _ in told],
+                },
+            )
+        return list(out.values())
+
+    def agreement(self):
+        """Compare annotators on the rows that were asked for twice.
+
+        Returns
+        -------
+        list of dict
+            For each two `annotators` (or one and himself) the number of rows, how many
+            `agreed`, and Cohen's `kappa`; None where it is not defined.
+        """
+        return agreement(self._record.ledger)
+
+    def why(self, row=None):
+        """Say what speaks for a row, in sentences.
+
+        The leaf and the tests of a single tree, else the nearest rows with a label.
+
+        Parameters
+        ----------
+        row : int, default=None
+            None: that of the question.
+
+        Returns
+        -------
+        list of str
+        """
+        if row is None:
+            question = self.question()
+            if question is None:
+                return []
+            row = question.row
+        return reasons(self.learner, row, self._record.has_model)
+
+    def forecast(self, n=20):
+        """Say what the next labels would probably bring.
+
+        The course of the risk's limit if a rule has one, else the learning curve on the
+        answers, by :func:`simulate`.
+
+        Parameters
+        ----------
+        n : int, default=20
+            How many labels.
+
+        Returns
+        -------
+        str
+        """
+        return forecast_text(self._record.whole_learner(), self._rules, n)
+
+    def predictions(self):
+        """Predict the rows of the pool by all answers.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,) or None
+            None without a label.
+        probabilities : ndarray of shape (n_rows, n_classes) or None
+            None if the classifier has none.
+        """
+        learner = self._record.whole_learner()
+        if not hasattr(learner, "estimator_"):
+            return None, None
+        X = learner._pool.X
+        proba = None
+        if hasattr(learner, "predict_proba"):
+            proba = learner.predict_proba(X)
+        return learner.predict(X), proba
+
+    def export(self, path, format="csv"):
+        """Write all rows with their labels, who gave them, and predictions.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file, which is replaced when all is written.
+        format : {"csv", "label_studio"}, default="csv"
+            A table with the values of the rows, or tasks that Label Studio imports.
+        """
+        if format not in FORMATS:
+            raise ValueError(f"format must be one of {list(FORMATS)}. Got {format!r}.")
+        save_text(path, FORMATS[format](self))
+
+    def label(self, show=None):
+        """Ask at the terminal, until there is no question or the person quits.
+
+        Keys are those of the labels, ``u`` takes the last answer back, ``s`` skips the
+        row, ``?`` says why it is asked for, ``q`` and Ctrl-C quit.
+
+        Parameters
+        ----------
+        show : list of str, default=None
+            Columns to show. None: all.
+
+        Returns
+        -------
+        LabelingSession
+            The session itself.
+        """
+        label_at_terminal(self, show)
+        return self

@@ -1,0 +1,82 @@
+"""What speaks for a row: its leaf, or rows with a label that are near."""
+
+import numpy as np
+
+from ..._compat import get_feature_names
+from .._estimators import final_step, has_leaves
+from .._rows import take
+
+N_NEAR = 5
+MOST_TESTS = 12
+
+
+def reasons(learner, row, has_model):
+    """Sentences about a row of a learner's pool."""
+    if not has_model:
+        return [
+            "There are no labels of two classes yet. Rows are asked for that lie far "
+            "from each other, so that the first labels cover the pool."
+        ]
+    model = learner.estimator_
+    if has_leaves(model) and hasattr(final_step(model)[0], "tree_"):
+        return _of_leaf(learner, row)
+    return _of_neighbours(learner, row)
+
+
+def _of_leaf(learner, row):
+    final, before = final_step(learner.estimator_)
+    X, codes = learner._pool.X, learner._codes
+
+    def leaves(rows):
+        found = take(X, rows)
+        return final.apply(found if before is None else before.transform(found))
+
+    here = int(leaves(np.array([row]))[0])
+    labeled = np.flatnonzero(codes >= 0)
+    inside = labeled[leaves(labeled) == here]
+    counts = np.bincount(codes[inside], minlength=len(learner.classes_))
+    told = ", ".join(
+        f"{count} {label}"
+        for label, count in zip(learner.classes_.tolist(), counts, strict=True)
+        if count
+    )
+    out = [f"It lies in leaf {here}, whose labels are: {told or 'none'}."]
+    names = get_feature_names(X) if before is None else None
+    tests = _tests(final.tree_, here, names)
+    if tests:
+        out.append(f"The leaf is where {' and '.join(tests[:MOST_TESTS])}.")
+    return out
+
+
+def _tests(tree, leaf, names):
+    # Of trees with tests of one number each; nothing of others.
+    left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
+    if not hasattr(tree, "threshold") or (left == -2).any():
+        return []
+    parent = {}
+    for node in np.flatnonzero(left >= 0).tolist():
+        parent[int(left[node])] = node, "<="
+        parent[int(right[node])] = node, ">"
+    tests = []
+    while leaf in parent:
+        leaf, sign = parent[leaf]
+        feature = int(tree.feature[leaf])
+        threshold = float(tree.threshold[leaf])
+        if not np.isfinite(threshold):  # categories, or missing values alone
+            return []
+        name = f"column {feature}" if names is None else str(names[feature])
+        tests.append(f"{name} {sign} {threshold:.4g}")
+    return tests[::-1]
+
+
+def _of_neighbours(learner, row):
+    labeled = np.array(learner._order, dtype=np.intp)
+    labeled = labeled[labeled != row]
+    away = learner._pool.embedding.squared_distances(row, labeled)
+    near = labeled[np.argsort(away, kind="stable")[:N_NEAR]]
+    classes = learner.classes_[learner._codes[near]].tolist()
+    told = ", ".join(
+        f"row {other} ({label})"
+        for other, label in zip(near.tolist(), classes, strict=True)
+    )
+    return [f"The nearest rows with a label are: {told}."]

@@ -1,0 +1,399 @@
+"""Sessions that are ended, killed, mended and gone on with."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.active import (
+    ActiveLearner,
+    ArrayOracle,
+    LabelingSession,
+    RiskBelow,
+    Stable,
+)
+
+X, y = load_iris(return_X_y=True)
+WORDS = np.array(["ham", "spam", "eggs"])[y]
+KILLS = os.environ.get("SKCONFTREE_KILLS", "10")
+
+
+def session(path, y=None, *, estimator=None, learner=None, **settings):
+    given = {"random_state": 0, **(learner or {})}
+    one = ActiveLearner(GaussianNB() if estimator is None else estimator, **given)
+    return LabelingSession(one, path, X, y, **settings)
+
+
+def give(one, n, labels=WORDS):
+    for _ in range(n):
+        row = one.question().row
+        one.answer(labels[row].item(), row)
+    return one
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "answers.jsonl"
+
+
+def test_killed_at_any_moment_nothing_is_lost(tmp_path):
+    """The next question is that of a session that nobody killed, bit for bit."""
+    script = Path(__file__).with_name("killing.py")
+    run = subprocess.run(
+        [sys.executable, "-P", script, tmp_path, KILLS, "0"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout.split()[0]) >= int(KILLS)
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize(
+    "estimator",
+    [GaussianNB(), ConfidenceTreeClassifier(), ConfidenceForestClassifier(5)],
+    ids=["bayes", "tree", "forest"],
+)
+def test_a_session_is_a_function_of_its_journal(path, estimator, batch_size):
+    rule = RiskBelow(0.01, method="audit")
+    given = {"stop": rule, "repeat": 0.2, "annotator": "anna"}
+    learner = {"batch_size": batch_size}
+    one = session(path, estimator=estimator, learner=learner, **given)
+    for i in range(30):
+        question = one.question()
+        if i == 9:
+            one.skip()
+        else:
+            one.answer(WORDS[question.row].item())
+        if i % 7 == 6:
+            assert one.undo() == question.row
+            assert one.question() == question
+    one.mend(one.answers()[5]["row"], "eggs")
+    one.mend(one.answers()[7]["row"], None)
+    question, labels = one.question(), one.predictions()[0]
+    one._record.journal.close()
+    other = LabelingSession.resume(path, X, annotator="anna")
+    assert other.question() == question
+    assert (other.predictions()[0] == labels).all()
+    assert other.answers() == one.answers()
+    other.close()
+    assert (other.learner.predict(X) == labels).all()
+
+
+def test_the_budget_counts_all_answers(path):
+    with session(path, budget=12) as one:
+        give(one, 8)
+        assert one.progress()[:2] == (8, 12)
+    with session(path, budget=12) as one:
+        give(one, 4)
+        assert one.question() is None
+        assert one.progress().ended == "budget"
+        with pytest.raises(ValueError, match="There is no question: budget"):
+            one.answer("ham")
+        one.undo()
+        give(one, 1)
+    with LabelingSession.resume(path, X) as one:
+        assert one.question() is None
+    with LabelingSession.resume(path, X, budget=13) as one:
+        give(one, 1)
+        assert one.learner.n_labeled_ == 13
+
+
+def test_labels_have_types(path):
+    labels = [1, 2]
+    with session(path, learner={"classes": labels}) as one:
+        one.answer(1)
+        with pytest.raises(ValueError, match="'1', which is not one of the classes"):
+            one.answer("1")
+    assert len(path.read_text().splitlines()) == 2
+    with session(path.with_name("free.jsonl")) as one:
+        one.answer(1)
+        with pytest.raises(ValueError, match="labels mixes strings with other"):
+            one.answer("1")
+        one.answer(np.int64(2))
+        assert [answer["label"] for answer in one.answers()] == [2, 1]
+    with session(path.with_name("days.jsonl")) as one:
+        with pytest.raises(ValueError, match="A journal holds labels that are"):
+            one.answer(np.datetime64("2026-01-01"))
+
+
+def test_an_earlier_answer_is_mended_and_later_ones_stay(path):
+    with session(path) as one:
+        give(one, 20)
+        rows = [answer["row"] for answer in one.answers()]
+        wrong = next(row for row in rows[3:] if WORDS[row] != "eggs")
+        one.mend(wrong, "eggs")
+        assert [answer["row"] for answer in one.answers()][1:] == [
+            row for row in rows if row != wrong
+        ]
+        assert one.learner.n_labeled_ == 20
+        expected = GaussianNB()
+        labels = WORDS.copy()
+        labels[wrong] = "eggs"
+        rows = np.sort(rows)
+        expected.fit(X[rows], labels[rows])
+        assert (one.learner.predict_proba(X) == expected.predict_proba(X)).all()
+        with pytest.raises(ValueError, match="has no answer that could be mended"):
+            one.mend(one.question().row, "ham")
+        assert one.undo() == wrong
+        assert one.progress().n_answers == 20
+
+
+def test_two_annotators(path):
+    given = {"repeat": 0.5, "ruling": "first"}
+    with session(path, annotator="anna", **given) as one:
+        while one.progress().n_answers < 20:
+            give(one, 1)
+        own = one.agreement()
+        assert all(pair["annotators"] == ["anna", "anna"] for pair in own)
+    with session(path, annotator="bert", **given) as one:
+        with pytest.raises(ValueError, match="The last answer is by 'anna', not by"):
+            one.undo()
+        wrong = None
+        for _ in range(20):
+            question = one.question()
+            if question.again:
+                wrong = question.row
+                break
+            give(one, 1)
+        other = "eggs" if WORDS[wrong] != "eggs" else "ham"
+        one.answer(other)
+        told = next(answer for answer in one.answers() if answer["row"] == wrong)
+        assert told["label"] == WORDS[wrong]  # the first rules
+        assert told["opinions"][-1] == ("bert", other)
+        assert one.learner.y_[wrong] == WORDS[wrong]
+        pair = one.agreement()[-1]
+        assert (pair["annotators"], pair["agreed"]) == (["anna", "bert"], 0)
+        one.export(path.with_suffix(".csv"))
+    with open(path.with_suffix(".csv"), newline="") as file:
+        line = list(csv.DictReader(file))[wrong]
+    assert line["opinions"] == f"anna: {WORDS[wrong]}; bert: {other}"
+    assert float(line["kappa"]) == pytest.approx(pair["kappa"], abs=1e-6)
+
+
+def test_a_rule_ends_the_session(path):
+    with session(path, stop=Stable(0.9, 3)) as one:
+        while one.question() is not None:
+            give(one, 1)
+        assert one.progress().ended == "rule"
+        assert one.progress().limit is None
+    path.unlink()
+    with session(path, stop=RiskBelow(0.5, method="audit", audit_share=0.5)) as one:
+        while one.question() is not None:
+            give(one, 1)
+        assert one.progress().limit <= 0.5
+        assert one.learner.audit_[1] > 3
+        assert "At most" in one.forecast()
+        judged = one.learner.audit_
+    with LabelingSession.resume(path, X) as one:
+        assert one.learner.audit_ == judged
+
+
+def test_skipped_rows_come_again_in_another_session(path):
+    few = ActiveLearner(GaussianNB(), random_state=0)
+    with LabelingSession(few, path, X[:5]) as one:
+        one.skip()
+        row = one.answers()[0]["row"]
+        give(one, 4)
+        assert one.progress().ended == "rows"
+    with LabelingSession.resume(path, X[:5]) as one:
+        assert one.question().row == row
+
+
+def test_labels_of_the_start_are_kept(path):
+    known = np.full(150, None)
+    known[::10] = WORDS[::10]
+    with session(path, known) as one:
+        give(one, 5)
+        question = one.question()
+    with LabelingSession.resume(path, X) as one:
+        assert one.question() == question
+        assert one.learner.n_labeled_ == 20
+    known[3] = "ham"
+    with pytest.raises(ValueError, match="was begun with 15 labels of the pool"):
+        session(path, known)
+
+
+# -- what must not be mixed up -----------------------------------------------------
+
+
+def test_another_pool_or_other_parameters_are_refused(path):
+    with session(path, repeat=0.1) as one:
+        give(one, 3)
+    content = path.read_bytes()
+    one = ActiveLearner(GaussianNB(), random_state=0)
+    with pytest.raises(ValueError, match=r"X is not the pool .* in another order"):
+        LabelingSession(one, path, X[::-1])
+    with pytest.raises(ValueError, match="it has 140 rows, the other had 150"):
+        LabelingSession.resume(path, X[:140])
+    with pytest.raises(ValueError, match="was begun with repeat=0.1. Got 0.0"):
+        session(path)
+    with pytest.raises(ValueError, match="begun with strategy='auto'. Got 'margin'"):
+        session(path, repeat=0.1, learner={"strategy": "margin"})
+    with pytest.raises(ValueError, match="begun with estimator='sklearn.naive_bayes"):
+        session(path, repeat=0.1, estimator=LogisticRegression())
+    assert path.read_bytes() == content
+    with session(path, repeat=0.1) as one:
+        with pytest.raises(BlockingIOError, match="another session of this one"):
+            session(path, repeat=0.1)
+        assert one.progress().n_answers == 3
+
+
+def scores_of_rows(estimator, X):
+    return estimator.predict_proba(X).max(axis=1)
+
+
+def test_a_learner_of_functions_has_to_be_given(path):
+    given = {"strategy": scores_of_rows}
+    with session(path, learner=given) as one:
+        give(one, 12)
+        question = one.question()
+    with pytest.raises(ValueError, match="scores_of_rows cannot be made from its"):
+        LabelingSession.resume(path, X)
+    learner = ActiveLearner(GaussianNB(), random_state=0, **given)
+    with LabelingSession.resume(path, X, learner=learner) as one:
+        assert one.question() == question
+
+
+def test_a_journal_runs_no_code(path):
+    with session(path):
+        pass
+    content = path.read_text().replace("sklearn.naive_bayes.GaussianNB", "os.system")
+    path.write_text(content)
+    with pytest.raises(ValueError, match="os.system cannot be made from its name"):
+        LabelingSession.resume(path, X)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"budget": 0}, "budget must be 1 or more"),
+        ({"ruling": "loudest"}, "ruling must be one of"),
+        ({"repeat": 1.0}, r"repeat must be in \[0, 1\)"),
+        ({"annotator": 3}, "annotator must be a name"),
+        ({"shown": {"text": ["a"]}}, "shown must have the 150 rows of X. Got 1"),
+    ],
+)
+def test_settings_that_make_no_sense(path, settings, message):
+    with pytest.raises(ValueError, match=message):
+        session(path, **settings)
+    assert not path.exists()
+
+
+def test_the_answer_belongs_to_the_row_that_was_shown(path):
+    with session(path) as one:
+        row = one.question().row
+        one.answer("ham", row)
+        with pytest.raises(ValueError, match=f"Row {row} is not asked for"):
+            one.answer("ham", row)
+        with pytest.raises(ValueError, match="label must not be None"):
+            one.answer(None)
+        assert one.progress().n_answers == 1
+
+
+def test_what_is_shown(path):
+    frame = pd.DataFrame({"n": [1.5, np.nan], "text": ["a\x1b[2Jb", "c"]})
+    shown = {"said": ["one", "two"]}
+    few = ActiveLearner(GaussianNB(), random_state=0)
+    with LabelingSession(few, path, X[:2], shown=frame) as one:
+        row = one.question().row
+        expected = [{"n": "1.5", "text": "a\x1b[2Jb"}, {"n": "", "text": "c"}]
+        assert one.question().values == expected[row]
+    with LabelingSession.resume(path, X[:2], shown=frame) as one:
+        assert one.question().row == row
+    with pytest.raises(ValueError, match="is not the pool"):
+        LabelingSession.resume(path, X[:2], shown=shown)
+
+
+def test_why_a_row_is_asked_for(path):
+    tree = ConfidenceTreeClassifier(bound=None)
+    with session(path, estimator=tree) as one:
+        assert "no labels of two classes" in one.why()[0]
+        give(one, 30)
+        leaf, tests = one.why(0)
+        assert "whose labels are:" in leaf
+        assert "column " in tests
+    path.unlink()
+    with session(path) as one:
+        give(one, 30)
+        (near,) = one.why()
+        assert near.count("row ") == 5
+
+
+def test_forecasts(path):
+    with session(path) as one:
+        give(one, 10)
+        assert "It takes 20 labels" in one.forecast()
+        give(one, 30)
+        assert "with 40 labels and" in one.forecast(20)
+
+
+def test_tasks_of_label_studio(path):
+    with session(path, annotator="anna") as one:
+        give(one, 20)
+        one.export(path.with_suffix(".json"), "label_studio")
+        with pytest.raises(ValueError, match="format must be one of"):
+            one.export(path, "xml")
+        answer = one.answers()[0]
+    tasks = json.loads(path.with_suffix(".json").read_text())
+    assert len(tasks) == 150
+    task = tasks[answer["row"]]
+    (result,) = task["annotations"][0]["result"]
+    assert result["value"] == {"choices": [answer["label"]]}
+    assert result["meta"] == {"annotator": "anna"}
+    assert 0 < task["predictions"][0]["score"] <= 1
+    assert sum(bool(task["annotations"]) for task in tasks) == 20
+
+
+# -- the short form ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_run_saves_and_goes_on(path, batch_size):
+    def learner():
+        return ActiveLearner(GaussianNB(), batch_size=batch_size).fit(X)
+
+    asked = []
+
+    def oracle(rows, places):
+        asked.extend(places.tolist())
+        if len(asked) == 11:
+            raise KeyboardInterrupt
+        return WORDS[places]
+
+    with pytest.raises(KeyboardInterrupt):
+        learner().run(oracle, budget=25, save=path)
+    one = learner().run(oracle, budget=25, save=path)
+    assert one.n_labeled_ == 25
+    assert len(asked) == 26  # the one that was interrupted is asked for again
+    assert asked[10] == asked[11]
+    again = learner().run(oracle, budget=25, save=path)
+    assert (again.y_ == one.y_).all()
+    assert (again.predict_proba(X) == one.predict_proba(X)).all()
+    with LabelingSession.resume(path, X) as session:
+        assert session.progress().n_answers == 25
+
+
+def test_what_was_taught_before_is_saved_too(path):
+    one = ActiveLearner(GaussianNB(), random_state=0).fit(X)
+    one.run(ArrayOracle(WORDS), budget=10)
+    one.run(ArrayOracle(WORDS), budget=15, save=path)
+    assert one.n_labeled_ == 15
+    one.teach(one.query(), WORDS[one.query()])
+    with pytest.raises(ValueError, match="has been taught answers that"):
+        one.run(ArrayOracle(WORDS), budget=20, save=path)
+    other = ActiveLearner(GaussianNB(), random_state=0).fit(X)
+    other.teach([3], ["ham"], sample_weight=[2.0])
+    with pytest.raises(ValueError, match="A journal holds no weights"):
+        other.run(ArrayOracle(WORDS), budget=20, save=path.with_name("new"))
