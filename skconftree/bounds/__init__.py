@@ -7,7 +7,7 @@ class counts and knows neither trees nor features.
 from ._base import BaseBound
 from ._bayes_factor import BayesFactorBound, log_bayes_factor
 from ._binomial import binomial_upper
-from ._chi2 import Chi2Bound, chi2_pvalue
+from ._chi2 import Chi2Bound, chi2_pvalue, fisher_pvalue
 from ._credible import CredibleBound, credible_interval
 from ._derosa import (
     DeRosaBound,
@@ -56,6 +56,7 @@ __all__ = [
     "ec2_confidence",
     "ec2_score",
     "excess_risk_upper",
+    "fisher_pvalue",
     "gtest_pvalue",
     "hoeffding_radius",
     "log_bayes_factor",

@@ -224,3 +224,58 @@ def chi2_pvalue(tables, *, fisher="freeman_halton"):
         for i in range(counts.shape[0]):
             p[i] = chi2_rule_pvalue(work, &counts[i, 0], r, k, kind)
     return out.reshape(tables.shape[: tables.ndim - 2])[()]
+
+
+def fisher_pvalue(tables):
+    """P-value of the exact test of independence, given the margins of a table.
+
+    Fisher's test, for tables larger than 2 x 2 as Freeman and Halton extended it: the
+    chance of all tables of the same margins that are as unlikely as the observed one
+    or more so.
+
+    Parameters
+    ----------
+    tables : array-like of shape (..., n_outcomes, n_classes)
+        Whole counts of each class for each outcome of the test.
+
+    Returns
+    -------
+    p : float or ndarray of shape (...)
+        P-values; 1 where fewer than two outcomes or two classes have rows. NaN where
+        the tables of these margins are too many to enumerate, with the limits of
+        :func:`chi2_pvalue`.
+
+    See Also
+    --------
+    chi2_pvalue : Chi-squared where the expected counts are large enough for it.
+
+    References
+    ----------
+    .. [1] G. H. Freeman, J. H. Halton (1951), "Note on an exact treatment of
+       contingency, goodness of fit and other problems of significance",
+       Biometrika 38, 141-149.
+
+    Examples
+    --------
+    >>> from skconftree.bounds import fisher_pvalue
+    >>> fisher_pvalue([[[3, 1], [1, 3]], [[4, 0], [0, 4]]]).round(4)
+    array([0.4857, 0.0286])
+    """
+    tables = check_tables(tables)
+    if (tables != np.floor(tables)).any():
+        bad = tables[tables != np.floor(tables)][0]
+        raise ValueError(f"tables must hold whole counts. Got {bad} instead.")
+    cdef Contingency work = Contingency(exact=True)
+    cdef intp_t r = tables.shape[tables.ndim - 2]
+    cdef intp_t k = tables.shape[tables.ndim - 1]
+    cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
+    work.reserve(r, k)
+    out = np.ones(counts.shape[0])
+    cdef float64_t[::1] p = out
+    cdef intp_t i
+    with nogil:
+        for i in range(counts.shape[0]):
+            work.load(&counts[i, 0], r, k)
+            if work.degrees_of_freedom() > 0.0:
+                p[i] = work.fisher(FREEMAN_HALTON, INFINITY)
+    return out.reshape(tables.shape[: tables.ndim - 2])[()]

@@ -241,6 +241,9 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
         The tree as read-only arrays, evidence included.
     n_rows_seen_ : int
         Number of rows learnt; those kept back are not.
+    honest_counts_ : ndarray of shape (n_nodes, n_classes) or None
+        Rows of each class in each node that had no say in the tree, kept back by
+        `honest_share` or counted by `recount_leaves`; None if there are none.
     n_drifts_ : int
         Drifts found by `drift`, each of which replaced the tree.
     n_bytes_ : int
@@ -381,6 +384,9 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
     )
     shrinkage_ = learnt(
         "tree.shrinkage", "How strongly leaves are drawn upwards.", changes=True
+    )
+    honest_counts_ = learnt(
+        "honest_counts", "Rows that had no say in the tree.", changes=True
     )
     n_drifts_ = learnt(
         "n_drifts", "Drifts found, each of which replaced the tree.", changes=True

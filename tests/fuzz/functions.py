@@ -240,6 +240,7 @@ def call_functions_wrongly(sequence):
     names = (
         "gtest_pvalue",
         "chi2_pvalue",
+        "fisher_pvalue",
         "log_evalue",
         "log_bayes_factor",
         "ec2_score",

@@ -1,0 +1,527 @@
+"""Which splits of a grown tree new rows confirm."""
+
+import math
+from collections import Counter
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+
+from skconftree.bounds import log_evalue
+from skconftree.tree import ConfidenceTreeClassifier, node_table
+
+from ._audit_levels import countable, holm, top_down
+from ._audit_rows import TreeShape, count_rows, kept_counts, warn_of_training_rows
+from ._audit_tests import CHI2, DRAWN, EXACT, least_pvalue, margins, pvalue_of
+
+CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
+TOO_FEW = "too few rows"
+VERDICTS = (CONFIRMED, NOT_CONFIRMED, TOO_FEW)
+E_VALUE = "e-value"
+CORRECTIONS = {
+    "holm": "for all splits together (Holm)",
+    "top-down": "for all splits together, from the root down",
+    None: "for each split by itself",
+}
+SAID_OF_TESTS = {
+    EXACT: "exact given the margins",
+    CHI2: "chi-squared where those are too many tables",
+    DRAWN: "random tables where chi-squared would not hold",
+}
+WIDTH = 100
+MOST_LINES = 40  # of splits, in text
+LARGEST_LOG = 690.0  # of what a float can hold
+
+
+class AuditedSplit(NamedTuple):
+    """One split of a tree and what new rows say of it, see `SplitAudit`."""
+
+    node: int
+    depth: int
+    test: str | None
+    counts: tuple
+    n_rows: int
+    verdict: str
+    p_value: float
+    log_e: float
+    level: float
+    least_p: float
+    method: str | None
+
+
+class SplitAudit:
+    """What new rows say of each split of a tree.
+
+    Made by :func:`audit_splits`. ``print(audit)`` shows the splits as the tree has them
+    one below the other, and `export_text`, `export_html`, `explain_text` and the
+    picture of a tree of ours mark its splits if they are given the audit as ``audit=``.
+
+    Parameters
+    ----------
+    tree : estimator
+        The tree, or a pipeline that ends in it. It is kept, for `update`.
+    counts : ndarray of shape (n_nodes, n_classes)
+        New rows of each class in each node.
+    alpha : float
+        As of :func:`audit_splits`, and so are the others.
+    correction : {"holm", "top-down"} or None
+        How the level is shared.
+    anytime : bool
+        Whether to bet.
+    random_state : int, RandomState instance or None
+        Of random tables.
+
+    Attributes
+    ----------
+    splits_ : list of NamedTuple
+        The splits, parents before children, from the left, each with
+
+        - ``node``, ``depth`` and its ``test`` in words (None of a test by class means);
+        - ``counts``: the table of new rows, one tuple a branch, one number a class;
+          ``n_rows``, their sum;
+        - ``verdict``: ``"confirmed"``, ``"not confirmed"`` or ``"too few rows"``;
+        - ``p_value`` and the ``level`` that it must not exceed, 0 where top-down did
+          not come; 1 over the e-value, at most 1, in an audit with ``anytime=True``;
+        - ``log_e``: the natural logarithm of the e-value there, else NaN;
+        - ``least_p``: a p-value that no table of these margins falls below;
+        - ``method``: ``"exact"``, ``"chi-squared"``, ``"permutations"``,
+          ``"e-value"``, or None where nothing was to be tested.
+    share_confirmed_ : float
+        Share of the confirmed among the splits that had enough rows; NaN if none had.
+    n_rows_ : int
+        New rows.
+    counts_ : ndarray of shape (n_nodes, n_classes)
+        New rows of each class in each node.
+
+    See Also
+    --------
+    audit_splits : Makes it.
+    """
+
+    def __init__(self, tree, counts, *, alpha, correction, anytime, random_state):
+        self.tree = tree
+        self.alpha = alpha
+        self.correction = correction
+        self.anytime = anytime
+        self.random_state = random_state
+        self._shape = TreeShape(tree)
+        self._words = _words(tree, self._shape)
+        self._judge(counts)
+
+    def update(self, X_new, y_new, sample_weight=None):
+        """Add further new rows.
+
+        Parameters
+        ----------
+        X_new : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows that neither the tree nor this audit has seen.
+        y_new : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Frequencies of the rows.
+
+        Returns
+        -------
+        SplitAudit
+            The audit itself.
+
+        Raises
+        ------
+        ValueError
+            If the audit was not made with ``anytime=True``: a p-value that one looks at
+            until it is small proves nothing.
+        """
+        if not self.anytime:
+            raise ValueError(
+                "This audit has a fixed number of rows: p-values that are looked at "
+                "again and again become small by themselves. Make it with anytime=True "
+                "to add rows."
+            )
+        if not self._shape.is_of(self.tree):
+            raise ValueError(
+                "The tree has changed since the audit was made. Audit it anew, by rows "
+                "that it has not learnt."
+            )
+        counts = count_rows(self.tree, self._shape, X_new, y_new, sample_weight)
+        self._judge(self.counts_ + counts)
+        return self
+
+    def to_frame(self):
+        """Return the splits as a pandas frame, one row each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The fields of `splits_`, by node.
+        """
+        import pandas as pd
+
+        frame = pd.DataFrame(self.splits_, columns=AuditedSplit._fields)
+        return frame.set_index("node")
+
+    def marks(self, tree):
+        """Say of each split in a few words what new rows say of it.
+
+        Parameters
+        ----------
+        tree : estimator
+            The tree that was audited, or a copy of it.
+
+        Returns
+        -------
+        dict of int to (str, str)
+            Node to verdict and to what it rests on.
+        """
+        if not self._shape.is_of(tree):
+            raise ValueError("audit is one of another tree, or of one before it grew.")
+        return {one.node: (one.verdict, self._grounds(one)) for one in self.splits_}
+
+    @property
+    def legend(self):
+        """Lines that explain the marks."""
+        return [
+            f"audit: {_rows(self.n_rows_)} that had no say, level {self.alpha:g} "
+            f"{CORRECTIONS[self.correction]}",
+            "not confirmed does not mean false: the new rows are compatible with chance",
+        ]
+
+    def __repr__(self):
+        found = Counter(one.verdict for one in self.splits_)
+        said = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS)
+        return f"<SplitAudit of {len(self.splits_)} splits: {said}>"
+
+    def __str__(self):
+        n = len(self.splits_)
+        if not n:
+            return f"The tree has no split to audit by {_rows(self.n_rows_)}."
+        found = Counter(one.verdict for one in self.splits_)
+        said = ", ".join(f"{found[verdict]:,} {verdict}" for verdict in VERDICTS)
+        splits = "1 split" if n == 1 else f"{n:,} splits"
+        lines = [
+            f"{splits}, {_rows(self.n_rows_)} that had no say: {said}",
+            f"level {self.alpha:g} {CORRECTIONS[self.correction]}; {self._tests()}",
+            "",
+        ]
+        for one in self.splits_[:MOST_LINES]:
+            told = f"{one.verdict} ({self._grounds(one)})"
+            lead = "  " * min(one.depth, 14)
+            words = f"node {one.node}" if one.test is None else one.test
+            room = WIDTH - len(lead) - len(told) - 2
+            if len(words) > room:
+                words = f"{words[: max(room, 12) - 3]}..."
+            lines.append(f"{lead}{words}: {told}")
+        if n > MOST_LINES:
+            lines.append(f"and {n - MOST_LINES:,} splits more, see to_frame()")
+        lines += [
+            "",
+            "not confirmed: these rows are compatible with two branches of the same "
+            "classes; that does",
+            "not make the split false. too few rows: even the most extreme table of "
+            "such margins could",
+            "not confirm it.",
+        ]
+        return "\n".join(lines)
+
+    def _tests(self):
+        if self.anytime:
+            return "e-values, valid however often one looks"
+        used = {one.method for one in self.splits_}
+        said = [words for test, words in SAID_OF_TESTS.items() if test in used]
+        return f"tests {', '.join(said)}" if said else "nothing could be tested"
+
+    def _grounds(self, one):
+        if one.method is None or one.verdict == TOO_FEW:
+            return _rows(one.n_rows)
+        sure = f"p = {one.p_value:.2g}"
+        if self.anytime:
+            sure = f"e = {_write_e(one.log_e)}"
+        unreached = ", below one not confirmed" if one.level == 0.0 else ""
+        return f"{sure}, {_rows(one.n_rows)}{unreached}"
+
+    # -- the verdicts -------------------------------------------------------------
+
+    def _judge(self, counts):
+        shape = self._shape
+        tables = [counts[shape.children[node]] for node in shape.splits]
+        found = self._by_evidence(tables) if self.anytime else self._by_tests(tables)
+        self.counts_ = counts
+        self.n_rows_ = int(counts[0].sum())
+        self.splits_ = [
+            AuditedSplit(
+                node=node,
+                depth=int(shape.depth[node]),
+                test=words,
+                counts=tuple(tuple(map(int, row)) for row in table.tolist()),
+                n_rows=int(table.sum()),
+                verdict=_verdict(*result[:3], self.alpha),
+                p_value=result[0],
+                level=result[1],
+                least_p=result[2],
+                log_e=result[3],
+                method=result[4],
+            )
+            for node, words, table, result in zip(
+                shape.splits, self._words, tables, found, strict=True
+            )
+        ]
+        words = Counter(one.verdict for one in self.splits_)
+        enough = words[CONFIRMED] + words[NOT_CONFIRMED]
+        self.share_confirmed_ = words[CONFIRMED] / enough if enough else math.nan
+
+    def _by_tests(self, tables):
+        rng = check_random_state(self.random_state)
+        least = np.array([least_pvalue(table) for table in tables])
+        if self.correction == "holm":
+            is_tested = countable(least, self.alpha)
+        else:
+            is_tested = least <= self.alpha
+        # what the smallest p-value has to reach, at worst
+        level = self.alpha / max(1 if self.correction is None else is_tested.sum(), 1)
+        results = [
+            pvalue_of(table, level, rng) if is_possible(table) else None
+            for table in tables
+        ]
+        p = np.array([1.0 if one is None else one.p for one in results])
+        levels = self._levels(p, is_tested)
+        methods = [None if one is None else one.method for one in results]
+        nothing = [math.nan] * len(tables)
+        return list(
+            zip(
+                p.tolist(),
+                levels.tolist(),
+                least.tolist(),
+                nothing,
+                methods,
+                strict=True,
+            )
+        )
+
+    def _by_evidence(self, tables):
+        # All splits count, whatever their rows: which could reach the level changes
+        # while rows arrive, and a correction that changes with it is none.
+        log_e = [float(log_evalue(table)) for table in tables]
+        p = [math.exp(-max(one, 0.0)) for one in log_e]
+        levels = self._levels(np.array(p), np.ones(len(p), bool))
+        least = [math.exp(-max(_most_evidence(table), 0.0)) for table in tables]
+        methods = [E_VALUE if table.any() else None for table in tables]
+        return list(zip(p, levels.tolist(), least, log_e, methods, strict=True))
+
+    def _levels(self, p, is_tested):
+        if self.correction is None:
+            return np.full(len(p), self.alpha)
+        if self.correction == "top-down":
+            return top_down(p, is_tested, self._above(), self.alpha)
+        # those that do not count could not reach the last level of those that do
+        levels = np.full(len(p), self.alpha / max(is_tested.sum(), 1))
+        levels[is_tested] = holm(p[is_tested], self.alpha)
+        return levels
+
+    def _above(self):
+        place = {node: i for i, node in enumerate(self._shape.splits)}
+        return np.array(
+            [place.get(int(self._shape.parent[node]), -1) for node in place], np.intp
+        )
+
+
+def is_possible(table):
+    """Whether two branches and two classes have rows, so that they can differ."""
+    return all(len(one) > 1 for one in margins(table))
+
+
+def _verdict(p, level, least, alpha):
+    # Level 0: the split above is not confirmed, so that this one was not reached.
+    if p <= level and level > 0.0:
+        return CONFIRMED
+    return NOT_CONFIRMED if least <= (level or alpha) else TOO_FEW
+
+
+def _most_evidence(table):
+    # No table of these margins has a larger log E: each branch alone, its rows filling
+    # the largest classes first, has the largest likelihood that it can have.
+    classes = np.sort(table.sum(axis=0))[::-1]
+    before = np.concatenate([[0.0], np.cumsum(classes)])
+    filled = np.diff(np.minimum(before, table.sum(axis=1)[:, np.newaxis]), axis=1)
+    likelihood = log_evalue(filled[:, np.newaxis]) + _log_largest(filled)
+    return float(likelihood.sum() - _log_largest(classes))
+
+
+def _log_largest(counts):
+    # Largest likelihood of labels of these counts.
+    return xlogy(counts, counts).sum(axis=-1) - xlogy(n := counts.sum(axis=-1), n)
+
+
+def _words(tree, shape):
+    """Tests of the splits in words; of a numeric tree what goes to the left."""
+    final = tree
+    while isinstance(final, Pipeline):
+        final = final[-1]
+    if isinstance(final, ConfidenceTreeClassifier):
+        records = node_table(final)
+        return [records[node].test for node in shape.splits]
+    if not hasattr(final.tree_, "threshold"):
+        return [None] * len(shape.splits)
+    names = getattr(final, "feature_names_in_", None)
+    feature = final.tree_.feature[shape.splits].tolist()
+    threshold = final.tree_.threshold[shape.splits].tolist()
+    return [
+        f"{f'x{one}' if names is None else names[one]} <= {value:.4g}"
+        for one, value in zip(feature, threshold, strict=True)
+    ]
+
+
+def _rows(n):
+    return f"{n:,} new {'row' if n == 1 else 'rows'}"
+
+
+def _write_e(log_e):
+    return f"{math.exp(log_e):.2g}" if log_e < LARGEST_LOG else "above 1e+299"
+
+
+def audit_splits(
+    tree,
+    X_new=None,
+    y_new=None,
+    *,
+    alpha=0.05,
+    correction="holm",
+    anytime=False,
+    sample_weight=None,
+    random_state=0,
+):
+    """Test each split of a fitted tree on rows that had no say in it.
+
+    A grown tree always fits its own rows. New ones are sent down, and at each node the
+    table of its branches and their classes is tested once: is there more difference
+    between the branches than chance gives? So it can be told which splits are real and
+    which only looked so.
+
+    Parameters
+    ----------
+    tree : estimator
+        A fitted tree of this package (also one with several branches a node, or by
+        class means), any fitted ``DecisionTreeClassifier`` of scikit-learn, or a
+        ``Pipeline`` that ends in one.
+    X_new : array-like, sparse or frame of shape (n_samples, n_features), default=None
+        Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has seen.
+        None: the rows that the tree itself has kept back (`honest_share`), or counted
+        since (`recount_leaves`).
+    y_new : array-like of shape (n_samples,), default=None
+        Their classes, out of `classes_` of the tree.
+    alpha : float, default=0.05
+        Level: the chance of confirming any split whose branches do not differ.
+    correction : {"holm", "top-down"} or None, default="holm"
+        How the level is shared by the splits. ``"holm"``: each split competes for the
+        smallest p-values. ``"top-down"``: a split is tested once the one above it is
+        confirmed, whose level it inherits; the upper splits are tested most keenly,
+        and the confirmed ones hang together. None: the level is that of each split by
+        itself, and among many some are confirmed by chance.
+    anytime : bool, default=False
+        Whether to bet, by e-values, in place of tests. They need more rows, and remain
+        valid however often one looks and adds rows by
+        :meth:`SplitAudit.update`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Frequencies, whole numbers: a row of weight 2 is two rows.
+    random_state : int, RandomState instance or None, default=0
+        Of the random tables, where such are drawn.
+
+    Returns
+    -------
+    SplitAudit
+        With ``splits_``, ``share_confirmed_`` and ``to_frame()``; its text is the tree
+        with the verdicts.
+
+    Warns
+    -----
+    UserWarning
+        If the rows seem to be those that the tree was grown from.
+
+    See Also
+    --------
+    skconftree.tree.export_text : Marks the splits if it is given ``audit=``.
+
+    Notes
+    -----
+    A p-value is exact given both margins of the table (Fisher, Freeman and Halton)
+    while the tables of these margins can be enumerated. Else it is that of chi-squared
+    where at least 80 % of the expected counts reach 5 and none is below 1, or from
+    9,999 or more random tables of the same margins.
+
+    Verdicts are "confirmed", "not confirmed" and "too few rows": even the most extreme
+    table of these margins could not reach the level. Such splits do not count in Holm's
+    correction (Tarone); with ``anytime=True`` all do. Top-down, a confirmed split hands
+    its level on to the splits below, in proportion to how many there are below each
+    branch; where all of these are confirmed, to the others.
+
+    "Not confirmed" does not mean that a split is false. The rows may be too few to see
+    a small difference.
+
+    An e-value is ``prod_z DM(n_z) / L0`` as in :class:`~skconftree.bounds.EValueBound`.
+    Without a difference it ever exceeds ``1 / alpha`` with a chance of at most `alpha`.
+    It may fall again as rows come: what was confirmed at one look stays proved.
+
+    References
+    ----------
+    .. [1] G. H. Freeman, J. H. Halton (1951), "Note on an exact treatment of
+       contingency, goodness of fit and other problems of significance",
+       Biometrika 38, 141-149.
+    .. [2] R. E. Tarone (1990), "A modified Bonferroni method for discrete data",
+       Biometrics 46, 515-522.
+    .. [3] J. J. Goeman, L. Finos (2012), "The inheritance procedure: multiple testing
+       of tree-structured hypotheses", Statistical Applications in Genetics and
+       Molecular Biology 11.
+    .. [4] L. Wasserman, A. Ramdas, S. Balakrishnan (2020), "Universal inference",
+       PNAS 117(29), 16880-16890.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skconftree.inspection import audit_splits
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X, X_new, y, y_new = train_test_split(X, y, random_state=0)
+    >>> tree = DecisionTreeClassifier(max_leaf_nodes=5, random_state=0).fit(X, y)
+    >>> audit = audit_splits(tree, X_new, y_new)
+    >>> print(audit)
+    4 splits, 143 new rows that had no say: 3 confirmed, 1 not confirmed, 0 too few rows
+    level 0.05 for all splits together (Holm); tests exact given the margins
+    <BLANKLINE>
+    mean concave points <= 0.04892: confirmed (p = 6.8e-21, 143 new rows)
+      worst area <= 952.9: confirmed (p = 1.3e-05, 83 new rows)
+      worst area <= 785.8: confirmed (p = 8.5e-06, 60 new rows)
+        worst texture <= 23.74: not confirmed (p = 0.1, 13 new rows)
+    <BLANKLINE>
+    not confirmed: these rows are compatible with two branches of the same classes; ...
+    not make the split false. too few rows: even the most extreme table of such ...
+    not confirm it.
+    """
+    if not (isinstance(alpha, Real) and 0.0 < alpha < 1.0):
+        raise ValueError(f"alpha must be a number in (0, 1). Got {alpha!r} instead.")
+    if not (correction is None or correction in ("holm", "top-down")):
+        raise ValueError(
+            "correction must be 'holm', 'top-down' or None. Got "
+            f"{correction!r} instead."
+        )
+    shape = TreeShape(tree)
+    if (X_new is None) != (y_new is None):
+        raise ValueError("X_new and y_new must be given together, or neither.")
+    if X_new is None:
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight needs X_new and y_new, whose rows it is of."
+            )
+        counts = kept_counts(tree)
+    else:
+        counts = count_rows(tree, shape, X_new, y_new, sample_weight)
+        warn_of_training_rows(tree, counts, stacklevel=2)
+    return SplitAudit(
+        tree,
+        counts,
+        alpha=float(alpha),
+        correction=correction,
+        anytime=bool(anytime),
+        random_state=random_state,
+    )
