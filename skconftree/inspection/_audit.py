@@ -99,6 +99,20 @@ class SplitAudit:
     See Also
     --------
     audit_splits : Makes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.inspection import audit_splits
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ConfidenceTreeClassifier(max_depth=2).fit(X[::3], y[::3])
+    >>> audit = audit_splits(tree, X[1::3], y[1::3], anytime=True)
+    >>> audit
+    <SplitAudit of 2 splits: 2 confirmed, 0 not confirmed, 0 too few rows>
+    >>> before = audit.splits_[0].log_e
+    >>> audit.update(X[2::3], y[2::3]).splits_[0].log_e > before
+    True
     """
 
     def __init__(self, tree, counts, *, alpha, correction, anytime, random_state):
@@ -185,7 +199,7 @@ class SplitAudit:
         return [
             f"audit: {_rows(self.n_rows_)} that had no say, level {self.alpha:g} "
             f"{CORRECTIONS[self.correction]}",
-            "not confirmed does not mean false: the new rows are compatible with chance",
+            "not confirmed does not mean false: chance alone may give such rows",
         ]
 
     def __repr__(self):

@@ -88,6 +88,10 @@ class ConfidenceTreeDisplay:
         All nodes of a tree, see :func:`skconftree.tree.node_table`.
     class_names : list of str
         Names of the classes.
+    marks : dict of int to (str, str) or None, default=None
+        Verdicts of an audit, see :meth:`SplitAudit.marks`.
+    notes : sequence of str, default=()
+        Further lines of the legend.
 
     Attributes
     ----------
@@ -113,9 +117,11 @@ class ConfidenceTreeDisplay:
     >>> display.figure_.savefig("tree.png")  # doctest: +SKIP
     """
 
-    def __init__(self, nodes, *, class_names):
+    def __init__(self, nodes, *, class_names, marks=None, notes=()):
         self.nodes = nodes
         self.class_names = class_names
+        self.marks = marks
+        self.notes = notes
 
     @classmethod
     def from_estimator(
@@ -127,6 +133,7 @@ class ConfidenceTreeDisplay:
         max_depth="auto",
         compact=False,
         verbose=False,
+        audit=None,
         ax=None,
     ):
         """Draw a fitted tree.
@@ -152,6 +159,9 @@ class ConfidenceTreeDisplay:
             bar for what the children are at most (interval bounds) or for the score of
             the winner (races), with a tick for the limit that it had to stay below.
             All scales of one picture are the same.
+        audit : SplitAudit or None, default=None
+            What :func:`skconftree.inspection.audit_splits` said of this tree: each
+            split has its verdict on the upper edge of its box.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on; by default those of a new figure that fits the tree.
 
@@ -165,7 +175,11 @@ class ConfidenceTreeDisplay:
         )
         if class_names is None:
             class_names = estimator.classes_
-        display = cls(nodes, class_names=[str(name) for name in class_names])
+        marks, notes = None, ()
+        if audit is not None:
+            marks, notes = audit.marks(estimator), audit.legend
+        names = [str(name) for name in class_names]
+        display = cls(nodes, class_names=names, marks=marks, notes=notes)
         return display.plot(ax, max_depth=max_depth, compact=compact, verbose=verbose)
 
     def plot(self, ax=None, *, max_depth="auto", compact=False, verbose=False):
@@ -375,11 +389,25 @@ class ConfidenceTreeDisplay:
             test = _tested(row, row.test)
         self._write(x, y + 0.26, row.name, self._ink, 8, most=BOX_WIDTH)
         self._write(x, y + 0.14, test, self._ink, 8, most=BOX_WIDTH)
+        self._draw_mark(row, x, y)
         sure = row.strength
         self._write(x, y - 0.13, sure.word, self._ink, 6.5, most=BOX_WIDTH)
         self._write(x, y - 0.21, sure.expected, self._ink, 6.5, most=BOX_WIDTH)
         rows = row.rows if is_open else f"{row.rows}, split further"
         self._write(x, y - 0.3, rows, self._muted, 6.5, most=BOX_WIDTH)
+
+    def _draw_mark(self, row, x, y):
+        if self.marks and row.node in self.marks:
+            verdict, _ = self.marks[row.node]
+            # on the left half of the edge: the way to the box ends in its middle
+            self._write(
+                x - BOX_WIDTH / 4,
+                y + BOX_TOP,
+                verdict,
+                self._ink,
+                6,
+                bbox={"facecolor": self._ground, "edgecolor": self._ink, "pad": 1.5},
+            )
 
     def _draw_small(self, row, x, y, places):
         from matplotlib.patches import Rectangle
@@ -469,7 +497,9 @@ class ConfidenceTreeDisplay:
         columns = int(box.width / self.figure_.dpi // 1.3)
         columns = max(min(columns, len(handles)), 1)
         root = self.nodes[0]
-        lines = root.strength.legend if explained and root.branches else []
+        lines = []
+        if explained and root.branches:
+            lines = [*root.strength.legend, *self.notes]
         self.ax_.legend(
             handles=handles,
             loc="lower left" if inside else "upper left",

@@ -77,7 +77,7 @@ class ReadableTree(TreeShape):
         ]
 
     @reads
-    def explain_text(self, X, *, verbose=False):
+    def explain_text(self, X, *, verbose=False, audit=None):
         """Tell in words why rows get their class.
 
         Parameters
@@ -88,6 +88,8 @@ class ReadableTree(TreeShape):
         verbose : bool, default=False
             Whether to add what each test was chosen by, where growth looked ahead, and
             what the bound compared, number by number.
+        audit : SplitAudit or None, default=None
+            What :func:`skconftree.inspection.audit_splits` said of this tree.
 
         Returns
         -------
@@ -116,7 +118,7 @@ class ReadableTree(TreeShape):
         overwhelming: below 1e-6, strong: below 0.01, weak: all others
         """
         rows = as_dense(self._rows(as_table(X)).X)
-        return explain_text(self, rows, verbose=verbose)
+        return explain_text(self, rows, verbose=verbose, audit=audit)
 
     @property
     @reads

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._audit_marks import read_marks
 from ._node_table import read_nodes
 from ._strength import TINY
 
@@ -22,6 +23,7 @@ def export_text(
     decimals=4,
     show_evidence=True,
     verbose=False,
+    audit=None,
 ):
     """Write a fitted confidence tree as text of at most 100 columns.
 
@@ -48,6 +50,9 @@ def export_text(
     verbose : bool, default=False
         Whether to add what the test was chosen by, where growth looked ahead, and what
         the bound compared, number by number.
+    audit : SplitAudit or None, default=None
+        What :func:`skconftree.inspection.audit_splits` said of this tree; its verdicts
+        mark the splits.
 
     Returns
     -------
@@ -94,6 +99,7 @@ def export_text(
     if class_names is None:
         class_names = estimator.classes_
     with estimator._lock:
+        marks = read_marks(estimator, audit)
         nodes = None
         if max_depth is not None:
             nodes = np.flatnonzero(estimator.tree_.depth <= max(max_depth, 0))
@@ -135,9 +141,12 @@ def export_text(
                 if verbose:
                     room = WIDTH - len(bars) - 5
                     said += describe_split(row, room, decimals)
+            said += marks.lines(node)
             stack.append((first.node, (row.name, first.words), said))
     if show_evidence and len(table) > 1:
         lines += ["", *table[0].strength.legend]
+    if len(table) > 1:
+        lines += marks.legend
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ from html import escape
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._audit_marks import read_marks
 from ._colors import class_colors
 from ._export import describe_evidence, shortened
 from ._node_table import read_nodes
@@ -78,9 +79,10 @@ def write_page(title, body):
     return PAGE.format(title=escape(title), body=body)
 
 
-def write_tree(estimator, *, feature_names=None, class_names=None):
+def write_tree(estimator, *, feature_names=None, class_names=None, audit=None):
     """Write a fitted tree as a part of a page; names as of `node_table`."""
     tree = estimator.tree_
+    marks = read_marks(estimator, audit)
     shown, n_hidden = _shown(tree)
     table = {
         row.node: row
@@ -97,7 +99,7 @@ def write_tree(estimator, *, feature_names=None, class_names=None):
             f"<p>{escape(_headline(estimator, root))}</p>",
             f"<p>{_key(names)}</p>",
             *([SWITCH] if root.branches else []),
-            *_nodes(table, names, tree.n_leaves <= FEW_LEAVES),
+            *_nodes(table, names, tree.n_leaves <= FEW_LEAVES, marks),
             *(
                 [f'<p class="quiet">{n_hidden:,} deeper nodes are not shown.</p>']
                 if n_hidden
@@ -105,7 +107,9 @@ def write_tree(estimator, *, feature_names=None, class_names=None):
             ),
             *(
                 f'<p class="quiet">{escape(line)}</p>'
-                for line in (root.strength.legend if root.branches else ())
+                for line in (
+                    [*root.strength.legend, *marks.legend] if root.branches else ()
+                )
             ),
             "</div>",
         ]
@@ -144,7 +148,7 @@ def _key(names):
     return "Classes:" + "".join(parts)
 
 
-def _nodes(table, names, is_open):
+def _nodes(table, names, is_open, marks):
     colors = class_colors(len(names))
     lines = ["<ul>"]
     waiting = [(0, "all rows")]
@@ -172,13 +176,23 @@ def _nodes(table, names, is_open):
         lines.append(
             f"<li><details{state}><summary>{said}{row.rows}, split by <b>{asked}</b>"
             f'<span class="sure {one.word}">{one.word}</span>'
-            f'<span class="quiet">{escape(one.expected)}</span>'
+            f'<span class="quiet">{escape(one.expected)}</span>{_mark(marks, node)}'
             f'<span class="num">{told}</span></summary><ul>'
         )
         waiting.append((None, None))
         waiting += [(branch.node, branch.words) for branch in row.branches[::-1]]
     lines.append("</ul>")
     return lines
+
+
+def _mark(marks, node):
+    if node not in marks.of:
+        return ""
+    verdict, grounds = marks.of[node]
+    return (
+        f' <span class="sure">{escape(verdict)}</span>'
+        f'<span class="quiet">{escape(grounds)}</span>'
+    )
 
 
 def _bar(row, names, colors):
@@ -201,7 +215,12 @@ def _bar(row, names, colors):
 
 
 def export_html(
-    estimator, *, feature_names=None, class_names=None, title="Confidence tree"
+    estimator,
+    *,
+    feature_names=None,
+    class_names=None,
+    title="Confidence tree",
+    audit=None,
 ):
     """Write a fitted confidence tree as a page that a browser shows.
 
@@ -217,6 +236,9 @@ def export_html(
         One name a class. None: the class labels.
     title : str, default="Confidence tree"
         Of the page.
+    audit : SplitAudit or None, default=None
+        What :func:`skconftree.inspection.audit_splits` said of this tree; its verdicts
+        mark the splits.
 
     Returns
     -------
@@ -246,6 +268,9 @@ def export_html(
     check_is_fitted(estimator)
     with estimator._lock:
         tree = write_tree(
-            estimator, feature_names=feature_names, class_names=class_names
+            estimator,
+            feature_names=feature_names,
+            class_names=class_names,
+            audit=audit,
         )
     return write_page(title, tree)

@@ -5,6 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
+from ._audit_marks import read_marks
 from ._explain import explain_rows
 from ._export import (
     WIDTH,
@@ -106,8 +107,9 @@ def bound_name(estimator):
     return shortened(" ".join(repr(bound).split()), 50)
 
 
-def explain_text(estimator, rows, *, verbose=False):
+def explain_text(estimator, rows, *, verbose=False, audit=None):
     """Say why rows get their class, see `ConfidenceTreeClassifier.explain_text`."""
+    marks = read_marks(estimator, audit)
     explained = explain_rows(estimator, rows)
     leaves = estimator.tree_.apply(rows).tolist()
     nodes = {step["node"] for steps in explained for step in steps}
@@ -116,18 +118,18 @@ def explain_text(estimator, rows, *, verbose=False):
         row.node: row for row in read_nodes(estimator, np.array(sorted(nodes), np.intp))
     }
     paths = [
-        _path(estimator, table, steps, leaf, verbose)
+        _path(estimator, table, steps, leaf, verbose, marks)
         for steps, leaf in zip(explained, leaves, strict=True)
     ]
     if len(paths) > 1:
         paths = [[f"row {place}", *lines] for place, lines in enumerate(paths)]
     text = "\n\n".join("\n".join(lines) for lines in paths)
     if any(explained):
-        text += "\n\n" + "\n".join(table[0].strength.legend)
+        text += "\n\n" + "\n".join([*table[0].strength.legend, *marks.legend])
     return text
 
 
-def _path(estimator, table, steps, leaf, verbose):
+def _path(estimator, table, steps, leaf, verbose, marks):
     end = table[leaf]
     lines = [f"class {shortened(str(end.label), 40)}: {end.outcome}"]
     reached = [*(step["node"] for step in steps), leaf][1:]
@@ -136,6 +138,7 @@ def _path(estimator, table, steps, leaf, verbose):
         lead = f"{place:3}. "
         lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
         lines.append(f"     {row.strength.long}")
+        lines += [f"     {one}" for one in marks.lines(row.node)]
         if verbose:
             told = describe_split(row, WIDTH - 5)
             lines += [f"     {one}"[:WIDTH] for one in told]
