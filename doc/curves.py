@@ -137,6 +137,25 @@ def draw_random_trees():
     )
 
 
+def draw_stability():
+    """Rules of the root by the rows of a tree."""
+    rows = table("stability-size")
+    panels = []
+    for column, words in (("same root", "same root"), ("accuracy", "right, %")):
+        lines = {}
+        for row in rows:
+            at = number(row["rows a tree"]), number(row[column])
+            lines.setdefault(row["rule"], []).append(at)
+        panels.append((words, lines))
+    return curves(
+        "Share of pairs of trees with the same root, and accuracy, by rows of a tree",
+        panels,
+        "rows of a tree",
+        log=True,
+        from_zero=False,
+    )
+
+
 def by_stream(rows, mark):
     """Rows of each panel: one a stream, with a mark behind its name if it shows F1."""
     panels = {}
@@ -294,6 +313,7 @@ CURVES = {
     "paper-c-random": draw_random_trees,
     "paper-c-courses": draw_courses,
     "paper-c-budgets": draw_budgets,
+    "stability": draw_stability,
     "boct-toy": draw_toy,
     "boct-tables": draw_boct_tables,
     "oasis-online": draw_online,

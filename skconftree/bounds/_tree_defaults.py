@@ -21,8 +21,9 @@ class TreeDefaults:
     shrinkage : float, default=0.0
         How strongly leaves are drawn to the nodes above. Of ``fit`` alone.
     lookahead : int, default=0
-        Levels that a growth looks ahead, with that pruning and tables that are not
-        large. Of ``fit`` alone, and only of use with a bound that `judges_alone`.
+        Levels below the root that a growth looks ahead, with that pruning and tables
+        that are not large. Of ``fit`` alone, and only of use with a bound that
+        `judges_alone`.
     lookahead_confidence : float or None, default=None
         The strength of the pruning when the growth looked ahead; None is
         `pruning_confidence`.

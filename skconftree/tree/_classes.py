@@ -123,8 +123,9 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
         do. ``"auto"`` is 10 for ``bound="gtest"``, else 0: proportions as they are.
         It changes neither tests nor counts. `partial_fit` ends it.
     lookahead : int or "auto", default="auto"
-        `fit` only. Number of levels of the tree, from the root down, in which the
-        growth looks ahead. At a node there the best test of each feature is looked
+        `fit` only. Number of levels of the tree, from the children of the root down, in
+        which the growth looks ahead; the root is chosen without, as that keeps it the
+        same when rows change. At a node there the best test of each feature is looked
         at, if the bound accepts it on its own: the test that would be installed
         otherwise and those two others of largest gain. Of these the one is installed
         below which the trees, grown without look-ahead and pruned, have the smallest

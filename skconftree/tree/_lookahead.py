@@ -7,6 +7,7 @@ from ._resolve import tree_defaults
 from .batch._grow import Lookahead
 from .pruning._registry import leaf_cost
 
+FIRST = 1  # depth of the first test that it chooses: the root stays the greedy one
 WIDTH = 3  # tests tried at a node
 LARGEST_TABLE = 10_000  # weight up to which "auto" looks ahead
 
@@ -27,7 +28,7 @@ def resolve_lookahead(tree, bound, pruning, confidence, settings, table):
         cost = leaf_cost(pruning, strength, len(table.y))
     wanted = _what_stands_in_the_way(bound, cost, settings, table)
     if wanted is None:
-        return Lookahead(cost, int(n_levels), WIDTH), strength
+        return Lookahead(cost, FIRST, int(n_levels), WIDTH), strength
     if tree.lookahead == "auto":
         return None, confidence
     raise InvalidParameterError(

@@ -15,25 +15,29 @@ EQUAL = 1e-12  # relative, of costs
 
 
 class LookaheadGrower(Grower):
-    """A tree whose first levels look ahead.
+    """A tree that looks ahead in some levels near its root.
 
     Parameters
     ----------
+    first : int
+        Depth from which on it does.
     levels : int
+        Depths at which it does.
     width : int
         Tests tried at a node.
     confidence : float
         Of the limit of errors that a leaf costs.
     """
 
-    def __init__(self, *args, levels, width, confidence, **kwargs):
-        self.levels, self.width, self.confidence = levels, width, confidence
+    def __init__(self, *args, first, levels, width, confidence, **kwargs):
+        self.depths = range(first, first + levels)
+        self.width, self.confidence = width, confidence
         self.tries = False
         super().__init__(*args, **kwargs)
 
     def examine(self, node):
         split = super().examine(node)
-        if split is None or self.tries or node.depth >= self.levels:
+        if split is None or self.tries or node.depth not in self.depths:
             return split
         splits = [split, *self.others(node, split)[: self.width - 1]]
         costs = [self.cost_below(node, one) for one in splits]

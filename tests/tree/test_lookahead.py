@@ -4,6 +4,7 @@ import copy
 import functools
 import pickle
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,9 @@ from reference.tables import assert_same, grow_both, problems
 from scipy.sparse import csr_array
 from skconftree.tree.pruning._pessimistic_cost import PessimisticCost
 from sklearn.datasets import (
-    load_breast_cancer,
     load_digits,
     load_iris,
+    load_wine,
     make_classification,
 )
 
@@ -35,7 +36,11 @@ def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=No
     problem["growth"].pop("max_leaf_nodes", None)
     bound, expected = settings_of(case, criterion, problem["K"])
     make = functools.partial(
-        LookaheadGrower, levels=levels, width=_lookahead.WIDTH, confidence=confidence
+        LookaheadGrower,
+        first=_lookahead.FIRST,
+        levels=levels,
+        width=_lookahead.WIDTH,
+        confidence=confidence,
     )
     growers = []
 
@@ -214,7 +219,7 @@ def test_every_test_passed_the_bound():
         assert (said < delta).all()
 
 
-@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+@pytest.mark.parametrize("load", [load_iris, load_wine])
 def test_no_few_rows_are_divided_on_many_false_cuts(load):
     X, y = load(return_X_y=True)
     tree = ConfidenceTreeClassifier().fit(X, y).tree_
@@ -284,30 +289,52 @@ def test_nothing_is_kept_without_look_ahead():
     rows = node_table(model)
     assert not any("cost" in row.evidence for row in rows)
     model = ConfidenceTreeClassifier(lookahead=1).fit(X, y)
-    assert [i for i, row in enumerate(node_table(model)) if "cost" in row.evidence] == [
-        0
-    ]
+    with_costs = [row.node for row in node_table(model) if "cost" in row.evidence]
+    assert with_costs == model.tree_.children(0).tolist()
+
+
+def first_test(model):
+    return model.tree_.feature[0], model.tree_.threshold[0]
+
+
+def test_the_root_is_the_greedy_one():
+    changed = 0
+    for seed in range(12):
+        X, y = several(300, seed)
+        greedy, ahead, everywhere = (
+            ConfidenceTreeClassifier(lookahead=levels, pruning_confidence=0.01)
+            for levels in (0, 4, 4)
+        )
+        with patch.object(_lookahead, "FIRST", 0):
+            everywhere.fit(X, y)
+        greedy.fit(X, y)
+        assert first_test(ahead.fit(X, y)) == first_test(greedy)
+        assert np.isnan(ahead.tree_.trial_costs["cost"][0])
+        changed += first_test(everywhere) != first_test(greedy)
+    assert changed >= 3  # it would have been another
 
 
 def test_costs_are_shown():
     X, y = several(400, seed=10)
     model = ConfidenceTreeClassifier(lookahead=4).fit(X, y)
     names = list("abcdef")
-    root = node_table(model, feature_names=names)[0].evidence
-    assert 0 < root["cost"] <= root["tried_cost"]
-    assert root["tried"] in names
-    assert root["tried"] != node_table(model, feature_names=names)[0].name
-    assert root["tried_cost"] > root["cost"] + 1.0
-    cost, other = int(root["cost"]), int(root["tried_cost"])
+    node = node_table(model, feature_names=names)[2]
+    told = node.evidence
+    assert 0 < told["cost"] <= told["tried_cost"]
+    assert told["tried"] in names
+    assert told["tried"] != node.name
+    assert told["tried_cost"] > told["cost"] + 1.0
+    cost, other = int(told["cost"]), int(told["tried_cost"])
     line = (
-        f"chosen over {root['tried']}: at most {cost} instead of {other} training "
+        f"chosen over {told['tried']}: at most {cost} instead of {other} training "
         "errors further down"
     )
     assert line in export_text(model, feature_names=names, verbose=True)
     frame = pd.DataFrame(X, columns=names)
     named = ConfidenceTreeClassifier(lookahead=4).fit(frame, y)
     assert line in named._repr_html_()
-    assert line in named.explain_text(frame[:1], verbose=True)
+    below = named.decision_path(frame).toarray()[:, 2] > 0
+    assert line in named.explain_text(frame[below][:1], verbose=True)
 
 
 def test_only_the_verbose_are_told_what_a_test_was_chosen_over():

@@ -20,7 +20,8 @@ class Lookahead(NamedTuple):
     """How far, and by what, a growth looks ahead."""
 
     leaf_cost: object  # LeafCost, of one worker
-    n_levels: int  # depths, from the root down, at which it does
+    first: int  # depth from which on it does
+    n_levels: int  # depths at which it does
     width: int  # tests tried at a node
 
 

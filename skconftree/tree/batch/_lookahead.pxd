@@ -1,4 +1,4 @@
-# LookaheadBuilder: looks ahead in the first levels of a tree.
+# LookaheadBuilder: looks ahead in some levels near the root of a tree.
 #
 # A test is judged by what grows below it: the tree that a plain builder, which does not
 # look ahead, makes of each child, in the least costly of its prunings. That tree is grown
@@ -23,7 +23,8 @@ cdef class LookaheadBuilder(Builder):
     cdef Builder trial
     cdef LeafCost leaf_cost
     cdef TrialCosts found       # of the candidate that was examined last
-    cdef intp_t n_levels        # depths, from the root down, at which it looks ahead
+    cdef intp_t first           # depth from which on it looks ahead
+    cdef intp_t end             # and that from which on it does not any more
     cdef intp_t width           # tests tried at a node
     cdef Split* tests           # [width]
     cdef float64_t* seen        # [n_classes] counts of a leaf as the bound sees them
@@ -36,6 +37,7 @@ cdef class LookaheadBuilder(Builder):
 
     cdef TriedNode* installed   # of the test chosen last; NULL if none was tried
 
+    cdef bint _looks_at(self, intp_t depth) noexcept nogil
     cdef int _look(self, Candidate* candidate) except -1 nogil
     cdef int _keep_tried(
         self, Candidate* child, const TriedNode* tried, intp_t node

@@ -1,4 +1,4 @@
-"""Growth of a tree whose first tests are chosen by what grows below them."""
+"""Growth of a tree whose upper tests are chosen by what grows below them."""
 
 from libc.math cimport NAN
 
@@ -10,7 +10,7 @@ from skconftree.utils._typedefs cimport int32_t
 
 
 cdef class LookaheadBuilder(Builder):
-    """Grows a tree depth-first and looks ahead in its first levels.
+    """Grows a tree depth-first and looks ahead in some levels near its root.
 
     At each node there, the tests tried are the one that would be installed otherwise and
     those others of largest gain that the bound accepts as well. The one below which the
@@ -27,22 +27,25 @@ cdef class LookaheadBuilder(Builder):
     trial : Tree
         Without a node; for the trees that are tried.
     leaf_cost : LeafCost
+    first : int
+        Depth from which on it looks ahead.
     n_levels : int
-        Depths, from the root down, at which it looks ahead.
+        Depths at which it does.
     width : int
         Number of tests tried at a node, at least 2.
     """
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
-        Tree trial, LeafCost leaf_cost, intp_t n_levels, intp_t width,
+        Tree trial, LeafCost leaf_cost, intp_t first, intp_t n_levels, intp_t width,
     ):
         super().__init__(splitter, settings, min_split_weight)
         leaf_cost.check()
         self.trial = Builder(splitter, settings, min_split_weight)
         self.trial.tree = trial
         self.leaf_cost = leaf_cost
-        self.n_levels = n_levels
+        self.first = first
+        self.end = first + n_levels
         self.width = width
         self.tests = <Split*> self.arena.take(width, sizeof(Split))
         self.seen = <float64_t*> self.arena.take(trial.n_classes, sizeof(float64_t))
@@ -53,9 +56,12 @@ cdef class LookaheadBuilder(Builder):
         self.found.cost = NAN
         self.found.rival_cost = NAN
         self.found.rival_feature = -2
-        if candidate.split.feature >= 0 and candidate.record.depth < self.n_levels:
+        if candidate.split.feature >= 0 and self._looks_at(candidate.record.depth):
             self._look(candidate)
         return 0
+
+    cdef bint _looks_at(self, intp_t depth) noexcept nogil:
+        return self.first <= depth < self.end
 
     cdef int _look(self, Candidate* candidate) except -1 nogil:
         cdef const float64_t* counts = (
@@ -111,7 +117,7 @@ cdef class LookaheadBuilder(Builder):
         cdef Candidate* child
         Builder._make(self, parent, node, outcome)
         child = &self.made[self.n_made - 1]
-        if self.installed != NULL and child.record.depth < self.n_levels:
+        if self.installed != NULL and self._looks_at(child.record.depth):
             self._keep_tried(
                 child, self.installed, self.installed[0].first_child + outcome
             )
