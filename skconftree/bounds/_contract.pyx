@@ -50,12 +50,7 @@ cdef class Bound:
     def reserve(self, intp_t n_classes, intp_t n_outcomes):
         """Make room for what rank() and decide() need, as these cannot fail.
 
-        Called before them, and again before tests may have more outcomes.
-
-        Parameters
-        ----------
-        n_classes, n_outcomes : int
-            The most that a test may have.
+        Called before them, and again before tests may have more classes or outcomes.
         """
 
     def settle_ties(self, float64_t tie_threshold):
@@ -228,22 +223,11 @@ cdef class IntervalBound(Bound):
         return 0.0
 
     def child_costs(self, counts, *, pool=None, outcomes=2):
-        """Upper limits of children, and their tighter floors.
+        """Upper limits of children, [child, class], and their tighter floors.
 
-        The bound must have seen a node (`evaluate`) if its costs depend on it.
-
-        Parameters
-        ----------
-        counts : array-like of shape (n_children, n_classes)
-            Class counts of every child.
-        pool : array-like of shape (n_children,) or None, default=None
-            Weight W of every child; the number of its rows if None.
-        outcomes : int, default=2
-            Outcomes of the test the children belong to.
-
-        Returns
-        -------
-        costs, sharp_floors : ndarray of shape (n_children,)
+        The bound must have seen a node (`evaluate`) if its costs depend on it. `pool`
+        has the weight W of every child, the number of its rows if None; `outcomes` are
+        those of the test they belong to.
         """
         counts = np.ascontiguousarray(counts, dtype=np.float64)
         cdef const float64_t[:, ::1] child_counts = counts

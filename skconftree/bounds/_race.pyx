@@ -17,18 +17,8 @@ cdef class RaceBound(Bound):
     a winner, the rivals are as good as each other and the best test is
     installed, provided that it beats "no split".
 
-    Parameters
-    ----------
-    criterion : {"entropy", "gini", "kearns_mansour", "error"}
-        Impurity, on the scale on which two balanced classes have 1/2.
-    n_classes : int
-        Number of classes.
-    delta : float
-        Probability that the statement fails.
-    factor : float
-        How many radii the gap must exceed.
-    against_no_split : bool
-        Whether "no split" is the only rival.
+    The impurity is on the scale on which two balanced classes have 1/2; the statement
+    fails with probability `delta`.
     """
 
     def __cinit__(self, *args, **kwargs):

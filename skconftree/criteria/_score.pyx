@@ -14,11 +14,6 @@ cdef class Score:
 
         Only fits in which every count is a whole number call this. A table must
         hold what the score computes without it, to the last few bits.
-
-        Parameters
-        ----------
-        n_max : int
-            Largest count.
         """
 
     def check(self):
@@ -49,23 +44,11 @@ cdef class Score:
     def evaluate(self, left, total, *, pool_left=None, pool=None, from_sums=False):
         """Score candidate binary tests of one node as a scan would.
 
-        Parameters
-        ----------
-        left : array-like of shape (n_tests, n_classes)
-            Class counts of the left outcome of every test.
-        total : array-like of shape (n_classes,)
-            Class counts of the node.
-        pool_left : array-like of shape (n_tests,) or None, default=None
-            Weight W of the left outcome; the number of its rows if None.
-        pool : float or None, default=None
-            Weight W of the node; the number of its rows if None.
-        from_sums : bool, default=False
-            Work from sums of `phi` over the classes; for additive scores.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_tests,)
-            Totals over the rows of the node (over the pool for interval bounds).
+        `left` has the class counts of the left outcome of every test, `total` those of
+        the node; `pool_left` and `pool` are their weights W, the numbers of rows if
+        None. `from_sums` works from sums of `phi` over the classes, for additive
+        scores. Scores are totals over the rows of the node (over the pool for interval
+        bounds).
         """
         left = np.ascontiguousarray(left, dtype=np.float64)
         total = np.ascontiguousarray(total, dtype=np.float64)
@@ -127,17 +110,9 @@ cdef class Score:
         return np.asarray(out)
 
     def evaluate_outcomes(self, counts):
-        """Score one test with any number of outcomes; of one, it is no split.
+        """Score one test by the class counts of its outcomes; of one, it is no split.
 
-        Parameters
-        ----------
-        counts : array-like of shape (outcomes, n_classes)
-            Class counts of every outcome. The node is their sum.
-
-        Returns
-        -------
-        float
-            Total over the rows of the node.
+        It is a total over the rows of the node, which is the sum of the outcomes.
         """
         children = np.ascontiguousarray(counts, dtype=np.float64)
         if children.ndim != 2 or children.shape[1] != self.n_classes:

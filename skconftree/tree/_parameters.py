@@ -41,15 +41,11 @@ class Growth(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A parameter of the estimators.
+    """A parameter of the estimators: what is allowed, and what it means.
 
-    Attributes
-    ----------
-    allowed : list
-        Constraints, as scikit-learn's.
-    settings : dict of str to callable
-        What it becomes in `GrowthSettings`, by name: functions of its value and the
-        `Growth`. Empty for what does not concern the growth of a tree from given rows.
+    `allowed` are constraints as scikit-learn's. `settings` says what it becomes in
+    `GrowthSettings`, by name: functions of its value and the `Growth`. There are none
+    of what does not concern the growth of a tree from given rows.
     """
 
     allowed: list

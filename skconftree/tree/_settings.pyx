@@ -38,51 +38,9 @@ cdef class GrowthSettings:
     """Every parameter of a growth; none of them changes.
 
     Compiled code indexes arrays and divides by what it finds here, so everything is
-    checked, wherever it comes from: numbers have exactly the type that is said.
-
-    Parameters
-    ----------
-    criterion : str
-    bound : BaseBound or None
-        Checked parameter object. What counts as evidence is its business.
-    tie_threshold : float
-        Of race bounds.
-    max_features : int or None
-        Number of features examined at a node; None means all.
-    random_cuts : bool
-        Draw one cut of a feature.
-    multiway : bool
-        Whether nominal tests have a branch for every category.
-    max_depth, max_leaves : int or None
-    min_samples_split, min_samples_leaf : float
-        Weights, or minus a fraction of all weight.
-    min_weight_fraction_leaf, min_impurity_decrease : float
-        As in `ConfidenceTreeClassifier`.
-    gaussian : bool
-        Whether a growing leaf starts with moments instead of rows.
-    row_limit : int or None
-        Rows after which it counts them instead.
-    max_bins : int
-        Bins of a feature.
-    inherited : float
-        Largest weight that a leaf takes over from its parent, unless it takes rows.
-    leaf_prediction : {"majority", "nb", "nba"}
-    grace_period : float
-    drift : BaseDetector or None
-        Checked parameter object.
-    max_bytes : int or None
-
-    Raises
-    ------
-    ValueError
-        If a value is of another type or out of range.
-
-    Examples
-    --------
-    >>> from skconftree.tree._settings import GrowthSettings
-    >>> settings = GrowthSettings(criterion="entropy", max_depth=3)
-    >>> settings.max_depth, settings.values()["max_leaves"]
-    (3, None)
+    checked, wherever it comes from: numbers have exactly the type of their fields, None
+    is no limit, and all else is a ValueError. Bound and drift are parameter objects that
+    have been checked; what counts as evidence is the business of the bound.
     """
 
     def __cinit__(self, **given):

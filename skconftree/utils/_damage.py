@@ -21,28 +21,7 @@ def is_count(value):
 
 
 def is_array(value, dtype, shape):
-    """Whether a part of a state is an array of this kind.
-
-    Parameters
-    ----------
-    value : object
-    dtype : dtype or None
-        None: any.
-    shape : tuple of int or None
-        None: of any length along that axis.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skconftree.utils import is_array
-    >>> counts = np.zeros((5, 3))
-    >>> is_array(counts, np.float64, (None, 3)), is_array(counts, np.float64, (None,))
-    (True, False)
-    """
+    """Whether a part of a state is such an array; None is any dtype, or length."""
     return (
         isinstance(value, np.ndarray)
         and (dtype is None or value.dtype == dtype)
@@ -54,25 +33,7 @@ def is_array(value, dtype, shape):
 
 
 def are_classes(value, least=1):
-    """Whether a part of a state is a list of classes, each once and in order.
-
-    Parameters
-    ----------
-    value : object
-    least : int, default=1
-        How many there must be.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skconftree.utils import are_classes
-    >>> are_classes(np.array(["a", "b"])), are_classes(np.array([3, 3]))
-    (True, False)
-    """
+    """Whether a part of a state is a list of classes, each once and in order."""
     if not is_array(value, None, (None,)) or len(value) < least:
         return False
     try:

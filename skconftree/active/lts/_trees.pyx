@@ -14,26 +14,12 @@ def best_test(
     const double[::1] curvature,
     double penalty,
 ):
-    """Find the test of a node with the largest gain of second order.
+    """Gain, feature and place of the test of a node with the largest second-order gain.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_features, n_rows), float32
-    order : ndarray of shape (n_features, n_node_rows), int32
-        Rows of the node, in the order of each feature.
-    gradient, curvature : ndarray of shape (n_rows,), float64
-        First and second derivatives of the loss; the latter above 0.
-    penalty : float
-        Of squared leaf values.
-
-    Returns
-    -------
-    gain : float
-        Reduction of the penalised loss; minus infinity if no feature varies.
-    feature : int
-    place : int
-        The test lies behind this row of the feature's order. Of equal gains the lowest
-        feature's, and of these the lowest.
+    `columns` is [feature, row]; `order` has the rows of the node in the order of each
+    feature. The test lies behind the row at this place of the order. Of equal gains it
+    is the lowest feature's, and of these the lowest; the gain, by which the penalised
+    loss falls, is minus infinity if no feature varies.
     """
     cdef Py_ssize_t m = order.shape[1]
     cdef Py_ssize_t i, j, feature = -1, place = -1
@@ -69,21 +55,11 @@ def add_scores(
     const double[::1] values,
     double[:, ::1] out,
 ):
-    """Add the leaf values of trees to the scores of rows.
+    """Add the leaf values of trees to the scores of rows, `out`, in place.
 
-    A row goes left where its feature is at most the threshold.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features), float32
-    roots, targets : ndarray of shape (n_trees,), int32
-        Node at which each tree begins; the column of `out` that it adds to.
-    features, left : ndarray of shape (n_nodes,), int32
-        Feature of each node, -1 in leaves; the left child, behind which comes the
-        right one.
-    thresholds, values : ndarray of shape (n_nodes,), float64
-    out : ndarray of shape (n_rows, n_columns), float64
-        Changed in place.
+    A row goes left where its feature is at most the threshold; the feature of a leaf is
+    -1. Each tree begins at the node in `roots` and adds to the column in `targets`;
+    the right child stands behind the left one.
     """
     cdef Py_ssize_t i, t
     cdef int node

@@ -122,34 +122,19 @@ def learn_step(
 
     No signal handler runs from one row to the next.
 
-    Parameters
-    ----------
-    models : list of TreeModel
-        That grow.
-    first : int
-        Index of the first of them in the forest.
-    seed : int
-        Of the forest.
-    rate : float or None
-        Mean of the Poisson numbers that say how often a tree learns a row, at most
-        100; None: every row once.
-    before : ndarray of shape (n_rows,), intp
-        How many rows had been learnt before each, which keys the numbers.
-    weight : ndarray of shape (n_rows,), float64, or None
-        Of the rows; no tree learns a row of weight 0.
-    X : ndarray of shape (n_rows, n_features), float32
-    y : ndarray of shape (n_rows,), uint16
-    finite : bool
-        Whether no value is missing.
-    votes : list of ndarray of shape (n_rows, n_classes + 1), float64, or None
-        Filled with the vote of each tree before each row is learnt, and its weight.
-    records : ndarray of shape (n_trees, 2), float64, or None
-        Of each tree, the weight of late rows that it predicted right, and that of all;
-        kept up to date, they weigh its votes. None: votes count alike.
-    outcome : list
-        Empty before these trees have begun. Gets a list of what failed, with (tree by
-        its place in `models`, how many rows it has gone through, exception), and,
-        when all have learnt, what a signal handler raised meanwhile, or None.
+    The first of the `models` has index `first` in the forest. `rate` is the mean of the
+    Poisson numbers that say how often a tree learns a row, at most 100, or None: every
+    row once. They are keyed by `before`, how many rows had been learnt before each; no
+    tree learns a row of weight 0.
+
+    `votes`, unless None, are filled with the vote of each tree, [row, class], before
+    the row is learnt, and its weight behind it. `records`, unless None, have of each
+    tree the weight of late rows that it predicted right, and that of all; kept up to
+    date, they weigh its votes.
+
+    `outcome` is empty before these trees have begun. It gets a list of what failed,
+    with (tree by its place in `models`, how many rows it has gone through, exception),
+    and, when all have learnt, what a signal handler raised meanwhile, or None.
     """
     cdef Lockable model
     cdef Grower grower

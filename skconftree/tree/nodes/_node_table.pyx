@@ -24,20 +24,10 @@ cdef class NodeTable(NodeArrays):
     `Tree` adds tests of single features. Another kind of tree adds others, and has
     structure, counts, evidence, ids and state from here.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    class_weight : array-like of shape (n_classes,) or None, default=None
-    keep_evidence : bool, default=True
-        Whether splits keep their evidence, 64 bytes each. Else they keep the number of
-        tests that were compared, 8 bytes: all there is without a bound.
-    keep_refusals : bool, default=False
-        Whether leaves keep the evidence of their last examination, which did not let
-        them split: 64 bytes a node.
-    shrinkage : float, default=0.0
-        How strongly `value` is drawn towards that of the parent, see `shrunk`.
-    keep_costs : bool, default=False
-        Whether splits keep what trees cost in which growth looked ahead: 24 bytes each.
+    Beside them a node may keep: the evidence of its split, 64 bytes (else the number
+    of tests compared, 8 bytes: all there is without a bound); that of the last
+    examination, which did not let it split, 64 bytes (`keep_refusals`); and what trees
+    cost in which growth looked ahead, 24 bytes (`keep_costs`).
     """
 
     # -- growth -------------------------------------------------------------------

@@ -7,30 +7,9 @@ from skconftree.utils._rounding cimport ROUNDING
 cdef class RootFacts:
     """What is known of the rows of one tree, beside the settings of its growth.
 
-    The defaults are those of a tree that grows row by row.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    class_weight : ndarray of shape (n_classes,), float64, or None
-    n_categories : ndarray of shape (n_features,), int32, or None
-        0 for a numeric feature. None: all are numeric.
-    distinct : ndarray of shape (n_rows,), float64, or None
-        Of a table: what each row weighs for a bound that is told no repeats, a whole
-        multiple of 2**-20, so that sums do not depend on their order; 0 without label.
-    seed : int
-    has_pool : bool
-        Whether there are rows without label that count.
-    integral : bool
-        Whether all weights are whole numbers.
-    weighted : bool
-        Whether weights are no counts.
-    largest_count : int
-        No count is larger, if they are.
-    weight, total_weight : float
-        Of the labelled rows, and the same reweighted by class.
-    min_weight, min_seen_weight : float
-        Of a child, and the same reweighted by class.
+    The defaults are those of a tree that grows row by row. Weights in `distinct` are
+    whole multiples of 2**-20, so that sums do not depend on their order, and 0 of a row
+    without label.
     """
 
     def __init__(

@@ -184,21 +184,10 @@ cdef class Grower(GrowingTree):
         No line of Python runs between two rows, but at a boundary: what could fail
         there, or be interrupted, would end the call in between.
 
-        Parameters
-        ----------
-        X : ndarray or CSR of shape (n_rows, n_features), float32
-        y : ndarray of shape (n_rows,), uint16
-            Class indices.
-        weight : ndarray of shape (n_rows,), float64, or None
-            A row of weight 0 is not learnt; only its categories may be unknown.
-        finite : bool
-            Whether no value is missing.
-        predicted : ndarray of shape (n_rows,), intp, or None
-            Filled with the class predicted for each row before it is learnt.
-        proba : ndarray of shape (n_rows, n_classes), float64, or None
-            Filled with the probabilities of the classes before it is learnt.
-        from_pool : ndarray of shape (n_rows,), int32, or None
-            The places of the rows in `X_pool`, which they leave.
+        X is float32, an array or CSR; a row of weight 0 is not learnt, only its
+        categories may be unknown. `predicted` and `proba`, unless None, are filled with
+        the class, and the probabilities, that each row has before it is learnt.
+        `from_pool` are the places of the rows in `X_pool`, which they leave.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t i, j

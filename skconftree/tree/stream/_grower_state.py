@@ -9,41 +9,21 @@ STATE_VERSION = 3
 
 
 class GrowerState(NamedTuple):
-    """State of a growing tree, in the order of its tuple behind the version.
-
-    Attributes
-    ----------
-    n_rows_seen : int
-    weight_seen, total_weight : float
-    full : bool
-        No further split fits into `max_bytes`.
-    whole : bool
-        Every weight so far is a whole number.
-    leaves : bytes
-    detector : tuple or None
-        Of drifts, as `write_detector` writes one.
-    background : tuple of (tuple, tuple) or None
-        The tree that learns since a warning, as `write_nodes` writes one, and the state
-        of its growth.
-    missing : bool
-        A row with a missing value has been seen.
-    n_codes : tuple of int or None
-        Categories seen of each feature, -1 if it is numeric; None if all are.
-    learnt : bytes or None
-        Which rows of `X_pool` have got their labels, a bit each; None without one.
-    """
+    """State of a growing tree, in the order of its tuple behind the version."""
 
     n_rows_seen: int
     weight_seen: float
     total_weight: float
-    full: bool
-    whole: bool
+    full: bool  # no further split fits into `max_bytes`
+    whole: bool  # so has been every weight
     leaves: bytes
-    detector: object = None
+    detector: object = None  # of drifts, as `write_detector` writes it
+    # The tree that learns since a warning, as `write_nodes` writes one, and the state
+    # of its growth.
     background: object = None
-    missing: bool = False
-    n_codes: tuple | None = None
-    learnt: bytes | None = None
+    missing: bool = False  # a row with a missing value has been seen
+    n_codes: tuple | None = None  # categories of each feature, -1: numeric
+    learnt: bytes | None = None  # rows of `X_pool` that have got a label, a bit each
 
 
 def damaged():
