@@ -3,7 +3,8 @@
 Tables of real data, at most 2,000 rows each, are cut into halves: a tree grows from
 either half, and the other one audits it, each split by itself at level .05. "default"
 and "greedy" (``lookahead=0``) are this tree, CART is grown in full. Nominal columns are
-codes, missing values filled in. A split holds if it is confirmed; "of those with enough
+codes, missing values filled in. The second table has the splits of the default by the
+number that is expected by luck. A split holds if it is confirmed; "of those with enough
 rows" leaves out what no table of these margins could confirm. Chance alone confirms
 less than 5 %.
 
@@ -29,7 +30,7 @@ RULES = {
     "CART": {"bound": None, "criterion": "gini", "pruning": None},
 }
 WORDS = ("overwhelming", "strong", "weak")
-DECADES = (-np.inf, -12, -6, -5, -4, -3, -2, -1, 0)  # of p, as logarithms to 10
+DECADES = (-np.inf, -12, -6, -5, -4, -3, -2, -1, 0)  # logarithms to 10
 
 
 def halves(name, folder, seed):
@@ -48,14 +49,14 @@ def halves(name, folder, seed):
 
 
 def audited(rule, grown, new):
-    """Word, logarithm of p to 10 and verdict of each split of a tree."""
+    """Word, logarithm to 10 of the number by luck, verdict of each split of a tree."""
     tree = ConfidenceTreeClassifier(**RULES[rule]).fit(*grown)
     known = np.isin(new[1], tree.classes_)
     audit = audit_splits(tree, new[0][known], new[1][known], correction=None)
     records = node_table(tree)
     for one in audit.splits_:
         sure = records[one.node].strength
-        yield sure.word, sure.log_p / np.log(10.0), one.verdict
+        yield sure.word, sure.log_expected / np.log(10.0), one.verdict
 
 
 def line(verdicts):
@@ -94,4 +95,4 @@ def main(argv=None):
         ]
         start = "below" if low == -np.inf else f"1e{low} to"
         by_decade.append([f"{start} 1e{high}", *line(said)])
-    tables.show("splits-hold-decades", ["p of the default", *header], by_decade)
+    tables.show("splits-hold-decades", ["expected by luck", *header], by_decade)

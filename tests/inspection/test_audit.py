@@ -5,12 +5,16 @@ many splits a tree has; and rows that are too few must not count against a split
 """
 
 import pickle
+from collections import Counter
+from html import escape
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -27,7 +31,8 @@ from skconftree import (
     NCMTreeClassifier,
 )
 from skconftree.bounds import log_evalue
-from skconftree.inspection import audit_splits
+from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
+from skconftree.tree import export_html, export_text
 
 
 def stump(classes=("no", "yes")):
@@ -356,6 +361,72 @@ def test_below_an_unconfirmed_split_top_down_says_so():
     assert "below one not confirmed" in str(one)
     by_holm = audit_splits(tree, X, y).splits_
     assert {split.verdict for split in by_holm[1:]} == {"confirmed"}
+
+
+# -- marks --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def audited(halves):
+    X, X_new, y, y_new = halves
+    tree = ConfidenceTreeClassifier(None, pruning=None, max_leaf_nodes=8).fit(X, y)
+    return tree, audit_splits(tree, X_new, y_new)
+
+
+def test_text_and_page_mark_every_split(audited):
+    tree, audit = audited
+    text, page = export_text(tree, audit=audit), export_html(tree, audit=audit)
+    for verdict, n in Counter(verdicts(audit).values()).items():
+        assert text.count(f"audit: {verdict} (") == n > 0
+        assert page.count(f'<span class="sure">{verdict}</span>') == n
+    for line in audit.legend:
+        assert line in text
+        assert escape(line) in page
+    assert max(map(len, text.splitlines())) <= 100
+    kept = [line for line in text.splitlines() if "audit: " not in line]
+    kept.remove(audit.legend[1])
+    assert "\n".join(kept) == export_text(tree)
+    bare = export_text(tree, audit=audit, show_evidence=False)
+    assert bare.count("audit: ") == text.count("audit: ")
+
+
+def test_the_path_of_a_row_is_marked(audited, halves):
+    tree, audit = audited
+    row = halves[1].iloc[[0]]
+    text = tree.explain_text(row, audit=audit)
+    passed = [step["node"] for step in tree.explain(row)[0]]
+    said = [line for line in text.splitlines() if line.startswith("     audit: ")]
+    assert [line.split(": ")[1].split(" (")[0] for line in said] == [
+        verdicts(audit)[node] for node in passed
+    ]
+    assert text.splitlines()[-1] == audit.legend[-1]
+
+
+def test_the_picture_has_the_verdicts(audited):
+    tree, audit = audited
+    display = ConfidenceTreeDisplay.from_estimator(tree, audit=audit, max_depth=None)
+    texts = Counter(text.get_text() for text in display.ax_.texts)
+    for verdict, n in Counter(verdicts(audit).values()).items():
+        assert texts[verdict] == n
+    assert audit.legend[1] in display.ax_.get_legend().get_title().get_text()
+    plt.close(display.figure_)
+
+
+def test_an_audit_of_another_tree_marks_nothing(audited, halves):
+    tree, audit = audited
+    other = clone(tree).set_params(max_leaf_nodes=4).fit(*halves[::2])
+    copy = pickle.loads(pickle.dumps(tree))
+    assert export_text(copy, audit=audit) == export_text(tree, audit=audit)
+    for show in (
+        export_text,
+        export_html,
+        ConfidenceTreeDisplay.from_estimator,
+        lambda tree, audit: tree.explain_text(halves[1][:1], audit=audit),
+    ):
+        with pytest.raises(ValueError, match="audit is one of another tree"):
+            show(other, audit=audit)
+    with pytest.raises(TypeError, match="audit must be what .*audit_splits gives"):
+        export_text(tree, audit="audit")
 
 
 # -- bad input ----------------------------------------------------------------------
