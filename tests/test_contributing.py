@@ -94,13 +94,16 @@ def test_the_printed_bound_keeps_the_contract(plugins_of_the_text, monkeypatch):
 
 def test_the_printed_pruning_keeps_the_contract(plugins_of_the_text, monkeypatch):
     MyPruning = plugins_of_the_text["MyPruning"]
-    check_pruning(MyPruning)
+    check_pruning(MyPruning())
     monkeypatch.setitem(PRUNINGS, "mine", MyPruning)
-    assert resolve_pruning("mine", None, TreeDefaults()) == ("mine", 1.0)
+    named = resolve_pruning("mine", None, TreeDefaults())
+    assert repr(named) == repr(MyPruning(1.0))
     X, y = with_wrong_labels()
     full = ConfidenceTreeClassifier(None).fit(X, y).tree_
     rows = TrainingRows(lambda: (X, y, None), "gini", None)
-    sizes = [prune(full, "mine", price, rows).node_count for price in (0.0, 2.0, 1e6)]
+    sizes = [
+        prune(full, MyPruning(price), rows).node_count for price in (0.0, 2.0, 1e6)
+    ]
     assert full.node_count >= sizes[0] > sizes[1] > sizes[2] == 1
 
 

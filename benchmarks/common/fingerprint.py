@@ -41,13 +41,21 @@ def of_trees(trees):
 
 
 def fitted():
-    """Trees of `fit`: small tables as they are and with holes, and a large one."""
+    """Trees of `fit`: small tables as they are and with holes, and a large one.
+
+    And trees of classes of which one is rare everywhere: what is split there changes
+    probabilities, and no prediction.
+    """
     for load in LOADERS:
         X, holed, y = drawn(*load(return_X_y=True), 1)
         for rows in (X, holed):
             yield ConfidenceTreeClassifier().fit(rows, y)
     X, _, y = drawn(*load_digits(return_X_y=True), MANY)
     yield ConfidenceTreeClassifier().fit(X, y)
+    X, holed, y = drawn(*load_breast_cancer(return_X_y=True), 1)
+    rare = (y == 0) & (np.random.default_rng(1).random(len(y)) < 0.4)
+    for rows in (X, holed):
+        yield ConfidenceTreeClassifier().fit(rows, rare)
 
 
 def grown():

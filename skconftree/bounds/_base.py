@@ -34,6 +34,9 @@ class BaseBound(BaseEstimator):
         than a small table has.
     statement : str
         What the number stored as the evidence's ``confidence`` is called.
+    counts_luck : bool
+        Whether that number is one of splits as good by luck, or their chance: the
+        smaller, the stronger. A pruning may keep strong splits by it.
     uses_pool : bool
         Whether rows without label weigh the children (``X_pool`` of a fit).
     counts_every_row : bool
@@ -76,6 +79,7 @@ class BaseBound(BaseEstimator):
     levels: tuple[float, ...] = ()
     cautious = False
     statement = "confidence"
+    counts_luck = False
     uses_pool = False
     counts_every_row = False
     fixed_cuts = False

@@ -115,6 +115,7 @@ class BayesFactorBound(BaseBound):
 
     criteria = ("gini", "entropy", "kearns_mansour", "error")
     statement = "probability of no split"
+    counts_luck = True
     levels = (0.01, 0.1, 0.5, 0.8, 0.95)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],

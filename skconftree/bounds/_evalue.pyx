@@ -118,6 +118,7 @@ class EValueBound(BaseBound):
 
     criteria = ("gini", "entropy", "kearns_mansour", "error")
     statement = "e-value's p"
+    counts_luck = True
     fixed_cuts = True
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {

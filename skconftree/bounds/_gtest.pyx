@@ -147,6 +147,7 @@ class GTestBound(BaseBound):
         lookahead_confidence=0.02,
     )
     statement = "expected by luck"
+    counts_luck = True
     levels = (0.05, 0.3, 1.0, 3.0, 10.0)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, None, closed="neither")],

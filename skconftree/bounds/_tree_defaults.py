@@ -14,10 +14,10 @@ class TreeDefaults:
 
     Parameters
     ----------
-    pruning : str or None, default=None
-        Name of a pruning. Of ``fit`` alone.
+    pruning : str, pruning object or None, default=None
+        A pruning, by its name or with its parameters. Of ``fit`` alone.
     pruning_confidence : float or None, default=None
-        The strength that goes with it; None is the default of the pruning.
+        The strength that goes with it; None is that of the pruning.
     shrinkage : float, default=0.0
         How strongly leaves are drawn to the nodes above. Of ``fit`` alone.
     lookahead : int, default=0
@@ -53,7 +53,7 @@ lookahead_confidence=None, nominal_splits='multiway')
     0.0
     """
 
-    pruning: str | None = None
+    pruning: object = None
     pruning_confidence: float | None = None
     shrinkage: float = 0.0
     lookahead: int = 0

@@ -4,6 +4,7 @@ import pickle
 from types import SimpleNamespace
 
 import numpy as np
+from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 
@@ -14,14 +15,14 @@ from ._tables import with_wrong_labels
 def check_pruning(pruning):
     """Check that a pruning keeps the contract of prunings.
 
-    It knows the range of its strength, which the default is in. A pruned tree is no
-    larger, is of the same rows, and is the same each time; the tree that was given
-    stays as it is.
+    It knows the range of its confidence, and can be cloned. A pruned tree is no larger,
+    is of the same rows, and is the same each time; the tree that was given stays as it
+    is.
 
     Parameters
     ----------
-    pruning : type
-        Class of the pruning; it is called with values of its ``strength``.
+    pruning : BasePruning
+        It is tried with its own confidence and others of its range.
 
     Raises
     ------
@@ -31,22 +32,22 @@ def check_pruning(pruning):
     Examples
     --------
     >>> from skconftree.testing import check_pruning
-    >>> from skconftree.tree.pruning._registry import PRUNINGS
-    >>> check_pruning(PRUNINGS["c45"])
+    >>> from skconftree.tree import C45Pruning
+    >>> check_pruning(C45Pruning())
     """
-    name, strength = pruning.__name__, pruning.strength
+    name = type(pruning).__name__
     X, y = with_wrong_labels()
     full = ConfidenceTreeClassifier(None).fit(X, y).tree_
     before = pickle.dumps(full)
     rows = SimpleNamespace(take=lambda: (X, y, None), criterion="gini", bound=None)
-    for value in strengths(strength):
-        require(
-            strength.contains(value),
-            f"The range of {name}.strength, {strength}, must contain {value}.",
-        )
+    with going_well(f"{name}.confidence_range must be there"):
+        values = strengths(pruning)
+    for value in values:
         with going_well(f"{name}({value}) must prune a tree"):
-            pruned = pruning(value).prune(full, rows)
-            again = pruning(value).prune(full, rows)
+            one = clone(pruning).set_params(confidence=value)
+            one.check_parameters()
+            pruned = one.prune(full, rows)
+            again = clone(one).prune(full, rows)
         require(
             pickle.dumps(full) == before,
             f"{name} must leave the tree that it prunes as it is.",
@@ -56,11 +57,20 @@ def check_pruning(pruning):
             pickle.dumps(pruned) == pickle.dumps(again),
             f"{name}({value}) must prune a tree in the same way each time.",
         )
-    for value in (np.nan, -1.0, np.inf if np.isfinite(strength.high) else -np.inf):
+    for value in (np.nan, np.inf, -np.inf):
         require(
-            not strength.contains(value),
-            f"The range of {name}.strength, {strength}, must not contain {value}.",
+            not _accepts(clone(pruning).set_params(confidence=value)),
+            f"The range of the confidence of {name} must not contain {value}.",
         )
+
+
+def _accepts(pruning):
+    """Whether its parameters are in range."""
+    try:
+        pruning.check_parameters()
+    except ValueError:
+        return False
+    return True
 
 
 def _check_pruned(name, full, pruned):
@@ -79,8 +89,9 @@ def _check_pruned(name, full, pruned):
     )
 
 
-def strengths(strength):
-    """Return the default of a pruning and a few values from its range."""
-    top = strength.high if np.isfinite(strength.high) else strength.low + 1.0
-    inside = [strength.low + share * (top - strength.low) for share in (0.1, 0.5, 0.9)]
-    return [strength.default, *inside]
+def strengths(pruning):
+    """Return the confidence of a pruning and a few values from its range."""
+    low, high = pruning.confidence_range
+    top = high if np.isfinite(high) else low + 1.0
+    inside = [low + share * (top - low) for share in (0.1, 0.5, 0.9)]
+    return [pruning.confidence, *inside]

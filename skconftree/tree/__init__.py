@@ -2,6 +2,13 @@
 
 from ._classes import ConfidenceTreeClassifier
 from ._row_index import RowIndex
+from .pruning._base import BasePruning
+from .pruning._c45 import C45Pruning
+from .pruning._chi2 import Chi2Pruning
+from .pruning._cost_complexity import CostComplexityPruning
+from .pruning._ec2 import EC2Pruning
+from .pruning._pessimistic import PessimisticPruning
+from .pruning._possibilistic import PossibilisticPruning
 from .reading._colors import class_colors
 from .reading._export import export_text
 from .reading._graphviz import export_graphviz
@@ -10,7 +17,14 @@ from .reading._node_table import node_table
 from .reading._rules import export_rules
 
 __all__ = [
+    "BasePruning",
+    "C45Pruning",
+    "Chi2Pruning",
     "ConfidenceTreeClassifier",
+    "CostComplexityPruning",
+    "EC2Pruning",
+    "PessimisticPruning",
+    "PossibilisticPruning",
     "RowIndex",
     "class_colors",
     "export_graphviz",

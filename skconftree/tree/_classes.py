@@ -82,12 +82,13 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
         Grow best-first, by weighted decrease of impurity, up to this many leaves.
     min_impurity_decrease : float, default=0.0
         Smallest weighted decrease of impurity of a split, in scikit-learn's units.
-    pruning : {"auto", "pessimistic", "c45", "possibilistic", \
-            "cost_complexity", "chi2", "ec2"} or None, default="auto"
-        `fit` only. What removes splits from the grown tree, from the leaves upwards.
-        ``"auto"`` is what goes with the bound, see its `defaults`; nothing for
-        ``bound=None``. Any other is an error in `partial_fit`, which never removes a
-        split. A subtree becomes a leaf
+    pruning : {"auto", "pessimistic", "c45", "possibilistic", "cost_complexity", \
+            "chi2", "ec2"}, pruning object or None, default="auto"
+        `fit` only. What removes splits from the grown tree, from the leaves upwards: a
+        name, or an object such as :class:`~skconftree.tree.PessimisticPruning` with its
+        own parameters. ``"auto"`` is what goes with the bound, see its `defaults`;
+        nothing for ``bound=None``. Any other is an error in `partial_fit`, which never
+        removes a split. A subtree becomes a leaf
 
         - ``"pessimistic"``: unless its upper limits of errors sum to less,
         - ``"c45"``: the same with the limits of C4.5, which also lets the larger
@@ -98,10 +99,10 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
         - ``"chi2"``: if it is one test, and class and outcome are not dependent,
         - ``"ec2"``: if it is one test, and label noise may explain it.
     pruning_confidence : float or None, default=None
-        `fit` only. Strength of the pruning:
+        `fit` only. Overrides the `confidence` of the pruning, its strength:
 
         ===================  ========================================  ========  ====
-        `pruning`            meaning                                   range     None
+        `pruning`            meaning                                   range     own
         ===================  ========================================  ========  ====
         ``pessimistic``      error of the limit; smaller prunes more   (0, 1)    0.25
         ``c45``              the same, C4.5's confidence factor        (0, 0.5]  0.25
@@ -112,9 +113,9 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
                              prunes more, 0 not at all
         ===================  ========================================  ========  ====
 
-        With ``pruning="auto"`` None is what the bound recommends, which for
-        ``bound="gtest"`` is 0.02 where the tree looks ahead, else 0.1. Ignored without
-        pruning.
+        None is that of the object; with ``pruning="auto"`` what the bound recommends,
+        which for ``bound="gtest"`` is 0.02 where the tree looks ahead, else 0.1.
+        Ignored without pruning.
     shrinkage : float or "auto", default="auto"
         `fit` only. How strongly `predict_proba` draws a leaf towards the nodes above
         it (hierarchical shrinkage): from the root down, the step from the class
@@ -230,10 +231,8 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
         The resolved bound, `delta` included.
     criterion_ : str
         The resolved criterion.
-    pruning_ : str or None
-        The resolved pruning.
-    pruning_confidence_ : float or None
-        Its strength.
+    pruning_ : pruning object or None
+        The resolved pruning, `pruning_confidence` included.
     shrinkage_ : float
         The resolved shrinkage of `tree_`; 0 once `partial_fit` has been called.
     lookahead_ : int
@@ -375,7 +374,6 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
     bound_ = learnt("resolved.bound", "The resolved bound.")
     criterion_ = learnt("resolved.criterion", "The resolved criterion.")
     pruning_ = learnt("resolved.pruning", "The resolved pruning.")
-    pruning_confidence_ = learnt("resolved.pruning_confidence", "Its strength.")
     lookahead_ = learnt("resolved.lookahead", "Levels at which `fit` looked ahead.")
     tree_ = learnt("tree", "The tree as read-only arrays, evidence included.")
     n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")

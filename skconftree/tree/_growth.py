@@ -34,7 +34,7 @@ def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
         caller,
         stacklevel=stacklevel,
     )
-    pruning, strength = resolve_pruning(
+    pruning = resolve_pruning(
         estimator.pruning, estimator.pruning_confidence, tree_defaults(bound)
     )
     table = read_training(
@@ -54,12 +54,10 @@ def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
     settings = resolve_settings(
         estimator, bound, criterion, table.schema, table.total, table.relative
     )
-    lookahead, strength = resolve_lookahead(
-        estimator, bound, pruning, strength, settings, table
-    )
+    lookahead, pruning = resolve_lookahead(estimator, bound, pruning, settings, table)
     shrinkage = resolve_shrinkage(estimator.shrinkage, bound)
     left_out = leave_out(table, stacklevel)
-    plan = Plan(settings, pruning, strength, shrinkage, lookahead, left_out)
+    plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
     seed = check_random_state(estimator.random_state).randint(2**31 - 1)
     tree = plan.grow(table.encode(settings), seed, lambda: table.rows, spends=True)
     honest_counts = None

@@ -5,32 +5,32 @@ import sys
 from .._compat import InvalidParameterError
 from ._resolve import tree_defaults
 from .batch._grow import Lookahead
-from .pruning._registry import leaf_cost
+from .pruning._registry import resolve_pruning
 
 FIRST = 1  # depth of the first test that it chooses: the root stays the greedy one
 WIDTH = 3  # tests tried at a node
 LARGEST_TABLE = 10_000  # weight up to which "auto" looks ahead
 
 
-def resolve_lookahead(tree, bound, pruning, confidence, settings, table):
+def resolve_lookahead(tree, bound, pruning, settings, table):
     """Resolve how a tree looks ahead while it grows, and how it is pruned then."""
     n_levels, defaults = tree.lookahead, tree_defaults(bound)
     if n_levels == "auto":
-        served = pruning == defaults.pruning and table.total <= LARGEST_TABLE
+        usual = resolve_pruning("auto", None, defaults)
+        served = type(pruning) is type(usual) and table.total <= LARGEST_TABLE
         n_levels = defaults.lookahead if served else 0
     if not n_levels:
-        return None, confidence
-    strength, cost = confidence, None
+        return None, pruning
+    looking, cost = pruning, None
     if tree.pruning == "auto" and tree.pruning_confidence is None:
-        if defaults.lookahead_confidence is not None:
-            strength = defaults.lookahead_confidence
+        looking = resolve_pruning("auto", defaults.lookahead_confidence, defaults)
     if pruning is not None:
-        cost = leaf_cost(pruning, strength, len(table.y))
+        cost = looking.leaf_cost(len(table.y))
     wanted = _what_stands_in_the_way(bound, cost, settings, table)
     if wanted is None:
-        return Lookahead(cost, FIRST, int(n_levels), WIDTH), strength
+        return Lookahead(cost, FIRST, int(n_levels), WIDTH), looking
     if tree.lookahead == "auto":
-        return None, confidence
+        return None, pruning
     raise InvalidParameterError(
         f"The 'lookahead' parameter of {type(tree).__name__} must be 'auto' or 0 "
         f"unless {wanted}. Got {tree.lookahead!r} instead."

@@ -10,6 +10,7 @@ from ..utils import are_classes, is_array, is_count, refuse_damage
 from ._plan import Resolved
 from .nodes._plain import read_nodes
 from .nodes._tree import Tree
+from .pruning._base import BasePruning
 from .stream._grower import read_grower
 from .stream._watched_grower import read_watched_grower
 
@@ -87,6 +88,7 @@ def _is_resolved(parts):
         isinstance(parts, dict)
         and parts.keys() == set(Resolved._fields)
         and isinstance(parts["bound"], BaseBound | None)
+        and isinstance(parts["pruning"], BasePruning | None)
     )
 
 

@@ -16,6 +16,7 @@ from ..drift._registry import DETECTORS, resolve_detector
 from ..tables._inputs import LARGEST, count_limit, resolve_max_features, weight_limit
 from ..tables._weights import KINDS, NEGLIGIBLE
 from ._settings import FIRST_CUTS
+from .pruning._base import BasePruning
 from .pruning._registry import PRUNINGS
 
 MIN_BYTES = 65536  # smallest `max_bytes`
@@ -144,7 +145,7 @@ PARAMETERS = {
         [Interval(Real, 0.0, LARGEST, closed="both")],
         {"min_impurity_decrease": _number},
     ),
-    "pruning": Parameter([StrOptions({"auto", *PRUNINGS}), None]),
+    "pruning": Parameter([StrOptions({"auto", *PRUNINGS}), BasePruning, None]),
     "pruning_confidence": Parameter(
         [Interval(Real, 0.0, LARGEST, closed="both"), None]
     ),

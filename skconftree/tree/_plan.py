@@ -16,8 +16,7 @@ class Resolved(NamedTuple):
     bound: object
     criterion: str
     max_features: int
-    pruning: str | None = None
-    pruning_confidence: float | None = None
+    pruning: object = None
     lookahead: int = 0
 
 
@@ -25,8 +24,7 @@ class Plan(NamedTuple):
     """How a tree is grown from a table; the features `left_out` are not searched."""
 
     settings: GrowthSettings
-    pruning: str | None
-    pruning_confidence: float | None
+    pruning: object
     shrinkage: float
     lookahead: Lookahead | None = None
     left_out: np.ndarray | None = None
@@ -39,7 +37,6 @@ class Plan(NamedTuple):
             self.settings.criterion,
             self.settings.max_features,
             self.pruning,
-            self.pruning_confidence,
             0 if self.lookahead is None else self.lookahead.n_levels,
         )
 
@@ -57,6 +54,6 @@ class Plan(NamedTuple):
             lookahead=self.lookahead,
         )
         rows = TrainingRows(rows, settings.criterion, settings.bound)
-        tree = prune(tree, self.pruning, self.pruning_confidence, rows)
+        tree = prune(tree, self.pruning, rows)
         tree._shrunk_by(self.shrinkage)
         return tree

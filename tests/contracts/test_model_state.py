@@ -214,7 +214,7 @@ FITTED = [
         "bound_ categories_ classes_ criterion_ feature_names_in_ is_categorical_"
     ).split(),
     *("lookahead_ max_features_ n_bytes_ n_classes_ n_drifts_ n_features_in_").split(),
-    *("n_rows_seen_ pruning_ pruning_confidence_ shrinkage_ tree_").split(),
+    *("n_rows_seen_ pruning_ shrinkage_ tree_").split(),
 ]
 
 

@@ -61,7 +61,7 @@ def test_a_tree_grows_by_a_criterion(name, bound):
 
 @pytest.mark.parametrize("name", PRUNINGS)
 def test_pruning(name):
-    check_pruning(PRUNINGS[name])
+    check_pruning(PRUNINGS[name]())
 
 
 @pytest.mark.parametrize("name", DETECTORS)

@@ -27,11 +27,16 @@ class LookaheadGrower(Grower):
         Tests tried at a node.
     confidence : float
         Of the limit of errors that a leaf costs.
+    keep_below : float
+        Evidence of splits that stay whatever their errors.
     """
 
-    def __init__(self, *args, first, levels, width, confidence, **kwargs):
+    def __init__(
+        self, *args, first, levels, width, confidence, keep_below=0.01, **kwargs
+    ):
         self.depths = range(first, first + levels)
         self.width, self.confidence = width, confidence
+        self.keep_below = keep_below
         self.tries = False
         super().__init__(*args, **kwargs)
 
@@ -46,6 +51,10 @@ class LookaheadGrower(Grower):
             self.ambiguous |= abs(cost / costs[best] - (1 - EQUAL)) < 0.9 * EQUAL
             if cost < costs[best] * (1 - EQUAL):
                 best = i
+        as_leaf = self.cost_of_leaf(node)
+        self.ambiguous |= abs(as_leaf / costs[best] - (1 + EQUAL)) < 0.9 * EQUAL
+        if len(splits) > 1 and as_leaf <= costs[best] * (1 + EQUAL):
+            return split  # errors have nothing to say
         if len(splits) > 1:
             rival = min((cost, i) for i, cost in enumerate(costs) if i != best)
             feature = splits[rival[1]].test.feature
@@ -114,12 +123,17 @@ class LookaheadGrower(Grower):
         return n * binomial_upper(max(n - max(seen), 0.0), n, self.confidence)
 
     def prune(self, node):
-        """Make leaves of the nodes that cost no more as one; what the rest costs."""
+        """Make leaves of the nodes that cost no more as one, but for strong splits.
+
+        Returns what the rest costs, as if no strong split had been kept.
+        """
         as_leaf = self.cost_of_leaf(node)
         if node.split is None:
             return as_leaf
         below = sum(map(self.prune, node.children))
         if as_leaf <= below * (1 + EQUAL):
+            if node.split.evidence["confidence"] < self.keep_below:
+                return as_leaf
             node.split, node.children = None, []
             return as_leaf
         return below

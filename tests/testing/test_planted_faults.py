@@ -3,12 +3,15 @@
 A check that lets a broken plug-in pass is worse than none: its author trusts it.
 """
 
+from numbers import Real
+
 import numpy as np
 import pytest
 from reference.compiling import compiled
-from reference.registries import CRITERIA, PRUNINGS
+from reference.registries import CRITERIA
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree._compat import Interval
 from skconftree.active import (
     MarginSampling,
     SamplingStrategy,
@@ -26,7 +29,7 @@ from skconftree.testing import (
     check_strategy,
 )
 from skconftree.testing._tables import table
-from skconftree.tree.pruning._base import Pruning, Strength
+from skconftree.tree import BasePruning, C45Pruning, CostComplexityPruning
 
 
 def told(check, *given):
@@ -155,18 +158,28 @@ def test_criterion(tmp_path):
 # -- prunings ----------------------------------------------------------------------
 
 
-class Outside(PRUNINGS["c45"]):
-    strength = Strength(2.0, 0.0, 0.5, "(]")
+class Outside(C45Pruning):
+    def __init__(self, confidence=2.0):
+        self.confidence = confidence
 
 
-class Boundless(PRUNINGS["pessimistic"]):
-    strength = Strength(0.25, -2.0, 1.0, "[]")
+class Boundless(CostComplexityPruning):
+    _parameter_constraints = {"confidence": [Interval(Real, 0.0, None, closed="both")]}
 
 
-class OtherRows(Pruning):
+class Rangeless(C45Pruning):
+    _parameter_constraints = {"confidence": [Real]}
+
+
+class Undefined(BasePruning):
+    _parameter_constraints = C45Pruning._parameter_constraints
+
+    def __init__(self, confidence=0.5):
+        self.confidence = confidence
+
+
+class OtherRows(Undefined):
     """Gives a tree of its own."""
-
-    strength = Strength(0.5, 0.0, 1.0, "()")
 
     def prune(self, tree, rows):
         return ConfidenceTreeClassifier().fit(*table(90)).tree_
@@ -184,21 +197,18 @@ class Larger(OtherRows):
 class Careless(OtherRows):
     """Prunes by a coin."""
 
-    prune = Pruning.prune
+    prune = BasePruning.prune
 
     def keep_as_leaf(self, tree, rows):
         return np.random.default_rng().random(tree.node_count) < 0.1
 
 
-class Undefined(Pruning):
-    strength = Strength(0.5, 0.0, 1.0, "()")
-
-
 @pytest.mark.parametrize(
     ("pruning", "words"),
     [
-        (Outside, "The range of Outside.strength, (0, 0.5], must contain 2.0"),
-        (Boundless, "must not contain -1.0"),
+        (Outside, "'confidence' parameter of Outside must be a float in the range"),
+        (Boundless, "must not contain inf"),
+        (Rangeless, "Rangeless.confidence_range must be there"),
         (OtherRows, "must give a tree of the same rows"),
         (Larger, "must give a tree that is no larger"),
         (Careless, "must prune a tree in the same way each time"),
@@ -206,7 +216,7 @@ class Undefined(Pruning):
     ],
 )
 def test_pruning(pruning, words):
-    assert words in told(check_pruning, pruning)
+    assert words in told(check_pruning, pruning())
 
 
 # -- detectors ---------------------------------------------------------------------

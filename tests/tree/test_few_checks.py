@@ -18,8 +18,8 @@ from skconftree._compat import (
 )
 from skconftree.tables._label_values import check_labels, encode_labels
 from skconftree.tables._labels import Classes
+from skconftree.tree import BasePruning
 from skconftree.tree._training import read_training
-from skconftree.tree.pruning._base import Pruning
 
 ROWS = np.array([[0.5, 1.0], [1.5, -1.0], [2.5, 0.0], [3.5, 4.0]])
 
@@ -175,10 +175,10 @@ def test_plain_arrays_with_faults_raise(X, y, message):
 
 
 def test_nothing_pruned_is_the_same_tree():
-    class Nothing(Pruning):
+    class Nothing(BasePruning):
         def cost(self, tree, rows):
             return np.where(np.asarray(tree.n_children) > 0, 2.0, 0.0)
 
     tree = ConfidenceTreeClassifier(None).fit(ROWS, np.array([0, 1, 0, 1])).tree_
     assert tree.node_count > 1
-    assert Nothing(0.5).prune(tree, None) is tree
+    assert Nothing().prune(tree, None) is tree

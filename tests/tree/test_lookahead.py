@@ -27,7 +27,13 @@ from sklearn.datasets import (
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound, binomial_upper
-from skconftree.tree import _lookahead, export_graphviz, export_text, node_table
+from skconftree.tree import (
+    PessimisticPruning,
+    _lookahead,
+    export_graphviz,
+    export_text,
+    node_table,
+)
 from skconftree.tree.nodes._node_state import COSTS_DTYPE, NODE_ARRAYS
 
 
@@ -41,6 +47,7 @@ def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=No
         levels=levels,
         width=_lookahead.WIDTH,
         confidence=confidence,
+        keep_below=PessimisticPruning().keep_below if bound.counts_luck else 0.0,
     )
     growers = []
 
@@ -168,7 +175,8 @@ def test_never_costs_more_than_the_greedy_tree(confidence):
         X, y = several(300, seed)
         greedy, ahead = (
             ConfidenceTreeClassifier(
-                lookahead=levels, pruning_confidence=confidence
+                lookahead=levels,
+                pruning=PessimisticPruning(confidence, keep_below=None),
             ).fit(X, y)
             for levels in (0, 4)
         )
@@ -432,12 +440,12 @@ def test_auto_is_what_the_bound_says():
     auto = ConfidenceTreeClassifier(Ahead()).fit(X, y)
     asked = ConfidenceTreeClassifier(lookahead=3, pruning_confidence=0.05).fit(X, y)
     assert auto.lookahead_ == 3
-    assert auto.pruning_confidence_ == 0.05
+    assert auto.pruning_.confidence == 0.05
     assert same_tree(auto, asked)
     own = ConfidenceTreeClassifier(Ahead(), pruning_confidence=0.3).fit(X, y)
-    assert (own.lookahead_, own.pruning_confidence_) == (3, 0.3)
+    assert (own.lookahead_, own.pruning_.confidence) == (3, 0.3)
     off = ConfidenceTreeClassifier(Ahead(), lookahead=0).fit(X, y)
-    assert (off.lookahead_, off.pruning_confidence_) == (0, 0.1)
+    assert (off.lookahead_, off.pruning_.confidence) == (0, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -458,7 +466,7 @@ def test_auto_is_none_where_look_ahead_is_not_served(parameters):
     )
     assert model.lookahead_ == 0
     assert same_tree(model, plain)
-    assert model.pruning_confidence_ == plain.pruning_confidence_
+    assert repr(model.pruning_) == repr(plain.pruning_)
 
 
 def mostly_zero(seed):

@@ -27,9 +27,7 @@ from skconftree.bounds import (
     ec2_confidence,
 )
 from skconftree.testing._pruning import strengths
-from skconftree.tree import export_text
-from skconftree.tree.pruning._base import Pruning
-from skconftree.tree.pruning._registry import resolve_pruning
+from skconftree.tree import BasePruning, Chi2Pruning, PessimisticPruning, export_text
 
 STRENGTHS = {
     "pessimistic": [0.9, 0.5, 0.25, 0.05, 1e-3, 1e-12, 1e-200],
@@ -41,7 +39,7 @@ STRENGTHS = {
 }
 DEFINED = tuple(STRENGTHS)  # again, in tests/reference/pruning.py
 for one, kind in PRUNINGS.items():
-    STRENGTHS.setdefault(one, strengths(kind.strength))
+    STRENGTHS.setdefault(one, strengths(kind()))
 
 
 def with_wrong_labels(load):
@@ -381,17 +379,21 @@ def test_c45_errors_of_known_leaves():
 def test_auto_is_what_goes_with_the_bound(monkeypatch):
     X, y = with_wrong_labels(load_iris)
     tree = ConfidenceTreeClassifier(bound=None).fit(X, y)
-    assert (tree.pruning_, tree.pruning_confidence_) == (None, None)
+    assert tree.pruning_ is None
     said = TreeDefaults(pruning="pessimistic", pruning_confidence=1e-3)
     monkeypatch.setattr(BayesFactorBound, "defaults", said)
     tree = ConfidenceTreeClassifier(bound="bayes_factor").fit(X, y)
-    assert (tree.pruning_, tree.pruning_confidence_) == ("pessimistic", 1e-3)
+    assert repr(tree.pruning_) == repr(PessimisticPruning(1e-3))
     tree.set_params(pruning_confidence=0.1).fit(X, y)
-    assert (tree.pruning_, tree.pruning_confidence_) == ("pessimistic", 0.1)
+    assert repr(tree.pruning_) == repr(PessimisticPruning(0.1))
     tree.set_params(pruning="chi2", pruning_confidence=None).fit(X, y)
-    assert (tree.pruning_, tree.pruning_confidence_) == ("chi2", 0.05)
+    assert repr(tree.pruning_) == repr(Chi2Pruning(0.05))
     tree.set_params(pruning=None).fit(X, y)
-    assert (tree.pruning_, tree.pruning_confidence_) == (None, None)
+    assert tree.pruning_ is None
+    said = TreeDefaults(pruning=PessimisticPruning(0.2, keep_below=None))
+    monkeypatch.setattr(BayesFactorBound, "defaults", said)
+    tree.set_params(pruning="auto").fit(X, y)
+    assert repr(tree.pruning_) == repr(said.pruning)
 
 
 def test_p_value_at_the_limit_keeps_the_split():
@@ -469,20 +471,21 @@ def test_single_class_and_stump(pruning, bound):
 
 @pytest.mark.parametrize("pruning", PRUNINGS)
 def test_strength_out_of_range(pruning):
-    strength = PRUNINGS[pruning].strength
-    bad = [strength.high * 1.5] if np.isfinite(strength.high) else []
-    if strength.closed[0] == "(":
-        bad.append(0.0)
-    if strength.closed[1] == ")" and np.isfinite(strength.high):
-        bad.append(strength.high)
-    for value in bad:
-        tree = ConfidenceTreeClassifier(pruning=pruning, pruning_confidence=value)
-        words = f"'pruning_confidence'.*pruning='{pruning}'.*Got {value}"
-        with pytest.raises(ValueError, match=words):
-            tree.fit("no table is looked at", None)
-    for value in (strength.low, strength.high):
-        if strength.contains(value):
-            resolve_pruning(pruning, value, TreeDefaults())
+    kind = PRUNINGS[pruning]
+    (interval,) = kind._parameter_constraints["confidence"]
+    for value in (interval.left, interval.right, 1.5):
+        if value is None:
+            continue
+        given = ({"pruning": pruning, "pruning_confidence": value},)
+        given += ({"pruning": kind(value)},)
+        for parameters in given:
+            tree = ConfidenceTreeClassifier(None, **parameters)
+            if value in interval:
+                assert tree.fit([[0.0], [1.0]], [0, 1]).pruning_.confidence == value
+                continue
+            words = f"'confidence' parameter of {kind.__name__}.*Got {value}"
+            with pytest.raises(ValueError, match=words):
+                tree.fit("no table is looked at", None)
 
 
 @pytest.mark.parametrize(
@@ -501,10 +504,10 @@ def test_bad_parameters(parameters, words):
 
 
 def test_a_pruning_that_is_not_finished_says_what_it_lacks():
-    class Unfinished(Pruning):
+    class Unfinished(BasePruning):
         pass
 
     X, y = load_iris(return_X_y=True)
     tree = ConfidenceTreeClassifier(bound=None).fit(X, y).tree_
     with pytest.raises(NotImplementedError, match="Unfinished defines neither cost"):
-        Unfinished(0.1).prune(tree, None)
+        Unfinished().prune(tree, None)

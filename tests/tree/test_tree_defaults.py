@@ -12,6 +12,7 @@ import pytest
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound, TreeDefaults
+from skconftree.tree import C45Pruning
 
 SAID = {
     "pruning": "c45",
@@ -58,7 +59,7 @@ def test_auto_is_what_the_bound_says():
     said = ConfidenceTreeClassifier("gtest", **SAID).fit(X, y)
     assert auto.tree_.node_count > 3
     assert same(auto, said)
-    assert (auto.pruning_, auto.pruning_confidence_) == ("c45", 0.4)
+    assert repr(auto.pruning_) == repr(C45Pruning(0.4))
     assert (auto.shrinkage_, auto.lookahead_) == (3.0, 0)
     assert (auto.tree_.children_left == -2).any()  # a branch for each category
 

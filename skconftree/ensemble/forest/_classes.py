@@ -61,7 +61,7 @@ class ConfidenceForestClassifier(
     max_leaf_nodes, min_impurity_decrease : object
         Further limits of each tree, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
-    pruning : str or None, default=None
+    pruning : str, pruning object or None, default=None
         As there; each tree is pruned by its own sample.
     pruning_confidence : float or None, default=None
         As there.

@@ -55,7 +55,7 @@ def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
     sampler, order, rows, total = _make_sampler(forest, table, seed)
     sample = table._replace(X=rows[0], y=rows[1], weight=rows[2])
     tables, plans = {}, []
-    for one, (bound, criterion), (pruning, strength) in zip(
+    for one, (bound, criterion), pruning in zip(
         parameters, statements, prunings, strict=True
     ):
         settings = resolve_settings(
@@ -69,7 +69,7 @@ def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
         with_pool = table.X_pool is not None and settings.uses_pool
         shared = tables.setdefault(with_pool, SharedTable(sample, settings))
         shrinkage = resolve_shrinkage(forest.shrinkage, bound)
-        plan = Plan(settings, pruning, strength, shrinkage, left_out=left_out)
+        plan = Plan(settings, pruning, shrinkage, left_out=left_out)
         plans.append((shared, plan))
     n_bounds = len(plans)
     new_trees = [

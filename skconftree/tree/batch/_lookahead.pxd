@@ -42,6 +42,7 @@ cdef class LookaheadBuilder(Builder):
     cdef int _keep_tried(
         self, Candidate* child, const TriedNode* tried, intp_t node
     ) except -1 nogil
+    cdef void _note_nothing(self) noexcept nogil
     cdef void _note_rival(self, float64_t cost, intp_t test) noexcept nogil
     cdef float64_t _try(
         self, const Candidate* candidate, Split* split

@@ -15,6 +15,8 @@ cdef class LookaheadBuilder(Builder):
     At each node there, the tests tried are the one that would be installed otherwise and
     those others of largest gain that the bound accepts as well. The one below which the
     trees cost least is installed; of equal ones the former, then that of larger gain.
+    Where none of them costs less than a leaf, errors have nothing to say: a pruning will
+    take back what grows there, or leave it for its evidence. So the former is installed.
 
     Parameters
     ----------
@@ -53,9 +55,7 @@ cdef class LookaheadBuilder(Builder):
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
         Builder._examine(self, candidate)
         self.installed = NULL
-        self.found.cost = NAN
-        self.found.rival_cost = NAN
-        self.found.rival_feature = -2
+        self._note_nothing()
         if candidate.split.feature >= 0 and self._looks_at(candidate.record.depth):
             self._look(candidate)
         return 0
@@ -70,6 +70,7 @@ cdef class LookaheadBuilder(Builder):
         cdef intp_t best = 0
         cdef float64_t least = 0.0
         cdef float64_t cost
+        cdef bint pointless
         cdef intp_t n, i
         self.tests[0] = candidate.split
         self.installed = candidate.tried
@@ -92,12 +93,24 @@ cdef class LookaheadBuilder(Builder):
                     self.tried, self.best_tried = self.best_tried, self.tried
                 elif not cost >= self.found.rival_cost:     # of the first it is NaN
                     self._note_rival(cost, i)
-            if best > 0 or candidate.tried == NULL:
+            self.splitter.node.to_bound(counts, self.seen)
+            pointless = as_cheap(
+                self.leaf_cost.of(self.seen, self.tree.n_classes), least
+            )
+            if best == 0 and candidate.tried == NULL or best > 0 and not pointless:
                 self.installed = self.best_tried
-            self.found.cost = least
-            candidate.split = self.tests[best]
+            if pointless:
+                self._note_nothing()
+            else:
+                self.found.cost = least
+                candidate.split = self.tests[best]
         self.splitter.count_again(&candidate.record, counts, &candidate.split)
         return 0
+
+    cdef void _note_nothing(self) noexcept nogil:
+        self.found.cost = NAN
+        self.found.rival_cost = NAN
+        self.found.rival_feature = -2
 
     cdef void _note_rival(self, float64_t cost, intp_t test) noexcept nogil:
         # The cheapest of those that are not installed; the best so far is one of them

@@ -1,26 +1,14 @@
 """What every pruning shares."""
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from sklearn.base import BaseEstimator
+
+from ..._compat import validate_parameters
+from ...utils import canonical
 from ._pruning import cheaper_as_leaf
-
-
-class Strength(NamedTuple):
-    """What `pruning_confidence` means for a pruning: default and range."""
-
-    default: float
-    low: float
-    high: float
-    closed: str
-
-    def contains(self, value):
-        above = value >= self.low if self.closed[0] == "[" else value > self.low
-        below = value <= self.high if self.closed[1] == "]" else value < self.high
-        return above and below
-
-    def __str__(self):
-        return f"{self.closed[0]}{self.low:g}, {self.high:g}{self.closed[1]}"
 
 
 class TrainingRows(NamedTuple):
@@ -35,46 +23,112 @@ class TrainingRows(NamedTuple):
     bound: object
 
 
-class Pruning:
-    """Replaces subtrees of a grown tree.
+class BasePruning(BaseEstimator):
+    """Parameters of a pruning, and what it makes of a grown tree.
 
     A pruning is one file with one subclass, registered by name in ``_registry.py``. It
-    defines either what a node costs as a leaf (`cost`), of which the cheapest tree
-    follows, or which nodes become leaves (`keep_as_leaf`), or all of it (`prune`).
-
-    Parameters
-    ----------
-    confidence : float
-        In the range of `strength`.
+    defines either what a node costs as a leaf (``cost``), of which the cheapest tree
+    follows, or which nodes become leaves (``keep_as_leaf``), or all of it (``prune``).
+    Parameters are only stored; they are checked when a tree is fitted. One of them is
+    `confidence`, which a tree's `pruning_confidence` overrides; its range stands in
+    ``_parameter_constraints``.
 
     Attributes
     ----------
-    strength : Strength
-        Meaning of the confidence.
+    limits_errors : bool
+        Whether weak splits stay for an upper limit of the errors.
+
+    See Also
+    --------
+    PessimisticPruning : The one that goes with the default bound.
+    skconftree.testing.check_pruning : Tries a pruning of your own.
+
+    Examples
+    --------
+    >>> from skconftree.tree import BasePruning, C45Pruning
+    >>> isinstance(C45Pruning(), BasePruning)
+    True
+    >>> C45Pruning().get_params()
+    {'confidence': 0.25}
     """
 
-    strength: Strength
+    limits_errors = False
+    _parameter_constraints: dict = {}
 
-    def __init__(self, confidence):
-        self.confidence = confidence
+    @property
+    def confidence_range(self):
+        """Least and largest confidence, of which either may itself be out of range."""
+        interval = self._parameter_constraints["confidence"][0]
+        return interval.left, math.inf if interval.right is None else interval.right
+
+    def __getstate__(self):
+        return canonical(super().__getstate__())
+
+    def check_parameters(self):
+        """Raise ``InvalidParameterError`` unless every parameter is valid."""
+        validate_parameters(self)
 
     def prune(self, tree, rows):
-        """Return the pruned tree, the same one where nothing is pruned."""
+        """Return the pruned tree, the same one where nothing is pruned.
+
+        Parameters
+        ----------
+        tree : Tree
+            It stays as it is.
+        rows : TrainingRows
+            What it was grown from.
+
+        Returns
+        -------
+        Tree
+        """
         keep_as_leaf = self.keep_as_leaf(tree, rows)
         if not (keep_as_leaf & (tree.n_children > 0)).any():
             return tree
         return tree._pruned(keep_as_leaf)
 
     def keep_as_leaf(self, tree, rows):
-        """Whether each node becomes a leaf, for `Tree._pruned`."""
+        """Say which nodes become leaves.
+
+        Parameters
+        ----------
+        tree : Tree
+        rows : TrainingRows
+
+        Returns
+        -------
+        ndarray of shape (n_nodes,), bool
+        """
         return cheaper_as_leaf(tree, self.cost(tree, rows))
 
     def leaf_cost(self, n_leaves):
-        """Make the same cost for trees that grow to about so many leaves, or None."""
+        """Make the same cost for growing trees, which look ahead by it.
+
+        Parameters
+        ----------
+        n_leaves : int
+            About so many different leaves there will be.
+
+        Returns
+        -------
+        LeafCost or None
+            Of one worker; None if it has none.
+        """
         return None
 
     def cost(self, tree, rows):
-        """What each node costs as a leaf; a tree costs the sum over its leaves."""
+        """Say what each node costs as a leaf; a tree costs the sum over its leaves.
+
+        Parameters
+        ----------
+        tree : Tree
+        rows : TrainingRows
+
+        Returns
+        -------
+        ndarray of shape (n_nodes,)
+            Not negative.
+        """
         raise NotImplementedError(
             f"{type(self).__name__} defines neither cost, keep_as_leaf nor prune."
         )

@@ -1,17 +1,48 @@
 """C4.5's pruning, which may also raise a branch."""
 
+from numbers import Real
+
 import numpy as np
 from scipy.sparse import issparse
 
+from ..._compat import Interval
 from ...criteria._criterion import CRITERIA
-from ._base import Pruning, Strength
+from ._base import BasePruning
 from ._pruning import SubtreeRaising
 
 
-class C45Pruning(Pruning):
-    """A subtree becomes a leaf, or its larger branch takes its place."""
+class C45Pruning(BasePruning):
+    """A subtree becomes a leaf, or its larger branch takes its place.
 
-    strength = Strength(0.25, 0.0, 0.5, "(]")
+    As the pruning of C4.5, in Weka's form.
+
+    Parameters
+    ----------
+    confidence : float, default=0.25
+        C4.5's confidence factor, in (0, 0.5]; smaller prunes more.
+
+    See Also
+    --------
+    PessimisticPruning : The idea with exact limits, and without raised branches.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import C45Pruning
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ConfidenceTreeClassifier(bound=None, pruning=C45Pruning(0.1))
+    >>> tree.fit(X, y).get_n_leaves()
+    7
+    """
+
+    limits_errors = True
+    _parameter_constraints: dict = {
+        "confidence": [Interval(Real, 0.0, 0.5, closed="right")],
+    }
+
+    def __init__(self, confidence=0.25):
+        self.confidence = confidence
 
     def prune(self, tree, rows):
         X, y, weight = rows.take()

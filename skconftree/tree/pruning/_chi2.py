@@ -1,17 +1,43 @@
 """Tests whose outcome and class are not dependent."""
 
+from numbers import Real
+
+from ..._compat import Interval
 from ...bounds import Chi2Bound, chi2_pvalue
-from ._base import Strength
 from ._unsupported import UnsupportedTests
 
 
 class Chi2Pruning(UnsupportedTests):
-    """A test stays if its p-value is at most the confidence (paper D, chapter 5).
+    """A test above leaves stays if class and outcome depend on each other.
 
     Small tables have the p-value of the tree's bound, if it is a `Chi2Bound`.
+
+    Parameters
+    ----------
+    confidence : float, default=0.05
+        Largest p-value of a test that stays, in (0, 1); smaller prunes more.
+
+    See Also
+    --------
+    skconftree.bounds.chi2_pvalue : The p-value.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import Chi2Pruning
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ConfidenceTreeClassifier(bound=None, pruning=Chi2Pruning(0.01))
+    >>> tree.fit(X, y).get_n_leaves()
+    4
     """
 
-    strength = Strength(0.05, 0.0, 1.0, "()")
+    _parameter_constraints: dict = {
+        "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
+    }
+
+    def __init__(self, confidence=0.05):
+        self.confidence = confidence
 
     def stops(self, tables, depth, rows):
         bound = rows.bound if isinstance(rows.bound, Chi2Bound) else Chi2Bound()

@@ -1,14 +1,38 @@
 """Impurity that a leaf has to earn."""
 
-import numpy as np
+from numbers import Real
 
-from ._base import Pruning, Strength
+from ..._compat import Interval
+from ._base import BasePruning
 
 
-class CostComplexityPruning(Pruning):
-    """Minimal cost-complexity pruning, as scikit-learn's `ccp_alpha`."""
+class CostComplexityPruning(BasePruning):
+    """Minimal cost-complexity pruning, as by scikit-learn's `ccp_alpha`.
 
-    strength = Strength(0.0, 0.0, np.inf, "[)")
+    Parameters
+    ----------
+    confidence : float, default=0.0
+        Impurity that a leaf must earn: `ccp_alpha`, at least 0. Larger prunes more, 0
+        not at all.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import CostComplexityPruning
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ConfidenceTreeClassifier(
+    ...     bound=None, pruning=CostComplexityPruning(0.01))
+    >>> tree.fit(X, y).get_n_leaves()
+    5
+    """
+
+    _parameter_constraints: dict = {
+        "confidence": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(self, confidence=0.0):
+        self.confidence = confidence
 
     def prune(self, tree, rows):
         if self.confidence == 0.0:

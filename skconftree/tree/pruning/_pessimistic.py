@@ -1,16 +1,88 @@
 """Errors at their upper confidence limit."""
 
-from ._base import Pruning, Strength, proportionate_counts
+from numbers import Real
+
+import numpy as np
+
+from ..._compat import Interval
+from ._base import BasePruning, proportionate_counts
 from ._pessimistic_cost import PessimisticCost
 
 
-class PessimisticPruning(Pruning):
-    """A subtree stays if the upper limits of its leaves' errors sum to less."""
+class PessimisticPruning(BasePruning):
+    """A subtree stays if the upper limits of its leaves' errors sum to less.
 
-    strength = Strength(0.25, 0.0, 1.0, "()")
+    Parameters
+    ----------
+    confidence : float, default=0.25
+        Error of the limits, in (0, 1); smaller prunes more.
+    keep_below : float or None, default=0.01
+        Splits stay whatever their errors if fewer as good were expected by luck, so
+        that leaves of one class tell rows apart of which they are more and less sure.
+        Of bounds that store such numbers (``counts_luck``). None: errors alone count.
 
+    See Also
+    --------
+    skconftree.bounds.binomial_upper : The limits.
+
+    Notes
+    -----
+    Whether a subtree is taken back is decided by errors everywhere, as if no split had
+    been kept. Then splits that are strong and whose children say something else than
+    their node stay, unless they are below one that goes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import PessimisticPruning
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ConfidenceTreeClassifier(bound=None, pruning=PessimisticPruning(0.01))
+    >>> tree.fit(X, y).get_n_leaves()
+    5
+
+    A split that no prediction needs, but probabilities do:
+
+    >>> import numpy as np
+    >>> X = np.repeat([[0.0], [1.0]], 500, axis=0)
+    >>> y = np.arange(1000) % 10 < np.where(X[:, 0] > 0, 4, 1)
+    >>> tree = ConfidenceTreeClassifier(pruning=PessimisticPruning(keep_below=None))
+    >>> tree.fit(X, y).get_n_leaves()
+    1
+    >>> tree.set_params(pruning__keep_below=0.01).fit(X, y).get_n_leaves()
+    2
+    """
+
+    limits_errors = True
+    _parameter_constraints: dict = {
+        "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "keep_below": [Interval(Real, 0.0, None, closed="neither"), None],
+    }
+
+    def __init__(self, confidence=0.25, *, keep_below=0.01):
+        self.confidence = confidence
+        self.keep_below = keep_below
+
+    def keep_as_leaf(self, tree, rows):
+        keep_as_leaf = super().keep_as_leaf(tree, rows)
+        if self.keep_below is not None and getattr(rows.bound, "counts_luck", False):
+            # a leaf has no evidence, which is below nothing
+            strong = tree.evidence["confidence"] < self.keep_below
+            keep_as_leaf &= ~(strong & _tells_more(tree))
+        return keep_as_leaf
+
+    # Errors alone, in a growth that looks ahead too: strong splits that change no
+    # prediction have no cost of errors by which trials could be told apart.
     def leaf_cost(self, n_leaves):
         return PessimisticCost(self.confidence, n_leaves)
 
     def cost(self, tree, rows):
         return self.leaf_cost(tree.node_count).of_nodes(proportionate_counts(tree))
+
+
+def _tells_more(tree):
+    """Whether the children of each node have other class proportions than it has."""
+    value, parent = tree.raw_value, tree.parent
+    tells = np.zeros(tree.node_count, dtype=bool)
+    tells[parent[1:][(value[1:] != value[parent[1:]]).any(axis=1)]] = True
+    return tells

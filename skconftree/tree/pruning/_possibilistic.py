@@ -1,13 +1,42 @@
 """Possibilistic cumulative entropy of leaves against that of their parent."""
 
+from numbers import Real
+
+from ..._compat import Interval
 from ...bounds import possibilistic_entropy
-from ._base import Pruning, Strength, proportionate_counts
+from ._base import BasePruning, proportionate_counts
 
 
-class PossibilisticPruning(Pruning):
-    """A subtree stays if its possibilistic entropy is lower (paper B, section 4)."""
+class PossibilisticPruning(BasePruning):
+    """A subtree stays if its possibilistic entropy is lower.
 
-    strength = Strength(0.05, 0.0, 1.0, "()")
+    Parameters
+    ----------
+    confidence : float, default=0.05
+        Error of the limits, in (0, 1); smaller prunes more.
+
+    See Also
+    --------
+    skconftree.bounds.possibilistic_entropy : The entropy.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.tree import PossibilisticPruning
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ConfidenceTreeClassifier(
+    ...     bound=None, pruning=PossibilisticPruning(1e-6))
+    >>> tree.fit(X, y).get_n_leaves()
+    3
+    """
+
+    _parameter_constraints: dict = {
+        "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
+    }
+
+    def __init__(self, confidence=0.05):
+        self.confidence = confidence
 
     def cost(self, tree, rows):
         counts = proportionate_counts(tree)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ._base import Pruning, proportionate_counts
+from ._base import BasePruning, proportionate_counts
 
 
-class UnsupportedTests(Pruning):
+class UnsupportedTests(BasePruning):
     """A node above leaves becomes one if its test is not supported; see `stops`."""
 
     def stops(self, tables, depth, rows):

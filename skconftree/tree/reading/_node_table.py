@@ -12,7 +12,6 @@ from ._strength import Strength, strengths
 
 MOST_NAMES = 8  # categories written out
 NO_SPLIT = "no split"
-ERROR_LIMITS = ("pessimistic", "c45")  # prunings by an upper limit of the errors
 
 
 class Branch(NamedTuple):
@@ -243,7 +242,8 @@ def read_nodes(
             branches,
             said,
             # which a split made since by `partial_fit` has not met
-            estimator.pruning_ in ERROR_LIMITS and not estimator._model.grows,
+            getattr(estimator.pruning_, "limits_errors", False)
+            and not estimator._model.grows,
         ),
     )
     return list(map(NodeRow, *columns))
