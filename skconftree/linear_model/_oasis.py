@@ -5,7 +5,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,8 +19,8 @@ from .._compat import (
 from ..tables._labels import Classes
 from ..tables._learning import Call, learn
 from ..tables._missing_labels import is_missing, split_labels
-from ..utils._learnt import learnt, read_state, write_state
-from ..utils._lock import Lockable, learns, reads
+from ..utils._learnt import LearntClassifier, learnt
+from ..utils._lock import learns, reads
 from ._columns import read_doubles
 from ._model import OASISModel
 from ._questions import Questions, decide
@@ -32,7 +31,7 @@ LARGEST = 2**31 - 1
 FEWEST = 10  # a share of the planes; if fewer are different, it is said
 
 
-class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
+class OASISClassifier(Questions, LearntClassifier):
     r"""A linear classifier that learns online, with few labels, from a cloud of planes.
 
     OASIS (online, active, semi-supervised) keeps a posterior over hyperplanes
@@ -180,18 +179,10 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
         self.missing_label = missing_label
         self.random_state = random_state
 
-    _model = None  # what has been learnt
+    _kind = OASISModel
 
-    classes_ = learnt("classes.names", "Class labels.")
-    n_classes_ = learnt("classes.n", "Their number.")
     mean_ = learnt("known_mean", "Mean of the features.")
     scale_ = learnt("known_scale", "Scale of the features.")
-    n_features_in_ = learnt("schema.n_features", "Number of features.")
-    feature_names_in_ = learnt("schema.feature_names", "Their names.")
-    n_rows_seen_ = learnt("n_rows_seen", "Rows given so far.")
-
-    def __sklearn_is_fitted__(self):
-        return self._model is not None
 
     # -- learning -----------------------------------------------------------------
 
@@ -469,13 +460,6 @@ class OASISClassifier(Questions, Lockable, ClassifierMixin, BaseEstimator):
         return share / share.sum(axis=1, keepdims=True)
 
     # -- state --------------------------------------------------------------------
-
-    @reads
-    def __getstate__(self):
-        return write_state(self, super().__getstate__())
-
-    def __setstate__(self, state):
-        super().__setstate__(read_state(self, state, OASISModel.of_state))
 
 
 def _encoded(classes, labels, known):

@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
@@ -14,8 +13,8 @@ from ..bounds._registry import BOUNDS
 from ..tables._labels import read_labels
 from ..tables._learning import learn, read_call
 from ..tables._weights import stream_weights
-from ..utils._learnt import learnt, read_state, write_state
-from ..utils._lock import Lockable, learns, reads, share_lock
+from ..utils._learnt import LearntClassifier, learnt
+from ..utils._lock import learns, reads, share_lock
 from ._growth import check_stream, grow_model, grow_on
 from ._limits import METHODS, check_limits, limits_in_leaves
 from ._model import NO_POOL, TreeModel
@@ -26,7 +25,7 @@ from ._resolve import resolve_statement
 from ._row_index import RowIndex
 
 
-class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEstimator):
+class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
     """A decision tree that splits only where a confidence statement allows it.
 
     At every node the tree looks for the best test, as CART does, and then asks
@@ -359,16 +358,13 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
         self.sample_weight_kind = sample_weight_kind
         self.random_state = random_state
 
-    _model = None  # what has been learnt
+    _kind = TreeModel
 
     def _validate_params(self):
         validate_parameters(self)
 
     # -- what has been learnt -----------------------------------------------------
 
-    classes_ = learnt("classes.names", "Class labels.")
-    n_features_in_ = learnt("schema.n_features", "Number of features.")
-    feature_names_in_ = learnt("schema.feature_names", "Names of the features.")
     is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
     max_features_ = learnt("resolved.max_features", "The resolved `max_features`.")
     bound_ = learnt("resolved.bound", "The resolved bound.")
@@ -376,8 +372,6 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
     pruning_ = learnt("resolved.pruning", "The resolved pruning.")
     lookahead_ = learnt("resolved.lookahead", "Levels at which `fit` looked ahead.")
     tree_ = learnt("tree", "The tree as read-only arrays, evidence included.")
-    n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
-    n_classes_ = learnt("classes.n", "Number of classes.")
     categories_ = learnt(
         "schema.categories", "Categories of the nominal columns.", changes=True
     )
@@ -393,9 +387,6 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
     n_bytes_ = learnt(
         "n_bytes", "Bytes of the tree and the memories of its leaves.", changes=True
     )
-
-    def __sklearn_is_fitted__(self):
-        return self._model is not None
 
     # -- learning -----------------------------------------------------------------
 
@@ -686,20 +677,6 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
         rows = self._rows(X)
         return self._model.proba(rows)
 
-    def predict_log_proba(self, X):
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     @reads
     def predict_proba_interval(self, X, *, confidence_level=0.95, method="conditional"):
         """Limits of each class probability in the leaf reached.
@@ -796,30 +773,7 @@ class ConfidenceTreeClassifier(ReadableTree, Lockable, ClassifierMixin, BaseEsti
             check_is_fitted(self)
         return RowIndex(self, X)
 
-    @reads
-    def decision_path(self, X):
-        """Nodes that each row passes.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        csr_matrix of shape (n_samples, n_nodes)
-            1 where the row passes the node.
-        """
-        leaves = self.apply(X)
-        return self.tree_.path(leaves)
-
     # -- state --------------------------------------------------------------------
-
-    @reads
-    def __getstate__(self):
-        return write_state(self, super().__getstate__())
-
-    def __setstate__(self, state):
-        super().__setstate__(read_state(self, state, TreeModel.of_state))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -117,6 +117,10 @@ class TreeModel(Lockable):
         """Leaf of each row."""
         return find_leaves(self.tree, rows.X, rows.finite)
 
+    def path(self, leaves):
+        """Nodes above each leaf, and itself."""
+        return self.tree.path(leaves)
+
     def proba(self, rows):
         """Class probabilities of each row."""
         tree = self._tree

@@ -39,6 +39,23 @@ class TreeShape:
         check_is_fitted(self)
         return self.tree_.n_leaves
 
+    @reads
+    def decision_path(self, X):
+        """Nodes that each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        csr_matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        """
+        leaves = self.apply(X)
+        return self.tree_.path(leaves)
+
 
 class ReadableTree(TreeShape):
     """Mixin of a tree estimator that explains itself; it has no state of its own."""

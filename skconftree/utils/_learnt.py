@@ -1,10 +1,12 @@
 """What an estimator has of its model: properties, and a part of its state."""
 
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._canonical import canonical
 from ._damage import refuse_damage
-from ._lock import reads
+from ._lock import Lockable, reads
 
 
 def learnt(name, doc, *, changes=False):
@@ -26,19 +28,51 @@ def learnt(name, doc, *, changes=False):
     return property(reads(get) if changes else get, doc=doc)
 
 
-def write_state(estimator, attributes):
-    """State of an estimator: its attributes, with the state of its model."""
-    if estimator._model is not None:
-        attributes = attributes | {"_model": estimator._model.state()}
-    return canonical(attributes)
+class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
+    """What classifiers are: parameters, and a model of the class `_kind`, or None."""
 
+    _model = None  # what has been learnt
 
-def read_state(estimator, state, of_state):
-    """Attributes of an estimator from its state, which is not believed."""
-    kind = type(estimator)
-    refuse_damage(
-        estimator,
-        {name: not isinstance(getattr(kind, name, None), property) for name in state},
-    )
-    model = canonical(state.get("_model"))  # trees that share an array go on to do so
-    return state if model is None else state | {"_model": of_state(model, estimator)}
+    classes_ = learnt("classes.names", "Class labels.")
+    n_classes_ = learnt("classes.n", "Number of classes.")
+    n_features_in_ = learnt("schema.n_features", "Number of features.")
+    feature_names_in_ = learnt("schema.feature_names", "Names of the features.")
+    n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
+
+    def __sklearn_is_fitted__(self):
+        return self._model is not None
+
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `predict_proba` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @reads
+    def __getstate__(self):
+        attributes = super().__getstate__()
+        if self._model is not None:
+            attributes = attributes | {"_model": self._model.state()}
+        return canonical(attributes)
+
+    def __setstate__(self, state):
+        # It comes out of a file, and is not believed.
+        kind = type(self)
+        shown = {name: getattr(kind, name, None) for name in state}
+        refuse_damage(
+            self, {name: not isinstance(one, property) for name, one in shown.items()}
+        )
+        # trees that share an array go on to do so
+        model = canonical(state.get("_model"))
+        if model is not None:
+            state = state | {"_model": self._kind.of_state(model, self)}
+        super().__setstate__(state)

@@ -392,3 +392,9 @@ def test_few_planes_left_are_warned_of():
     with pytest.warns(UserWarning, match=r"n_particles.*another scale"):
         oasis.partial_fit([[1e6], [1.0], [-0.9]], [1, 0, 0], [0, 1], [1.0, 1e6, 1e6])
     assert oasis.n_distinct_[0] < 20
+
+
+def test_logarithms_are_those_of_the_probabilities():
+    X, y = make_diced(200, random_state=0)
+    oasis = OASISClassifier(n_particles=50, random_state=0).fit(X, y)
+    assert_allclose(np.exp(oasis.predict_log_proba(X)), oasis.predict_proba(X))

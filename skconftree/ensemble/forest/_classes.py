@@ -3,7 +3,6 @@
 from numbers import Integral, Real
 
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..._compat import (
     Interval,
@@ -18,8 +17,8 @@ from ...bounds._registry import BOUNDS
 from ...tables._learning import learn, read_call
 from ...tree._growth import check_stream
 from ...tree._parameters import CONSTRAINTS, MIN_BYTES
-from ...utils._learnt import learnt, read_state, write_state
-from ...utils._lock import Lockable, learns, reads
+from ...utils._learnt import LearntClassifier, learnt
+from ...utils._lock import learns
 from ._growth import grow_forest, grow_forest_on
 from ._model import ForestModel
 from ._parameters import TREE_PARAMETERS
@@ -28,9 +27,7 @@ from ._prediction import ForestPrediction
 READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
-class ConfidenceForestClassifier(
-    ForestPrediction, Lockable, ClassifierMixin, BaseEstimator
-):
+class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
     """A forest of confidence trees.
 
     Each tree is a :class:`~skconftree.ConfidenceTreeClassifier` grown on a sample of
@@ -287,7 +284,7 @@ class ConfidenceForestClassifier(
         self.verbose = verbose
         self.random_state = random_state
 
-    _model = None  # what has been learnt
+    _kind = ForestModel
 
     def _validate_params(self):
         validate_parameters(self)
@@ -295,10 +292,6 @@ class ConfidenceForestClassifier(
     # -- what has been learnt -----------------------------------------------------
 
     estimators_ = learnt("estimators", "The trees.")
-    classes_ = learnt("classes.names", "Class labels.")
-    n_classes_ = learnt("classes.n", "Number of classes.")
-    n_features_in_ = learnt("schema.n_features", "Number of features.")
-    feature_names_in_ = learnt("schema.feature_names", "Names of the features.")
     is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
     categories_ = learnt(
         "schema.categories", "Categories of the nominal columns.", changes=True
@@ -308,12 +301,8 @@ class ConfidenceForestClassifier(
     criterion_ = learnt("criterion", "The resolved criterion, or that of each bound.")
     oob_decision_function_ = learnt("oob_proba", "Probabilities out of bag.")
     oob_score_ = learnt("oob_score", "Score of the predictions out of bag.")
-    n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
     n_drifts_ = learnt("n_drifts", "Drifts found in all trees.", changes=True)
     n_bytes_ = learnt("n_bytes", "Bytes that the trees take.", changes=True)
-
-    def __sklearn_is_fitted__(self):
-        return self._model is not None
 
     # -- learning -----------------------------------------------------------------
 
@@ -476,13 +465,6 @@ class ConfidenceForestClassifier(
         return grow_forest_on(self, call, stacklevel + 1)
 
     # -- state --------------------------------------------------------------------
-
-    @reads
-    def __getstate__(self):
-        return write_state(self, super().__getstate__())
-
-    def __setstate__(self, state):
-        super().__setstate__(read_state(self, state, ForestModel.of_state))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

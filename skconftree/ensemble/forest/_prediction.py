@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +11,7 @@ from ...tables._sparse import blocks
 from ...tree._limits import check_limits
 from ...tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
 from ...utils._lock import reads
+from .._voting_forest import VotingForest
 from ._limits import METHODS, limits_of_votes
 from ._row_index import ForestRowIndex
 from ._voters import Voters
@@ -19,7 +19,7 @@ from ._voters import Voters
 LEAST_WORK = 1 << 16  # rows times trees that pay for another thread
 
 
-class ForestPrediction:
+class ForestPrediction(VotingForest):
     """Mixin of a forest that says of rows what its trees do; it has no state."""
 
     def _rows(self, X):
@@ -52,51 +52,6 @@ class ForestPrediction:
         self._in_parallel(add, X.shape[0], len(model.trees))
         out /= voters.total
         return out
-
-    @reads
-    def predict_proba(self, X):
-        """Mean class probabilities of the trees.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The same bits for every `n_jobs`.
-        """
-        return self._mean_proba(self._rows(X))
-
-    def predict_log_proba(self, X):
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    @reads
-    def predict(self, X):
-        """Most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Among equally probable classes the first of `classes_`.
-        """
-        best = self._mean_proba(self._rows(X)).argmax(axis=1)
-        return self.classes_.take(best)
 
     @reads
     def apply(self, X):
@@ -167,28 +122,6 @@ class ForestPrediction:
         if self._model is None:
             check_is_fitted(self)
         return ForestRowIndex(self, X)
-
-    @reads
-    def decision_path(self, X):
-        """Nodes that each row passes, in all trees.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        indicator : csr_matrix of shape (n_samples, n_nodes)
-            1 where the row passes the node.
-        n_nodes_ptr : ndarray of shape (n_trees + 1,)
-            The columns of tree i are those from ``n_nodes_ptr[i]`` to
-            ``n_nodes_ptr[i + 1]``.
-        """
-        leaves = self.apply(X)
-        trees = [one.tree for one in self._model.trees]
-        paths = [tree.path(leaves[:, i]) for i, tree in enumerate(trees)]
-        ends = np.cumsum([0, *(path.shape[1] for path in paths)])
-        return sparse.hstack(paths, format="csr"), ends
 
     @reads
     def to_sklearn(self):

@@ -4,7 +4,6 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,8 +20,8 @@ from ...tables._labels import Classes, read_classes
 from ...tables._learning import Call, learn
 from ...tables._table_rows import Rows
 from ...tree._readable import TreeShape
-from ...utils._learnt import learnt, read_state, write_state
-from ...utils._lock import Lockable, learns, reads
+from ...utils._learnt import LearntClassifier, learnt
+from ...utils._lock import learns, reads
 from ._growing import resolve_plan
 from ._input import read_numbers
 from ._model import NCMTreeModel
@@ -48,26 +47,16 @@ GROWTH_CONSTRAINTS = {
 }
 
 
-class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
+class NCMEstimator(LearntClassifier):
     """What NCM trees and forests share: how they learn and read rows.
 
     A subclass has `_start`, which makes a model of the first rows, `_updated`, which
     makes one of a model and further rows, and the class of its models, `_kind`.
     """
 
-    _model = None  # what has been learnt
-
-    classes_ = learnt("classes.names", "Class labels.")
-    n_classes_ = learnt("classes.n", "Number of classes.")
-    n_features_in_ = learnt("schema.n_features", "Number of features.")
-    feature_names_in_ = learnt("schema.feature_names", "Names of the features.")
     bound_ = learnt("bound", "The resolved bound.")
     criterion_ = learnt("criterion", "The resolved criterion.")
-    n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
     n_updates_ = learnt("n_updates", "Calls of `partial_fit` since the first.")
-
-    def __sklearn_is_fitted__(self):
-        return self._model is not None
 
     def _validate_params(self):
         validate_parameters(self)
@@ -157,27 +146,6 @@ class NCMEstimator(Lockable, ClassifierMixin, BaseEstimator):
     def _rows(self, X):
         check_is_fitted(self)
         return read_numbers(X, self._model.schema, type(self).__name__)[0]
-
-    def predict_log_proba(self, X):
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    @reads
-    def __getstate__(self):
-        return write_state(self, super().__getstate__())
-
-    def __setstate__(self, state):
-        super().__setstate__(read_state(self, state, self._kind.of_state))
 
 
 class NCMTreeClassifier(TreeShape, NCMEstimator):
@@ -395,22 +363,6 @@ class NCMTreeClassifier(TreeShape, NCMEstimator):
         """
         rows = self._rows(X)
         return self.tree_.apply(rows)
-
-    @reads
-    def decision_path(self, X):
-        """Nodes that each row passes.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        csr_matrix of shape (n_samples, n_nodes)
-            1 where the row passes the node.
-        """
-        leaves = self.apply(X)
-        return self.tree_.path(leaves)
 
     @reads
     def predict_proba(self, X):

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +13,7 @@ from ...utils._learnt import learnt
 from ...utils._lock import reads
 from .._bootstrap import tree_seed
 from .._jobs import TASKS_PER_JOB
+from .._voting_forest import VotingForest
 from ._centroid_tree import add_ncm_votes
 from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
 from ._model import NCMForestModel
@@ -33,7 +33,7 @@ OF_TREES = (
 )
 
 
-class NCMForestClassifier(NCMEstimator):
+class NCMForestClassifier(VotingForest, NCMEstimator):
     r"""A forest of nearest class mean trees that learns new classes (hi-RF).
 
     Each tree is a :class:`NCMTreeClassifier` grown on a bootstrap sample of the rows;
@@ -329,21 +329,6 @@ class NCMForestClassifier(NCMEstimator):
 
     # -- reading ------------------------------------------------------------------
 
-    @reads
-    def predict_proba(self, X):
-        """Mean class proportions of the trees.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The same bits for every `n_jobs`.
-        """
-        return self._mean_proba(self._rows(X))
-
     def _mean_proba(self, X):
         model = self._model
         out, trees = np.zeros((len(X), len(model.classes))), model.trees
@@ -353,22 +338,6 @@ class NCMForestClassifier(NCMEstimator):
         self._in_threads(lambda rows: add_ncm_votes(trees, X[rows], out[rows]), blocks)
         out /= len(trees)
         return out
-
-    @reads
-    def predict(self, X):
-        """Most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Among equally probable classes the first of `classes_`.
-        """
-        best = self._mean_proba(self._rows(X)).argmax(axis=1)
-        return self.classes_.take(best)
 
     @reads
     def apply(self, X):
@@ -385,27 +354,6 @@ class NCMForestClassifier(NCMEstimator):
         rows = self._rows(X)
         leaves = self._in_threads(lambda tree: tree.apply(rows), self._model.trees)
         return np.column_stack(leaves)
-
-    @reads
-    def decision_path(self, X):
-        """Nodes that each row passes, in all trees.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        indicator : csr_matrix of shape (n_samples, n_nodes)
-            1 where the row passes the node.
-        n_nodes_ptr : ndarray of shape (n_trees + 1,)
-            The columns of tree i are those from ``n_nodes_ptr[i]`` to
-            ``n_nodes_ptr[i + 1]``.
-        """
-        leaves = self.apply(X)
-        paths = [tree.path(leaves[:, i]) for i, tree in enumerate(self._model.trees)]
-        ends = np.cumsum([0, *(path.shape[1] for path in paths)])
-        return sparse.hstack(paths, format="csr"), ends
 
 
 def _known_leaves(model, n_before, kept):

@@ -1,0 +1,65 @@
+"""What forests say of rows by what their trees do."""
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._lock import reads
+
+
+class VotingForest:
+    """Mixin of a forest with `_rows(X)`, `_mean_proba(rows)` and a model of trees."""
+
+    @reads
+    def predict_proba(self, X):
+        """Mean class probabilities of the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The same bits for every `n_jobs`.
+        """
+        return self._mean_proba(self._rows(X))
+
+    @reads
+    def predict(self, X):
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Among equally probable classes the first of `classes_`.
+        """
+        best = self._mean_proba(self._rows(X)).argmax(axis=1)
+        return self.classes_.take(best)
+
+    @reads
+    def decision_path(self, X):
+        """Nodes that each row passes, in all trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        n_nodes_ptr : ndarray of shape (n_trees + 1,)
+            The columns of tree i are those from ``n_nodes_ptr[i]`` to
+            ``n_nodes_ptr[i + 1]``.
+        """
+        leaves = self.apply(X)
+        paths = [tree.path(leaves[:, i]) for i, tree in enumerate(self._model.trees)]
+        ends = np.cumsum([0, *(path.shape[1] for path in paths)])
+        return sparse.hstack(paths, format="csr"), ends
