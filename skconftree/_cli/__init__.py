@@ -15,7 +15,7 @@ from ._text import (
     warn,
 )
 
-COMMANDS = ("fit", "predict", "stream", "completion")
+COMMANDS = ("fit", "predict", "stream", "label", "completion")
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".parquet", ".pq")
 
 

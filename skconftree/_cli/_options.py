@@ -45,6 +45,20 @@ COLUMNS = (
     "a column of strings is nominal, dates and numbers such as $1,234 become numbers, "
     "and an empty field, ?, NaN or a stray word among numbers is a missing value"
 )
+STRATEGIES = (
+    "auto",
+    "random",
+    "margin",
+    "entropy",
+    "least_confident",
+    "vote_entropy",
+    "k_center",
+    "diversity",
+    "density",
+    "leaf_risk",
+    "leaf_entropy",
+    "expected_error",
+)
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -88,6 +102,7 @@ def make_parser(version):
     _add_fit(commands)
     _add_predict(commands)
     _add_stream(commands)
+    _add_label(commands)
     _add_completion(commands)
     return parser
 
@@ -256,6 +271,86 @@ def _add_stream(commands):
     stream.set_defaults(run=_later("_stream", "run_stream"))
 
 
+def _add_label(commands):
+    label = commands.add_parser(
+        "label",
+        help="label the rows of a table that teach a classifier most",
+        description="Shows row after row at the terminal and asks for its label, which "
+        "is saved before the next question: started again, it goes on. At the end, the "
+        "table is written with labels, predictions and who said so.",
+    )
+    label.add_argument("data", metavar="POOL", help=TABLE)
+    label.add_argument(
+        "--labels",
+        metavar="A,B,...",
+        type=names,
+        default=[],
+        help="labels to choose from; default: those in the target column",
+    )
+    label.add_argument(
+        "--target",
+        metavar="COLUMN",
+        default="label",
+        help="column with the labels that there are, which may be missing; default: "
+        "label",
+    )
+    label.add_argument(
+        "--text",
+        metavar="A,B,...",
+        type=names,
+        default=[],
+        help="columns of sentences, whose words tell rows apart",
+    )
+    label.add_argument(
+        "--show",
+        metavar="A,B,...",
+        type=names,
+        help="columns to show; default: all, or those of --text",
+    )
+    label.add_argument(
+        "--ignore",
+        metavar="A,B,...",
+        type=names,
+        default=[],
+        help="columns that a classifier must not learn from; they are shown",
+    )
+    label.add_argument(
+        "--budget",
+        type=at_least(1),
+        default=50,
+        metavar="N",
+        help="labels in all, those of earlier sittings included; default: 50",
+    )
+    label.add_argument(
+        "--stop-risk",
+        type=share,
+        metavar="SHARE",
+        help="stop sooner, once surely at most so many predictions are wrong, such as "
+        ".05; a fifth of the questions is drawn at random for that",
+    )
+    label.add_argument(
+        "--strategy",
+        choices=STRATEGIES,
+        default="auto",
+        help="what to ask for; those of leaves take a single tree; default: auto",
+    )
+    label.add_argument(
+        "--answers",
+        metavar="FILE",
+        help="where answers are saved; default: POOL.answers.jsonl",
+    )
+    label.add_argument("--annotator", metavar="NAME", help="who answers")
+    label.add_argument(
+        "--output",
+        metavar="FILE",
+        help="the table with labels and predictions; default: POOL.labelled.csv",
+    )
+    _add_nominal(label)
+    _add_reading(label)
+    label.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    label.set_defaults(run=_later("_label", "run_label"))
+
+
 def _add_completion(commands):
     completion = commands.add_parser(
         "completion",
@@ -343,6 +438,14 @@ def seconds(text):
     value = float(text)
     if not value >= 0.0:
         raise argparse.ArgumentTypeError("must be at least 0")
+    return value
+
+
+def share(text):
+    """Read a share, between 0 and 1."""
+    value = float(text)
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError("must be between 0 and 1")
     return value
 
 

@@ -38,6 +38,8 @@ def described(value):
     if isinstance(value, BaseEstimator) and (name := _public_name(type(value))):
         given = value.get_params(deep=False)
         return {"class": name, "with": {k: described(v) for k, v in given.items()}}
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return {"dtype": np.dtype(value).str}
     name = getattr(value, "__qualname__", None)
     kind = value if name else type(value)
     return {"name": f"{getattr(kind, '__module__', '')}.{kind.__qualname__}"}
@@ -57,6 +59,8 @@ def made(description):
         return {made(key): made(value) for key, value in description["dict"]}
     if "array" in description:
         return np.array(made(description["array"]))
+    if "dtype" in description:
+        return np.dtype(description["dtype"]).type
     if "class" in description:
         module, _, name = str(description["class"]).rpartition(".")
         if module.split(".")[0] in OURS:

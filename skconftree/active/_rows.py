@@ -21,7 +21,9 @@ def readable(X):
     if issparse(X):
         X = X if X.format in ("csr", "csc") else X.tocsr()
     elif not hasattr(X, "shape"):
-        X = np.asarray(X)
+        texts = len(X) > 0 and all(isinstance(one, str) for one in X)
+        # else all texts would take as much memory as the longest
+        X = np.array(X, dtype=object) if texts else np.asarray(X)
     if not X.shape:
         raise ValueError(f"X must be a table. Got {X.tolist()!r} instead.")
     if len(X.shape) == 1 and getattr(X.dtype, "kind", "O") in "biuf":  # not of texts

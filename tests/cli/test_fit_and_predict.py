@@ -438,7 +438,7 @@ def test_a_package_that_loads_late_has_all_its_names():
 
 def test_completion_knows_all_commands_and_options(capsys):
     known = commands()
-    assert set(known) == {"fit", "predict", "stream", "completion"}
+    assert set(known) == {"fit", "predict", "stream", "label", "completion"}
     for shell in _options.SHELLS:
         out = told(capsys, "completion", shell).out
         for name, options in known.items():
@@ -469,6 +469,8 @@ def test_bash_completes():
         pytest.skip("no bash")
     assert completed("skconftree", "fit", "--bud") == ["--budget"]
     assert completed("skconftree", "fit", "--bound", "cred") == ["credible"]
+    assert completed("skconftree", "label", "--ans") == ["--answers"]
+    assert completed("skconftree", "label", "--strategy", "leaf_r") == ["leaf_risk"]
     assert "zsh" in completed("skconftree", "completion", "")
 
 

@@ -14,16 +14,18 @@ DIMENSIONS = 16  # of coordinates of sparse rows
 CELLS = 1 << 24  # distances that are made at once
 LARGE = np.float32(1e18)  # above it, differences may be more than 32 bits hold
 CATEGORIES = 30  # of a column of strings that become coordinates
+WORDS = 3  # on average, of a column of sentences
 
 
 class Embedding:
     """Coordinates of a pool's rows, and distances between them.
 
     Numeric columns are standardised, missing values lie at the mean; columns of strings
-    or categories become indicators, unless `transform` gives the coordinates. They are
-    made once a pool. Neighbours are searched by `neighbors`, as scikit-learn's
-    ``NearestNeighbors`` does it; None: exactly up to 20,000 rows, else the distances to
-    5,000 rows at random stand for those to all.
+    or categories become indicators, sentences the main directions of their TF-IDF,
+    unless `transform` gives the coordinates. They are made once a pool. Neighbours are
+    searched by `neighbors`, as scikit-learn's ``NearestNeighbors`` does it; None:
+    exactly up to 20,000 rows, else the distances to 5,000 rows at random stand for
+    those to all.
     """
 
     def __init__(self, X, transform=None, neighbors=None, seed=0):
@@ -122,17 +124,20 @@ def _coordinates(X):
     else:
         X = np.asarray(X)
         if X.ndim == 1:
-            raise ValueError("The pool must have two dimensions. Got one.")
+            return _of_texts(X.tolist())
         if X.dtype.kind in "biuf":
             return _standardised(X.reshape(len(X), -1))
         columns = list(X.T)
-    numbers, words = [], []
+    numbers, words, parts = [], [], []
     for column in columns:
         try:
             numbers.append(_narrow(column))
         except (TypeError, ValueError):
-            words.append([str(one) for one in column])
-    parts = []
+            texts = [str(one) for one in column]
+            if _are_sentences(texts):
+                parts.append(_of_texts(texts))
+            else:
+                words.append(texts)
     if numbers:
         parts.append(_standardised(np.column_stack(numbers)))
     if words:
@@ -142,6 +147,22 @@ def _coordinates(X):
         table = np.array(words, dtype=object).T
         parts.append(encoder.fit_transform(table) / np.sqrt(2.0))
     return np.hstack(parts)
+
+
+def _are_sentences(texts):
+    # Categories have few words and come again.
+    n_words = sum(len(one.split()) for one in texts)
+    return n_words >= WORDS * len(texts) and len(set(texts)) > CATEGORIES
+
+
+def _of_texts(texts):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = [one if isinstance(one, str) else "" for one in texts]
+    try:
+        return _coordinates(TfidfVectorizer(dtype=np.float32).fit_transform(texts))
+    except ValueError:  # no words at all
+        return np.zeros((len(texts), 1))
 
 
 def _column(X, j):

@@ -18,7 +18,7 @@ def check_learner(learner):
     start, answers = parts.get("_start"), parts.get("_answers")
     d = parts.get("n_features_in_")
     sound = {
-        "n_features_in_": is_count(d) and d > 0,
+        "n_features_in_": d is None or (is_count(d) and d > 0),  # texts have none
         "_pool": isinstance(pool, Pool) and _is_pool(vars(pool), d),
         "_coder": isinstance(coder, LabelCodes) and _is_coder(vars(coder)),
         "_seed": is_count(parts.get("_seed")),
@@ -45,7 +45,7 @@ def _is_pool(parts, n_features):
     return (
         len(shape) > 0
         and n_rows_of(X) == parts.get("n_rows")
-        and (len(shape) == 1 or shape[1] == n_features)
+        and (n_features is None if len(shape) == 1 else shape[1] == n_features)
         and isinstance(parts.get("_made_of"), tuple)
         and len(parts["_made_of"]) == 3
         and _makes_coordinates(*parts["_made_of"])

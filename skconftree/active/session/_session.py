@@ -9,7 +9,7 @@ from .._described import CannotBeMade, made
 from .._fingerprint import fingerprint
 from .._journal import Journal, read_head
 from .._ledger import NOTHING, RULINGS, agreement
-from .._rows import take
+from .._rows import readable, take
 from ..pool._recorded import Recorded, check_pool, start_labels
 from ..pool._stopping import read_rules
 from ._export import FORMATS, save_text
@@ -118,6 +118,7 @@ class LabelingSession:
         self.annotator = annotator
         self._rules = [] if stop is None else read_rules(stop, learner.estimator)
         path, journal = os.fspath(path), None
+        X = readable(X)
         self._shown = Shown(X if shown is None else shown)
         pool = fingerprint(X) if shown is None else self._shown.fingerprint()
         if os.path.exists(path) and os.path.getsize(path):
@@ -198,8 +199,10 @@ class LabelingSession:
 
     @property
     def labels(self):
-        """Labels to choose from: those of the learner, or all that were given."""
-        return self.learner.classes_.tolist()
+        """Labels to choose from: those of the learner, in its order, or all so far."""
+        if self.learner.classes is None:
+            return self.learner.classes_.tolist()
+        return list(dict.fromkeys(np.asarray(self.learner.classes).tolist()))
 
     def question(self):
         """Say what to ask next.

@@ -10,6 +10,7 @@ from .._fingerprint import fingerprint
 from .._rows import n_rows_of, take
 
 KEPT = {"\n", "\u200c", "\u200d"}  # of other signs than visible ones; emoji need some
+UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # categories of signs
 MOST_ENTRIES = 30  # of a sparse row
 
 
@@ -85,5 +86,5 @@ def visible(text):
     """A text without what a terminal would obey: control signs, marks of direction."""
     text = text.replace("\r\n", "\n").replace("\t", " ")
     return "".join(
-        one for one in text if one in KEPT or not unicodedata.category(one)[0] == "C"
+        one for one in text if one in KEPT or unicodedata.category(one) not in UNSEEN
     )

@@ -110,7 +110,7 @@ def progress_text(progress, question):
 def _wrapped(text, indent=""):
     width = max(20, shutil.get_terminal_size().columns)
     return "\n".join(
-        textwrap.fill(line, width, subsequent_indent=indent, drop_whitespace=False)
+        textwrap.fill(line, width, subsequent_indent=indent)
         for line in visible(text).split("\n")
     )
 

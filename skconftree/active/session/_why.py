@@ -41,7 +41,9 @@ def _of_leaf(learner, row):
         if count
     )
     out = [f"It lies in leaf {here}, whose labels are: {told or 'none'}."]
-    names = get_feature_names(X) if before is None else None
+    names = get_feature_names(X)
+    if before is not None:
+        names = getattr(before, "get_feature_names_out", lambda: None)()
     tests = _tests(final.tree_, here, names)
     if tests:
         out.append(f"The leaf is where {' and '.join(tests[:MOST_TESTS])}.")

@@ -1,0 +1,99 @@
+"""``skconftree label``: labels of a table, by a person at the terminal."""
+
+import csv
+import io
+import warnings
+from pathlib import Path
+
+from skconftree.active import ActiveLearner, LabelingSession, RiskBelow
+
+from ._common import write_text
+from ._pictures import check_folder
+from ._pool import make_estimator, read_pool
+from ._text import UserError, make_progress, say
+
+FORECAST = 20  # labels
+
+
+def run_label(options):
+    """Do the command; return the exit code."""
+    progress = make_progress()
+    pool = read_pool(options)
+    for note in pool.notes:
+        progress(f"note: {note}", last=True)
+    answers = options.answers or _beside(options.data, ".answers.jsonl")
+    output = options.output or _beside(options.data, ".labelled.csv")
+    check_folder(output)
+    show = options.show or options.text or None
+    unknown = [name for name in show or () if name not in pool.shown]
+    if unknown:
+        raise UserError(
+            f"--show {unknown[0]!r} is not one of the columns besides the target: "
+            f"{', '.join(pool.shown)}"
+        )
+    stop = None
+    if options.stop_risk is not None:
+        stop = RiskBelow(options.stop_risk, method="audit")
+    learner = ActiveLearner(
+        make_estimator(options, pool),
+        strategy=options.strategy,
+        classes=pool.labels,
+        random_state=options.seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of fits to a few labels
+        session = LabelingSession(
+            learner,
+            answers,
+            pool.X,
+            pool.y,
+            budget=options.budget,
+            stop=stop,
+            annotator=options.annotator,
+            shown=pool.shown,
+        )
+        with session:
+            session.label(show)
+            n_answers = session.progress().n_answers
+            say(f"\n{n_answers} labels are in {answers}.")
+            if learner.n_labeled_:
+                write_text(output, _written(session, pool))
+                say(
+                    f"{output} has the table with labels and predictions.\n"
+                    f"{session.forecast(FORECAST)}"
+                )
+    return 0
+
+
+def _beside(path, ending):
+    if path == "-":
+        raise UserError(
+            "a table on standard input cannot be labelled at the terminal; save it as "
+            "a file"
+        )
+    return str(Path(path).with_name(Path(path).name.split(".")[0] + ending))
+
+
+def _written(session, pool):
+    told = {one["row"]: one for one in session.answers()}
+    predicted, proba = session.predictions()
+    classes = session.learner.classes_.tolist()
+    ours = ["predicted", *(f"probability of {one}" for one in classes), "said by", "at"]
+    taken = {*pool.shown, pool.target}
+    ours = [f"{name} (skconftree)" if name in taken else name for name in ours]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*pool.shown, pool.target, *ours])
+    for row, values in enumerate(zip(*pool.shown.values(), strict=True)):
+        label, by, at = pool.y[row], "", ""
+        if label is not None:
+            by = "the table"
+        if row in told:
+            one = told[row]
+            label, by, at = one["label"], one["annotator"] or "a person", one["at"]
+        line = ["" if label is None else label, predicted[row]]
+        line += [f"{part:.6g}" for part in proba[row]]
+        if label is None:
+            by = at = ""
+        writer.writerow([*values, *line, by, at])
+    return file.getvalue()

@@ -1,0 +1,171 @@
+"""Tables to be labelled: most labels are missing, and texts are columns of words."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+
+from ._columns import guess, is_missing, names_rows, read_numbers
+from ._common import typed_labels
+from ._options import meant
+from ._reading import as_matrix, listed
+from ._streams import open_stream
+from ._text import UserError
+
+ROWS_AT_A_TIME = 10_000
+HEAD = 1000  # rows that tell what a column is
+OF_LEAVES = {"leaf_risk", "leaf_entropy", "expected_error"}
+
+
+class Pool(NamedTuple):
+    """A table to be labelled."""
+
+    X: object  # an array, or sparse if there are texts
+    y: np.ndarray  # None where there is no label
+    labels: list  # to choose from
+    target: str
+    shown: dict  # texts of each column besides the target, by its name
+    nominal: list[int]  # places of the columns of categories
+    notes: list[str]
+
+
+def read_pool(options):
+    """Read a table whose target may be missing, as a whole or in places."""
+    columns = _texts(options)
+    target = options.target
+    told = columns.pop(target, None)
+    if not columns:
+        raise UserError(f"{options.data} has no column besides the target {target!r}")
+    for option, names in (
+        ("--text", options.text),
+        ("--ignore", options.ignore),
+        ("--nominal", options.nominal),
+    ):
+        for name in names:
+            if name not in columns:
+                raise UserError(
+                    f"{option} {name!r} is not one of the columns besides the target: "
+                    f"{listed(list(columns))}.{meant(name, list(columns))}"
+                )
+    y, labels = _labels(told, options, len(next(iter(columns.values()))))
+    notes = []
+    left = {
+        name: texts
+        for name, texts in columns.items()
+        if name not in options.text and name not in options.ignore
+    }
+    tables, readings, kept = [], [], []
+    for name, texts in left.items():
+        found = guess(texts[:HEAD])
+        reading = None if name in options.nominal else found.reading
+        notes += [f"column {name!r}: {note}" for note in found.notes]
+        if reading is None:
+            values = np.array([None if is_missing(one) else one for one in texts])
+            values = values.astype(object)
+            if names_rows(values.tolist()) and name not in options.nominal:
+                notes.append(
+                    f"column {name!r} is shown but not learnt from, as nearly each row "
+                    f"has a value of its own there; --text {name} makes words of it"
+                )
+                continue
+        else:
+            values, _ = read_numbers(texts, reading)
+        tables.append(values)
+        readings.append(reading)
+        kept.append(name)
+    nominal = [place for place, one in enumerate(readings) if one is None]
+    if options.text:
+        X = _words([columns[name] for name in options.text], tables, readings)
+    elif tables:
+        X = as_matrix(tables, len(y), readings)
+    else:
+        raise UserError(
+            f"{options.data} has no column to learn from. {' '.join(notes)}"
+        )
+    return Pool(X, y, labels, target, columns, nominal, notes)
+
+
+def make_estimator(options, pool):
+    """Make the classifier that asks: of words a line, of a table a forest.
+
+    A forest is unsure of single rows, a tree of leaves, which some strategies ask in.
+    """
+    given = {"random_state": options.seed}
+    if not options.text and pool.nominal:
+        given["categorical_features"] = pool.nominal
+    if options.strategy in OF_LEAVES:
+        return ConfidenceTreeClassifier(**given)
+    if options.text:
+        return LogisticRegression(C=10.0, max_iter=1000)
+    return ConfidenceForestClassifier(**given)
+
+
+def _texts(options):
+    # All columns as texts, empty where a value is missing.
+    with open_stream(
+        options.data, None, encoding=options.encoding, delimiter=options.delimiter
+    ) as stream:
+        stream.look_ahead()
+        stream.readings = [None] * len(stream.features)
+        pieces = list(stream.pieces(ROWS_AT_A_TIME))
+        names = stream.features
+    if not pieces:
+        raise UserError(f"{options.data} has no rows below its header")
+    if pieces[-1].problem is not None:
+        raise pieces[-1].problem
+    X = np.concatenate([piece.X for piece in pieces])
+    return {
+        name: ["" if one is None else str(one) for one in X[:, place].tolist()]
+        for place, name in enumerate(names)
+    }
+
+
+def _labels(told, options, n_rows):
+    # Labels of the rows, None where there is none, and all to choose from.
+    known = {}
+    for row, label in enumerate(told or ()):
+        if not is_missing(label):
+            known[row] = label.strip()
+    choice = list(dict.fromkeys([*options.labels, *sorted(set(known.values()))]))
+    if options.labels:
+        others = [one for one in known.values() if one not in options.labels]
+        if others:
+            raise UserError(
+                f"target column {options.target!r} has the label {others[0]!r}, which "
+                f"is not one of --labels {','.join(options.labels)}"
+            )
+    if len(choice) < 2:
+        raise UserError(
+            f"there must be two labels at least to choose from, got "
+            f"{', '.join(choice) or 'none'}; give --labels A,B"
+        )
+    typed = dict(zip(choice, typed_labels(choice, options.target), strict=True))
+    y = np.full(n_rows, None)
+    for row, label in known.items():
+        y[row] = typed[label].item()
+    return y, [one.item() for one in typed.values()]
+
+
+def _words(texts, tables, readings):
+    # Words of texts beside numbers and categories; distances make sense as they are.
+    parts = []
+    for one in texts:
+        try:
+            parts.append(TfidfVectorizer(sublinear_tf=True).fit_transform(one))
+        except ValueError as error:
+            raise UserError(f"--text: {error}") from error
+    for values, reading in zip(tables, readings, strict=True):
+        column = values.reshape(-1, 1)
+        if reading is None:
+            encoder = OneHotEncoder(max_categories=30)
+            column = np.array([["" if one is None else one] for one in values])
+            parts.append(encoder.fit_transform(column))
+        else:
+            scaled = StandardScaler().fit_transform(column.astype(np.float64))
+            parts.append(sparse.csr_array(np.nan_to_num(scaled)))
+    return sparse.csr_matrix(sparse.hstack(parts, format="csr"))

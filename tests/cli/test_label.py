@@ -1,0 +1,262 @@
+"""``skconftree label``, as a person at a terminal sees it."""
+
+import csv
+import fcntl
+import io
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skconftree._cli import main
+
+SCRIPT = Path(sys.executable).with_name("skconftree")
+SPAM = "cheap offer win money now free click prize".split()
+HAM = "meeting tomorrow report lunch project team budget plan".split()
+REST = "the a of and to in is you that it".split()
+KEYS = {"ham": "1", "spam": "2"}
+
+
+@pytest.fixture
+def pool(tmp_path):
+    """A table of messages, and the label of each."""
+    rng = np.random.default_rng(0)
+    labels = rng.choice(["ham", "spam"], 200).tolist()
+    path = tmp_path / "pool.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["message", "sender"])
+        for place, label in enumerate(labels):
+            words = rng.choice((SPAM if label == "spam" else HAM) + REST, 40)
+            text = " ".join(words) + "\x1b[2J\u202e last word"
+            writer.writerow([text, ("shop", "work")[place % 2]])
+    return path, labels
+
+
+class Terminal:
+    """The real command in a pseudo-terminal."""
+
+    def __init__(self, *argv):
+        self.place, inside = os.openpty()
+        self.run = subprocess.Popen(
+            [SCRIPT, *map(str, argv)],
+            stdin=inside,
+            stdout=inside,
+            stderr=inside,
+            start_new_session=True,
+            # whose Ctrl-C is a signal
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(inside)
+        self.text = ""
+
+    def read_until(self, words):
+        """Read on until one of some words is shown; gives all up to it."""
+        end = time.monotonic() + 120
+        while (found := re.search(words, self.text)) is None:
+            assert time.monotonic() < end, self.text
+            if select.select([self.place], [], [], 1)[0]:
+                try:
+                    block = os.read(self.place, 65536)
+                except OSError:  # it was closed
+                    block = b""
+                assert block, self.text
+                self.text += block.decode("utf-8", "replace")
+        shown, self.text = self.text[: found.end()], self.text[found.end() :]
+        return shown
+
+    def question(self):
+        return self.read_until(r"\[q\] quit|predictions\.")
+
+    def press(self, keys):
+        os.write(self.place, keys.encode())
+
+    def close(self):
+        if self.run.poll() is None:
+            self.run.kill()
+        self.run.wait()
+        os.close(self.place)
+
+
+@pytest.fixture
+def terminal():
+    opened = []
+
+    def start(*argv):
+        opened.append(Terminal(*argv))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def row_of(shown):
+    return int(re.findall(r"Row (\d+)\r?\n", shown)[-1])
+
+
+def test_fifty_labels_with_a_slip_a_crash_and_a_restart(pool, terminal):
+    path, labels = pool
+    argv = ["label", path, "--labels", "ham,spam", "--text", "message"]
+    argv += ["--stop-risk", ".01", "--annotator", "anna"]
+    one = terminal(*argv)
+    given = {}
+    for n in range(20):
+        shown = one.question()
+        assert f"{n} of 50" in shown
+        row = row_of(shown)
+        assert "last word" in shown  # the whole text, wrapped
+        assert "\x1b[2J" not in shown
+        assert "\u202e" not in shown
+        if n == 12:  # a slip
+            one.press(KEYS["ham" if labels[row] == "spam" else "spam"])
+            assert "13 of 50" in one.question()
+            one.press("u")
+            again = one.question()
+            assert "the answer is taken back" in again
+            assert row_of(again) == row
+        given[row] = labels[row]
+        one.press(KEYS[labels[row]])
+    shown = one.question()
+    told = r"20 of 50, the model says (ham|spam) \(\S+\), at most \d+ % wrong"
+    assert re.search(told, shown)
+    os.kill(one.run.pid, signal.SIGKILL)
+    other = terminal(*argv)
+    shown_again = other.question()
+    assert "20 of 50" in shown_again
+    assert row_of(shown_again) == row_of(shown)
+    other.press("?")
+    assert "The nearest rows with a label are" in other.read_until("are: row")
+    other.press("x")
+    shown = other.read_until(r"A key from 1 to 2.*\n")
+    row = row_of(shown_again)
+    for _ in range(30):
+        given[row] = labels[row]
+        other.press(KEYS[labels[row]])
+        shown = other.question()
+        if "Row" in shown:
+            row = row_of(shown)
+    assert "All labels of the budget are given" in shown
+    assert "50 labels are in" in shown
+    other.read_until("if the next 20 labels go on like this, at most")
+    assert other.run.wait(60) == 0
+    lines = path.with_name("pool.answers.jsonl").read_text().splitlines()
+    assert len(lines) == 1 + 50 + 2
+    assert sum("undo" in json.loads(line) for line in lines) == 1
+    written = rows_of(path.with_name("pool.labelled.csv"))
+    assert {
+        row: line["label"] for row, line in enumerate(written) if line["label"]
+    } == given
+    assert all(
+        (line["said by"] == "anna") == (row in given)
+        for row, line in enumerate(written)
+    )
+    predicted = np.array([line["predicted"] for line in written])
+    assert (predicted == labels).mean() > 0.9
+    assert float(written[0]["probability of ham"]) <= 1
+    # nothing is left to ask for
+    third = terminal(*argv)
+    assert "50 labels are in" in third.question()
+
+
+def test_an_interrupt_is_a_quiet_exit(pool, terminal):
+    path, labels = pool
+    one = terminal("label", path, "--labels", "ham,spam", "--text", "message")
+    for _ in range(3):
+        one.press(KEYS[labels[row_of(one.question())]])
+    one.question()
+    one.press("\x03")  # Ctrl-C
+    shown = one.read_until(r"It takes 20 labels")
+    assert "Traceback" not in shown
+    assert "3 labels are in" in shown
+    assert one.run.wait(60) == 0
+
+
+# -- without a terminal --------------------------------------------------------------
+
+
+def label(monkeypatch, said, *argv):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(said) + "\n"))
+    return main(["label", *map(str, argv)])
+
+
+@pytest.fixture
+def numbers(tmp_path):
+    path = tmp_path / "numbers.csv"
+    lines = ["size,kind,colour,class"]
+    for place in range(60):
+        kind = "" if place % 6 else ("7", "9")[place % 12 == 0]
+        lines.append(f"{place % 17}.5,{place},{('red', 'blue')[place % 2]},{kind}")
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_labels_that_are_there_are_learnt(numbers, monkeypatch, capsys):
+    argv = [numbers, "--target", "class", "--budget", "3", "--ignore", "kind"]
+    assert label(monkeypatch, "1221", *argv) == 0
+    told = capsys.readouterr()
+    assert "[1] 7  [2] 9" in told.out
+    assert re.search(r"\ncolour  (red|blue)\n", told.out)
+    journal = numbers.with_name("numbers.answers.jsonl").read_text().splitlines()
+    head = json.loads(journal[0])
+    assert head["start"]["labels"] == [9, 7] * 5
+    assert [json.loads(line)["label"] for line in journal[1:]] == [7, 9, 9]
+    written = rows_of(numbers.with_name("numbers.labelled.csv"))
+    assert sum(line["said by"] == "the table" for line in written) == 10
+    assert sum(line["said by"] == "a person" for line in written) == 3
+    assert all(line["size"].endswith(".5") for line in written)
+
+
+def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):
+    argv = [numbers, "--target", "class", "--strategy", "leaf_risk"]
+    argv += ["--show", "size", "--output", numbers.with_name("out.csv")]
+    assert label(monkeypatch, ["s", "?", "1", "q"], *argv) == 0
+    told = capsys.readouterr().out
+    assert "It lies in leaf" in told
+    assert "colour" not in told
+    assert numbers.with_name("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "there must be two labels at least to choose from, got none"),
+        (["--labels", "a"], "there must be two labels at least"),
+        (["--labels", "a,b", "--target", "class"], "has the label '9', which is not"),
+        (["--labels", "a,b", "--text", "tekst"], "--text 'tekst' is not one of the"),
+        (["--labels", "a,b", "--show", "siz"], "--show 'siz' is not one of the"),
+        (["--labels", "a,b", "--ignore", "siz"], "Did you mean 'size'"),
+        (["--labels", "a,b", "--output", "no/such/out.csv"], "no/such"),
+        (
+            ["--labels", "a,b", "--ignore", "size,kind,colour,class"],
+            "has no column to learn from",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_a_line(numbers, monkeypatch, capsys, argv, message):
+    assert label(monkeypatch, "q", numbers, *argv) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert message in told[-1]
+    assert not numbers.with_name("numbers.answers.jsonl").exists()
+
+
+def test_another_table_is_refused(numbers, monkeypatch, capsys):
+    argv = [numbers, "--target", "class"]
+    assert label(monkeypatch, ["1", "q"], *argv) == 0
+    numbers.write_text(numbers.read_text().replace("0.5,", "1.5,"))
+    assert label(monkeypatch, ["1", "q"], *argv) == 1
+    assert "is not the pool of" in capsys.readouterr().err
