@@ -21,7 +21,7 @@ def readable(X):
     if issparse(X):
         X = X if X.format in ("csr", "csc") else X.tocsr()
     elif not hasattr(X, "shape"):
-        texts = len(X) > 0 and all(isinstance(one, str) for one in X)
+        texts = isinstance(X, list | tuple) and all(isinstance(one, str) for one in X)
         # else all texts would take as much memory as the longest
         X = np.array(X, dtype=object) if texts else np.asarray(X)
     if not X.shape:
