@@ -30,6 +30,7 @@ from .pool._leaves import (
     LeafRiskSampling,
     LeafSampling,
 )
+from .pool._once import query_once
 from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from .pool._simulate import simulate
 from .pool._stopping import Budget, RiskBelow, Stable
@@ -87,5 +88,6 @@ __all__ = [
     "VariableUncertainty",
     "VoteEntropySampling",
     "WeightedSampling",
+    "query_once",
     "simulate",
 ]

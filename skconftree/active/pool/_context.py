@@ -245,8 +245,10 @@ class QueryContext:
         counts = getattr(final.tree_, "counts", None)
         if counts is not None:
             return np.asarray(counts)
-        leaves = self._leaves_of(self.labeled)
         out = np.zeros((final.tree_.node_count, self.n_classes))
+        if not self.n_labeled:
+            return out
+        leaves = self._leaves_of(self.labeled)
         np.add.at(out, (leaves, self.codes[self.labeled]), 1.0)
         return out
 
