@@ -3,7 +3,7 @@ The default tree and its evidence
 =================================
 
 Nothing is tuned here. The picture shows where the rows go, and what allowed each split:
-how many tests as good as it would be expected by chance.
+how many splits as strong are expected by luck.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,7 @@ for row in node_table(tree):
     if row.test:
         print(
             f"{row.test:32} {row.weight:4.0f} rows, "
-            f"{row.evidence['n_tests']:6,.0f} tests compared, "
-            f"expected by chance {row.evidence['confidence']:.0e}"
+            f"{row.strength.compared}, {row.strength.expected}"
         )
 
 # %%

@@ -5,7 +5,7 @@ How many rows until the first split?
 A bound that never splits is as useless as one that always does. Here a node holds two
 balanced classes, and one test makes two equal halves, one with a share of the first
 class, the other with the same share of the second. How many rows does each bound want
-to see before it installs that test?
+to see before it makes that split?
 """
 
 import matplotlib.pyplot as plt

@@ -15,10 +15,10 @@ from skconftree.inspection import ConfidenceTreeDisplay
 data = load_breast_cancer(as_frame=True)
 
 # %%
-# A box says in words how sure its split is. The coloured strip shows the probabilities
-# of the classes. With ``verbose=True`` a bar below it goes as far as the impurity of
-# the two children may reach, and the tick stands at what the impurity of the node is at
-# least. A split needs the bar to end before the tick.
+# A box says in words how strong its split is. The coloured strip shows the
+# probabilities of the classes. With ``verbose=True`` a bar below it goes as far as the
+# impurity of the two children may reach, and the tick stands at what the impurity of
+# the node is at least. A split needs the bar to end before the tick.
 
 tree = ConfidenceTreeClassifier("credible", delta=0.1).fit(data.data, data.target)
 names = list(data.target_names)

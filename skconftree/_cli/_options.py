@@ -120,9 +120,9 @@ def _add_fit(commands):
     fit = commands.add_parser(
         "fit",
         help="grow a confidence tree on a table, print it, and compare it with CART",
-        description="Grows a confidence tree on all rows and prints it, with how sure "
-        "each split is; then its cross-validated figures beside those of CART and of "
-        "pruned CART, which have a budget of time.",
+        description="Grows a confidence tree on all rows and prints it, with how "
+        "strong each split is; then its cross-validated figures beside those of CART "
+        "and of pruned CART, which have a budget of time.",
     )
     fit.add_argument("data", nargs="?", metavar="DATA", help=f"{TABLE}; {COLUMNS}")
     fit.add_argument("--target", metavar="COLUMN", help="the column to predict")

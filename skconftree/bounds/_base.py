@@ -192,7 +192,7 @@ class BaseBound(BaseEstimator):
             Weight W of every outcome for interval bounds, labelled and unlabelled
             rows together; the labelled rows if None.
         n_tests : int, default=1
-            Candidate tests compared at the node.
+            Questions compared at the node.
         time : float or None, default=None
             Rows the tree has seen; the rows of the node if None.
         depth : int, default=0

@@ -22,9 +22,9 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
 cdef struct SplitEvidence:
-    # Why a split was installed. Stored for every internal node; NaN = does not apply. The
+    # Why a split was made. Stored for every internal node; NaN = does not apply. The
     # scores are the criterion's, on its scale, per row.
-    float64_t score             # of the installed test
+    float64_t score             # of the test made
     float64_t rival_score       # of the best test of another attribute, infinity if there is
                                 # none; of no split where that is the only rival, as it is
                                 # for interval and evidence bounds

@@ -54,7 +54,7 @@ cdef class Bound:
         """
 
     def settle_ties(self, float64_t tie_threshold):
-        """Install the best test once the radius is so small (0: never); races only."""
+        """Take the best test once the radius is so small (0: never); races only."""
 
     cdef float64_t rank(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,

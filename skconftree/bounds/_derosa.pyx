@@ -147,7 +147,7 @@ class DeRosaBound(BaseBound):
     - ``"paper"``: the printed radii, with a share for every row seen so far.
     - ``"tight"``: the same with sharper constants; seven times fewer rows for Gini.
     - ``"anytime"``: the sharp radii, and a share for every examination of the leaf
-      and every test compared. Holds at all times together for tests fixed
+      and every question compared. Holds at all times together for tests fixed
       in advance, and does not depend on the length of the stream.
 
     Except ``"practical"`` all need thousands of rows for a clear gap: use them for
@@ -190,7 +190,7 @@ class DeRosaBound(BaseBound):
     - Kearns-Mansour: ``2 r sqrt(ln(4 r/s) / m)`` for two classes, otherwise
       ``r K sqrt(ln(4 r K/s) / m)``.
 
-    At depth h (root 0), with t rows seen, d attributes, examination j and N tests
+    At depth h (root 0), with t rows seen, d attributes, examination j and N questions
     compared, s is ``delta / ((h+1)(h+2) t d m)``, or anytime
     ``delta / ((h+1)(h+2) j(j+1) N)``. The practical radius is
     ``c sqrt(ln(m^2 (h+1)^2 t d) / m)``, times ``ln m`` for entropy.
@@ -365,7 +365,7 @@ def derosa_share(
     attempt : array-like of int, default=1
         How often the leaf has been examined, now included.
     n_tests : array-like of int, default=1
-        Candidate tests compared now.
+        Questions compared now.
     form : {"tight", "paper", "anytime"}, default="tight"
         The share of the published trees (`n`, `time` and `n_attributes`; the same
         for the first two), or the one that holds at all times together (`attempt`

@@ -95,7 +95,7 @@ class EValueBound(BaseBound):
     ``P(E >= 1/delta at any time) <= delta`` for tests fixed without looking at
     labels. In a batch tree this is proved at the root; below it the rows that
     are tested also chose the node, and the rate is what is measured. The bound
-    says nothing about the installed test being the best one.
+    does not say that the test of the split is the best one.
 
     The stored evidence has ``confidence = min(1, 1/E)``, an anytime-valid
     p-value: the split happened because it was at most the node's delta.

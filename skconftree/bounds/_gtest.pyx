@@ -176,7 +176,7 @@ def gtest_pvalue(tables):
 
     See Also
     --------
-    GTestBound : Multiplies it by the number of tests.
+    GTestBound : Multiplies it by the questions compared.
 
     Notes
     -----

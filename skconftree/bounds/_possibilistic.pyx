@@ -263,7 +263,7 @@ class PossibilisticBound(BaseBound):
         interval (0, 1). A split may come with two rows whatever the value.
     correction : {"branches", "all_tests"}, default="branches"
         What the Dunn-Sidak correction counts: the outcomes of a test (the paper),
-        or outcomes times the candidate tests compared at the node.
+        or outcomes times the questions compared at the node.
     classes : {"all", "present"}, default="all"
         Over which classes a node's entropy and that of its children run: those of
         the training set, or those of the node's own rows. A class without a row

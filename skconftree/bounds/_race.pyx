@@ -15,7 +15,7 @@ cdef class RaceBound(Bound):
     score is the impurity of the node; with `against_no_split` the
     latter alone. If the radius has shrunk to `tie_threshold` without
     a winner, the rivals are as good as each other and the best test is
-    installed, provided that it beats "no split".
+    taken, provided that it beats "no split".
 
     The impurity is on the scale on which two balanced classes have 1/2; the statement
     fails with probability `delta`.

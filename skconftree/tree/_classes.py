@@ -34,9 +34,11 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
     carries the evidence that justified it (`tree_.evidence`,
     :func:`skconftree.tree.export_text`, `explain`).
 
-    The default is a lax likelihood-ratio test, which installs a split if fewer than
-    one test as good is expected at the node by chance, followed by pruning at an
-    exact binomial limit. It was chosen by cross-validation on many real tables.
+    The default is a lax likelihood-ratio test, which makes a split if fewer than one
+    as strong is expected by luck among the questions compared at the node, followed
+    by pruning at an exact binomial limit of the errors. So some of the splits are
+    useful guesses, which the tree calls weak. It was chosen by cross-validation on
+    many real tables.
 
     Parameters are of `fit` and `partial_fit` alike, but for those that begin by saying
     which of the two has a use for them.
@@ -126,8 +128,8 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         `fit` only. Number of levels of the tree, from the children of the root down, in
         which the growth looks ahead; the root is chosen without, as that keeps it the
         same when rows change. At a node there the best test of each feature is looked
-        at, if the bound accepts it on its own: the test that would be installed
-        otherwise and those two others of largest gain. Of these the one is installed
+        at, if the bound accepts it on its own: the test that would be taken
+        otherwise and those two others of largest gain. Of these the one is taken
         below which the trees, grown without look-ahead and pruned, have the smallest
         pessimistic count of errors (``pruning="pessimistic"``, at the
         `pruning_confidence`).
@@ -164,7 +166,7 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         for the first time, and between two examinations.
     tie_threshold : float, default=0.0
         Race bounds only: once the radius has shrunk to this, the best test is
-        installed although no winner is sure. 0 never settles a tie.
+        taken although no winner is sure. 0 never settles a tie.
     leaf_memory : {"auto", "rows", "histogram", "gaussian"}, default="auto"
         What a leaf remembers of its rows while it grows in `partial_fit`:
 

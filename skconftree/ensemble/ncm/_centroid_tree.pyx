@@ -37,7 +37,7 @@ cdef class NCMTree(NodeTable):
     impurity : ndarray of shape (node_count,), float64
     n_node_samples : ndarray of shape (node_count,), intp
     evidence : ndarray of shape (node_count,), structured
-        Why each split was installed, as of a confidence tree.
+        Why each split was made, as of a confidence tree.
     """
 
     def __cinit__(

@@ -12,11 +12,11 @@ from skconftree.utils._typedefs cimport int32_t
 cdef class LookaheadBuilder(Builder):
     """Grows a tree depth-first and looks ahead in some levels near its root.
 
-    At each node there, the tests tried are the one that would be installed otherwise and
+    At each node there, the tests tried are the one that would be taken otherwise and
     those others of largest gain that the bound accepts as well. The one below which the
-    trees cost least is installed; of equal ones the former, then that of larger gain.
+    trees cost least is taken; of equal ones the former, then that of larger gain.
     Where none of them costs less than a leaf, errors have nothing to say: a pruning will
-    take back what grows there, or leave it for its evidence. So the former is installed.
+    take back what grows there, or leave it for its evidence. So the former is taken.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ cdef class NodeTable(NodeArrays):
     structure, counts, evidence, ids and state from here.
 
     Beside them a node may keep: the evidence of its split, 64 bytes (else the number
-    of tests compared, 8 bytes: all there is without a bound); that of the last
+    of questions compared, 8 bytes: all there is without a bound); that of the last
     examination, which did not let it split, 64 bytes (`keep_refusals`); and what trees
     cost in which growth looked ahead, 24 bytes (`keep_costs`).
     """
@@ -70,7 +70,7 @@ cdef class NodeTable(NodeArrays):
         return node
 
     cdef void accept(self, const SplitEvidence* evidence) noexcept nogil:
-        # Why the split is installed whose children are added next.
+        # Why the split is made whose children are added next.
         cdef intp_t place = self.node_count - self.n_leaves
         if self.evidence != NULL:
             self.evidence[place] = evidence[0]
@@ -147,7 +147,7 @@ cdef class NodeTable(NodeArrays):
         return tree
 
     cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil:
-        # Why it was installed, for that of another tree whose children are added next.
+        # Why it was made, for that of another tree whose children are added next.
         cdef SplitEvidence evidence
         clear_evidence(&evidence)
         if self.evidence != NULL:

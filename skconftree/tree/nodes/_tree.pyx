@@ -66,11 +66,11 @@ cdef class Tree(NodeTable):
     weighted_n_node_samples : ndarray of shape (node_count,), float64
         With `class_weight`.
     evidence : ndarray of shape (node_count,), structured
-        Why each split was installed: ``score`` of the test, ``rival_score``,
+        Why each split was made: ``score`` of the test, ``rival_score``,
         ``rival_feature`` (-1 = no split), ``parent_limit``, ``child_limit``,
-        ``radius``, ``confidence`` and ``n_tests``. NaN where a field does not
-        apply; at a leaf all of them, and ``rival_feature`` is -2. Without a bound a
-        split has ``n_tests`` alone.
+        ``radius``, ``confidence`` and ``n_tests`` (the questions compared). NaN where
+        a field does not apply; at a leaf all of them, and ``rival_feature`` is -2.
+        Without a bound a split has ``n_tests`` alone.
     trial_costs : ndarray of shape (node_count,), structured, or None
         What splits were chosen by where `fit` looked ahead and had a choice: the
         pessimistic count of errors of the trees below the test (``cost``) and below the

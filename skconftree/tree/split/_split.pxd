@@ -1,4 +1,4 @@
-# Split: what has been found at a node: a test, why it is worth installing, and what it
+# Split: what has been found at a node: a test, why it is worth making, and what it
 # makes of the node's rows.
 #
 # The arrays of the children are lent by whoever found the split, until it is asked

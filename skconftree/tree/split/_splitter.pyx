@@ -108,7 +108,7 @@ cdef class Splitter:
         return n
 
     cdef bint _accepts(self, Split* split) noexcept nogil:
-        # Whether a test may be installed; sets all of the split but its attribute, cut
+        # Whether a test may split the node; sets all of the split but its attribute, cut
         # and scores.
         self.tests.count_children(split.feature, split.cut)
         split.children = self.tests.children

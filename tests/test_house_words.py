@@ -1,0 +1,73 @@
+"""One language for evidence: what words were given up for does not come back.
+
+The number of a split is "expected by luck" among the "questions compared", and a split
+is made or kept, see the glossary. These are the names it had before.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *sorted((ROOT / "doc").rglob("*.rst")),
+    *sorted((ROOT / "examples").glob("*.py")),
+]
+# Docstrings, messages and comments alike: identifiers are no words.
+SOURCES = sorted(
+    path for path in (ROOT / "skconftree").rglob("*") if path.suffix in (".py", ".pyx")
+)
+GIVEN_UP = {
+    "a number called p": r"\bp ~|\bp: (how|chance)|\(p < ",
+    "cuts or tests compared": r"\b(cuts?|tests?) (that were )?compared\b",
+    "all cuts counted": r"\bcuts counted\b",
+    "false cuts": r"\bfalse cuts?\b",
+    "as good by chance": r"\b(cuts?|tests?) as good\b|\bexpected by chance\b",
+    "by luck alone": r"(?<!expected )\bby luck: ([~<\d]|how many)",
+    "how sure a split is": r"\bhow sure (a|an|the|its|each|every) split",
+    "look-ahead that must be guessed": r"look-ahead: at most",
+    "a test or split installed": (
+        r"\b(split|test|winner|choice)s?\b[^.:;]{0,40}\binstall(s|ed|ing)?\b"
+        r"|\binstall(s|ed|ing)? (a|an|the|each|another|that|its) "
+        r"([a-z]+ )?(split|test|winner)\b"
+        r"|\binstalled (split|test|otherwise|below)\b"
+    ),
+}
+
+
+def words(path):
+    """The text of a file in one line."""
+    return re.sub(r"[\s#]+", " ", path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("path", [*PAGES, *SOURCES], ids=lambda path: path.name)
+def test_old_names_stay_away(path):
+    text = words(path)
+    found = {
+        name: told.group()
+        for name, pattern in GIVEN_UP.items()
+        if (told := re.search(pattern, text))
+    }
+    assert not found, path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "overwhelming: p ~ 3e-40",
+        "84 cuts compared",
+        "fewer than one, all cuts counted",
+        "fewer than 2 false cuts",
+        "how many tests as good as this one",
+        "by luck: 3e-94",
+        "with how sure each split is",
+        "look-ahead: at most 3 errors",
+        "A split is installed only if the rows support it",
+        "the test that would be installed",
+        "a bound that installs the best test",
+    ],
+)
+def test_an_old_name_is_noticed(text):
+    assert any(re.search(pattern, text) for pattern in GIVEN_UP.values())
