@@ -41,27 +41,9 @@ def load(source, folder, data_home, n_retries, delay):
     return table
 
 
-def fetch_electricity(
-    *,
-    folder=None,
-    data_home=None,
-    n_retries=3,
-    delay=1.0,
-    as_frame=False,
-    return_X_y=False,
-):
-    """Load the electricity prices of New South Wales.
-
-    45,312 half hours of the market of New South Wales, in order of time: date, day of
-    the week (nominal), time of day, and prices and demands scaled to [0, 1]; the label
-    is whether the price is above its mean of the last day. Strongly autocorrelated:
-    repeating the last label is right in 85 % of the rows, so never judge a stream
-    learner by this table alone.
-
-    Parameters
-    ----------
+SHARED = """\
     folder : str, path or None, default=None
-        Folder with a file ``electricity.csv`` or ``electricity.csv.gz``: a header
+        Folder with a file ``{name}.csv`` or ``{name}.csv.gz``: a header
         line, the label in a column ``target``. None asks OpenML.
     data_home : str, path or None, default=None
         Where scikit-learn keeps what it has fetched; None is its default.
@@ -78,7 +60,7 @@ def fetch_electricity(
     Returns
     -------
     Bunch
-        ``data`` of shape (n_samples, 8), float64, nominal values as codes;
+        ``data`` of shape (n_samples, {n_features}), float64, nominal values as codes;
         ``target`` of shape (n_samples,), positions in ``target_names``;
         ``feature_names``; ``categories``, the values of each nominal column;
         ``categorical_features``, a mask of the nominal columns; ``frame``;
@@ -90,6 +72,44 @@ def fetch_electricity(
         If there is no such file, or OpenML cannot be reached.
     ValueError
         If the table is not what it should be.
+
+"""
+HEADING, NEXT = "    Parameters\n    ----------\n", "    References\n"
+
+
+def loads(source):
+    """Decorate a loader: what all of them take and give goes into its docstring."""
+
+    def write(loader):
+        text = loader.__doc__
+        if text is not None:  # nor is it with python -OO
+            before, after = text.split(NEXT)
+            own = before.rstrip() + "\n" if HEADING in before else before + HEADING
+            name, shared = source.stems[0], SHARED
+            shared = shared.format(name=name, n_features=source.n_features)
+            loader.__doc__ = own + shared + NEXT + after
+        return loader
+
+    return write
+
+
+@loads(ELECTRICITY)
+def fetch_electricity(
+    *,
+    folder=None,
+    data_home=None,
+    n_retries=3,
+    delay=1.0,
+    as_frame=False,
+    return_X_y=False,
+):
+    """Load the electricity prices of New South Wales.
+
+    45,312 half hours of the market of New South Wales, in order of time: date, day of
+    the week (nominal), time of day, and prices and demands scaled to [0, 1]; the label
+    is whether the price is above its mean of the last day. Strongly autocorrelated:
+    repeating the last label is right in 85 % of the rows, so never judge a stream
+    learner by this table alone.
 
     References
     ----------
@@ -109,6 +129,7 @@ def fetch_electricity(
     )
 
 
+@loads(COVERTYPE)
 def fetch_covertype(
     *,
     binary=False,
@@ -128,36 +149,6 @@ def fetch_covertype(
     ----------
     binary : bool, default=False
         Whether to tell type 2, the most frequent one, from all others.
-    folder : str, path or None, default=None
-        Folder with a file ``covertype.csv`` or ``covertype.csv.gz``: a header
-        line, the label in a column ``target``. None asks OpenML.
-    data_home : str, path or None, default=None
-        Where scikit-learn keeps what it has fetched; None is its default.
-    n_retries : int, default=3
-        How often a failing download is tried.
-    delay : float, default=1.0
-        Seconds between the tries.
-    as_frame : bool, default=False
-        Whether data and target are a pandas DataFrame, nominal columns as
-        categories, and a Series.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` alone.
-
-    Returns
-    -------
-    Bunch
-        ``data`` of shape (n_samples, 54), float64, nominal values as codes;
-        ``target`` of shape (n_samples,), positions in ``target_names``;
-        ``feature_names``; ``categories``, the values of each nominal column;
-        ``categorical_features``, a mask of the nominal columns; ``frame``;
-        ``DESCR``. With `return_X_y`, a tuple of the first two.
-
-    Raises
-    ------
-    OSError
-        If there is no such file, or OpenML cannot be reached.
-    ValueError
-        If the table is not what it should be.
 
     References
     ----------
@@ -186,6 +177,7 @@ def fetch_covertype(
     )
 
 
+@loads(AIRLINES)
 def fetch_airlines(
     *,
     folder=None,
@@ -199,39 +191,6 @@ def fetch_airlines(
 
     539,383 flights of the United States in order of time: airline, two airports, day of
     the week (nominal, up to 293 values), flight number, departure, length.
-
-    Parameters
-    ----------
-    folder : str, path or None, default=None
-        Folder with a file ``airlines.csv`` or ``airlines.csv.gz``: a header
-        line, the label in a column ``target``. None asks OpenML.
-    data_home : str, path or None, default=None
-        Where scikit-learn keeps what it has fetched; None is its default.
-    n_retries : int, default=3
-        How often a failing download is tried.
-    delay : float, default=1.0
-        Seconds between the tries.
-    as_frame : bool, default=False
-        Whether data and target are a pandas DataFrame, nominal columns as
-        categories, and a Series.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` alone.
-
-    Returns
-    -------
-    Bunch
-        ``data`` of shape (n_samples, 7), float64, nominal values as codes;
-        ``target`` of shape (n_samples,), positions in ``target_names``;
-        ``feature_names``; ``categories``, the values of each nominal column;
-        ``categorical_features``, a mask of the nominal columns; ``frame``;
-        ``DESCR``. With `return_X_y`, a tuple of the first two.
-
-    Raises
-    ------
-    OSError
-        If there is no such file, or OpenML cannot be reached.
-    ValueError
-        If the table is not what it should be.
 
     References
     ----------
@@ -251,6 +210,7 @@ def fetch_airlines(
     )
 
 
+@loads(A9A)
 def fetch_a9a(
     *,
     folder=None,
@@ -264,39 +224,6 @@ def fetch_a9a(
 
     48,842 persons, 123 binary features made from the Adult table; the label tells who
     earns more than 50,000 dollars (24 %).
-
-    Parameters
-    ----------
-    folder : str, path or None, default=None
-        Folder with a file ``a9a.csv`` or ``a9a.csv.gz``: a header
-        line, the label in a column ``target``. None asks OpenML.
-    data_home : str, path or None, default=None
-        Where scikit-learn keeps what it has fetched; None is its default.
-    n_retries : int, default=3
-        How often a failing download is tried.
-    delay : float, default=1.0
-        Seconds between the tries.
-    as_frame : bool, default=False
-        Whether data and target are a pandas DataFrame, nominal columns as
-        categories, and a Series.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` alone.
-
-    Returns
-    -------
-    Bunch
-        ``data`` of shape (n_samples, 123), float64, nominal values as codes;
-        ``target`` of shape (n_samples,), positions in ``target_names``;
-        ``feature_names``; ``categories``, the values of each nominal column;
-        ``categorical_features``, a mask of the nominal columns; ``frame``;
-        ``DESCR``. With `return_X_y`, a tuple of the first two.
-
-    Raises
-    ------
-    OSError
-        If there is no such file, or OpenML cannot be reached.
-    ValueError
-        If the table is not what it should be.
 
     References
     ----------
@@ -314,6 +241,7 @@ def fetch_a9a(
     return to_bunch(table, fetch_a9a.__doc__, as_frame=as_frame, return_X_y=return_X_y)
 
 
+@loads(COD_RNA)
 def fetch_cod_rna(
     *,
     folder=None,
@@ -327,39 +255,6 @@ def fetch_cod_rna(
 
     488,565 pairs of sequences, 8 numeric features; a third of the pairs carries a
     functional RNA.
-
-    Parameters
-    ----------
-    folder : str, path or None, default=None
-        Folder with a file ``cod-rna.csv`` or ``cod-rna.csv.gz``: a header
-        line, the label in a column ``target``. None asks OpenML.
-    data_home : str, path or None, default=None
-        Where scikit-learn keeps what it has fetched; None is its default.
-    n_retries : int, default=3
-        How often a failing download is tried.
-    delay : float, default=1.0
-        Seconds between the tries.
-    as_frame : bool, default=False
-        Whether data and target are a pandas DataFrame, nominal columns as
-        categories, and a Series.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` alone.
-
-    Returns
-    -------
-    Bunch
-        ``data`` of shape (n_samples, 8), float64, nominal values as codes;
-        ``target`` of shape (n_samples,), positions in ``target_names``;
-        ``feature_names``; ``categories``, the values of each nominal column;
-        ``categorical_features``, a mask of the nominal columns; ``frame``;
-        ``DESCR``. With `return_X_y`, a tuple of the first two.
-
-    Raises
-    ------
-    OSError
-        If there is no such file, or OpenML cannot be reached.
-    ValueError
-        If the table is not what it should be.
 
     References
     ----------
