@@ -18,7 +18,7 @@ NAMED = re.compile("(the )?defaults?\\b|this tree, untuned")
 FITTED = {
     *("active-million", "fit-default", "label-noise", "lookahead", "tables-size"),
     *("interval-coverage", "random-column", "random-column-all"),
-    *("shrinkage", "shrinkage-reliability"),
+    *("shrinkage", "shrinkage-reliability", "splits-hold-decades"),
 }
 GROWN = {"stream-accuracy", "stream-gap"}
 GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
