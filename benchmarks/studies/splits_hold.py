@@ -75,7 +75,9 @@ def main(argv=None):
     folder = data_folder(options.data)
     names = table_names(folder)
     names = names[:3] if options.quick else names
-    tables = command.tables("splits_hold", options, f"{len(names)} tables")
+    tables = command.tables(
+        "splits_hold", options, f"at most {MAX_ROWS:,} rows, seed {options.seed}"
+    )
     found = {rule: [] for rule in RULES}
     for name in names:
         one, other = halves(name, folder, options.seed)
