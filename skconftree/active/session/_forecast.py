@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...bounds import confidence_sequence
-from .._rows import take
+from .._rows import in_chunks, take
 from ..pool._simulate import simulate
 
 FEWEST = 20  # answers that a learning curve is made of
@@ -54,13 +54,31 @@ def _curve_text(learner, n):
         scoring="accuracy",
         random_state=learner._seed,
     )
+    changed = _changed(learner, n)
     few, more = 1.0 - result.scores[result.strategies.index("random")].mean(axis=0)
     now, then = _power_law(few, more, 2 * step, (len(labeled), len(labeled) + n))
     return (
-        f"By its learning curve on the answers, {100 * now:.0f} % of such rows are "
-        f"predicted wrongly with {len(labeled)} labels and {100 * then:.0f} % with {n} "
-        "more; rows that were asked for are harder than others."
+        f"The last {n} labels changed {100 * changed:.1f} % of the predictions. By the "
+        f"learning curve of labels at random, {100 * now:.0f} % of rows as hard as "
+        f"those that were asked for are predicted wrongly with {len(labeled)} labels, "
+        f"and {100 * then:.0f} % with {n} more."
     )
+
+
+def _changed(learner, n):
+    # Share of the pool that was predicted otherwise before the last labels.
+    kept, left = list(learner._answers), n
+    while kept and left > 0:
+        left -= int(kept.pop().known.sum())
+    before = learner._aside()
+    before._learn_anew(kept)
+    if not hasattr(before, "estimator_"):
+        return 1.0
+    rows = np.arange(learner._pool.n_rows)
+    now, then = (
+        in_chunks(learner._pool.X, rows, one.predict) for one in (learner, before)
+    )
+    return (now != then).mean()
 
 
 def _power_law(few, more, n, sizes):

@@ -335,8 +335,13 @@ def test_forecasts(path):
     with session(path) as one:
         give(one, 10)
         assert "It takes 20 labels" in one.forecast()
-        give(one, 30)
-        assert "with 40 labels and" in one.forecast(20)
+        give(one, 10)
+        before = one.predictions()[0]
+        give(one, 20)
+        changed = 100 * (one.predictions()[0] != before).mean()
+        told = one.forecast(20)
+        assert f"The last 20 labels changed {changed:.1f} % of the predictions" in told
+        assert "with 40 labels, and" in told
 
 
 def test_tasks_of_label_studio(path):
