@@ -32,7 +32,8 @@ def resolve_pruning(pruning, confidence, defaults):
         return None
     pruning = PRUNINGS[pruning]() if isinstance(pruning, str) else clone(pruning)
     if confidence is not None:
-        pruning.set_params(confidence=float(confidence))
+        # set_params reads signatures for longer than a small tree grows
+        pruning.confidence = float(confidence)
     pruning.check_parameters()
     return pruning
 
