@@ -81,7 +81,7 @@ def scores(fold, keep_below):
         100.0 * (proba.argmax(axis=1) == y).mean(),
         -np.log(np.clip(true, CLIP, 1.0)).mean(),
         ((proba**2).sum(axis=1) - 2.0 * true + 1.0).mean(),
-        np.mean(auc),
+        np.mean(auc) if auc else np.nan,
         model.get_n_leaves(),
     )
 
@@ -99,7 +99,10 @@ def cross_validate(name, folder, seed, options):
         fold = Fold(X, y, is_nominal, train, test, seed)
         for rule in missing:
             found[rule].append(scores(fold, VALUES[rule]))
-    known |= {rule: np.mean(values, axis=0).tolist() for rule, values in found.items()}
+    # a fold of one class alone, as of a rare disease, has no AUC
+    known |= {
+        rule: np.nanmean(values, axis=0).tolist() for rule, values in found.items()
+    }
     path.write_text(json.dumps(known))
     return known
 

@@ -202,6 +202,8 @@ def summary(table):
 def tree_text(tree, names, options):
     """The tree, or its upper levels."""
     called = with_feature_names(tree, names["feature_names"])
+    if tree.get_n_leaves() == 1:
+        return f"{called}\ngrown on all rows:\n\n{tree.summary()}"
     if tree.get_n_leaves() <= MOST_LEAVES:
         return (
             f"{called}\ngrown on all rows, with how strong each split is:\n\n"

@@ -59,7 +59,9 @@ def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
     left_out = leave_out(table, stacklevel)
     plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
     seed = check_random_state(estimator.random_state).randint(2**31 - 1)
-    tree = plan.grow(table.encode(settings), seed, lambda: table.rows, spends=True)
+    tree, taken_back = plan.grow(
+        table.encode(settings), seed, lambda: table.rows, spends=True
+    )
     honest_counts = None
     if kept is not None:
         honest_counts = count_rows(tree, *kept, table.finite)
@@ -69,7 +71,7 @@ def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
     model = TreeModel(
         table.schema,
         table.classes,
-        plan.resolved,
+        plan.resolved._replace(taken_back=taken_back),
         tree,
         len(table.y),
         grower=grower,

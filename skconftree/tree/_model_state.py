@@ -89,6 +89,7 @@ def _is_resolved(parts):
         and parts.keys() == set(Resolved._fields)
         and isinstance(parts["bound"], BaseBound | None)
         and isinstance(parts["pruning"], BasePruning | None)
+        and (parts["taken_back"] is None or is_count(parts["taken_back"]))
     )
 
 

@@ -18,6 +18,14 @@ class Resolved(NamedTuple):
     max_features: int
     pruning: object = None
     lookahead: int = 0
+    taken_back: int | None = None  # splits, by the pruning; None: not known
+
+
+class Grown(NamedTuple):
+    """A tree, and how many of its splits the pruning took back."""
+
+    tree: object
+    taken_back: int
 
 
 class Plan(NamedTuple):
@@ -54,6 +62,9 @@ class Plan(NamedTuple):
             lookahead=self.lookahead,
         )
         rows = TrainingRows(rows, settings.criterion, settings.bound)
-        tree = prune(tree, self.pruning, rows)
-        tree._shrunk_by(self.shrinkage)
-        return tree
+        pruned = prune(tree, self.pruning, rows)
+        taken_back = np.count_nonzero(tree.n_children) - np.count_nonzero(
+            pruned.n_children
+        )
+        pruned._shrunk_by(self.shrinkage)
+        return Grown(pruned, int(taken_back))

@@ -96,7 +96,7 @@ def _grow_tree(sampler, new, count_repeats, by_sample, random):
     if by_sample:
         data = copy.copy(data)
         data.class_weight = _balanced(data.sample(counts).class_counts)
-    return new.plan.grow(
+    grown = new.plan.grow(
         data,
         # as ConfidenceTreeClassifier does with its random_state
         random.randint(2**31 - 1),
@@ -104,6 +104,7 @@ def _grow_tree(sampler, new, count_repeats, by_sample, random):
         counts=counts,
         distinct=distinct,
     )
+    return grown.tree
 
 
 def _balanced(class_counts):

@@ -161,8 +161,14 @@ def _why(estimator, leaf):
         return ""
     if estimator._model.grows:
         return ": no split has passed its bound and limits yet"
-    if estimator.pruning_ is None:
-        return ": no split passed its bound and limits"
+    taken_back = estimator._model.resolved.taken_back
+    if leaf.depth == 0 and taken_back:
+        back = _count(taken_back, "split")
+        it = "it" if taken_back == 1 else "them"
+        return f": pruning took back {back}; pruning=None shows {it}"
+    if estimator.pruning_ is None or taken_back == 0:
+        would = "; bound=None shows the best"
+        return f": no split passed its bound and limits{would * (leaf.depth == 0)}"
     return ": no split passed its bound and limits, or pruning took it back"
 
 
