@@ -55,9 +55,10 @@ class AuditedSplit(NamedTuple):
 class SplitAudit:
     """What new rows say of each split of a tree.
 
-    Made by :func:`audit_splits`. ``print(audit)`` shows the splits as the tree has them
-    one below the other, and `export_text`, `export_html`, `explain_text` and the
-    picture of a tree of ours mark its splits if they are given the audit as ``audit=``.
+    Made by :func:`~skconftree.inspection.audit_splits`. ``print(audit)`` shows the
+    splits as the tree has them one below the other, and `export_text`, `export_html`,
+    `explain_text` and the picture of a tree of ours mark its splits if they are given
+    the audit as ``audit=``.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class SplitAudit:
     counts : ndarray of shape (n_nodes, n_classes)
         New rows of each class in each node.
     alpha : float
-        As of :func:`audit_splits`, and so are the others.
+        As of :func:`~skconftree.inspection.audit_splits`, and so are the others.
     correction : {"holm", "top-down"} or None
         How the level is shared.
     anytime : bool
@@ -435,7 +436,7 @@ def audit_splits(
     anytime : bool, default=False
         Whether to bet, by e-values, in place of tests. They need more rows, and remain
         valid however often one looks and adds rows by
-        :meth:`SplitAudit.update`.
+        :meth:`~skconftree.inspection.SplitAudit.update`.
     sample_weight : array-like of shape (n_samples,), default=None
         Frequencies, whole numbers: a row of weight 2 is two rows.
     random_state : int, RandomState instance or None, default=0

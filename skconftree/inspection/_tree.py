@@ -89,7 +89,7 @@ class ConfidenceTreeDisplay:
     class_names : list of str
         Names of the classes.
     marks : dict of int to (str, str) or None, default=None
-        Verdicts of an audit, see :meth:`SplitAudit.marks`.
+        Verdicts of an audit, see :meth:`~skconftree.inspection.SplitAudit.marks`.
     notes : sequence of str, default=()
         Further lines of the legend.
 
