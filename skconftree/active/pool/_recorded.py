@@ -108,7 +108,7 @@ class Recorded:
         self.repeat = repeat
         self.share = max((rule.random_share for rule in rules), default=0.0)
         self._skipped = set()  # rows, since the journal was opened
-        self._learnt = None  # lines of the journal that the learner knows
+        self._learnt = None  # lines of the journal that all the rest is made of
         settings = settings_of(rules, ruling, repeat)
         head = new_head(learner, settings, pool) | {"budget": budget}
         self.journal = path if isinstance(path, Journal) else Journal(path, head)
@@ -255,7 +255,6 @@ class Recorded:
         """Write an answer down, then learn it; None skips the row."""
         label = self.learner._plain_label(label)
         self._catch_up()
-        self._learnt = None
         self.ledger.add(self._append(asked, label, by))
         if label is None:
             self._skipped.add(asked.row)
@@ -305,7 +304,7 @@ class Recorded:
         self._catch_up()
         if self._part:
             self.learner._learn_told(*_told(self._part))
-            self._learnt = None
+        self._part, self._queue = [], []
 
     def _append(self, asked, label, by):
         record = {"row": asked.row}

@@ -35,7 +35,7 @@ class LabelingSession:
     Parameters
     ----------
     learner : ActiveLearner
-        What asks. It is fitted to the pool. Its `classes` are the labels to choose
+        What asks. It is fitted to the pool anew. Its `classes` are the labels to choose
         from, if it has them.
     path : str or path-like
         The journal. It is made if there is no such file, and can be written by one
@@ -311,8 +311,11 @@ class LabelingSession:
     def __enter__(self):
         return self
 
-    def __exit__(self, *error):
-        self._record.journal.close()
+    def __exit__(self, error, *more):
+        if error is None:
+            self.close()
+        else:
+            self._record.journal.close()
 
     # -- what is known -------------------------------------------------------------
 

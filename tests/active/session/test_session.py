@@ -1,6 +1,7 @@
 """Sessions that are ended, killed, mended and gone on with."""
 
 import csv
+import errno
 import json
 import os
 import subprocess
@@ -223,6 +224,63 @@ def test_labels_of_the_start_are_kept(path):
     known[3] = "ham"
     with pytest.raises(ValueError, match="was begun with 15 labels of the pool"):
         session(path, known)
+
+
+def test_a_full_disk_leaves_the_question_open(path, monkeypatch):
+    with session(path) as one:
+        give(one, 5)
+        question, content = one.question(), path.read_bytes()
+
+        def full(file):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left on device. The 5 lines"):
+            give(one, 1)
+        monkeypatch.undo()
+        assert path.read_bytes() == content
+        assert one.question() == question
+        give(one, 1)
+        assert one.learner.n_labeled_ == 6
+
+
+class Interrupted(GaussianNB):
+    """Whose next fit is interrupted if it is told so."""
+
+    now = False
+
+    def fit(self, X, y):
+        if Interrupted.now:
+            Interrupted.now = False
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+def test_an_interrupt_between_the_file_and_the_learner(path):
+    """What is in the file is learnt, and not asked for again."""
+    with session(path.with_name("whole"), estimator=Interrupted()) as whole:
+        give(whole, 12)
+        expected = whole.question()
+    with session(path, estimator=Interrupted()) as one:
+        give(one, 11)
+        row = one.question().row
+        Interrupted.now = True
+        with pytest.raises(KeyboardInterrupt):
+            one.answer(WORDS[row].item(), row)
+        assert one.question() == expected
+        assert one.progress().n_answers == one.learner.n_labeled_ == 12
+
+
+def test_a_closed_session_has_learnt_all(path):
+    with session(path, learner={"batch_size": 4}) as one:
+        give(one, 10)
+        assert one.learner.n_labeled_ == 8
+    assert one.learner.n_labeled_ == 10
+    assert (one.predictions()[0] == one.learner.predict(X)).all()
+    one.close()
+    assert one.progress().n_answers == one.learner.n_labeled_ == 10
+    with pytest.raises(ValueError, match="is closed"):
+        one.answer("ham")
 
 
 # -- what must not be mixed up -----------------------------------------------------
