@@ -372,8 +372,8 @@ class ConfidenceTreeDisplay:
             self._write(x, y - down, line, self._ink, 7)
 
     def _draw_split(self, row, x, y, is_open):
-        look = {"overwhelming": (1.6, "-"), "strong": (1.0, "-"), "weak": (0.8, "--")}
-        width, style = look[row.strength.word]
+        look = {"overwhelming": (1.6, "-"), "strong": (1.0, "-")}
+        width, style = look.get(row.strength.word, (0.8, "--"))
         self._draw_box(
             x,
             y,

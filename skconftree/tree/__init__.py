@@ -1,6 +1,7 @@
 """Confidence trees and the compiled machinery that grows them."""
 
 from ._classes import ConfidenceTreeClassifier
+from ._imitate import imitate
 from ._row_index import RowIndex
 from .pruning._base import BasePruning
 from .pruning._c45 import C45Pruning
@@ -31,5 +32,6 @@ __all__ = [
     "export_html",
     "export_rules",
     "export_text",
+    "imitate",
     "node_table",
 ]

@@ -374,6 +374,7 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
     pruning_ = learnt("resolved.pruning", "The resolved pruning.")
     lookahead_ = learnt("resolved.lookahead", "Levels at which `fit` looked ahead.")
     tree_ = learnt("tree", "The tree as read-only arrays, evidence included.")
+    fidelity_ = learnt("fidelity", "How often an imitation agrees, see `imitate`.")
     categories_ = learnt(
         "schema.categories", "Categories of the nominal columns.", changes=True
     )

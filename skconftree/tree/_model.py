@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 
+from ..criteria._criterion import CRITERIA
 from ..tables._sparse import in_blocks
 from ..utils import canonical
 from ..utils._lock import Lockable, learns, reads, share_lock
@@ -12,7 +13,7 @@ from ._limits import count_rows
 from ._model_state import check_parts, read_parts
 from ._plan import Resolved
 from .nodes._apply import find_leaves
-from .nodes._plain import write_nodes
+from .nodes._plain import retold, write_nodes
 from .stream._feeding import learn_rows
 from .stream._make_grower import make_grower, start_grower
 
@@ -32,7 +33,8 @@ class TreeModel(Lockable):
 
     The tree was grown from `n_rows`. It `waits` if naive Bayes has to prove itself on a
     row before leaves predict by it; `honest_counts` are of rows that had no say in the
-    tree; the model takes the lock of its `owner`.
+    tree; the model takes the lock of its `owner`. One that has not learnt labels, but
+    what a classifier says of rows, has a `fidelity`: how often they agree.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class TreeModel(Lockable):
         grower=None,
         waits=False,
         honest_counts=None,
+        fidelity=None,
         owner=None,
     ):
         self.schema, self.classes, self.resolved = schema, classes, resolved
@@ -54,6 +57,7 @@ class TreeModel(Lockable):
         self.waits = waits
         self.n_rows_before = n_rows
         self.honest_counts = honest_counts
+        self._fidelity = fidelity
         if owner is not None:
             share_lock(self, owner)
         if grower is not None:
@@ -70,6 +74,18 @@ class TreeModel(Lockable):
     def grows(self):
         """Whether it learns row by row."""
         return self.grower is not None
+
+    @property
+    def imitates(self):
+        """Whether it has learnt what another classifier says, and no labels."""
+        return self._fidelity is not None
+
+    @property
+    def fidelity(self):
+        """How often it says the same as the classifier it imitates."""
+        if self._fidelity is None:
+            raise AttributeError("The tree has learnt labels, and imitates nothing.")
+        return self._fidelity
 
     @property
     def n_rows_seen(self):
@@ -169,6 +185,11 @@ class TreeModel(Lockable):
 
     def growing(self, recipe, **options):
         """Another model, of the same tree, that goes on growing row by row."""
+        if self.imitates:
+            raise ValueError(
+                "This tree imitates a classifier and has no rows with labels to go on "
+                "from. Call fit, or partial_fit of a new tree."
+            )
         tree = copy.copy(self._tree)
         return TreeModel(
             self.schema,
@@ -259,6 +280,22 @@ class TreeModel(Lockable):
             raise ValueError(NO_POOL)
         return pool
 
+    def imitating(self, classes, counts, n_node_samples, fidelity):
+        """Another model, of the same tests, of what a classifier says of rows.
+
+        The counts are sums of its class probabilities over the rows of each node.
+        """
+        impurity = CRITERIA[self.resolved.criterion](len(classes)).impurities(counts)
+        tree = retold(self._tree, counts, n_node_samples, impurity)
+        return TreeModel(
+            self.schema,
+            classes,
+            self.resolved,
+            tree,
+            int(n_node_samples[0]),
+            fidelity=fidelity,
+        )
+
     # -- state --------------------------------------------------------------------
 
     def state(self):
@@ -279,6 +316,7 @@ class TreeModel(Lockable):
                 "waits": self.waits,
                 "n_rows_before": self.n_rows_before,
                 "honest_counts": self.honest_counts,
+                "fidelity": self._fidelity,
             }
         )
 
@@ -305,5 +343,6 @@ class TreeModel(Lockable):
             grower=parts["grower"],
             waits=parts["waits"],
             honest_counts=parts["honest_counts"],
+            fidelity=parts["fidelity"],
             owner=owner if shared is None else None,
         )

@@ -23,6 +23,7 @@ PARTS = {
     "waits",
     "n_rows_before",
     "honest_counts",
+    "fidelity",
 }
 
 
@@ -79,6 +80,7 @@ def check_parts(parts, owner):
         "bound_": tree.keeps_evidence == (bound is not None),
         "grower": _has_grower(parts),
         "honest_counts": _has_honest_counts(parts["honest_counts"], tree),
+        "fidelity_": _is_fidelity(parts["fidelity"], parts["grower"]),
     }
     refuse_damage(owner, sound)
 
@@ -129,3 +131,10 @@ def _has_honest_counts(counts, tree):
         is_array(counts, np.float64, (tree.node_count, tree.n_classes))
         and bool(((counts >= 0.0) & (counts <= LARGEST_SUM)).all())
     )
+
+
+def _is_fidelity(value, grower):
+    # What imitates does not grow.
+    if value is None:
+        return True
+    return grower is None and type(value) is float and 0.0 <= value <= 1.0

@@ -16,6 +16,7 @@ from skconftree import (
 )
 from skconftree.bounds import BaseBound
 from skconftree.drift import DDM, BaseDetector
+from skconftree.tree import BasePruning
 
 X, Y = load_iris(return_X_y=True)
 FRAME = pd.DataFrame(X, columns=list("abcd"))
@@ -62,7 +63,7 @@ def others(value):
 @pytest.mark.parametrize("name", MODELS)
 def test_parameters_are_the_only_objects_in_a_state(name):
     found = others(MODELS[name]().__getstate__())
-    kinds = BaseBound | BaseDetector
+    kinds = BaseBound | BaseDetector | BasePruning
     assert [one for one in found if not isinstance(one, kinds)] == []
 
 

@@ -150,3 +150,75 @@ class Reporting:
         ndarray of shape (n_rows,) or (n_rows, n_classes)
         """
         return self._fitted(X).decision_function(X)
+
+    # -- a tree to read ---------------------------------------------------------------
+
+    @settled
+    @reads
+    def to_tree(self, *, max_leaf_nodes=None, n_rows=20_000, random_state=None):
+        """Grow a tree that answers as the classifier does, on the whole pool.
+
+        A forest makes more of few labels than a tree, and chooses better which to ask
+        for; the tree can be read. It says what the forest says of the rows of the pool,
+        but of those with a label what that is.
+
+        Parameters
+        ----------
+        max_leaf_nodes : int, default=None
+            Most leaves. None: as many as the default tree has that is grown from the
+            labels, at least 16.
+        n_rows : int or None, default=20_000
+            How many rows to ask the forest of; a smaller pool is filled up with rows
+            that are made up between its own. None: the pool as it is.
+        random_state : int, RandomState instance or None, default=None
+            Draws the rows.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            Fitted, with `fidelity_`; its splits have no evidence.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no method `to_tree`.
+        ValueError
+            As long as no labels of two classes are known.
+
+        See Also
+        --------
+        skconftree.tree.imitate : The same of any classifier.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> from skconftree.active import ActiveLearner
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = ConfidenceForestClassifier(random_state=0)
+        >>> learner = ActiveLearner(forest, random_state=0).fit(X)
+        >>> while learner.n_labeled_ < 20:
+        ...     rows = learner.query()
+        ...     learner = learner.teach(rows, y[rows])
+        >>> bool(learner.to_tree(random_state=0).score(X, y) > 0.9)
+        True
+        """
+        if not hasattr(self.estimator, "to_tree"):
+            raise TypeError(
+                f"to_tree needs an estimator that has this method, as "
+                f"ConfidenceForestClassifier. Got {self.estimator!r}; "
+                "skconftree.tree.imitate takes any classifier."
+            )
+        model = self._fitted(self._pool.X)
+        if isinstance(model, DummyClassifier):
+            raise ValueError("to_tree needs labels of at least two classes.")
+        y = np.full(len(self._codes), None)
+        known = self._codes >= 0
+        y[known] = self._coder.classes[self._codes[known]]
+        return model.to_tree(
+            self._pool.X,
+            y,
+            max_leaf_nodes=max_leaf_nodes,
+            n_rows=n_rows,
+            random_state=random_state,
+        )

@@ -8,6 +8,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ...tables._sparse import blocks
+from ...tree import imitate
 from ...tree._limits import check_limits
 from ...tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
 from ...utils._lock import reads
@@ -168,6 +169,65 @@ class ForestPrediction(VotingForest):
         if len(criteria) == 1 and criteria <= {"gini", "entropy"}:
             parameters["criterion"] = criteria.pop()
         return forest_to_sklearn(model.estimators, parameters)
+
+    @reads
+    def to_tree(
+        self,
+        X,
+        y=None,
+        *,
+        sample_weight=None,
+        max_leaf_nodes=None,
+        n_rows=20_000,
+        random_state=None,
+    ):
+        """Grow a single tree that answers as the forest does.
+
+        It can be read, and tells what the forest has learnt from few labels better than
+        a tree that is grown from these alone. See :func:`skconftree.tree.imitate`,
+        which does the same for any classifier.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Real rows, which need no labels: a pool, or the training rows.
+        y : array-like of shape (n_samples,), default=None
+            Labels of the rows, None where one is not known.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, which are frequencies.
+        max_leaf_nodes : int, default=None
+            Most leaves. None: as many as the default tree has, at least 16.
+        n_rows : int or None, default=20_000
+            How many rows to ask the forest of; a smaller X is filled up with rows that
+            are made up between its own. None: the rows of X as they are.
+        random_state : int, RandomState instance or None, default=None
+            Draws the rows.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            Fitted, with `fidelity_`; its splits have no evidence.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> X, y = load_wine(return_X_y=True)
+        >>> forest = ConfidenceForestClassifier(random_state=0).fit(X[::4], y[::4])
+        >>> tree = forest.to_tree(X, max_leaf_nodes=6, random_state=0)
+        >>> tree.fidelity_ > 0.9, bool(tree.score(X, y) > 0.9)
+        (True, True)
+        """
+        return imitate(
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            max_leaf_nodes=max_leaf_nodes,
+            n_rows=n_rows,
+            categorical_features=self.categorical_features,
+            random_state=random_state,
+        )
 
     @property
     @reads

@@ -1,6 +1,9 @@
 """Trees as plain values, for files of any kind."""
 
-from ._node_state import damaged
+import numpy as np
+
+from ._derived import NONE
+from ._node_state import NODE_ARRAYS, damaged
 
 
 def write_nodes(tree):
@@ -22,3 +25,21 @@ def read_nodes(kind, state):
         raise damaged("its size") from error
     tree.__setstate__(arrays)
     return tree
+
+
+def retold(tree, counts, n_node_samples, impurity):
+    """Copy a tree with its tests, and with counts of other rows in its nodes.
+
+    There may be other classes. Its splits have no evidence, which the other rows do not
+    bear.
+    """
+    (n_features, _, _, keeps_evidence, _, _), arrays = write_nodes(tree)
+    told = dict(zip(NODE_ARRAYS, arrays[1:], strict=False))
+    n_splits = tree.node_count - tree.n_leaves
+    told["counts"] = counts.tobytes()
+    told["n_node_samples"] = n_node_samples.astype(np.intp).tobytes()
+    told["impurity"] = impurity.tobytes()
+    told["evidence"] = np.full(n_splits, NONE).tobytes()
+    other = type(tree)(n_features, counts.shape[1], None, keeps_evidence)
+    other.__setstate__((arrays[0], *told.values(), *arrays[1 + len(told) :]))
+    return other

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._audit_marks import read_marks
 from ._node_table import read_nodes
-from ._strength import TINY
+from ._strength import IMITATION, TINY
 
 WIDTH = 100  # columns
 BAR = "|   "
@@ -189,6 +189,8 @@ def wrapped(text, width):
 
 def describe_split(row, width, digits=4):
     """Lines of what a split was chosen by and its bound compared, for the verbose."""
+    if row.strength.word == IMITATION:
+        return []
     chosen = [shortened(row.lookahead, width)] if row.lookahead else []
     told = f"evidence: {describe_evidence(row.evidence, digits)}"
     return [*chosen, *wrapped(told, width)]

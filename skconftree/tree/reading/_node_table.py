@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...tables._features import MISSING
 from ._numbers import write_probability, write_rows, write_weight
-from ._strength import Strength, strengths
+from ._strength import Strength, imitated, strengths
 
 MOST_NAMES = 8  # categories written out
 NO_SPLIT = "no split"
@@ -76,6 +76,18 @@ class NodeRow(NamedTuple):
             f"chosen over {tried}: at most {limits[0]} instead of {limits[1]} training "
             "errors further down"
         )
+
+
+class ImitatedRow(NodeRow):
+    """Node of a tree whose rows have no labels, but what a classifier says of them."""
+
+    __slots__ = ()
+
+    @property
+    def outcome(self):
+        """How many rows a leaf has, and the probability of its class, in words."""
+        place = max(range(len(self.value)), key=self.value.__getitem__)
+        return f"{self.rows}, probability {write_probability(self.value[place])}"
 
 
 def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
@@ -212,6 +224,8 @@ def read_nodes(
     if tree.trial_costs is not None:
         for one, costs in zip(said, tree.trial_costs[nodes].tolist(), strict=True):
             one.update(evidence_of.trials(*costs))
+    imitates = hasattr(estimator, "fidelity_")
+    weight = tree.n_node_samples[nodes] if imitates else counts.sum(axis=1)
     columns = NodeRow(
         node=nodes.tolist(),
         parent=tree.parent[nodes].tolist(),
@@ -234,10 +248,12 @@ def read_nodes(
         value=(tuple(row.tolist()) for row in value),
         share=share.tolist(),
         counts=(tuple(row.tolist()) for row in counts),
-        weight=counts.sum(axis=1).tolist(),
+        weight=weight.tolist(),
         impurity=tree.impurity[nodes].tolist(),
         evidence=said,
-        strength=strengths(
+        strength=imitated(branches)
+        if imitates
+        else strengths(
             all_counts,
             branches,
             said,
@@ -246,7 +262,7 @@ def read_nodes(
             and not estimator._model.grows,
         ),
     )
-    return list(map(NodeRow, *columns))
+    return list(map(ImitatedRow if imitates else NodeRow, *columns))
 
 
 def _labels(parameter, given, known, size):

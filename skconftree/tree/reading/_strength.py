@@ -28,6 +28,7 @@ LEGEND = (
 GUESSES = "weak splits are useful guesses, kept as they cost nothing in the error limit"
 # The statement of bounds whose confidence is this number itself.
 BY_LUCK = "expected by luck"
+IMITATION = "imitation"
 TINY = 1e-300  # smaller floats lose digits, then vanish
 MOST_STEPS = 500
 AT_ONCE = 4096  # nodes
@@ -66,6 +67,41 @@ class Strength(NamedTuple):
     def legend(self):
         """What number and words mean, in lines."""
         return [*LEGEND, *([self.remark] if self.remark else [])]
+
+
+class Imitated(Strength):
+    """Strength of a split by which a tree imitates a classifier: none is known."""
+
+    __slots__ = ()
+
+    @property
+    def expected(self):
+        """Nothing is expected of rows that are made up."""
+        return "no evidence"
+
+    @property
+    def compared(self):
+        """Nor was anything compared by real rows."""
+        return ""
+
+    @property
+    def long(self):
+        """Word, and that there is no evidence."""
+        return f"{self.word}: {self.expected}"
+
+    @property
+    def legend(self):
+        """What the word means, in lines."""
+        return [
+            "imitation: the tree says what another classifier says of rows that may be",
+            "made up; only rows with labels would say whether a split is real",
+        ]
+
+
+def imitated(branches):
+    """Strengths of the splits of an imitation; None for a leaf."""
+    one = Imitated(IMITATION, math.nan, math.nan, "")
+    return [one if some else None for some in branches]
 
 
 def strengths(all_counts, branches, evidence, error_limit):

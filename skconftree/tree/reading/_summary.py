@@ -15,7 +15,7 @@ from ._export import (
 )
 from ._node_table import read_nodes
 from ._numbers import write_weight
-from ._strength import WORDS
+from ._strength import IMITATION, WORDS
 
 MOST_COLUMNS = 5  # named in a summary
 WORDS_OF_SPLITS = tuple(word for _, word in WORDS)
@@ -42,14 +42,13 @@ def summarize(estimator):
             f"The tree stops at the root{_why(estimator, root)}.",
         ]
         return "\n".join(lines)
-    lines.append(_by_strength(splits))
-    weakest = max(splits, key=lambda row: row.strength.log_expected)
-    sure = weakest.strength
-    said = f" (node {weakest.node}): {sure.expected}, {sure.compared}"
-    words = fit_words(
-        weakest.name, weakest.test, WIDTH - len("the weakest, ") - len(said)
-    )
-    lines.append(f"the weakest, {words}{said}")
+    if root.strength.word == IMITATION:
+        lines.append(
+            f"{_count(len(splits), 'split')} that imitate a classifier, which says the "
+            f"same of {100.0 * estimator.fidelity_:.1f} % of the rows"
+        )
+    else:
+        lines += _by_strength(splits)
     lines += _columns(estimator, splits)
     own = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
     lines.append(
@@ -72,7 +71,16 @@ def _sizes(leaves):
 def _by_strength(splits):
     words = Counter(row.strength.word for row in splits)
     parts = [f"{words[word]:,} {word}" for word in WORDS_OF_SPLITS if words[word]]
-    return f"{_count(len(splits), 'split')}: {', '.join(parts)}"
+    weakest = max(splits, key=lambda row: row.strength.log_expected)
+    sure = weakest.strength
+    said = f" (node {weakest.node}): {sure.expected}, {sure.compared}"
+    words = fit_words(
+        weakest.name, weakest.test, WIDTH - len("the weakest, ") - len(said)
+    )
+    return [
+        f"{_count(len(splits), 'split')}: {', '.join(parts)}",
+        f"the weakest, {words}{said}",
+    ]
 
 
 def _columns(estimator, splits):

@@ -1,0 +1,233 @@
+"""A tree that says in a few questions what another classifier says."""
+
+import sys
+import warnings
+
+import numpy as np
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import InvalidParameterError, _safe_indexing
+from ..tables._labels import Classes
+from ..tables._missing_labels import split_labels
+from ..tables._munge import can_make_up, make_up
+from ..tables._schema import Schema
+from ..tables._weights import stream_weights
+from ..utils import is_count
+from ._classes import ConfidenceTreeClassifier
+from .nodes._derived import sum_of_leaves
+
+LEAST_LEAVES = 16  # where the labels themselves would bear fewer
+FEW = 50  # rows
+
+
+def imitate(
+    classifier,
+    X,
+    y=None,
+    *,
+    sample_weight=None,
+    max_leaf_nodes=None,
+    n_rows=20_000,
+    categorical_features="from_dtype",
+    random_state=None,
+):
+    """Grow a tree that answers as another classifier does.
+
+    A forest, a boosted model or a neural network may know more than a tree that is
+    grown from the same labels, and cannot be read. The tree is grown from what the
+    classifier says of many rows: those of `X`, whose labels need not be known, and rows
+    made up between them and their neighbours (MUNGE [1]_). The most probable class of
+    each row decides where the tree splits; a leaf predicts the mean of the class
+    probabilities of its rows.
+
+    Use it where labels are few and chosen by a forest, see
+    :meth:`skconftree.active.ActiveLearner.to_tree`, or to look into a model that is
+    there already.
+
+    Parameters
+    ----------
+    classifier : estimator
+        Fitted, with `predict_proba` and at least two `classes_`; a pipeline too.
+    X : array-like, sparse or frame of shape (n_samples, n_features)
+        Real rows, as the classifier takes them: a pool without labels or the rows it
+        was trained on.
+    y : array-like of shape (n_samples,), default=None
+        Labels of the rows, None where one is not known. A label that is known counts
+        instead of what the classifier says of the row.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, which are frequencies.
+    max_leaf_nodes : int, default=None
+        Most leaves. None takes as many as the default tree has that is grown from the
+        rows alone, by `y` as far as it is known, but not fewer than 16.
+    n_rows : int or None, default=20_000
+        How many rows to ask the classifier of. Of a larger X so many are drawn; a
+        smaller one is filled up with rows that are made up. None asks of the rows of X
+        as they are, and so it is with sparse ones.
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        Nominal columns, as in :class:`ConfidenceTreeClassifier`. Their categories are
+        exchanged between neighbours, and never made up.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows.
+
+    Returns
+    -------
+    ConfidenceTreeClassifier
+        Fitted, with two differences to one that has learnt labels: `fidelity_`, and
+        splits without evidence (all NaN), as rows that are made up are none. Counts are
+        of the real rows: ``tree_.n_node_samples`` of a leaf may be 0. It does not go on
+        growing: `partial_fit` raises.
+
+    Raises
+    ------
+    TypeError
+        If the classifier has no `predict_proba`.
+    ValueError
+        If it has one class only, or if another argument is invalid.
+
+    See Also
+    --------
+    skconftree.ConfidenceForestClassifier.to_tree : The same of a forest.
+
+    Notes
+    -----
+    `fidelity_` is the share of rows of which tree and classifier say the same: of the
+    rows of X that were not drawn, if there are any, else of the rows that the tree was
+    grown from, by which it is a little better than by new ones.
+
+    References
+    ----------
+    .. [1] C. Bucila, R. Caruana and A. Niculescu-Mizil, "Model compression", KDD 2006,
+       section 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skconftree.tree import imitate
+    >>> X, y = load_wine(return_X_y=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> tree = imitate(forest, X, max_leaf_nodes=8, random_state=0)
+    >>> tree.get_n_leaves(), tree.fidelity_ > 0.9
+    (8, True)
+    """
+    classes = _check_classifier(classifier)
+    _check_sizes(max_leaf_nodes, n_rows, len(classes))
+    rng = check_random_state(random_state)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    codes, _, schema = Schema.first(X, "imitate", categorical_features)
+    known = _known_classes(y, X, classes)
+    weight = np.ones(X.shape[0])
+    if sample_weight is not None:
+        weight = stream_weights(sample_weight, codes, "frequency", 0.0, stacklevel=2)
+    chosen, others = _draw(X.shape[0], n_rows, rng)
+    real, known, weight = _safe_indexing(X, chosen), known[chosen], weight[chosen]
+    proba = _ask(classifier, real)
+    proba[known >= 0] = np.eye(len(classes))[known[known >= 0]]
+    if max_leaf_nodes is None:
+        some = (
+            np.flatnonzero(known >= 0) if (known >= 0).any() else np.arange(len(known))
+        )
+        default = ConfidenceTreeClassifier(categorical_features=categorical_features)
+        default.fit(
+            _safe_indexing(real, some),
+            classes[proba[some].argmax(axis=1)],
+            sample_weight=weight[some],
+        )
+        max_leaf_nodes = max(LEAST_LEAVES, default.get_n_leaves())
+    rows, n_made = real, 0 if n_rows is None else n_rows - len(chosen)
+    if n_made and can_make_up(X):
+        if len(chosen) < FEW:
+            warnings.warn(
+                f"X has only {len(chosen)} rows: {n_made} are made up from them. Give "
+                "more rows, which need no labels, or n_rows=None.",
+                UserWarning,
+                stacklevel=2,
+            )
+        nominal = schema.is_categorical
+        nominal = np.zeros(X.shape[1], dtype=bool) if nominal is None else nominal
+        made = make_up(real, codes[chosen], nominal, n_made, weight, rng)
+        rows = _joined(real, made)
+        proba = np.concatenate([proba, _ask(classifier, made)])
+        weight = np.concatenate([weight, np.ones(n_made)])
+    tree = ConfidenceTreeClassifier(
+        max_leaf_nodes=max_leaf_nodes,
+        pruning=None,
+        categorical_features=categorical_features,
+        random_state=rng.randint(2**31 - 1),
+    )
+    tree.fit(rows, classes[proba.argmax(axis=1)], sample_weight=weight)
+    leaves, n_real = tree.apply(rows), len(chosen)
+    counts = _sums(tree.tree_, leaves, proba * weight[:, None])
+    counts *= weight[:n_real].sum() / weight.sum()
+    n_node_samples = _sums(tree.tree_, leaves[:n_real], np.ones((n_real, 1)))[:, 0]
+    judged = _safe_indexing(X, others) if len(others) else real
+    agree = counts[tree.apply(judged)].argmax(axis=1) == _ask(
+        classifier, judged
+    ).argmax(axis=1)
+    tree._model = tree._model.imitating(
+        Classes(classes), counts, n_node_samples, float(agree.mean())
+    )
+    return tree
+
+
+def _check_classifier(classifier):
+    if not hasattr(classifier, "predict_proba"):
+        raise TypeError(
+            f"The classifier must have predict_proba; {type(classifier).__name__} has "
+            "none."
+        )
+    check_is_fitted(classifier)
+    classes = np.asarray(classifier.classes_)
+    if len(classes) < 2:
+        raise ValueError(
+            f"The classifier must tell at least two classes apart; "
+            f"{type(classifier).__name__} knows {classes!r}."
+        )
+    return classes
+
+
+def _check_sizes(max_leaf_nodes, n_rows, n_classes):
+    for name, value, least in (
+        ("max_leaf_nodes", max_leaf_nodes, 2),
+        ("n_rows", n_rows, n_classes),
+    ):
+        if value is not None and not (is_count(value) and value >= least):
+            raise InvalidParameterError(
+                f"The {name!r} parameter of imitate must be None or an int of at least "
+                f"{least}. Got {value!r} instead."
+            )
+
+
+def _known_classes(y, X, classes):
+    # Class of each row by its label, -1 where there is none.
+    known = np.full(X.shape[0], -1, dtype=np.intp)
+    if y is not None:
+        labels, has_label = split_labels(y)
+        check_consistent_length(X, has_label)
+        known[has_label] = Classes(classes).codes(labels, np.intp)
+    return known
+
+
+def _draw(n, n_rows, rng):
+    # Rows to ask of, and the others.
+    if n_rows is None or n <= n_rows:
+        return np.arange(n), np.arange(0)
+    order = rng.permutation(n)
+    return np.sort(order[:n_rows]), np.sort(order[n_rows:])
+
+
+def _ask(classifier, rows):
+    return np.array(classifier.predict_proba(rows), dtype=np.float64)
+
+
+def _joined(real, made):
+    if isinstance(real, np.ndarray):
+        return np.concatenate([real, made])
+    return sys.modules["pandas"].concat([real, made], ignore_index=True)
+
+
+def _sums(tree, leaves, values):
+    # Of the values of the rows in each node.
+    sums = [np.bincount(leaves, column, tree.node_count) for column in values.T]
+    return sum_of_leaves(np.column_stack(sums), tree)

@@ -1,0 +1,227 @@
+"""A tree that imitates a classifier."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from scipy.stats import entropy
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.tree import export_text, imitate, node_table
+
+
+@pytest.fixture
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X, y, LogisticRegression(max_iter=1000).fit(X, y)
+
+
+def test_leaves_have_the_mean_of_what_the_classifier_says(iris):
+    X, _, teacher = iris
+    tree = imitate(teacher, X, n_rows=None, max_leaf_nodes=6)
+    said, leaves = teacher.predict_proba(X), tree.apply(X)
+    expected = np.array([said[leaves == leaf].mean(axis=0) for leaf in leaves])
+    np.testing.assert_allclose(tree.predict_proba(X), expected, rtol=1e-12)
+    agree = (tree.predict(X) == teacher.predict(X)).mean()
+    assert tree.fidelity_ == agree
+
+
+def test_counts_are_of_the_real_rows(iris):
+    X, _, teacher = iris
+    tree = imitate(teacher, X, random_state=0, n_rows=3000)
+    nodes = tree.tree_
+    path = tree.decision_path(X)
+    np.testing.assert_array_equal(nodes.n_node_samples, np.ravel(path.sum(axis=0)))
+    assert nodes.counts[0].sum() == pytest.approx(150.0)
+    split = np.flatnonzero(nodes.children_left >= 0)
+    for node in split:
+        children = nodes.children(node)
+        assert nodes.counts[children].sum(axis=0) == pytest.approx(nodes.counts[node])
+    for name in ("score", "confidence", "n_tests"):
+        assert np.isnan(nodes.evidence[name]).all()
+    share = nodes.counts / nodes.counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(nodes.impurity, entropy(share, base=2, axis=1))
+
+
+def test_made_up_rows_have_a_say_in_the_probabilities(iris):
+    X, _, teacher = iris
+    tree = imitate(teacher, X, random_state=0, n_rows=5000, max_leaf_nodes=4)
+    plain = imitate(teacher, X, n_rows=None, max_leaf_nodes=4)
+    assert (tree.predict_proba(X) != plain.predict_proba(X)).any()
+    again = imitate(teacher, X, random_state=0, n_rows=5000, max_leaf_nodes=4)
+    np.testing.assert_array_equal(tree.predict_proba(X), again.predict_proba(X))
+
+
+def test_fidelity_is_of_rows_that_were_not_drawn():
+    X, y = load_breast_cancer(return_X_y=True)
+    teacher = RandomForestClassifier(20, random_state=0).fit(X, y)
+    tree = imitate(teacher, X, n_rows=200, random_state=0)
+    drawn = np.sort(np.random.RandomState(0).permutation(len(X))[:200])
+    others = np.setdiff1d(np.arange(len(X)), drawn)
+    assert tree.tree_.n_node_samples[0] == 200
+    agree = tree.predict(X[others]) == teacher.predict(X[others])
+    assert tree.fidelity_ == agree.mean()
+
+
+def test_a_known_label_counts_instead(iris):
+    X, _, teacher = iris
+    wrong = np.full(150, None)
+    wrong[:20] = 2
+    tree = imitate(teacher, X, wrong, n_rows=None, max_leaf_nodes=6)
+    said = teacher.predict_proba(X)
+    said[:20] = [0.0, 0.0, 1.0]
+    leaves = tree.apply(X)
+    expected = np.array([said[leaves == leaf].mean(axis=0) for leaf in leaves])
+    np.testing.assert_allclose(tree.predict_proba(X), expected, rtol=1e-12)
+
+
+def test_weights_count_rows(iris):
+    X, _, teacher = iris
+    weight = np.arange(150) % 3
+    one = imitate(teacher, X, sample_weight=weight, n_rows=None, max_leaf_nodes=6)
+    two = imitate(teacher, np.repeat(X, weight, axis=0), n_rows=None, max_leaf_nodes=6)
+    np.testing.assert_array_equal(one.tree_.feature, two.tree_.feature)
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), rtol=1e-12)
+
+
+def test_how_many_leaves():
+    X, y = load_breast_cancer(return_X_y=True)
+    teacher = RandomForestClassifier(20, random_state=0).fit(X, y)
+    assert imitate(teacher, X, n_rows=5000, random_state=0).get_n_leaves() == 16
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(4000, 2))
+    y = 5 * np.floor(5 * X[:, 0]) + np.floor(5 * X[:, 1])
+    teacher = RandomForestClassifier(20, random_state=0).fit(X, y)
+    default = ConfidenceTreeClassifier().fit(X, y)
+    assert default.get_n_leaves() >= 25
+    tree = imitate(teacher, X, y, n_rows=5000, random_state=0)
+    assert tree.get_n_leaves() == default.get_n_leaves()
+
+
+def test_nearer_to_the_classifier_than_a_tree_of_the_labels():
+    """The mean over divisions of two tables, for a boosted model and a pipeline."""
+    gains = []
+    for load in (load_wine, load_breast_cancer):
+        X, y = load(return_X_y=True)
+        for seed in range(3):
+            A, B, a, _ = train_test_split(X, y, random_state=seed, test_size=0.5)
+            for teacher in (
+                HistGradientBoostingClassifier(max_iter=30),
+                make_pipeline(StandardScaler(), LogisticRegression()),
+            ):
+                teacher.fit(A, a)
+                tree = imitate(teacher, A, n_rows=3000, random_state=seed)
+                cart = DecisionTreeClassifier(
+                    max_leaf_nodes=tree.get_n_leaves(), random_state=0
+                ).fit(A, a)
+                said = teacher.predict(B)
+                gains.append((tree.predict(B) == said).mean())
+                gains[-1] -= (cart.predict(B) == said).mean()
+    assert np.mean(gains) > 0.005
+
+
+def test_frames_of_categories_go_through_a_pipeline():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"number": rng.normal(size=300), "color": rng.choice(["r", "g"], 300)}
+    )
+    X["color"] = X["color"].astype("category")
+    y = np.where((X["color"] == "r") ^ (X["number"] > 0), "yes", "no")
+    coder = make_column_transformer(
+        (OneHotEncoder(), ["color"]), remainder="passthrough"
+    )
+    teacher = make_pipeline(coder, RandomForestClassifier(20, random_state=0)).fit(X, y)
+    tree = imitate(teacher, X, random_state=0, n_rows=2000)
+    assert tree.score(X, y) > 0.97
+    assert "color" in export_text(tree)
+    assert list(tree.feature_names_in_) == ["number", "color"]
+
+
+def test_sparse_rows_are_taken_as_they_are(iris):
+    X, _, teacher = iris
+    tree = imitate(teacher, csr_array(X), max_leaf_nodes=6)
+    plain = imitate(teacher, X, n_rows=None, max_leaf_nodes=6)
+    np.testing.assert_allclose(
+        tree.predict_proba(X), plain.predict_proba(X), rtol=1e-12
+    )
+
+
+def test_classes_that_are_never_most_probable_are_kept():
+    X = np.linspace(0.0, 1.0, 200)[:, None]
+    teacher = LogisticRegression().fit(X, np.repeat([0, 1, 2], [5, 95, 100]))
+    tree = imitate(teacher, X, n_rows=None)
+    assert list(tree.classes_) == [0, 1, 2]
+    assert tree.predict_proba(X).shape == (200, 3)
+    assert (tree.predict_proba(X)[:, 0] > 0.0).all()
+
+
+def test_of_a_forest(iris):
+    X, y, _ = iris
+    forest = ConfidenceForestClassifier(20, random_state=0).fit(X[::3], y[::3])
+    tree = forest.to_tree(X, random_state=3, n_rows=1000, max_leaf_nodes=5)
+    same = imitate(forest, X, random_state=3, n_rows=1000, max_leaf_nodes=5)
+    np.testing.assert_array_equal(tree.predict_proba(X), same.predict_proba(X))
+    assert tree.get_n_leaves() == 5
+
+
+def test_it_says_that_it_is_an_imitation(iris):
+    X, _, teacher = iris
+    tree = imitate(teacher, X, random_state=0, n_rows=1000, max_leaf_nodes=4)
+    for text in (export_text(tree), tree.explain_text(X[:1]), tree.summary()):
+        assert "imitat" in text
+        assert "expected by luck" not in text
+    rows = node_table(tree)
+    assert {row.strength.word for row in rows if row.branches} == {"imitation"}
+    assert [row.weight for row in rows] == tree.tree_.n_node_samples.tolist()
+    assert "nan" not in tree._repr_html_().lower().replace("nanum", "")
+    np.testing.assert_array_equal(
+        tree.to_sklearn().predict_proba(X), tree.predict_proba(X)
+    )
+
+
+def test_it_is_kept_and_does_not_grow(iris):
+    X, y, teacher = iris
+    tree = imitate(teacher, X, random_state=0, n_rows=1000)
+    other = pickle.loads(pickle.dumps(tree))
+    assert other.fidelity_ == tree.fidelity_
+    np.testing.assert_array_equal(other.predict_proba(X), tree.predict_proba(X))
+    with pytest.raises(ValueError, match="imitates a classifier"):
+        tree.partial_fit(X, y)
+    assert tree.fidelity_ == other.fidelity_
+    tree.fit(X, y)
+    assert not hasattr(tree, "fidelity_")
+
+
+def test_bad_input(iris):
+    X, y, teacher = iris
+    with pytest.raises(TypeError, match="must have predict_proba"):
+        imitate(LinearSVC().fit(X, y), X)
+    with pytest.raises(NotFittedError):
+        imitate(LogisticRegression(), X)
+    lone = ConfidenceTreeClassifier().fit(X, np.zeros(150))
+    with pytest.raises(ValueError, match="at least two classes"):
+        imitate(lone, X)
+    with pytest.raises(ValueError, match="features"):
+        imitate(teacher, X[:, :2])
+    with pytest.raises(ValueError, match="'n_rows' parameter .* at least 3"):
+        imitate(teacher, X, n_rows=2)
+    with pytest.raises(ValueError, match="'max_leaf_nodes' parameter"):
+        imitate(teacher, X, max_leaf_nodes=1)
+    with pytest.raises(ValueError, match="7"):
+        imitate(teacher, X, np.full(150, 7))
+    with pytest.raises(ValueError, match="inconsistent"):
+        imitate(teacher, X, y[:10])
+    with pytest.warns(UserWarning, match="only 10 rows: 990 are made up"):
+        imitate(teacher, X[::15], n_rows=1000, random_state=0)
