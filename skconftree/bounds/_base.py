@@ -41,7 +41,12 @@ class BaseBound(BaseEstimator):
         Whether rows without label weigh the children (``X_pool`` of a fit).
     counts_every_row : bool
         Whether a growing leaf may count the rows it took over from its parent as
-        evidence. Otherwise only those that came after its creation count.
+        evidence, whatever form they were handed over in. Otherwise only those that came
+        after its creation count.
+    counts_handed_rows : bool
+        Whether it may count, besides those, rows that its parent kept and handed over,
+        as `fit` does at every depth; never the fractions that a histogram makes of
+        them. A promise over many looks forbids it.
     fixed_cuts : bool
         Whether the candidate cuts of a growing leaf must not move while it lives.
     examines_children : bool
@@ -82,6 +87,7 @@ class BaseBound(BaseEstimator):
     counts_luck = False
     uses_pool = False
     counts_every_row = False
+    counts_handed_rows = False
     fixed_cuts = False
     examines_children = False
     judges_alone = False

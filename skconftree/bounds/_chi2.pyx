@@ -140,6 +140,7 @@ class Chi2Bound(BaseBound):
     criteria = ("entropy", "gini", "kearns_mansour")
     statement = "p-value"
     judges_alone = True
+    counts_handed_rows = True
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="right")],

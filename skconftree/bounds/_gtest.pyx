@@ -142,6 +142,7 @@ class GTestBound(BaseBound):
 
     criteria = ("entropy", "gini", "kearns_mansour")
     judges_alone = True
+    counts_handed_rows = True
     defaults = TreeDefaults(
         pruning="pessimistic", pruning_confidence=0.1, shrinkage=10.0, lookahead=8,
         lookahead_confidence=0.02,

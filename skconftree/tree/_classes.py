@@ -76,9 +76,9 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
     min_weight_fraction_leaf : float, default=0.0
         Smallest weight of a child as a fraction of the total weight, both with
         `class_weight`.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
+    max_features : int, float, {"auto", "sqrt", "log2"} or None, default=None
         Number of features examined at a node, drawn among those that vary in it.
-        A float is a fraction; None means all.
+        A float is a fraction; None means all, and so does ``"auto"``, but in a forest.
     max_leaf_nodes : int or None, default=None
         Grow best-first, by weighted decrease of impurity, up to this many leaves.
     min_impurity_decrease : float, default=0.0
@@ -161,9 +161,12 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         has a branch for every category that occurs at the node. ``"auto"`` is
         ``"multiway"`` for ``bound="possibilistic"``, as published, else ``"binary"``.
         See the user guide for which sets are tried.
-    grace_period : int or float, default=100
+    grace_period : int, float or "auto", default="auto"
         `partial_fit` only. Weight of the rows that a leaf sees before it is examined
-        for the first time, and between two examinations.
+        for the first time, and between two examinations. ``"auto"`` is the square root
+        of the weight that the tree has seen, but at least 50 and at most 100: a short
+        stream cannot wait, and on a long one a split that comes too early is there to
+        stay.
     tie_threshold : float, default=0.0
         Race bounds only: once the radius has shrunk to this, the best test is
         taken although no winner is sure. 0 never settles a tie.
@@ -322,7 +325,7 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         honest_share=0.0,
         categorical_features="from_dtype",
         nominal_splits="auto",
-        grace_period=100,
+        grace_period="auto",
         tie_threshold=0.0,
         leaf_memory="auto",
         max_bytes=None,

@@ -112,11 +112,11 @@ def check_stream(estimator, classes, X_pool):
         raise ValueError("X_pool can be given to the first call of partial_fit only.")
 
 
-def grow_on(estimator, model, call, statement, *, owner=None, draws_for_life=False):
+def grow_on(estimator, model, call, statement, *, owner=None, in_forest=False):
     """Make the model of a tree that learns row by row.
 
     The `statement`, as `resolve_statement` gives it, is that of a tree that starts; one
-    that goes on growing has its own.
+    that goes on growing has its own. Leaves of a forest draw features for their life.
     """
     if model is None:
         bound, criterion = statement
@@ -131,7 +131,8 @@ def grow_on(estimator, model, call, statement, *, owner=None, draws_for_life=Fal
         schema,
         call.class_weight,
         call.X_pool,
-        draws_for_life=draws_for_life,
+        in_forest=in_forest,
+        draws_for_life=in_forest,
     )
     options = {"waits": estimator.leaf_prediction == "auto", "owner": owner}
     if model is None:
@@ -144,7 +145,7 @@ def remembers(estimator):
     return estimator.leaf_memory == "rows" or estimator.leaf_prediction in ("nb", "nba")
 
 
-def remember(estimator, settings, tree, table):
+def remember(estimator, settings, tree, table, *, in_forest=False):
     """Let the leaves of a fitted tree remember its rows."""
     recipe = _recipe_of(
         estimator,
@@ -154,6 +155,7 @@ def remember(estimator, settings, tree, table):
         tree.class_weight,
         as_dense(table.X_pool),  # leaves look rows up
         table.X,
+        in_forest=in_forest,
     )
     return make_grower_with_rows(
         tree,
@@ -174,10 +176,13 @@ def _recipe_of(
     X_pool,
     X=None,
     *,
+    in_forest,
     draws_for_life=False,
 ):
     # Settings whose shares are of weights to come.
-    settings = resolve_settings(estimator, bound, criterion, schema)
+    settings = resolve_settings(
+        estimator, bound, criterion, schema, in_forest=in_forest
+    )
     return make_recipe(
         settings,
         draw_seed(estimator.random_state, settings, schema.n_features),

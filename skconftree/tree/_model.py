@@ -191,10 +191,11 @@ class TreeModel(Lockable):
                 "from. Call fit, or partial_fit of a new tree."
             )
         tree = copy.copy(self._tree)
+        max_features = recipe.settings.max_features
         return TreeModel(
             self.schema,
             self.classes,
-            self.resolved,
+            self.resolved._replace(max_features=max_features),
             tree,
             self.n_rows_before,
             grower=make_grower(tree, recipe),

@@ -23,6 +23,9 @@ MIN_BYTES = 65536  # smallest `max_bytes`
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
 AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
 AUTO_ROWS = (128, 512)
+AUTO_GRACE = 50.0  # weight between two looks at a leaf at first: of a tree by itself,
+AUTO_GRACE_IN_FOREST = 25.0  # of one among others, which make up for an early split;
+AUTO_GRACE_LIMIT = 100.0  # and at last, both
 
 
 class Growth(NamedTuple):
@@ -30,7 +33,7 @@ class Growth(NamedTuple):
 
     `nominal`: a feature is; `total` is the weight of all rows, None if they are still
     to come; `relative`: these are relative weights; `defaults` is what ``"auto"`` means
-    with the bound.
+    with the bound; `in_forest`: others are grown beside it, to be asked together.
     """
 
     bound: object
@@ -39,6 +42,7 @@ class Growth(NamedTuple):
     total: float | None
     relative: bool
     defaults: object
+    in_forest: bool = False
 
 
 class Parameter(NamedTuple):
@@ -96,6 +100,23 @@ def _row_limit(memory, growth):
     return limit
 
 
+def _max_features(given, growth):
+    if given == "auto":
+        # what a leaf has not drawn it will never remember
+        given = "sqrt" if growth.in_forest and growth.total is not None else None
+    return resolve_max_features(given, growth.n_features)
+
+
+def _grace_period(given, growth):
+    if given == "auto":
+        return AUTO_GRACE_IN_FOREST if growth.in_forest else AUTO_GRACE
+    return float(given)
+
+
+def _grace_limit(given, growth):
+    return AUTO_GRACE_LIMIT if given == "auto" else float(given)
+
+
 PARAMETERS = {
     "bound": Parameter([str, BaseBound, None]),
     "criterion": Parameter([StrOptions(set(CRITERIA)), None]),
@@ -129,14 +150,10 @@ PARAMETERS = {
         [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "log2"}),
+            StrOptions({"auto", "sqrt", "log2"}),
             None,
         ],
-        {
-            "max_features": lambda given, growth: resolve_max_features(
-                given, growth.n_features
-            )
-        },
+        {"max_features": _max_features},
     ),
     "max_leaf_nodes": Parameter(
         [Interval(Integral, 2, None, closed="left"), None], {"max_leaves": _count}
@@ -161,7 +178,8 @@ PARAMETERS = {
         [StrOptions({"auto", "binary", "multiway"})], {"multiway": _is_multiway}
     ),
     "grace_period": Parameter(
-        [Interval(Real, 0.0, LARGEST, closed="right")], {"grace_period": _number}
+        [Interval(Real, 0.0, LARGEST, closed="right"), StrOptions({"auto"})],
+        {"grace_period": _grace_period, "grace_limit": _grace_limit},
     ),
     "tie_threshold": Parameter(
         [Interval(Real, 0.0, LARGEST, closed="both")], {"tie_threshold": _number}

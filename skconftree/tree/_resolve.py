@@ -40,13 +40,24 @@ def resolve_shrinkage(shrinkage, bound):
     return float(tree_defaults(bound).shrinkage if shrinkage == "auto" else shrinkage)
 
 
-def resolve_settings(estimator, bound, criterion, schema, total=None, relative=False):
+def resolve_settings(
+    estimator,
+    bound,
+    criterion,
+    schema,
+    total=None,
+    relative=False,
+    *,
+    in_forest=False,
+):
     """Resolve the parameters of a growth, which have been checked.
 
     Bound and criterion are what `resolve_statement` gives.
     """
     nominal, defaults = schema.features is not None, tree_defaults(bound)
-    growth = Growth(bound, schema.n_features, nominal, total, relative, defaults)
+    growth = Growth(
+        bound, schema.n_features, nominal, total, relative, defaults, in_forest
+    )
     separate = bound is not None and not bound.counts_every_row
     settings = {
         "criterion": criterion,

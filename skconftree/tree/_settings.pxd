@@ -37,6 +37,7 @@ cdef class GrowthSettings:
     cdef readonly bint by_volume                # W is the volume of a node's box
     cdef readonly bint separate                 # only rows since a leaf's creation are
                                                 # evidence
+    cdef readonly bint hands_over               # and those that its parent has kept
     cdef readonly bint fixed_cuts               # a leaf's candidate cuts are set once
     cdef readonly bint recurses                 # children of a split are examined at
                                                 # once
@@ -51,5 +52,6 @@ cdef class GrowthSettings:
 
     # Growth row by row.
     cdef readonly float64_t grace_period
+    cdef readonly float64_t grace_limit         # to which it grows with the stream
     cdef readonly object drift                  # parameter object, or None
     cdef readonly intp_t max_bytes

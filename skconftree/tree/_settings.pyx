@@ -3,7 +3,8 @@
 from libc.math cimport INFINITY
 
 cdef tuple OF_BOUNDS = (
-    "kernel", "uses_pool", "counts_every_row", "fixed_cuts", "examines_children",
+    "kernel", "uses_pool", "counts_every_row", "counts_handed_rows", "fixed_cuts",
+    "examines_children",
 )
 cdef tuple PREDICTIONS = ("majority", "nb", "nba")
 cdef intp_t MOST_BINS = 65536
@@ -28,6 +29,7 @@ cdef dict DEFAULTS = {
     "inherited": INFINITY,
     "leaf_prediction": "majority",
     "grace_period": 100.0,
+    "grace_limit": 0.0,
     "drift": None,
     "max_bytes": None,
 }
@@ -71,6 +73,7 @@ cdef class GrowthSettings:
         self.inherited = _number(values, "inherited", 1.0, INFINITY)
         self.leaf_prediction = _word(values, "leaf_prediction", PREDICTIONS)
         self.grace_period = _number(values, "grace_period", 0.0, INFINITY)
+        self.grace_limit = _number(values, "grace_limit", 0.0, INFINITY)
         self.drift = _parameters(values, "drift", ("kernel",))
         self.max_bytes = _limit(values, "max_bytes", 0)
 
@@ -80,6 +83,7 @@ cdef class GrowthSettings:
             self.uses_pool = bound.uses_pool and pool_weight != "labelled"
             self.by_volume = pool_weight == "volume"
             self.separate = not bound.counts_every_row
+            self.hands_over = self.separate and bound.counts_handed_rows
             self.fixed_cuts = bound.fixed_cuts
             self.recurses = bound.examines_children
 

@@ -155,7 +155,7 @@ def test_damaged_tree(name, damage, which):
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("place", [11, 13])  # rows since its creation, and all it holds
+@pytest.mark.parametrize("place", [12, 14])  # rows since its creation, and all it holds
 @pytest.mark.parametrize("number", [0.0, 0.5, 1e300])
 def test_weights_of_a_leaf_that_are_not_those_of_its_classes(name, place, number):
     """Naive Bayes looks for the moments of all classes if there are rows."""
@@ -470,7 +470,7 @@ def test_backgrounds_of_another_tree(kind):
     second_tree = grown(MODELS["gtest-rows-majority"], other).tree_
     background = {
         "tree": (write_nodes(second_tree), second_state),
-        "state": (second, half_grown("none-auto-auto")._model.grower.__getstate__()),
+        "state": (second, half_grown("evalue-auto-auto")._model.grower.__getstate__()),
         "tuple": (second,),
     }[kind]
     state = (*state[:8], background, *state[9:])

@@ -13,7 +13,9 @@ from .tree import assert_same_evidence
 # wrong attribute is found; all others count the rows of a leaf's own only.
 # Against "no split" Hoeffding's bound stands in for the credible one (A5).
 AT_ONCE = ("credible", "hoeffding-no-split", "hoeffding-interval")
-EVERY_ROW = ("none", "possibilistic", *AT_ONCE)
+# Those that count rows handed over count every row where leaves keep rows.
+HANDED_ROWS = ("gtest", "chi2", "bayes_factor")
+EVERY_ROW = ("none", "possibilistic", *HANDED_ROWS, *AT_ONCE)
 FIXED_CUTS = ("evalue",)
 
 

@@ -1,6 +1,6 @@
 """What growing leaves remember, read from the state of their tree.
 
-The layout is that of version 1 of the state: one record a leaf, in the order of
+The layout is that of version 4 of the state: one record a leaf, in the order of
 their nodes.
 """
 
@@ -19,6 +19,7 @@ class Leaf:
     memory: int
     attempt: int
     n_inherited: int
+    handed: bool  # all it holds are rows, and evidence
     n_fresh: float
     n_examined: float
     n_held: float
@@ -106,15 +107,16 @@ class _Reader:
 
 def _read_leaf(reader, node, d, K):
     reader.node = node
-    integers = reader.take("header", np.int64, 11).tolist()
+    integers = reader.take("header", np.int64, 12).tolist()
     numbers = reader.take("numbers", np.float64, 7)
     memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
-    histogram, fresh_histogram, span, box, missing = integers[6:]
+    histogram, fresh_histogram, span, box, missing, handed = integers[6:]
     leaf = Leaf(
         node=node,
         memory=memory,
         attempt=attempt,
         n_inherited=n_inherited,
+        handed=bool(handed),
         n_fresh=numbers[0],
         n_examined=numbers[1],
         n_held=numbers[2],

@@ -40,6 +40,7 @@ OTHER = {
     "inherited": 100.0,
     "leaf_prediction": "nba",
     "grace_period": 25.0,
+    "grace_limit": 40.0,
     "drift": DDM(),
     "max_bytes": 10**6,
 }
@@ -129,6 +130,7 @@ def test_settings_are_saved_as_plain_values(values):
         {"leaf_prediction": "median"},
         {"leaf_prediction": ["nb"]},
         {"grace_period": "long"},
+        {"grace_limit": -1.0},
         {"grace_period": np.float64(5.0)},
         {"drift": "ddm"},
         {"max_bytes": -1},
@@ -161,19 +163,19 @@ def test_settings_of_another_release():
 @pytest.mark.parametrize(
     ("bound", "expected"),
     [
-        (None, (False, False, False, False, False)),
-        (GTestBound(), (False, False, True, False, False)),
-        (EValueBound(), (False, False, True, True, False)),
-        (CredibleBound(), (True, False, False, False, True)),
-        (CredibleBound(pool_weight="labelled"), (False, False, False, False, True)),
-        (CredibleBound(pool_weight="volume"), (True, True, False, False, True)),
+        (None, ""),
+        (GTestBound(), "separate hands_over"),
+        (EValueBound(), "separate fixed_cuts"),
+        (CredibleBound(), "uses_pool recurses"),
+        (CredibleBound(pool_weight="labelled"), "recurses"),
+        (CredibleBound(pool_weight="volume"), "uses_pool by_volume recurses"),
     ],
     ids=str,
 )
 def test_what_counts_as_evidence_is_the_bound_s_business(bound, expected):
     settings = GrowthSettings(bound=bound)
-    names = ("uses_pool", "by_volume", "separate", "fixed_cuts", "recurses")
-    assert tuple(getattr(settings, name) for name in names) == expected
+    names = "uses_pool by_volume separate hands_over fixed_cuts recurses".split()
+    assert [name for name in names if getattr(settings, name)] == expected.split()
     assert not set(names) & settings.values().keys()
 
 
@@ -220,7 +222,8 @@ def resolved(
         ({"leaf_memory": "rows", "bound": EValueBound()}, {"row_limit": None}),
         ({"bound": GTestBound()}, {"inherited": 100.0}),
         ({"leaf_prediction": "auto"}, {"leaf_prediction": "nba"}),
-        ({"grace_period": 7}, {"grace_period": 7.0}),
+        ({"grace_period": 7}, {"grace_period": 7.0, "grace_limit": 7.0}),
+        ({"grace_period": "auto"}, {"grace_period": 50.0, "grace_limit": 100.0}),
     ],
     ids=str,
 )

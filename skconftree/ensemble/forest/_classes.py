@@ -51,10 +51,11 @@ class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
         weight of a tree's sample.
     min_weight_fraction_leaf : float, default=0.0
         As there.
-    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+    max_features : int, float, {"auto", "sqrt", "log2"} or None, default="auto"
         Number of features examined at a node, drawn among those that vary in it.
-        A float is a fraction; None means all. On a stream a leaf draws as many for its
-        life, whether they vary or not, and remembers these alone.
+        A float is a fraction; None means all. ``"auto"`` is ``"sqrt"`` in `fit` and all
+        in `partial_fit`. On a stream a leaf draws as many for its life, whether they
+        vary or not, and remembers these alone.
     max_leaf_nodes, min_impurity_decrease : object
         Further limits of each tree, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
@@ -66,7 +67,10 @@ class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
         As there, in each tree. A forest is smooth by the mean of its trees.
     categorical_features, nominal_splits : object
         What columns are, as there.
-    grace_period, tie_threshold, leaf_memory : object
+    grace_period : int, float or "auto", default="auto"
+        As there, but that ``"auto"`` is from 25 on: trees make up for each other's
+        early splits.
+    tie_threshold, leaf_memory : object
         When each tree decides and what it remembers, as there.
     max_bytes : int or None, default=None
         Memory that `partial_fit` may use, by `n_bytes_`, in equal parts for the trees:
@@ -221,7 +225,7 @@ class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
         min_samples_split=2,
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
+        max_features="auto",
         max_leaf_nodes=None,
         min_impurity_decrease=0.0,
         pruning=None,
@@ -229,7 +233,7 @@ class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
         shrinkage=0.0,
         categorical_features="from_dtype",
         nominal_splits="auto",
-        grace_period=100,
+        grace_period="auto",
         tie_threshold=0.0,
         leaf_memory="auto",
         max_bytes=None,

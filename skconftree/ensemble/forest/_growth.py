@@ -65,6 +65,7 @@ def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
             table.schema,
             total,
             table.relative and sampler is None,
+            in_forest=True,
         )
         with_pool = table.X_pool is not None and settings.uses_pool
         shared = tables.setdefault(with_pool, SharedTable(sample, settings))
@@ -134,7 +135,7 @@ def _model_of_tree(parameters, table, sampler, new, tree):
     if remembers(template):
         X, y, weight = rows_of_sample(table, sampler, new.index)
         sample = table._replace(X=X, y=y, weight=weight)
-        grower = remember(template, new.plan.settings, tree, sample)
+        grower = remember(template, new.plan.settings, tree, sample, in_forest=True)
     return TreeModel(
         table.schema,
         table.classes,
@@ -191,15 +192,17 @@ def grow_forest_on(forest, call, stacklevel):
             **one | {"random_state": tree_seed(seed, index)}
         )
         statement = statements[index % len(statements)]
-        grown.append(grow_on(template, tree, call, statement, draws_for_life=True))
+        grown.append(grow_on(template, tree, call, statement, in_forest=True))
+    first = grown[0].resolved
     if before is None:
-        first = grown[0].resolved
         resolved = [
             first._replace(bound=bound, criterion=criterion)
             for bound, criterion in statements
         ]
     else:
-        resolved = before.resolved
+        resolved = [
+            one._replace(max_features=first.max_features) for one in before.resolved
+        ]
     return ForestModel(
         call.rows.schema,
         call.classes,

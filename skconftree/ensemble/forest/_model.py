@@ -7,6 +7,7 @@ import numpy as np
 from ...tree._classes import tree_of_model
 from ...utils import canonical
 from .._bootstrap import tree_seed
+from ._parameters import trees_alone
 from ._state import read_forest
 from ._stepping import Steps
 from ._streaming import trusts
@@ -63,11 +64,12 @@ class ForestModel:
     def estimators(self):
         """The trees as estimators, for whoever looks at them."""
         if self._shown is None:
-            n = len(self.parameters)
+            parameters = trees_alone(self.parameters, grow=self.grows)
+            n = len(parameters)
             self._shown = [
                 tree_of_model(
                     tree,
-                    self.parameters[i % n] | {"random_state": tree_seed(self.seed, i)},
+                    parameters[i % n] | {"random_state": tree_seed(self.seed, i)},
                 )
                 for i, tree in enumerate(self.trees)
             ]

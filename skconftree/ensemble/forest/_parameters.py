@@ -71,3 +71,15 @@ def tree_parameters(forest):
     if forest.class_weight == "balanced_subsample":
         parameters["class_weight"] = "balanced"
     return [parameters | {"bound": bound} for bound in bounds]
+
+
+def trees_alone(parameters, *, grow):
+    """Parameters that give a tree by itself what ``"auto"`` gives one of a forest.
+
+    `grow`: it grows row by row.
+    """
+    features = None if grow else "sqrt"
+    return [
+        one | {"max_features": features} if one["max_features"] == "auto" else one
+        for one in parameters
+    ]

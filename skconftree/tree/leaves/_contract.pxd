@@ -3,7 +3,9 @@
 # Two sets of statistics. `held` is everything the leaf knows, what it took over
 # from its parent included: predictions rest on it, and the splits of bounds that
 # count every row. `fresh` counts only rows that came after the leaf was created:
-# the evidence of all other bounds (Policy.separate), and a model of its own. Where
+# the evidence of all other bounds (Policy.separate), and a model of its own. A leaf
+# that got rows, and nothing else, from its parent may count them as evidence, too, and
+# then has one model of them all (`handed`). Where
 # both are the same, or nobody asks, pointers to the fresh ones are NULL. A leaf whose
 # own rows outweigh by far what it took over forgets the latter, unless it keeps rows.
 #
@@ -51,6 +53,7 @@ cdef struct Policy:
     intp_t row_limit        # or NO_LIMIT
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
+    bint hands_over         # and those that its parent has kept and handed over
     bint fixed_cuts         # a leaf's candidate cuts are set once
     bint bayes              # leaves may predict by naive Bayes
     float64_t inherited     # largest weight that a child takes over, unless rows
@@ -85,6 +88,8 @@ cdef struct Leaf:
     float64_t* held             # [n_classes]
     float64_t* recent           # [n_classes] counts that fade with every row
 
+    bint handed                 # all it holds are rows, and evidence; it has no model
+                                # of its own rows alone
     intp_t n_rows
     intp_t n_inherited          # of them, the first ones
     float32_t* x                # [room, n_features]
@@ -108,6 +113,11 @@ cdef struct Leaf:
     float64_t* box              # [n_features, 2] and W, only if that is a volume
 
 
+cdef inline bint only_fresh(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    # Whether nothing is evidence but the rows since the leaf's creation.
+    return policy.separate and not leaf.handed
+
+
 cdef struct BinTable:       # one feature of a leaf, as far as it is evidence
     intp_t width            # numbers of a bin, the first n_classes are of classes
     intp_t n_bins           # 0: the leaf has no cuts yet
@@ -129,6 +139,7 @@ cdef struct LeafHeader:     # of a leaf in a state: what is there
     int64_t has_own
     int64_t has_box
     int64_t bins_missing
+    int64_t handed
 
 
 cdef struct LeafMemory:

@@ -7,6 +7,7 @@ from skconftree.tree.leaves._bins cimport (
     NOMINAL, Bins, Side, allocate_bins, bins_of_codes, bins_of_half, bins_with_code,
     fill_half, n_value_bins, room_for,
 )
+from skconftree.tree.leaves._contract cimport only_fresh
 from skconftree.tree.leaves._parting cimport outcome_of_bin
 from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._memory cimport Blocks, give_all_back, give_back
@@ -65,7 +66,7 @@ cdef void count_row(
 
 cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
     # The counts that splits rest on.
-    if policy.separate and leaf.fresh_histogram != NULL:
+    if only_fresh(leaf, policy) and leaf.fresh_histogram != NULL:
         return leaf.fresh_histogram
     return leaf.histogram
 
@@ -301,7 +302,7 @@ cdef read_bins(
             blocks, size, sizeof(float64_t)
         )
         _check_counts(&leaf.bins, leaf.fresh_histogram, leaf.fresh, d, K)
-    elif header.has_histogram and policy.separate:
+    elif header.has_histogram and only_fresh(leaf, policy):
         _check_counts(&leaf.bins, leaf.histogram, leaf.fresh, d, K)
 
 

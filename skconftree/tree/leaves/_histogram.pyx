@@ -30,7 +30,9 @@ cdef int _take_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t d = policy.n_features
     cdef intp_t i, f
     cdef float64_t w
-    cdef bint apart = leaf.n_inherited > 0 and (policy.separate or policy.bayes)
+    cdef bint apart = (
+        leaf.n_inherited > 0 and not leaf.handed and (policy.separate or policy.bayes)
+    )
     cdef int32_t* places = <int32_t*> take_array(&leaf.remembered, d, sizeof(int32_t))
     if leaf.histogram != NULL:
         forget_bins(leaf)       # of categories alone

@@ -62,6 +62,7 @@ cdef LeafHeader _header(const Leaf* leaf, intp_t d) noexcept:
     header.has_own = leaf.own != NULL
     header.has_box = leaf.box != NULL
     header.bins_missing = leaf.bins.missing
+    header.handed = leaf.handed
     return header
 
 
@@ -94,6 +95,8 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     _read_counts(reader, &header, policy.n_classes, leaf)
     leaf.memory = memory_of_code(header.code)
     require(0 <= header.n_inherited <= header.n_rows)
+    require(0 <= header.handed <= policy.hands_over)
+    leaf.handed = header.handed != 0
     leaf.memory.read(reader, &header, own, leaf)
     _check_header(&header, leaf, own.n_features)
     if header.has_box:

@@ -43,6 +43,7 @@ cdef class LeafStore:
         self.policy.row_limit = settings.row_limit
         self.policy.max_bins = settings.max_bins
         self.policy.separate = settings.separate
+        self.policy.hands_over = settings.hands_over
         self.policy.fixed_cuts = settings.fixed_cuts
         self.policy.bayes = bayes
         self.policy.inherited = settings.inherited

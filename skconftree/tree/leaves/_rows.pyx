@@ -7,7 +7,7 @@ import numpy as np
 
 from skconftree.tree._settings cimport FIRST_CUTS
 from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
-from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy
+from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy, only_fresh
 from skconftree.tree.leaves._counts cimport (
     count_row, open_categories, read_bins, write_bins,
 )
@@ -131,9 +131,11 @@ cdef int _part(
     cdef intp_t i, c
     cdef const float32_t* x
     cdef float64_t w
+    child.handed = policy.hands_over
     if policy.bayes:
         allocate_moments(&child.remembered, &child.moments, K)
-        allocate_moments(&child.remembered, &child.fresh_moments, K)
+        if not child.handed:
+            allocate_moments(&child.remembered, &child.fresh_moments, K)
     for i in range(parent.n_rows):
         n += outcome_of(parting, parent.x[i * d + parting.feature]) == outcome
     _reserve(child, policy, n)
@@ -167,9 +169,10 @@ cdef int _count_inherited(Leaf* leaf, const Policy* policy) except -1 nogil:
     # Count the categories of the rows a leaf has taken over.
     cdef intp_t K = policy.n_classes
     cdef intp_t i, j, f, place
-    leaf.fresh_histogram = <float64_t*> take_zeros(
-        &leaf.remembered, leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
-    )
+    if not leaf.handed:
+        leaf.fresh_histogram = <float64_t*> take_zeros(
+            &leaf.remembered, leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
+        )
     for i in range(leaf.n_rows):
         for j in range(policy.n_nominal):
             f = policy.nominal[j]
@@ -182,7 +185,7 @@ cdef int _count_inherited(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 cdef inline intp_t _first(const Leaf* leaf, const Policy* policy) noexcept nogil:
     # The first row that is evidence.
-    return leaf.n_inherited if policy.separate else 0
+    return leaf.n_inherited if only_fresh(leaf, policy) else 0
 
 
 cdef bint _is_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:

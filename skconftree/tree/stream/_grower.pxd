@@ -22,7 +22,8 @@ cdef class Grower(GrowingTree):
     cdef Installer installer
     cdef MemoryLimit limit
 
-    cdef float64_t grace
+    cdef float64_t grace                # weight between two looks at a leaf, which
+    cdef float64_t grace_limit          # grows up to this
     cdef bint recurses                  # children of a split are examined at once
     cdef intp_t max_depth
     cdef intp_t max_leaves

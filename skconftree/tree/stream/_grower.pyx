@@ -10,11 +10,12 @@ from skconftree.tree.stream._grower_state import (
 from skconftree.tree.split._kernels import make_kernels
 from skconftree.tree.stream._recipe import check_recipe, read_recipe
 
-from libc.math cimport rint
+from libc.math cimport rint, sqrt
 
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._bayes cimport Scratch
+from skconftree.tree.leaves._contract cimport only_fresh
 from skconftree.tree.leaves._counts cimport make_room
 from skconftree.tree.leaves._drawn cimport policy_of, tell
 from skconftree.tree.leaves._leaf cimport add_row
@@ -96,6 +97,7 @@ cdef class Grower(GrowingTree):
             settings, tree, self.leaves, settings.by_volume
         )
         self.grace = settings.grace_period
+        self.grace_limit = settings.grace_limit
         self.recurses = settings.recurses
         self.max_depth = settings.max_depth
         self.max_leaves = settings.max_leaves
@@ -366,14 +368,16 @@ cdef class Grower(GrowingTree):
     # -- growth -------------------------------------------------------------------
 
     cdef bint _due(self, const Leaf* leaf) noexcept nogil:
-        return leaf.n_fresh - leaf.n_examined >= self.grace and self._may_split(leaf)
+        cdef float64_t wait = self.grace
+        if wait < self.grace_limit:     # a split that comes early is there to stay
+            wait = min(max(wait, sqrt(self.weight_seen)), self.grace_limit)
+        return leaf.n_fresh - leaf.n_examined >= wait and self._may_split(leaf)
 
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
         # A pure leaf is not examined, nor is one that nothing is known about.
-        cdef const float64_t* counts = (
-            leaf.fresh if self.policy.separate else leaf.held
-        )
-        cdef float64_t n = leaf.n_fresh if self.policy.separate else leaf.n_held
+        cdef bint separate = only_fresh(leaf, self.policy)
+        cdef const float64_t* counts = leaf.fresh if separate else leaf.held
+        cdef float64_t n = leaf.n_fresh if separate else leaf.n_held
         cdef float64_t least = self.min_split
         cdef intp_t n_present = 0
         cdef intp_t c

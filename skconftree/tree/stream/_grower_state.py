@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ...drift._detector import Detector
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 
 
 class GrowerState(NamedTuple):

@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.string cimport memcpy, memset
 
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
-from skconftree.tree.leaves._contract cimport BinTable
+from skconftree.tree.leaves._contract cimport BinTable, only_fresh
 from skconftree.tree.leaves._drawn cimport place_of, policy_of
 from skconftree.tree.leaves._pool_rows cimport (
     first_above, first_beyond, is_beyond, line_of, n_with_value, next_beyond,
@@ -56,7 +56,7 @@ cdef class LeafSource(Source):
 
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil:
         cdef NodeRecord* record = &self.record
-        cdef bint separate = self.policy.separate
+        cdef bint separate = only_fresh(leaf, self.policy)
         cdef intp_t f
         self.leaf = leaf
         self.own = policy_of(leaf, self.policy)
@@ -118,7 +118,7 @@ cdef class LeafSource(Source):
     cdef void _gather_rows(self) noexcept nogil:
         # Point at the rows that count.
         cdef Leaf* leaf = self.leaf
-        cdef intp_t first = leaf.n_inherited if self.policy.separate else 0
+        cdef intp_t first = leaf.n_inherited if only_fresh(leaf, self.policy) else 0
         self.n_rows = leaf.n_rows - first
         self.x = leaf.x + first * self.own.n_features
         self.y = leaf.y + first

@@ -161,7 +161,7 @@ def alone_as_in_a_forest(tree):
     model = tree._model
     call = Call(Rows(None, True, model.schema), None, model.classes)
     statement = resolve_statement(tree.bound, tree.criterion, tree.delta, "Tree")
-    start = grow_on(tree, None, call, statement, draws_for_life=True)
+    start = grow_on(tree, None, call, statement, in_forest=True)
     return tree_of_model(start, tree.get_params())
 
 

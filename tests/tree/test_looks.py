@@ -1,0 +1,125 @@
+"""When a growing leaf looks for a split, and which rows are evidence then."""
+
+import pickle
+
+import numpy as np
+import pytest
+from reference.leaf_state import GAUSSIAN, HISTOGRAM, ROWS, read_leaves
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.bounds import (
+    BayesFactorBound,
+    Chi2Bound,
+    EValueBound,
+    GTestBound,
+    HoeffdingBound,
+)
+
+NEVER = GTestBound(1e-300)
+
+
+def noise(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.random((n, 3), dtype=np.float32), rng.integers(0, 2, n)
+
+
+def steps(n, seed=0):
+    """Four boxes of two features, of which the first alone tells most."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 4), dtype=np.float32)
+    return X, (X[:, 0] > 0.5) * 2 + (X[:, 1] > 0.5)
+
+
+def looks_of(weight, least, most):
+    """Number of looks at a leaf that never splits."""
+    looks, last, seen = 0, 0.0, 0.0
+    for w in weight:
+        seen += w
+        if seen - last >= min(max(least, np.sqrt(seen)), most):
+            looks, last = looks + 1, seen
+    return looks
+
+
+@pytest.mark.parametrize("n", [49, 50, 2_600, 15_000])
+def test_a_tree_looks_as_often_as_the_root_of_its_rows(n):
+    X, y = noise(n)
+    tree = ConfidenceTreeClassifier(NEVER).partial_fit(X, y, [0, 1])
+    assert read_leaves(tree)[0].attempt == looks_of(np.ones(n), 50, 100)
+    fixed = ConfidenceTreeClassifier(NEVER, grace_period=40).partial_fit(X, y, [0, 1])
+    assert read_leaves(fixed)[0].attempt == n // 40
+
+
+def test_looks_count_weight():
+    X, y = noise(3_000)
+    weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    tree = ConfidenceTreeClassifier(NEVER)
+    tree.partial_fit(X, y, [0, 1], sample_weight=weight)
+    assert read_leaves(tree)[0].attempt == looks_of(weight, 50, 100)
+
+
+def test_trees_of_a_forest_look_sooner():
+    X, y = noise(1_500)
+    forest = ConfidenceForestClassifier(2, bound=NEVER, bootstrap=False)
+    for tree in forest.partial_fit(X, y, [0, 1]).estimators_:
+        assert read_leaves(tree)[0].attempt == looks_of(np.ones(1_500), 25, 100)
+
+
+def test_looks_go_on_after_a_pickle_and_in_any_chunks():
+    X, y = steps(4_000)
+    whole = ConfidenceTreeClassifier().partial_fit(X, y, range(4))
+    parts = ConfidenceTreeClassifier()
+    for start in range(0, len(y), 333):
+        rows = slice(start, start + 333)
+        parts.partial_fit(X[rows], y[rows], range(4))
+        parts = pickle.loads(pickle.dumps(parts))
+    assert whole.tree_.node_count > 5
+    assert pickle.dumps(parts._model) == pickle.dumps(whole._model)
+
+
+@pytest.mark.parametrize(
+    "bound", [GTestBound(), Chi2Bound(), BayesFactorBound()], ids=str
+)
+def test_rows_handed_over_are_evidence(bound):
+    """The children of the first split look at all rows that they have."""
+    X, y = steps(300)
+    tree = ConfidenceTreeClassifier(bound, grace_period=100, leaf_memory="rows")
+    for begin, end in ((0, 200), (200, 300)):
+        tree.partial_fit(X[begin:end], y[begin:end], range(4))
+    first = tree.tree_
+    assert first.node_count >= 3
+    leaf = next(iter(read_leaves(tree).values()))
+    assert leaf.handed
+    assert leaf.n_inherited > 0
+    assert not leaf.fresh_moments
+
+
+@pytest.mark.parametrize(
+    ("bound", "memory", "expected"),
+    [
+        (GTestBound(), "rows", {(ROWS, True)}),
+        (GTestBound(), "gaussian", {(GAUSSIAN, False)}),
+        (
+            GTestBound(),
+            "histogram",
+            {(ROWS, True), (HISTOGRAM, True), (HISTOGRAM, False)},
+        ),
+        (EValueBound(), "rows", {(ROWS, False)}),
+        (HoeffdingBound(), "rows", {(ROWS, False)}),
+        (None, "rows", {(ROWS, False)}),
+    ],
+    ids=str,
+)
+def test_what_is_handed_over(bound, memory, expected):
+    """Never fractions, and never what a promise forbids; no bound counts all anyway."""
+    X, y = steps(4_000)
+    tree = ConfidenceTreeClassifier(
+        bound, leaf_memory=memory, grace_period=20, tie_threshold=0.2
+    )
+    tree.partial_fit(X, y, range(4))
+    leaves = read_leaves(tree).values()
+    assert len(leaves) > 1
+    found = {(leaf.memory, leaf.handed) for leaf in leaves}
+    assert found == expected
+    for leaf in leaves:
+        whole = (leaf.held == np.rint(leaf.held)).all()
+        assert whole or not leaf.handed
