@@ -23,9 +23,9 @@ MIN_BYTES = 65536  # smallest `max_bytes`
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
 AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
 AUTO_ROWS = (128, 512)
-AUTO_GRACE = 50.0  # weight between two looks at a leaf at first: of a tree by itself,
-AUTO_GRACE_IN_FOREST = 25.0  # of one among others, which make up for an early split;
-AUTO_GRACE_LIMIT = 100.0  # and at last, both
+AUTO_GRACE_LIMIT = 100.0  # weight between two looks at a leaf, at most; at first, where
+AUTO_GRACE = 50.0  # rows of the parent are evidence, in a tree by itself,
+AUTO_GRACE_IN_FOREST = 25.0  # and in one among others, which make up for an early split
 
 
 class Growth(NamedTuple):
@@ -108,9 +108,11 @@ def _max_features(given, growth):
 
 
 def _grace_period(given, growth):
-    if given == "auto":
-        return AUTO_GRACE_IN_FOREST if growth.in_forest else AUTO_GRACE
-    return float(given)
+    if given != "auto":
+        return float(given)
+    if growth.bound is None or not growth.bound.counts_handed_rows:
+        return AUTO_GRACE_LIMIT
+    return AUTO_GRACE_IN_FOREST if growth.in_forest else AUTO_GRACE
 
 
 def _grace_limit(given, growth):

@@ -57,6 +57,12 @@ def test_looks_count_weight():
     assert read_leaves(tree)[0].attempt == looks_of(weight, 50, 100)
 
 
+def test_a_bound_that_judges_by_a_leaf_s_own_rows_waits():
+    X, y = noise(1_000)
+    tree = ConfidenceTreeClassifier(EValueBound(1e-300)).partial_fit(X, y, [0, 1])
+    assert read_leaves(tree)[0].attempt == 10
+
+
 def test_trees_of_a_forest_look_sooner():
     X, y = noise(1_500)
     forest = ConfidenceForestClassifier(2, bound=NEVER, bootstrap=False)

@@ -223,7 +223,8 @@ def resolved(
         ({"bound": GTestBound()}, {"inherited": 100.0}),
         ({"leaf_prediction": "auto"}, {"leaf_prediction": "nba"}),
         ({"grace_period": 7}, {"grace_period": 7.0, "grace_limit": 7.0}),
-        ({"grace_period": "auto"}, {"grace_period": 50.0, "grace_limit": 100.0}),
+        ({"grace_period": "auto"}, {"grace_period": 100.0, "grace_limit": 100.0}),
+        ({"bound": GTestBound()}, {"grace_period": 50.0, "grace_limit": 100.0}),
     ],
     ids=str,
 )
