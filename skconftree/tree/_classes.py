@@ -163,11 +163,11 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         See the user guide for which sets are tried.
     grace_period : int, float or "auto", default="auto"
         `partial_fit` only. Weight of the rows that a leaf sees before it is examined
-        for the first time, and between two examinations. ``"auto"`` is 100; with a bound
-        that counts rows handed over by the parent (`counts_handed_rows`), as the default,
-        it is the square root of the weight that the tree has seen, but at least 50 and
-        at most 100: a short stream cannot wait, and on a long one a split that comes
-        too early is there to stay.
+        for the first time, and between two examinations. ``"auto"`` is 100. Where
+        leaves keep rows and count those of their parents (`counts_handed_rows` of the
+        bound) it is the square root of the weight that the tree has seen, but at least
+        50 and at most 100: a short stream cannot wait, and on a long one a split that
+        comes too early is there to stay.
     tie_threshold : float, default=0.0
         Race bounds only: once the radius has shrunk to this, the best test is
         taken although no winner is sure. 0 never settles a tie.

@@ -132,7 +132,6 @@ def grow_on(estimator, model, call, statement, *, owner=None, in_forest=False):
         call.class_weight,
         call.X_pool,
         in_forest=in_forest,
-        draws_for_life=in_forest,
     )
     options = {"waits": estimator.leaf_prediction == "auto", "owner": owner}
     if model is None:
@@ -176,8 +175,7 @@ def _recipe_of(
     X_pool,
     X=None,
     *,
-    in_forest,
-    draws_for_life=False,
+    in_forest=False,
 ):
     # Settings whose shares are of weights to come.
     settings = resolve_settings(
@@ -190,5 +188,5 @@ def _recipe_of(
         schema.is_categorical,
         X_pool,
         X,
-        draws_for_life=draws_for_life,
+        in_forest=in_forest,
     )

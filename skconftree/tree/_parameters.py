@@ -33,7 +33,8 @@ class Growth(NamedTuple):
 
     `nominal`: a feature is; `total` is the weight of all rows, None if they are still
     to come; `relative`: these are relative weights; `defaults` is what ``"auto"`` means
-    with the bound; `in_forest`: others are grown beside it, to be asked together.
+    with the bound; `in_forest`: others are grown beside it, to be asked together;
+    `leaf_memory` is as given.
     """
 
     bound: object
@@ -43,6 +44,16 @@ class Growth(NamedTuple):
     relative: bool
     defaults: object
     in_forest: bool = False
+    leaf_memory: str = "auto"
+
+    @property
+    def hands_over(self):
+        """Whether rows that a parent hands over are evidence in most leaves."""
+        return (
+            self.bound is not None
+            and self.bound.counts_handed_rows
+            and self.leaf_memory in ("auto", "rows")
+        )
 
 
 class Parameter(NamedTuple):
@@ -110,7 +121,7 @@ def _max_features(given, growth):
 def _grace_period(given, growth):
     if given != "auto":
         return float(given)
-    if growth.bound is None or not growth.bound.counts_handed_rows:
+    if not growth.hands_over:
         return AUTO_GRACE_LIMIT
     return AUTO_GRACE_IN_FOREST if growth.in_forest else AUTO_GRACE
 

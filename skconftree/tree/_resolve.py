@@ -56,7 +56,14 @@ def resolve_settings(
     """
     nominal, defaults = schema.features is not None, tree_defaults(bound)
     growth = Growth(
-        bound, schema.n_features, nominal, total, relative, defaults, in_forest
+        bound,
+        schema.n_features,
+        nominal,
+        total,
+        relative,
+        defaults,
+        in_forest,
+        estimator.leaf_memory,
     )
     separate = bound is not None and not bound.counts_every_row
     settings = {

@@ -114,7 +114,7 @@ class Pickler(pickle.Pickler):
         return [recipe, state]
 
     def _in_leaves(self, tree, recipe, leaves):
-        if recipe["draws_for_life"] or self.draw.chance(0.25):
+        if recipe["in_forest"] or self.draw.chance(0.25):
             return damaged(self.draw, leaves)  # most bytes are those of rows and counts
         if self.draw.chance(0.6):
             return damaged_leaves(self.draw, tree, leaves)

@@ -13,7 +13,7 @@ ROUNDING = 1e-6  # of sums
 
 def sound_leaves(model):
     """Rows, bins and counts of each leaf of a model that grows fit each other."""
-    if model._model.grower.recipe.draws_for_life:
+    if model._model.grower.recipe.in_forest:
         return  # which the reader does not know, and no tree but that of a forest does
     tree = model.tree_
     n_codes = model._model.grower.__getstate__()[CODES]

@@ -96,6 +96,11 @@ def test_rows_handed_over_are_evidence(bound):
     leaf = next(iter(read_leaves(tree).values()))
     assert leaf.handed
     assert leaf.n_inherited > 0
+    assert leaf.fresh_moments
+    forest = ConfidenceForestClassifier(1, bound=bound, bootstrap=False)
+    forest.partial_fit(X, y, range(4))
+    leaf = next(iter(read_leaves(forest.estimators_[0]).values()))
+    assert leaf.handed
     assert not leaf.fresh_moments
 
 

@@ -225,6 +225,7 @@ def resolved(
         ({"grace_period": 7}, {"grace_period": 7.0, "grace_limit": 7.0}),
         ({"grace_period": "auto"}, {"grace_period": 100.0, "grace_limit": 100.0}),
         ({"bound": GTestBound()}, {"grace_period": 50.0, "grace_limit": 100.0}),
+        ({"bound": GTestBound(), "leaf_memory": "gaussian"}, {"grace_period": 100.0}),
     ],
     ids=str,
 )

@@ -4,8 +4,8 @@
 # from its parent included: predictions rest on it, and the splits of bounds that
 # count every row. `fresh` counts only rows that came after the leaf was created:
 # the evidence of all other bounds (Policy.separate), and a model of its own. A leaf
-# that got rows, and nothing else, from its parent may count them as evidence, too, and
-# then has one model of them all (`handed`). Where
+# that got rows, and nothing else, from its parent may count them as evidence, too
+# (`handed`); among the trees of a forest it then has one model, of them all. Where
 # both are the same, or nobody asks, pointers to the fresh ones are NULL. A leaf whose
 # own rows outweigh by far what it took over forgets the latter, unless it keeps rows.
 #
@@ -54,6 +54,7 @@ cdef struct Policy:
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
     bint hands_over         # and those that its parent has kept and handed over
+    bint one_bayes          # then it has no naive Bayes of its own rows alone
     bint fixed_cuts         # a leaf's candidate cuts are set once
     bint bayes              # leaves may predict by naive Bayes
     float64_t inherited     # largest weight that a child takes over, unless rows
@@ -88,8 +89,7 @@ cdef struct Leaf:
     float64_t* held             # [n_classes]
     float64_t* recent           # [n_classes] counts that fade with every row
 
-    bint handed                 # all it holds are rows, and evidence; it has no model
-                                # of its own rows alone
+    bint handed                 # all it holds are rows, and evidence
     intp_t n_rows
     intp_t n_inherited          # of them, the first ones
     float32_t* x                # [room, n_features]

@@ -3,7 +3,7 @@
 from libc.string cimport memcpy, memset
 
 from skconftree.tree.leaves._bins cimport bins_of_rows, find_bins, n_value_bins
-from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy
+from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy, only_fresh
 from skconftree.tree.leaves._counts cimport (
     count_categories_of_bins, count_row, evidence_of, forget_bins, hold_shares,
     open_counts, part_bins, read_bins, shares_of_bins, write_bins,
@@ -30,8 +30,8 @@ cdef int _take_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t d = policy.n_features
     cdef intp_t i, f
     cdef float64_t w
-    cdef bint apart = (
-        leaf.n_inherited > 0 and not leaf.handed and (policy.separate or policy.bayes)
+    cdef bint apart = leaf.n_inherited > 0 and (
+        only_fresh(leaf, policy) or policy.bayes and not (leaf.handed and policy.one_bayes)
     )
     cdef int32_t* places = <int32_t*> take_array(&leaf.remembered, d, sizeof(int32_t))
     if leaf.histogram != NULL:

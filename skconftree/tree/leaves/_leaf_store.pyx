@@ -28,12 +28,13 @@ cdef class LeafStore:
 
     `nominal` features ascend; `bayes`: leaves may predict by naive Bayes; `n_pool` rows
     have no label; a leaf draws `n_drawn` features for its life, by `seed`, or 0: it has
-    all.
+    all; `one_bayes`: a leaf that was handed rows has one naive Bayes of all its rows.
     """
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, GrowthSettings settings,
         tuple nominal, bint bayes, intp_t n_pool, intp_t n_drawn=0, uint64_t seed=0,
+        bint one_bayes=False,
     ):
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
@@ -44,6 +45,7 @@ cdef class LeafStore:
         self.policy.max_bins = settings.max_bins
         self.policy.separate = settings.separate
         self.policy.hands_over = settings.hands_over
+        self.policy.one_bayes = one_bayes
         self.policy.fixed_cuts = settings.fixed_cuts
         self.policy.bayes = bayes
         self.policy.inherited = settings.inherited

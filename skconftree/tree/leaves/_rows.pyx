@@ -134,7 +134,7 @@ cdef int _part(
     child.handed = policy.hands_over
     if policy.bayes:
         allocate_moments(&child.remembered, &child.moments, K)
-        if not child.handed:
+        if not (child.handed and policy.one_bayes):
             allocate_moments(&child.remembered, &child.fresh_moments, K)
     for i in range(parent.n_rows):
         n += outcome_of(parting, parent.x[i * d + parting.feature]) == outcome
@@ -169,7 +169,7 @@ cdef int _count_inherited(Leaf* leaf, const Policy* policy) except -1 nogil:
     # Count the categories of the rows a leaf has taken over.
     cdef intp_t K = policy.n_classes
     cdef intp_t i, j, f, place
-    if not leaf.handed:
+    if not (leaf.handed and policy.one_bayes):
         leaf.fresh_histogram = <float64_t*> take_zeros(
             &leaf.remembered, leaf.bins.first[policy.n_features] * K, sizeof(float64_t)
         )

@@ -66,7 +66,7 @@ cdef class Grower(GrowingTree):
         cdef const float64_t[::1] class_weight = recipe.class_weight
         cdef const float32_t[:, ::1] pool = recipe.X_pool
         cdef intp_t n_drawn = 0
-        if recipe.draws_for_life and settings.max_features < d:
+        if recipe.in_forest and settings.max_features < d:
             n_drawn = settings.max_features
         criterion, bound = make_kernels(settings, K, TABLES)
         self.tree = tree
@@ -87,6 +87,7 @@ cdef class Grower(GrowingTree):
         self.leaves = LeafStore(
             d, K, settings, recipe.nominal, self.predictor.judging,
             0 if pool is None else pool.shape[0], n_drawn, recipe.seed,
+            recipe.in_forest,
         )
         self.policy = &self.leaves.policy
         self.source.policy = self.policy

@@ -24,9 +24,10 @@ class Recipe(NamedTuple):
 
     `seed` is that of drawn features and cuts; `nominal` features ascend; `X_pool` are
     rows without label; `box` has the limits of the features, if the weight of a leaf is
-    its volume. If it `draws_for_life`, a leaf draws `max_features` features once, and
-    remembers these alone; else it remembers all and draws at each attempt. A tree that
-    takes another's place after a drift then has a seed of its own.
+    its volume. `in_forest`: it is a tree of one. There a leaf draws `max_features`
+    features once, and remembers these alone; else it remembers all and draws at each
+    attempt. A tree that takes another's place after a drift then has a seed of its own.
+    And a leaf that was handed rows has one naive Bayes, to save time.
     """
 
     settings: GrowthSettings
@@ -35,7 +36,7 @@ class Recipe(NamedTuple):
     nominal: tuple = ()
     X_pool: np.ndarray | None = None
     box: np.ndarray | None = None
-    draws_for_life: bool = False
+    in_forest: bool = False
 
     def values(self):
         """Return the recipe as a dict of plain values, for pickles."""
@@ -50,7 +51,7 @@ def make_recipe(
     X_pool,
     X=None,
     *,
-    draws_for_life=False,
+    in_forest=False,
 ):
     """Make the recipe of a tree that grows row by row, perhaps after a fit to rows X.
 
@@ -65,7 +66,7 @@ def make_recipe(
         tuple(nominal),
         X_pool if settings.uses_pool else None,
         _box([X, X_pool]) if settings.by_volume else None,
-        draws_for_life,
+        in_forest,
     )
 
 
@@ -98,7 +99,7 @@ def check_recipe(recipe, tree):
     if not (
         type(recipe.seed) is int
         and 0 <= recipe.seed <= LARGEST
-        and type(recipe.draws_for_life) is bool
+        and type(recipe.in_forest) is bool
         and type(recipe.nominal) is tuple
         and _fits_tree(recipe, tree)
         and _are_codes(recipe.X_pool, recipe.nominal)

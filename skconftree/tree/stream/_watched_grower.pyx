@@ -142,7 +142,7 @@ cdef class WatchedGrower(Grower):
         # What grows a tree in the background, and watches nothing; without leaves yet.
         settings = self.recipe.settings.replace(drift=None)
         seed = self.recipe.seed
-        if self.recipe.draws_for_life:
+        if self.recipe.in_forest:
             seed = _next_seed(seed)
         self.successor = self.recipe._replace(seed=seed)
         if self.limit.max_bytes != NO_LIMIT:

@@ -165,7 +165,7 @@ def test_a_tree_by_itself_draws_at_each_look():
     X, y = make_stream(4)
     tree = ConfidenceTreeClassifier(max_features=2, random_state=0)
     tree.partial_fit(X, y, [0, 1, 2])
-    assert not tree._model.grower.recipe.draws_for_life
+    assert not tree._model.grower.recipe.in_forest
 
 
 def test_after_fit_leaves_draw_their_features():
@@ -187,6 +187,6 @@ def test_a_damaged_past_raises():
     state = forest.estimators_[0]._model.grower.__reduce__()
     make, (tree, values, grown) = state
     with pytest.raises(ValueError, match="damaged"):
-        make(tree, values | {"draws_for_life": False}, grown)
+        make(tree, values | {"in_forest": False}, grown)
     with pytest.raises(ValueError, match="does not fit"):
-        make(tree, values | {"draws_for_life": 1}, grown)
+        make(tree, values | {"in_forest": 1}, grown)
