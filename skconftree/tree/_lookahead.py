@@ -5,7 +5,7 @@ import sys
 from .._compat import InvalidParameterError
 from ._resolve import tree_defaults
 from .batch._grow import Lookahead
-from .pruning._registry import resolve_pruning
+from .pruning._registry import PRUNINGS, resolve_pruning
 
 FIRST = 1  # depth of the first test that it chooses: the root stays the greedy one
 WIDTH = 3  # tests tried at a node
@@ -16,8 +16,8 @@ def resolve_lookahead(tree, bound, pruning, settings, table):
     """Resolve how a tree looks ahead while it grows, and how it is pruned then."""
     n_levels, defaults = tree.lookahead, tree_defaults(bound)
     if n_levels == "auto":
-        usual = resolve_pruning("auto", None, defaults)
-        served = type(pruning) is type(usual) and table.total <= LARGEST_TABLE
+        usual = PRUNINGS.get(defaults.pruning)
+        served = type(pruning) is usual and table.total <= LARGEST_TABLE
         n_levels = defaults.lookahead if served else 0
     if not n_levels:
         return None, pruning
