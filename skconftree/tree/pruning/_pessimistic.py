@@ -65,7 +65,9 @@ class PessimisticPruning(BasePruning):
 
     def keep_as_leaf(self, tree, rows):
         keep_as_leaf = super().keep_as_leaf(tree, rows)
-        if self.keep_below is not None and getattr(rows.bound, "counts_luck", False):
+        counts_luck = getattr(rows.bound, "counts_luck", False)
+        goes = keep_as_leaf & (tree.n_children > 0)
+        if self.keep_below is not None and counts_luck and goes.any():
             # a leaf has no evidence, which is below nothing
             strong = tree.evidence["confidence"] < self.keep_below
             keep_as_leaf &= ~(strong & _tells_more(tree))
