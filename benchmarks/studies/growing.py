@@ -1,0 +1,167 @@
+"""One pass of `partial_fit` beside `fit`, on shuffled tables and on streams.
+
+    python benchmarks growing [--data FOLDER] [--results FOLDER]
+
+Tables of at least 380 rows, larger ones cut to 6,000: three folds, whose training rows
+are shuffled, nominal columns declared. A tree and a forest of 20, by `fit` and by one
+pass of `partial_fit`, and the settings that may differ between the two, one changed at
+a time. Leaves in noise are those after 6,000 rows of ten features that say nothing.
+Streams are cut to 30,000 rows, forests have ten trees; seconds are of the CPU. Some
+minutes. ``--quick`` takes few rows.
+"""
+
+import time
+
+import numpy as np
+from common import options as command
+from common.data import data_folder, encoded, table_names
+from common.streams import GENERATED, REAL, make_stream
+from common.timing import print_environment
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+
+LEAST_ROWS, MOST_ROWS = 380, 6_000
+FOLDS, N_TREES, N_TREES_OF_STREAMS = 3, 20, 10
+TREES = {
+    "tree, the default": {},
+    "tree, grace_period=25": {"grace_period": 25},
+    "tree, grace_period=100": {"grace_period": 100},
+}
+FORESTS = {
+    "forest, the default": {},
+    'forest, max_features="sqrt"': {"max_features": "sqrt"},
+    "forest, grace_period=25": {"grace_period": 25},
+    "forest, grace_period=100": {"grace_period": 100},
+    'forest, max_features="sqrt", grace_period=100': {
+        "max_features": "sqrt",
+        "grace_period": 100,
+    },
+}
+ON_STREAMS = {
+    "tree, the default": ConfidenceTreeClassifier(),
+    'tree, drift="ddm"': ConfidenceTreeClassifier(drift="ddm"),
+    **{
+        name: ConfidenceForestClassifier(
+            N_TREES_OF_STREAMS, random_state=0, **parameters
+        )
+        for name, parameters in FORESTS.items()
+    },
+}
+CLIP = 1e-3
+
+
+def beside(model, X, y, nominal, grow):
+    """Accuracy, log loss and seconds of a model over the folds."""
+    n_classes, found, seconds = int(y.max()) + 1, [], 0.0
+    folds = KFold(FOLDS, shuffle=True, random_state=0)
+    for seed, (train, test) in enumerate(folds.split(X)):
+        train = np.random.default_rng(seed).permutation(train)
+        one = clone(model).set_params(categorical_features=nominal or None)
+        begin = time.process_time()
+        if grow:
+            one.partial_fit(X[train], y[train], np.arange(n_classes))
+        else:
+            one.fit(X[train], y[train])
+        seconds += time.process_time() - begin
+        proba = np.zeros((len(test), n_classes))
+        proba[:, one.classes_] = one.predict_proba(X[test])
+        true = np.clip(proba[np.arange(len(test)), y[test]], CLIP, 1.0)
+        right = proba.argmax(axis=1) == y[test]
+        found.append((100 * right.mean(), -np.log(true).mean()))
+    return (*np.mean(found, axis=0), seconds)
+
+
+def leaves_in_noise(model, n):
+    """Leaves, of each tree, after rows that say nothing."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 10)).astype(np.float32), rng.integers(0, 2, n)
+    grown = clone(model).partial_fit(X, y, [0, 1])
+    trees = getattr(grown, "estimators_", [grown])
+    return np.mean([tree.get_n_leaves() for tree in trees])
+
+
+def part_tables(data, options, tables):
+    """One pass beside `fit`."""
+    n = 500 if options.quick else MOST_ROWS
+    kinds = {
+        "tree": (ConfidenceTreeClassifier(random_state=0), TREES),
+        "forest": (ConfidenceForestClassifier(N_TREES, random_state=0), FORESTS),
+    }
+    rows, of_tables = [], []
+    for kind, (model, settings) in kinds.items():
+        fitted = np.array([beside(model, *one, False) for _, *one in data])
+        for setting, parameters in settings.items():
+            changed = clone(model).set_params(**parameters)
+            grown = np.array([beside(changed, *one, True) for _, *one in data])
+            gap = grown[:, 0] - fitted[:, 0]
+            if setting.endswith("default"):
+                of_tables.append((kind, fitted, grown))
+            error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else 0.0
+            ratio = np.exp(np.mean(np.log(grown[:, 2] / fitted[:, 2])))
+            rows.append(
+                [
+                    setting,
+                    f"{gap.mean():+.2f} ({error:.2f})",
+                    f"{np.median(gap):+.2f}",
+                    f"{np.sort(gap)[0]:+.1f} {data[gap.argmin()][0]}",
+                    f"{np.partition(gap, 1)[1]:+.1f}",
+                    f"{(grown[:, 1] - fitted[:, 1]).mean():+.3f}",
+                    f"{ratio:.1f}",
+                    f"{leaves_in_noise(changed, n):.0f}",
+                ]
+            )
+            print(*rows[-1], sep=" | ", flush=True)
+    header = ["partial_fit - fit", "accuracy", "median", "worst", "next"]
+    header += ["log loss", "time, x fit", "leaves in noise"]
+    tables.show("stream-growing", header, rows)
+    rows = []
+    for i, (name, X, *_) in enumerate(data):
+        cells = [name, f"{len(X):,}"]
+        for _, fitted, grown in of_tables:
+            cells += [f"{fitted[i, 0]:.1f}", f"{grown[i, 0] - fitted[i, 0]:+.1f}"]
+        rows.append(cells)
+    header = ["table", "rows"]
+    for kind, *_ in of_tables:
+        header += [f"{kind}, fit", "the default's partial_fit"]
+    tables.show("stream-growing-tables", header, rows)
+
+
+def part_streams(streams, tables):
+    """Each row predicted before it is learnt."""
+    rows = []
+    for name, model in ON_STREAMS.items():
+        cells, microseconds = [], []
+        for X, y in streams.values():
+            one = clone(model)
+            begin = time.process_time()
+            predicted = one.partial_fit_predict(X, y, np.arange(y.max() + 1))
+            microseconds.append(1e6 * (time.process_time() - begin) / len(y))
+            cells.append(100 * np.mean(predicted == y))
+        time_of_a_row = np.exp(np.mean(np.log(microseconds)))
+        shown = [f"{value:.1f}" for value in (*cells, np.mean(cells), time_of_a_row)]
+        rows.append([name, *shown])
+        print(*rows[-1], sep=" | ", flush=True)
+    header = ["per cent right", *streams, "mean", "us a row (geometric mean)"]
+    tables.show("stream-growing-streams", header, rows)
+
+
+def main(argv=None):
+    """Run both parts and show the tables."""
+    options = command.parser(__doc__, "data", "quick").parse_args(argv)
+    folder = data_folder(options.data)
+    tables = command.tables("growing", options, f"{FOLDS} folds")
+    print_environment(tables.facts)
+    n = 500 if options.quick else MOST_ROWS
+    data = []
+    for name in table_names(folder):
+        X, y, is_nominal = encoded(name, folder, n)
+        if len(y) >= LEAST_ROWS:
+            nominal = np.flatnonzero(is_nominal).tolist()
+            data.append((name, X.astype(np.float32), y, nominal))
+    part_tables(data[:3] if options.quick else data, options, tables)
+    n = 1_000 if options.quick else 30_000
+    there = set(table_names(folder)) | {"a9a"}
+    names = [*(name for name, table in REAL.items() if table in there), *GENERATED]
+    part_streams({name: make_stream(name, n, folder)[:2] for name in names}, tables)
