@@ -333,6 +333,21 @@ def draw_settings():
     return dots(title, rows, [74, 76, 78, 80, 82, 84], " %")
 
 
+def draw_growing():
+    """What one pass of partial_fit gains on fit or loses, in the mean over tables."""
+    rows = [
+        (
+            plain(one).replace("max_features=", "").replace("_period", ""),
+            number(row["accuracy"]),
+            "default" in one,
+        )
+        for row in table("stream-growing")
+        for one in [row["partial_fit - fit"]]
+    ]
+    title = "One pass of partial_fit: accuracy beside fit, points"
+    return dots(title, rows, [-4, -3, -2, -1, 0, 1, 2], "")
+
+
 def draw_promises():
     """Rows for a real split against splits on noise."""
     shown = {
@@ -375,6 +390,7 @@ PICTURES = {
     "fit": draw_fit,
     "streams": draw_streams,
     "stream-settings": draw_settings,
+    "growing": draw_growing,
     "promises": draw_promises,
     **CURVES,
     **MAPS,

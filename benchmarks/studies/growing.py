@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 from common import options as command
-from common.data import data_folder, encoded, table_names
+from common.data import data_folder, encoded, manifest, table_names
 from common.streams import GENERATED, REAL, make_stream
 from common.timing import print_environment
 from sklearn.base import clone
@@ -162,6 +162,6 @@ def main(argv=None):
             data.append((name, X.astype(np.float32), y, nominal))
     part_tables(data[:3] if options.quick else data, options, tables)
     n = 1_000 if options.quick else 30_000
-    there = set(table_names(folder)) | {"a9a"}
+    there = manifest(folder)
     names = [*(name for name, table in REAL.items() if table in there), *GENERATED]
     part_streams({name: make_stream(name, n, folder)[:2] for name in names}, tables)
