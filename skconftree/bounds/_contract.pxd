@@ -37,6 +37,8 @@ cdef struct SplitEvidence:
     float64_t confidence        # the statement that allowed the split, see the bound's page
     float64_t n_tests           # candidate tests compared; if the bound ranks attributes,
                                 # those of the attribute times the attributes
+    float64_t z                 # how much more the test gains than the best test of
+                                # another attribute, in standard errors; batch only
 
 
 cdef inline void clear_evidence(SplitEvidence* evidence) noexcept nogil:
@@ -49,6 +51,7 @@ cdef inline void clear_evidence(SplitEvidence* evidence) noexcept nogil:
     evidence.radius = NAN
     evidence.confidence = NAN
     evidence.n_tests = NAN
+    evidence.z = NAN
 
 
 cdef class Bound:

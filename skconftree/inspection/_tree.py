@@ -391,7 +391,8 @@ class ConfidenceTreeDisplay:
         self._write(x, y + 0.14, test, self._ink, 8, most=BOX_WIDTH)
         self._draw_mark(row, x, y)
         sure = row.strength
-        self._write(x, y - 0.13, sure.word, self._ink, 6.5, most=BOX_WIDTH)
+        word = ", ".join(filter(None, [sure.word, row.tie]))
+        self._write(x, y - 0.13, word, self._ink, 6.5, most=BOX_WIDTH)
         self._write(x, y - 0.21, sure.expected, self._ink, 6.5, most=BOX_WIDTH)
         rows = row.rows if is_open else f"{row.rows}, split further"
         self._write(x, y - 0.3, rows, self._muted, 6.5, most=BOX_WIDTH)

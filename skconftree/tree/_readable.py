@@ -128,7 +128,7 @@ class ReadableTree(TreeShape):
         >>> print(tree.explain_text(X.iloc[0]))
         class 0: 50 of 50 rows, probability 0.96
           1. petal width (cm) <= 0.8 (here 0.2)
-             overwhelming: 3e-40 expected by luck, 84 questions compared
+             overwhelming: 3e-40 expected by luck, 84 questions compared; tie with ...
         There the tree stops: all rows of the leaf are of one class.
         <BLANKLINE>
         expected by luck: how many of the questions compared would do as well in ...

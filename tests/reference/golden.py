@@ -197,6 +197,8 @@ def digest(model, X, *, decimals=None):
     for name in ARRAYS:
         add(getattr(tree, name))
     for name in tree.evidence.dtype.names:
+        if name == "z":  # which came later
+            continue
         add(tree.evidence[name][tree.feature >= 0])
     for node in np.flatnonzero(tree.is_nominal):
         branches = tree.branches(node)

@@ -4,6 +4,7 @@
 # arrays of its record and its segments, until it is released.
 
 from skconftree.tree.batch._row_source cimport RowSource
+from skconftree.tree.batch._runner_up cimport RunnerUp
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport NodeRecord
@@ -33,6 +34,7 @@ cdef class Builder:
     cdef Splitter splitter
     cdef RowSource source           # the splitter's
     cdef Tree tree
+    cdef RunnerUp runner_up         # None if splits are not compared with one
     cdef intp_t max_depth
     cdef float64_t min_split_weight
     cdef intp_t max_leaves

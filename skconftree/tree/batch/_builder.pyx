@@ -22,13 +22,16 @@ cdef class Builder:
     """Grows a tree from a splitter whose source is a RowSource.
 
     With a limit to the leaves growth is best-first, else depth-first. Nodes of less
-    weight than `min_split_weight` do not split.
+    weight than `min_split_weight` do not split. A `runner_up` compares each split with
+    the best test of another attribute.
     """
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
+        RunnerUp runner_up=None,
     ):
         self.splitter = splitter
+        self.runner_up = runner_up
         self.source = splitter.source
         self.max_depth = settings.max_depth
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.node.min_weight)
@@ -166,6 +169,8 @@ cdef class Builder:
         if first + r > self.tree.capacity:
             with gil:
                 self.tree.reserve(first + r)
+        if self.runner_up is not None:
+            self.runner_up.compare(record, split)
         self._split(record.id, split)
         self.starts[0] = 0
         for z in range(r):

@@ -13,6 +13,7 @@ from ._builder import Builder
 from ._drawn_source import DrawnSource
 from ._lookahead import LookaheadBuilder
 from ._node_rows import NodeRows
+from ._runner_up import RunnerUp
 from ._table_source import TableSource
 
 
@@ -25,6 +26,7 @@ class Lookahead(NamedTuple):
     width: int  # tests tried at a node
 
 
+LARGEST_COMPARED = 10_000.0  # weight up to which splits are compared with a runner-up
 LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
 
@@ -115,12 +117,19 @@ def grow(
         source = TableSource(rows, settings, root)
     splitter = Splitter(source, criterion, bound, lookahead is not None)
     min_split_weight = _weight(settings.min_samples_split, root_weight)
+    runner_up = None
+    if (
+        bound is not None
+        and settings.max_features == data.n_features
+        and root_weight <= LARGEST_COMPARED
+    ):
+        runner_up = RunnerUp(splitter, source.rows)
     if lookahead is None:
-        builder = Builder(splitter, settings, min_split_weight)
+        builder = Builder(splitter, settings, min_split_weight, runner_up)
     else:
         trial = Tree(data.n_features, data.n_classes, class_weight, False)
         builder = LookaheadBuilder(
-            splitter, settings, min_split_weight, trial, *lookahead
+            splitter, settings, min_split_weight, trial, *lookahead, runner_up
         )
     tree = Tree(
         data.n_features,

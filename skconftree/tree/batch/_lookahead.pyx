@@ -3,6 +3,7 @@
 from libc.math cimport NAN
 
 from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.batch._runner_up cimport RunnerUp
 from skconftree.tree.nodes._leaf_cost cimport as_cheap
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._rounding cimport ROUNDING
@@ -35,13 +36,16 @@ cdef class LookaheadBuilder(Builder):
         Depths at which it does.
     width : int
         Number of tests tried at a node, at least 2.
+    runner_up : RunnerUp or None, default=None
+        As of a Builder; trials are not compared.
     """
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
         Tree trial, LeafCost leaf_cost, intp_t first, intp_t n_levels, intp_t width,
+        RunnerUp runner_up=None,
     ):
-        super().__init__(splitter, settings, min_split_weight)
+        super().__init__(splitter, settings, min_split_weight, runner_up)
         leaf_cost.check()
         self.trial = Builder(splitter, settings, min_split_weight)
         self.trial.tree = trial

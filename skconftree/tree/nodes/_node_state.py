@@ -12,6 +12,7 @@ EVIDENCE_DTYPE = np.dtype(
         ("radius", np.float64),
         ("confidence", np.float64),
         ("n_tests", np.float64),
+        ("z", np.float64),
     ],
     align=True,
 )
@@ -21,7 +22,7 @@ COSTS_DTYPE = np.dtype(
     [("cost", np.float64), ("rival_cost", np.float64), ("rival_feature", np.intp)],
     align=True,
 )
-STATE_VERSION = 4
+STATE_VERSION = 5
 # The arrays of a state, in this order: one element a node, but one a split in
 # `evidence`. What follows from `parent` is not written.
 NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")

@@ -24,9 +24,9 @@ cdef class NodeTable(NodeArrays):
     `Tree` adds tests of single features. Another kind of tree adds others, and has
     structure, counts, evidence, ids and state from here.
 
-    Beside them a node may keep: the evidence of its split, 64 bytes (else the number
+    Beside them a node may keep: the evidence of its split, 72 bytes (else the number
     of questions compared, 8 bytes: all there is without a bound); that of the last
-    examination, which did not let it split, 64 bytes (`keep_refusals`); and what trees
+    examination, which did not let it split, 72 bytes (`keep_refusals`); and what trees
     cost in which growth looked ahead, 24 bytes (`keep_costs`).
     """
 

@@ -68,8 +68,8 @@ cdef class Tree(NodeTable):
     evidence : ndarray of shape (node_count,), structured
         Why each split was made: ``score`` of the test, ``rival_score``,
         ``rival_feature`` (-1 = no split), ``parent_limit``, ``child_limit``,
-        ``radius``, ``confidence`` and ``n_tests`` (the questions compared). NaN where
-        a field does not apply; at a leaf all of them, and ``rival_feature`` is -2.
+        ``radius``, ``confidence``, ``n_tests`` (the questions compared) and ``z``. NaN
+        where a field does not apply; at a leaf all of them, and ``rival_feature`` is -2.
         Without a bound a split has ``n_tests`` alone.
     trial_costs : ndarray of shape (node_count,), structured, or None
         What splits were chosen by where `fit` looked ahead and had a choice: the

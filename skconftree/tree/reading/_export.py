@@ -137,7 +137,7 @@ def export_text(
                 stack.append((branch.node, (row.name, branch.words), ()))
             said = []
             if show_evidence:
-                said.append(row.strength.long)
+                said.append(row.sure)
                 if verbose:
                     room = WIDTH - len(bars) - 5
                     said += describe_split(row, room, decimals)

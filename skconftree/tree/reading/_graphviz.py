@@ -60,7 +60,7 @@ def export_graphviz(
     >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
     >>> lines = export_graphviz(tree).splitlines()
     >>> print(lines[5])
-    0 [label="petal width (cm) <= 0.8\noverwhelming, 3e-40 expected by luck\n150 rows"];
+    0 [label="petal width (cm) <= 0.8\noverwhelming, 3e-40 expected by ...150 rows"];
     """
     check_is_fitted(estimator)
     if class_names is None:
@@ -99,7 +99,7 @@ def export_graphviz(
             lines.append(f"{row.node} [label={_quoted(said)}{fill}];")
             continue
         question = shortened(row.test if row.n_children == 2 else row.name, LONGEST)
-        said = [question, row.strength.short, row.rows]
+        said = [question, row.strength.short, *filter(None, [row.tie]), row.rows]
         lines.append(f"{row.node} [label={_quoted(said)}];")
         if max_depth is not None and row.depth >= max_depth:
             lines.append(f'"below {row.node}" [label="...", style="rounded"];')

@@ -170,7 +170,7 @@ def _nodes(table, names, is_open, marks):
             continue
         state = " open" if is_open or row.depth < OPEN_LEVELS else ""
         one = row.strength
-        told = [one.compared, row.lookahead, describe_evidence(row.evidence)]
+        told = [one.compared, row.tie, row.lookahead, describe_evidence(row.evidence)]
         told = escape("; ".join(filter(None, told)))
         asked = escape(shortened(row.name, 40))
         lines.append(

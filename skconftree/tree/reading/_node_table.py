@@ -12,6 +12,7 @@ from ._strength import Strength, imitated, strengths
 
 MOST_NAMES = 8  # categories written out
 NO_SPLIT = "no split"
+DECIDED = 1.96  # standard errors between the gains of a test and the next best
 
 
 class Branch(NamedTuple):
@@ -59,6 +60,18 @@ class NodeRow(NamedTuple):
             f"{write_weight(self.counts[place])} of {self.rows}, "
             f"probability {write_probability(self.value[place])}"
         )
+
+    @property
+    def tie(self):
+        """Which feature does as well, as far as the rows tell; empty if none does."""
+        if not abs(self.evidence.get("z", math.inf)) < DECIDED:
+            return ""
+        return f"tie with {self.evidence['rival']}"
+
+    @property
+    def sure(self):
+        """How strong the split is and what ties with it, in words; not of a leaf."""
+        return "; ".join(filter(None, [self.strength.long, self.tie]))
 
     @property
     def lookahead(self):
@@ -139,8 +152,10 @@ def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
         - ``evidence``: a dict of the fields of ``tree_.evidence`` that apply, empty at
           a leaf; without a bound ``"n_tests"`` alone. ``"rival"`` puts
           ``"rival_feature"`` into words, and ``"statement"`` says what
-          ``"confidence"`` is. Where `lookahead` had a choice, ``"cost"`` is
-          the pessimistic count of errors of the trees that were tried below the test,
+          ``"confidence"`` is. ``"z"`` is how much more the test gains than that of the
+          rival, in standard errors, of splits that `fit` has made. Where `lookahead`
+          had a choice, ``"cost"`` is the pessimistic count of errors of the trees that
+          were tried below the test,
           ``"tried_cost"`` that below the cheapest test of another feature, ``"tried"``;
         - ``strength``: how strong the split is, the same question to every bound, None
           at a leaf: a ``word``, the natural logarithm ``log_expected`` of the number
@@ -150,7 +165,9 @@ def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
 
         What the views of a tree write is ready in words: ``rows``; ``outcome``, such as
         ``"2 of 2 rows, probability 0.78"``, the rows that are of the class ``label``
-        and its probability; ``lookahead``, what the test was chosen by.
+        and its probability; ``tie``, such as ``"tie with mean texture"`` where the
+        gains of test and rival are less than 1.96 standard errors apart; ``sure``, the
+        strength and the tie; ``lookahead``, what the test was chosen by.
 
     See Also
     --------

@@ -145,7 +145,7 @@ def _path(estimator, table, steps, leaf, verbose, marks):
         row = table[step["node"]]
         lead = f"{place:3}. "
         lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
-        lines.append(f"     {row.strength.long}")
+        lines.append(f"     {row.sure}"[:WIDTH])
         lines += [f"     {one}" for one in marks.lines(row.node)]
         if verbose:
             told = describe_split(row, WIDTH - 5)

@@ -270,6 +270,7 @@ cdef class BestTests(Selection):
         split.evidence.score = best.score / self.node.seen.n
         split.evidence.rival_score = chosen.evidence.score
         split.evidence.rival_feature = chosen.feature
+        split.rival_cut = chosen.cut
         one.n_tests = best.n_tests
         one.log_tests = best.log_tests
         if self.ranks:
@@ -284,6 +285,7 @@ cdef class BestTests(Selection):
     cdef void _forget_choice(self) noexcept nogil:
         self.first.feature = self.rival.feature = -1
         self.first.score = self.rival.score = INFINITY
+        self.rival.cut.place = -1
 
     cdef void _contest(
         self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
@@ -300,6 +302,7 @@ cdef class BestTests(Selection):
         split.evidence.score = self.first.score / self.node.seen.n
         split.evidence.rival_score = self.rival.score / self.node.seen.n
         split.evidence.rival_feature = self.rival.feature
+        split.rival_cut = self.rival.cut
 
     cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil:
         # Compare the best test of a feature with those of the features before it.

@@ -31,4 +31,5 @@ cdef struct Split:
     float64_t threshold         # NaN if the feature is nominal
     float64_t improvement       # weighted impurity decrease, as in scikit-learn
     SplitEvidence evidence
+    Cut rival_cut               # of evidence.rival_feature; its place is -1 if not known
     Children children

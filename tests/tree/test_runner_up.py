@@ -1,0 +1,247 @@
+"""A split is decided, or a tie: its gain beside that of the best other attribute."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.tree import export_graphviz, export_text, node_table
+from skconftree.tree.batch import _grow
+
+
+def parts(sides, y, weight, criterion):
+    """What each row has in the gain of the test that sends it to a side."""
+    found = np.zeros(len(y))
+    for side in np.unique(sides):
+        there = sides == side
+        share = np.bincount(y[there], weight[there], minlength=y.max() + 1)
+        share = share / share.sum()
+        if criterion == "entropy":
+            found[there] = np.log(share[y[there]])
+        else:
+            found[there] = 2 * share[y[there]] - (share**2).sum()
+    return found
+
+
+def z_of(a, b, y, weight, criterion):
+    """Difference of the gains of two tests in standard errors."""
+    seen = weight > 0
+    a, b, y, weight = a[seen], b[seen], y[seen], weight[seen]
+    difference = parts(a, y, weight, criterion) - parts(b, y, weight, criterion)
+    mean = np.average(difference, weights=weight)
+    variance = np.average((difference - mean) ** 2, weights=weight)
+    return 0.0 if variance < 1e-12 else mean / np.sqrt(variance / weight.sum())
+
+
+def all_sides(x):
+    """Sides of the rows under every test of a numeric feature."""
+    missing = np.isnan(x)
+    values = np.unique(x[~missing])
+    for cut in (values[1:] + values[:-1]) / 2:
+        for left in (False, True) if missing.any() else (False,):
+            yield np.where(missing, not left, x > cut)
+    if missing.any():
+        yield missing
+
+
+def score_of(sides, y, weight, criterion):
+    """Score of a test per row, the smaller the better."""
+    total = 0.0
+    for side in np.unique(sides):
+        n = np.bincount(y[sides == side], weight[sides == side], minlength=9)
+        share = n[n > 0] / n.sum()
+        if criterion == "entropy":
+            total -= n.sum() * (share * np.log2(share)).sum() / 2
+        else:
+            total += n.sum() * (1 - (share**2).sum())
+    return total / weight.sum()
+
+
+def assert_as_reference(model, X, y, weight, criterion):
+    """Compare every split; returns how many were."""
+    tree, path = model.tree_, model.decision_path(X).toarray() > 0
+    compared = 0
+    for node in np.flatnonzero(tree.feature >= 0):
+        rows, one = path[:, node], tree.evidence[node]
+        if one["rival_feature"] < 0:
+            assert np.isnan(one["z"])
+            continue
+        own = path[rows][:, tree.children_right[node]].astype(int)
+        there = y[rows], weight[rows], criterion
+        found = [
+            z_of(own, sides.astype(int), *there)
+            for sides in all_sides(X[rows, one["rival_feature"]])
+            if abs(score_of(sides, *there) - one["rival_score"]) < 1e-9
+        ]
+        assert found  # more than one where cuts are level
+        assert np.abs(np.array(found) - one["z"]).min() < 1e-6
+        compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(12, 120),
+    n_classes=st.integers(2, 4),
+    missing=st.booleans(),
+    weighted=st.booleans(),
+)
+def test_same_as_the_reference(criterion, seed, n, n_classes, missing, weighted):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(n, 2)), rng.integers(0, 5, (n, 2))])
+    X = X.astype(np.float32).astype(float)
+    y = rng.integers(0, n_classes, n)
+    y[: n // 2] = (X[: n // 2, 0] > 0) + (X[: n // 2, 2] > 2) * (n_classes > 2)
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    weight = rng.integers(0, 3, n).astype(float) if weighted else np.ones(n)
+    weight[:2], y[:2] = 1, (0, n_classes - 1)
+    model = ConfidenceTreeClassifier(
+        delta=50.0, criterion=criterion, pruning=None, max_depth=3
+    ).fit(X, np.append(y, 0)[:n], sample_weight=weight)
+    codes = np.searchsorted(model.classes_, y)
+    assert_as_reference(model, X, codes, weight, criterion)
+
+
+def close(n=40):
+    """Make two features that part the classes nearly alike, 2 rows apart."""
+    y = np.arange(n) % 2
+    X = np.column_stack([y, y, np.zeros(n)]).astype(float)
+    X[:4, 0] = 1 - X[:4, 0]
+    X[:6, 1] = 1 - X[:6, 1]
+    return X, y
+
+
+def test_a_number_worked_by_hand():
+    # Shares of the classes are .9 and .1 in both children of x0, .85 and .15 of x1. On
+    # 34 rows both are right, on 4 both are wrong, on 2 only x0 is right. By Gini a row
+    # that is right has 2 (.9) - .82 = .98 or 2 (.85) - .745 = .955, one that is wrong
+    # 2 (.1) - .82 = -.62 or 2 (.15) - .745 = -.445. The differences are .025, -.175 and
+    # .98 + .445 = 1.425.
+    X, y = close()
+    model = ConfidenceTreeClassifier(
+        "chi2", criterion="gini", pruning=None, max_depth=1
+    ).fit(X, y)
+    differences = np.array([0.025] * 34 + [-0.175] * 4 + [1.425] * 2)
+    expected = differences.mean() / (differences.std() / np.sqrt(40))
+    assert expected == pytest.approx(1.504, abs=1e-3)
+    assert model.tree_.evidence["z"][0] == pytest.approx(expected)
+    assert model.tree_.evidence["rival_feature"][0] == 1
+    assert np.isnan(model.tree_.evidence["z"][1:]).all()
+
+
+def mixed(n=600, seed=0):
+    """Make numbers, categories and holes."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "b": rng.integers(0, 5, n).astype(float),
+            "c": pd.Categorical(rng.choice(list("uvwxyz"), n)),
+            "d": pd.Categorical(rng.choice(list("pqrs"), n)),
+        }
+    )
+    y = (frame["a"] > 0).to_numpy() ^ frame["c"].isin(["u", "v"]).to_numpy()
+    y = np.where(rng.random(n) < 0.2, rng.integers(0, 2, n), y)
+    frame.loc[rng.random(n) < 0.1, "a"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "d"] = None
+    return frame, y
+
+
+@pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])
+def test_weight_k_is_k_rows_with_categories_and_holes(nominal_splits):
+    X, y = mixed()
+    weight = np.random.default_rng(1).integers(0, 4, len(y))
+    a, b = (
+        ConfidenceTreeClassifier(delta=3.0, nominal_splits=nominal_splits)
+        for _ in range(2)
+    )
+    a.fit(X, y, sample_weight=weight)
+    rows = np.repeat(np.arange(len(y)), weight)
+    b.fit(X.iloc[rows], y[rows])
+    found = a.tree_.evidence["z"]
+    assert np.isfinite(found).sum() >= 5
+    assert_allclose(found, b.tree_.evidence["z"], rtol=1e-9)
+
+
+def test_sparse_tables_say_the_same():
+    rng = np.random.default_rng(3)
+    X = np.where(rng.random((400, 6)) < 0.7, 0, rng.integers(-2, 4, (400, 6)))
+    X = X + np.where(rng.random((400, 6)) < 0.1, rng.normal(size=(400, 6)), 0)
+    y = (X[:, 0] > 0) + (X[:, 2] + X[:, 3] > 1)
+    dense, sparse = (
+        ConfidenceTreeClassifier(delta=5.0).fit(rows, y)
+        for rows in (X.astype(np.float32), csr_array(X.astype(np.float32)))
+    )
+    assert np.isfinite(dense.tree_.evidence["z"]).sum() >= 5
+    assert_array_equal(dense.tree_.evidence["z"], sparse.tree_.evidence["z"])
+
+
+def test_what_is_not_known_is_nan():
+    X, y = mixed()
+    X = X[["a", "b"]].fillna(0.0)
+    for model in (
+        ConfidenceTreeClassifier("credible").fit(X, y),  # no attribute is its rival
+        ConfidenceTreeClassifier("gtest", max_features=1, random_state=0).fit(X, y),
+        ConfidenceTreeClassifier().partial_fit(X, y, [0, 1]),
+        ConfidenceForestClassifier(2, bound="gtest", random_state=0)
+        .fit(X, y)
+        .estimators_[0],
+    ):
+        assert model.tree_.node_count > 1
+        assert np.isnan(model.tree_.evidence["z"]).all()
+        assert not any(row.tie for row in node_table(model))
+    plain = ConfidenceTreeClassifier(bound=None).fit(X, y)
+    assert np.isnan(plain.tree_.evidence["z"]).all()  # there is no evidence
+
+
+def test_large_tables_do_not_compare(monkeypatch):
+    # by their weight, so that it does not matter how rows are repeated
+    X, y = mixed()
+    for weight, n_known in ((1.0, 1), (1.01, 0)):
+        monkeypatch.setattr(_grow, "LARGEST_COMPARED", 600.0)
+        model = ConfidenceTreeClassifier(max_depth=1)
+        model.fit(X, y, sample_weight=np.full(600, weight))
+        assert np.isfinite(model.tree_.evidence["z"]).sum() == n_known
+
+
+def test_it_is_kept():
+    X, y = mixed()
+    model = ConfidenceTreeClassifier().fit(X, y)
+    found = model.tree_.evidence["z"].copy()
+    assert np.isfinite(found).any()
+    for other in (pickle.loads(pickle.dumps(model)), copy.copy(model)):
+        assert_array_equal(other.tree_.evidence["z"], found)
+
+
+def test_copies_of_a_column_are_ties():
+    X, y = mixed()
+    x = X["a"].fillna(0.0).to_numpy()
+    y = (x > 0) ^ (np.arange(len(y)) % 7 == 0)
+    tree = ConfidenceTreeClassifier().fit(np.column_stack([x, x]), y).tree_
+    assert_array_equal(tree.evidence["z"][tree.feature >= 0], 0.0)
+
+
+def test_ties_are_called_ties():
+    X, y = mixed()
+    model = ConfidenceTreeClassifier(delta=3.0).fit(X, y)
+    rows = [row for row in node_table(model) if row.branches]
+    ties = [row for row in rows if abs(row.evidence.get("z", 9)) < 1.96]
+    assert 0 < len(ties) < len(rows)
+    text = export_text(model)
+    assert text.count("; tie with ") == len(ties)
+    for row in rows:
+        assert row.tie == (f"tie with {row.evidence['rival']}" if row in ties else "")
+        assert row.sure in text
+        assert row.tie in model._repr_html_()
+        assert row.tie in export_graphviz(model)
+    assert "; tie with " in model.explain_text(X)
