@@ -25,29 +25,19 @@ GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
 # Measured before fingerprints were, or before strong splits stayed in the default.
 BEFORE = set(
     """
-    active-million active-sets compare default-categories default-rules
-    fit-default interval-coverage label-noise lookahead many-classes
-    noise-trees paper-c-active paper-c-active-asked paper-c-active-values
-    paper-d-depths-kr-vs-kp paper-d-depths-letter
-    paper-d-depths-letter-values paper-d-depths-pendigits
-    paper-d-depths-wdbc paper-d-leads paper-d-trees-kr-vs-kp
-    paper-d-trees-letter paper-d-trees-letter-values
-    paper-d-trees-pendigits paper-d-trees-wdbc random-column
-    random-column-all rivals shrinkage shrinkage-reliability
-    stream-accuracy stream-gap stream-one-row tables-a9a tables-size
-    tables-texts three-trees
+    active-million compare paper-c-active paper-c-active-asked
+    paper-c-active-values stream-accuracy stream-gap stream-one-row
     """.split()
 )
 # Of a default that has changed since, waiting to be measured anew.
 STALE = set(
     """
-    active-sets default-categories default-rules fit-default interval-coverage
-    label-noise lookahead many-classes noise-trees paper-d-depths-kr-vs-kp
-    paper-d-depths-letter paper-d-depths-letter-values paper-d-depths-pendigits
-    paper-d-depths-wdbc paper-d-leads paper-d-trees-kr-vs-kp paper-d-trees-letter
-    paper-d-trees-letter-values paper-d-trees-pendigits paper-d-trees-wdbc
-    random-column random-column-all rivals shrinkage shrinkage-reliability
-    tables-a9a tables-size tables-texts three-trees
+    active-sets fit-default interval-coverage label-noise
+    paper-d-depths-kr-vs-kp paper-d-depths-letter paper-d-depths-letter-values
+    paper-d-depths-pendigits paper-d-depths-wdbc paper-d-leads
+    paper-d-trees-kr-vs-kp paper-d-trees-letter paper-d-trees-letter-values
+    paper-d-trees-pendigits paper-d-trees-wdbc random-column random-column-all
+    tables-a9a tables-size tables-texts
     """.split()
 )
 OTHER_NOTES = {"promises-mixed"}  # of a script that writes two

@@ -272,7 +272,7 @@ def test_a_mistake_in_the_command_is_one_line(table, capsys, argv, words):
 @pytest.mark.parametrize(
     ("argv", "hint"),
     [
-        (["fti", "t.csv"], "'fti' is neither a command (fit, predict, stream, label, comp"),
+        (["fti", "t.csv"], "'fti' is neither a command (fit, predict, stream, label, "),
         (["fti", "t.csv"], "Did you mean 'fit'?"),
         (["t.csv", "kind"], "the column to predict is given by --target kind"),
         (["stream", "t.csv", "--target", "kind", "--drift", "ddm"], "--set NAME=VALUE"),

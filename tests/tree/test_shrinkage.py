@@ -167,8 +167,8 @@ def test_text_and_table_name_the_class_that_is_predicted():
         assert table[node].label == predicted[node] == best[node]
         assert table[node].value == tuple(tree.value[node])
         assert table[node].share == tree.raw_value[node, best[node]]
-    told = [line for line in export_text(model).splitlines() if "class:" in line]
-    assert sorted(line.split("class: ")[1][0] for line in told) == sorted(
+    told = [line for line in export_text(model).splitlines() if "--- class " in line]
+    assert sorted(line.split("--- class ")[1][0] for line in told) == sorted(
         str(best[node]) for node in np.flatnonzero(leaf)
     )
 
