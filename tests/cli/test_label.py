@@ -42,6 +42,12 @@ def pool(tmp_path):
     return path, labels
 
 
+def own_terminal():
+    """Make Ctrl-C a signal, which a test run in the background would ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 class Terminal:
     """The real command in a pseudo-terminal."""
 
@@ -53,8 +59,7 @@ class Terminal:
             stdout=inside,
             stderr=inside,
             start_new_session=True,
-            # whose Ctrl-C is a signal
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=own_terminal,
         )
         os.close(inside)
         self.text = ""

@@ -95,7 +95,17 @@ def assert_same(tree, expected):
     for name in dir(expected):
         value = None if name.startswith("_") else getattr(expected, name)
         if isinstance(value, np.ndarray):
-            assert getattr(tree, name).tobytes() == value.tobytes(), name
+            assert compared(tree, name).tobytes() == compared(expected, name).tobytes()
+
+
+def compared(tree, name):
+    """An array of a tree; without the runner-up, which is known of one source alone."""
+    value = getattr(tree, name)
+    if name != "evidence":
+        return value
+    value = value.copy()
+    value["z"] = 0.0
+    return value
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: type(bound).__name__)

@@ -122,6 +122,7 @@ def grow(
         bound is not None
         and settings.max_features == data.n_features
         and root_weight <= LARGEST_COMPARED
+        and isinstance(source, TableSource)  # the other has no rows in node order
     ):
         runner_up = RunnerUp(splitter, source.rows)
     if lookahead is None:
