@@ -245,3 +245,32 @@ def test_ties_are_called_ties():
         assert row.tie in model._repr_html_()
         assert row.tie in export_graphviz(model)
     assert "; tie with " in model.explain_text(X)
+
+
+def test_pairs_of_tests_with_as_many_joint_outcomes_have_room():
+    """4 x 4 branches at the root, then 2 x 8: as many cells, but more branches."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    four, two = rng.integers(0, 4, n), rng.integers(0, 2, n)
+    noisy = np.where(rng.random(n) < 0.7, four, rng.integers(0, 4, n))
+    eight = np.where(rng.random(n) < 0.7, two, rng.integers(0, 2, n)) * 4
+    eight += rng.integers(0, 4, n)
+    y = np.where(four == 0, two, four + 1)
+    X = np.column_stack([four, noisy, two, eight])
+    model = ConfidenceTreeClassifier(
+        categorical_features=[0, 1, 2, 3], nominal_splits="multiway", pruning=None
+    ).fit(X, y)
+    tree = model.tree_
+    assert tree.feature[0] == 0
+    assert tree.evidence["rival_feature"][0] == 1
+    below = tree.children(0)[0]
+    assert tree.feature[below] == 2
+    assert tree.evidence["rival_feature"][below] == 3
+    there = four == 0
+    for node, rows, a, b in (
+        (0, slice(None), four, noisy),
+        (below, there, two, eight),
+    ):
+        weight = np.ones(len(y[rows]))
+        expected = z_of(a[rows], b[rows], y[rows], weight, "entropy")
+        assert_allclose(tree.evidence["z"][node], expected, rtol=1e-9)

@@ -113,8 +113,9 @@ cdef class RunnerUp:
             self.joint = <float64_t*> self.arena.resize(
                 self.joint, a * b * K, sizeof(float64_t)
             )
+            # a + b is at most a * b + 1, whatever pairs the room has to hold later
             self.parts = <float64_t*> self.arena.resize(
-                self.parts, (a + b) * K, sizeof(float64_t)
+                self.parts, (a * b + 1) * K, sizeof(float64_t)
             )
             self.room = a * b * K
         memset(self.joint, 0, a * b * K * sizeof(float64_t))
