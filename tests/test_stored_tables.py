@@ -37,7 +37,7 @@ STALE = set(
     paper-d-depths-pendigits paper-d-depths-wdbc paper-d-leads
     paper-d-trees-kr-vs-kp paper-d-trees-letter paper-d-trees-letter-values
     paper-d-trees-pendigits paper-d-trees-wdbc random-column random-column-all
-    rivals tables-a9a tables-size tables-texts
+    tables-a9a tables-size tables-texts
     """.split()
 )
 OTHER_NOTES = {"promises-mixed"}  # of a script that writes two
