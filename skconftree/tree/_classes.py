@@ -431,6 +431,11 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         self._model = grow_model(self, X, y, sample_weight, X_pool, stacklevel=3)
         return self
 
+    @learns
+    def _answer_as(self, classes, counts, n_node_samples, fidelity):
+        # Keep the tests; all else is what a classifier says of rows, see `imitate`.
+        self._model = self._model.imitating(classes, counts, n_node_samples, fidelity)
+
     def partial_fit(
         self,
         X,

@@ -124,23 +124,22 @@ def imitate(
     real, known, weight = _safe_indexing(X, chosen), known[chosen], weight[chosen]
     proba = _ask(classifier, real)
     proba[known >= 0] = np.eye(len(classes))[known[known >= 0]]
+    grown = {"categorical_features": categorical_features}
     if max_leaf_nodes is None:
-        some = (
-            np.flatnonzero(known >= 0) if (known >= 0).any() else np.arange(len(known))
-        )
-        default = ConfidenceTreeClassifier(categorical_features=categorical_features)
-        default.fit(
-            _safe_indexing(real, some),
-            classes[proba[some].argmax(axis=1)],
-            sample_weight=weight[some],
+        taught = np.flatnonzero(known >= 0 if (known >= 0).any() else known < 0)
+        default = ConfidenceTreeClassifier(**grown).fit(
+            _safe_indexing(real, taught),
+            classes[proba[taught].argmax(axis=1)],
+            sample_weight=weight[taught],
         )
         max_leaf_nodes = max(LEAST_LEAVES, default.get_n_leaves())
-    rows, n_made = real, 0 if n_rows is None else n_rows - len(chosen)
+    rows, n_real = real, len(chosen)
+    n_made = 0 if n_rows is None else n_rows - n_real
     if n_made and can_make_up(X):
-        if len(chosen) < FEW:
+        if n_real < FEW:
             warnings.warn(
-                f"X has only {len(chosen)} rows: {n_made} are made up from them. Give "
-                "more rows, which need no labels, or n_rows=None.",
+                f"X has only {n_real} rows: {n_made} are made up from them. Give more "
+                "rows, which need no labels, or n_rows=None.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -153,21 +152,14 @@ def imitate(
     tree = ConfidenceTreeClassifier(
         max_leaf_nodes=max_leaf_nodes,
         pruning=None,
-        categorical_features=categorical_features,
         random_state=rng.randint(2**31 - 1),
-    )
-    tree.fit(rows, classes[proba.argmax(axis=1)], sample_weight=weight)
-    leaves, n_real = tree.apply(rows), len(chosen)
-    counts = _sums(tree.tree_, leaves, proba * weight[:, None])
-    counts *= weight[:n_real].sum() / weight.sum()
-    n_node_samples = _sums(tree.tree_, leaves[:n_real], np.ones((n_real, 1)))[:, 0]
+        **grown,
+    ).fit(rows, classes[proba.argmax(axis=1)], sample_weight=weight)
+    counts, n_node_samples = _counted(tree, rows, proba, weight, n_real)
     judged = _safe_indexing(X, others) if len(others) else real
-    agree = counts[tree.apply(judged)].argmax(axis=1) == _ask(
-        classifier, judged
-    ).argmax(axis=1)
-    tree._model = tree._model.imitating(
-        Classes(classes), counts, n_node_samples, float(agree.mean())
-    )
+    said = _ask(classifier, judged).argmax(axis=1)
+    agree = counts[tree.apply(judged)].argmax(axis=1) == said
+    tree._answer_as(Classes(classes), counts, n_node_samples, float(agree.mean()))
     return tree
 
 
@@ -225,6 +217,15 @@ def _joined(real, made):
     if isinstance(real, np.ndarray):
         return np.concatenate([real, made])
     return sys.modules["pandas"].concat([real, made], ignore_index=True)
+
+
+def _counted(tree, rows, proba, weight, n_real):
+    # What the classifier says of all rows of each node, as many as there are real ones,
+    # which come first; and how many of these there are.
+    leaves = tree.apply(rows)
+    counts = _sums(tree.tree_, leaves, proba * weight[:, None])
+    counts *= weight[:n_real].sum() / weight.sum()
+    return counts, _sums(tree.tree_, leaves[:n_real], np.ones((n_real, 1)))[:, 0]
 
 
 def _sums(tree, leaves, values):
