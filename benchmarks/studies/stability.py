@@ -52,7 +52,7 @@ def pessimistic_errors(model):
     """Sum over the leaves of the count of errors that the pruning goes by."""
     counts = model.tree_.counts[model.tree_.n_children == 0]
     n = counts.sum(axis=1)
-    limit = binomial_upper(n - counts.max(axis=1), n, model.pruning_confidence_)
+    limit = binomial_upper(n - counts.max(axis=1), n, model.pruning_.confidence)
     return (n * limit).sum()
 
 
@@ -62,7 +62,7 @@ def trees(X, y):
     for rule, first in FIRST.items():
         with patch.object(_lookahead, "FIRST", first):
             found[rule] = ConfidenceTreeClassifier().fit(X, y)
-    strength = found[BASE].pruning_confidence_
+    strength = found[BASE].pruning_.confidence
     found[GREEDY] = ConfidenceTreeClassifier(
         lookahead=0, pruning_confidence=strength
     ).fit(X, y)
