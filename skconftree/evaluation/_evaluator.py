@@ -150,6 +150,11 @@ class PrequentialEvaluator(Lockable):
 
     def _learn(self, X, y, weight):
         """Do `update` with what `checked_rows` gives."""
+        if self.estimator is None:
+            raise ValueError(
+                "This run has been kept without its estimator. Set the attribute "
+                "'estimator' to the one it was of."
+            )
         if not len(y):
             return None
         true = self._encode(y)

@@ -264,6 +264,19 @@ def test_a_damaged_state_is_refused(name, value):
         pickle.loads(pickle.dumps(run))
 
 
+@pytest.mark.parametrize("weight", [None, np.ones(40)])
+def test_a_run_that_was_kept_without_its_estimator_does_not_learn(weight):
+    run = run_of("tree")
+    estimator, run.estimator = run.estimator, None
+    run = pickle.loads(pickle.dumps(run))
+    before = run.report()
+    with pytest.raises(ValueError, match="without its estimator"):
+        run.update(X[:40], Y[:40], weight)
+    assert run.report() == before
+    run.estimator = estimator
+    run.update(X[:40], Y[:40], weight)
+
+
 def test_a_class_to_report_that_is_missing_is_refused():
     """Also of three classes, of which none is reported by default."""
     run = PrequentialEvaluator(GaussianNB(), classes=[0, 1, 2])
