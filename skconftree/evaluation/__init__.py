@@ -1,11 +1,13 @@
-"""Prequential evaluation (test on every row, then learn it), and noise of labels."""
+"""Prequential evaluation (test on every row, then learn it), rows one by one, noise."""
 
 from ._evaluator import PrequentialEvaluator
 from ._label_noise import estimate_label_noise
+from ._one_by_one import OneByOne
 from ._prequential import iter_prequential, prequential_score
 from ._record import PrequentialRecord
 
 __all__ = [
+    "OneByOne",
     "PrequentialEvaluator",
     "PrequentialRecord",
     "estimate_label_noise",

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_array
 
-from .._compat import get_feature_names
+from ..tables._records import Records, names_of
 from ..tables._schema import Schema
 from ..tables._table_rows import Rows
 
@@ -12,12 +12,16 @@ NOMINAL = ("category", "categorical", "enum", "str", "large_str")
 
 def read_doubles(X, schema, caller):
     """Read rows of finite numbers, in double precision."""
-    _refuse_categories(X, caller)
     names = None
-    if schema is None:
-        names = get_feature_names(X)
-    else:
+    if type(X) is Records and schema is not None:
         schema.check_names(X, caller)
+        X = X.numbers
+    else:
+        _refuse_categories(X, caller)
+        if schema is None:
+            names = names_of(X)
+        else:
+            schema.check_names(X, caller)
     rows = check_array(X, dtype=np.float64, order="C", estimator=caller, input_name="X")
     if schema is None:
         schema = Schema(rows.shape[1], names)

@@ -8,19 +8,24 @@ import numpy as np
 
 from ._features import MISSING, UNKNOWN, _is_missing
 from ._frames import kind_of, library_of
+from ._records import Records
 
 FEW = 8
 NUMBERS = {bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32}
 
 
-def read_few(X, n_features, names, features):
-    """Read a list of rows, or a frame whose columns have the known names."""
+def read_few(X, n_features, names, features, *, learns):
+    """Read a list of rows, or a frame whose columns have the known names.
+
+    Rows that are to be learnt must not have a new category.
+    """
     rows = _rows_of(X, n_features, names)
     if rows is None:
         return None
     dictionaries = [None] * n_features if features is None else features.dictionaries
+    read = _known_number if learns else _number
     try:
-        coded = [list(map(_number, row, dictionaries)) for row in rows]
+        coded = [list(map(read, row, dictionaries)) for row in rows]
         with np.errstate(over="ignore"):  # infinite, which is an error elsewhere
             return np.array(coded, dtype=np.float32)
     except (TypeError, OverflowError):
@@ -33,6 +38,8 @@ def _rows_of(X, n_features, names):
             if all(type(row) is list and len(row) == n_features for row in X):
                 return X
         return None
+    if type(X) is Records:
+        return X.values if len(X) <= FEW and X.of_names(names) else None
     library = None if names is None else library_of(X)
     if library is None or not 0 < X.shape[0] <= FEW:
         return None
@@ -45,6 +52,8 @@ def _number(value, dictionary):
     if dictionary is None:
         if type(value) in NUMBERS:
             return value
+        if value is None:
+            return np.nan
         raise TypeError
     if dictionary.given_up:
         return 0.0
@@ -53,3 +62,10 @@ def _number(value, dictionary):
     if kind_of(value) != dictionary.kind:
         raise TypeError
     return dictionary.codes.get(value, UNKNOWN)
+
+
+def _known_number(value, dictionary):
+    code = _number(value, dictionary)
+    if code == UNKNOWN and dictionary is not None:
+        raise TypeError
+    return code

@@ -1,11 +1,12 @@
 """Columns of arrays and of frames.
 
 Frames of pandas, polars and pyarrow are known by name: none of these libraries is
-needed here.
+needed here. So are `Records`, our own.
 """
 
 import numbers
 import sys
+from array import array
 from collections import defaultdict
 
 import numpy as np
@@ -282,6 +283,38 @@ class _ArrowTable(Table):
         )
 
 
+class _RecordsTable(Table):
+    @staticmethod
+    def names(X):
+        return X.columns
+
+    @staticmethod
+    def rows(X):
+        return X.values
+
+    @staticmethod
+    def dtypes(X):
+        return X.dtypes
+
+    @staticmethod
+    def is_nominal(dtype):
+        return dtype == "str"
+
+    def _objects(self, j):
+        return () if self.X.numbers is not None else [row[j] for row in self.X.values]
+
+    def _numbers(self, j):
+        if self.X.numbers is not None:
+            return self.X.numbers[:, j]
+        column = (row[j] for row in self.X.values)
+        return np.array(array("d", (np.nan if v is None else v for v in column)))
+
+    def categories(self, j):
+        column = np.empty(len(self.X.values), dtype=object)
+        column[:] = [row[j] for row in self.X.values]
+        return _factorize(column, self.name(j))
+
+
 _ARROW_NUMBERS = {
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     *("halffloat", "float", "double", "bool", "null"),
@@ -290,6 +323,7 @@ _FRAMES = {
     ("pandas", "DataFrame"): _PandasTable,
     ("polars", "DataFrame"): _PolarsTable,
     ("pyarrow", "Table"): _ArrowTable,
+    ("skconftree", "Records"): _RecordsTable,
 }
 # Almost frames, and how they become one.
 _NO_FRAMES = {

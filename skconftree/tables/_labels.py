@@ -99,7 +99,7 @@ class Classes:
 
 def read_labels(y, X, caller):
     """Turn labels as a user gives them into an array."""
-    if type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biu":
+    if type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biuU":
         return y
     if y is None:
         raise ValueError(

@@ -7,12 +7,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_array
 
-from .._compat import check_feature_count, check_feature_names, get_feature_names
+from .._compat import check_feature_count, check_feature_names
 from ..utils import is_count, refuse_damage
 from ..utils._finite import finiteness
 from ._features import MAX_CATEGORIES, Features, nominal_columns
 from ._few_rows import read_few
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
+from ._records import Records, names_of
 from ._sparse import read_sparse
 from ._strays import warn_of_strays
 from ._table_rows import Rows, read_plain
@@ -49,7 +50,7 @@ class Schema(NamedTuple):
             with np.errstate(over="ignore"):
                 rows = np.ascontiguousarray(X, dtype=np.float32)
             return Rows(rows, _is_finite(rows, caller), cls(X.shape[1]))
-        names, features, finite = get_feature_names(X), None, True
+        names, features, finite = names_of(X), None, True
         if issparse(X):
             if nominal is not None:
                 raise ValueError(
@@ -77,12 +78,15 @@ class Schema(NamedTuple):
         return self._read(X, caller, learns=False)
 
     def _read(self, X, caller, learns):
-        if self.features is None and self.names is None:
-            rows = read_plain(X, self.n_features, self)
+        if self.features is None:
+            plain = X if self.names is None else None
+            if type(X) is Records and X.of_names(self.names):
+                plain = X.numbers
+            rows = read_plain(plain, self.n_features, self)
             if rows is not None:
                 return rows
-        rows = read_few(X, self.n_features, self.names, self.features)
-        if rows is not None and not (learns and self._lacks(rows)):
+        rows = read_few(X, self.n_features, self.names, self.features, learns=learns)
+        if rows is not None:
             found = finiteness(rows)
             if found != INFINITE:
                 return Rows(rows, found == FINITE, self)
@@ -110,13 +114,15 @@ class Schema(NamedTuple):
         """Rows that have been read before."""
         return Rows(X, _is_finite(X, caller), self)
 
-    def _lacks(self, rows):
-        # Whether a category is not known; codes are not negative otherwise.
-        nominal = self.is_categorical
-        return nominal is not None and bool((rows[:, nominal] < 0.0).any())
-
     def check_names(self, X, caller):
         """Warn or raise if columns have other names than at first."""
+        if type(X) is Records:
+            if not X.of_names(self.names):
+                raise ValueError(
+                    f"The columns of this {caller} are no longer those of the "
+                    f"dictionaries, {X.columns}."
+                )
+            return
         if library_of(X) is not None or self.names is not None:
             check_feature_names(caller, self.n_features, self.names, X)
 

@@ -1,0 +1,414 @@
+"""A model that learns dictionaries, one at a time."""
+
+import copy
+import math
+import struct
+import warnings
+from operator import itemgetter
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from ..tables._label_values import exact_labels
+from ..tables._records import Records
+from ..utils import are_classes, canonical, refuse_damage
+from ..utils._lock import Lockable, learns, reads
+
+MOST_WAITING = 100  # rows until each column must have told what it is
+KINDS = ("number", "category")
+
+
+class OneByOne(Lockable):
+    """Let a model learn and predict dictionaries, one row at a time.
+
+    For streams that come as dictionaries, and for loops written for river, whose
+    methods these are. A call takes a few microseconds more than the model takes for
+    the same row of an array; rows that are there anyway are learnt many times faster
+    if the model gets them as a table (:doc:`/guide/from_river`). The model becomes what
+    it becomes by a frame of the same rows.
+
+    A key is a column, wherever it stands in its dictionary. A column is a number or a
+    category as its first value is a number or a text, and the first rows wait until
+    each column they have has had a value, at most 100 rows long; a column without any
+    by then holds numbers. A missing key is a missing value, as None and NaN are. A key
+    that came with none of the first rows is left out, with one warning.
+    Categories get their codes in the order in which they come.
+
+    Any number of threads may share one. A pickle has the model in it, and the rows that
+    wait.
+
+    Parameters
+    ----------
+    model : classifier of this package with `partial_fit`
+        It is trained in place. A model that has learnt rows already goes on; if their
+        columns had names, dictionaries must have these keys.
+    classes : array-like of shape (n_classes,), default=None
+        All labels that may come. None takes those that the model has been fitted with.
+    columns : dict of str to {"number", "category"}, default=None
+        The columns and what they hold, so that no row has to wait and keys that come
+        late are known. None takes the keys of the first rows, or the names of the
+        columns that the model has been fitted with.
+
+    Attributes
+    ----------
+    model : object
+        The model given.
+    columns_ : dict of str to {"number", "category"} or None
+        The columns in their order, and what they hold. None until that is known.
+    n_waiting_ : int
+        Rows that wait to be learnt. They are not, if the stream ends.
+
+    Raises
+    ------
+    TypeError
+        If the model cannot learn from a stream.
+    ValueError
+        If the classes or the columns are not known, or not those of the model.
+
+    See Also
+    --------
+    prequential_score : Score of a model that is tested on each row, then learns it.
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.evaluation import OneByOne
+    >>> model = OneByOne(ConfidenceTreeClassifier(), classes=["walk", "ride"])
+    >>> for km, rain in [(1, "no"), (7, "no"), (2, "yes"), (9, "yes")] * 200:
+    ...     x = {"km": km, "rain": rain}
+    ...     model.learn_one(x, "ride" if km > 5 else "walk")
+    >>> model.predict_one({"rain": "no", "km": 8})
+    'ride'
+    >>> proba = model.predict_proba_one({"km": 0.5})
+    >>> proba["walk"] > 0.99
+    True
+    >>> model.columns_
+    {'km': 'number', 'rain': 'category'}
+    """
+
+    def __init__(self, model, *, classes=None, columns=None):
+        if not (hasattr(model, "partial_fit") and hasattr(model, "predict")):
+            raise TypeError(
+                f"model must have partial_fit and predict. Got {model!r} instead."
+            )
+        columns = None if columns is None else _checked_columns(columns)
+        self.model = model
+        self._classes = _resolved_classes(model, classes)
+        self._fitted = hasattr(model, "classes_")
+        # pairs, as a pickle does not keep the order of a dict
+        self._columns = _columns_of_model(model, columns) if self._fitted else columns
+        self._waiting = []
+        self._warned = False
+        self._prepare()
+
+    @property
+    def columns_(self):
+        """The columns in their order, and what they hold."""
+        return dict(self._columns) if self._fitted else None
+
+    @property
+    def n_waiting_(self):
+        """Rows that wait to be learnt."""
+        return len(self._waiting)
+
+    @learns
+    def learn_one(self, x, y, *, w=1.0):
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : dict
+            Values by the names of their columns.
+        y : label
+            One of the classes.
+        w : float, default=1.0
+            Weight of the row.
+
+        Raises
+        ------
+        ValueError
+            If a value does not fit its column, or the label is not known; the row is
+            not learnt then.
+        """
+        if not self._fitted:
+            return self._begin(x, y, w)
+        label = self._labels.get(y)
+        if label is None:
+            label = exact_labels([y])  # the model says what is wrong, or learns it
+        if w == 1.0:
+            self.model.partial_fit(self._row(x), label)
+        else:
+            self.model.partial_fit(self._row(x), label, sample_weight=[w])
+
+    @reads
+    def predict_one(self, x):
+        """Predict the label of one row.
+
+        Parameters
+        ----------
+        x : dict
+            Values by the names of their columns.
+
+        Returns
+        -------
+        label or None
+            None before the model has learnt a row.
+        """
+        if self._fitted:
+            return self.model.predict(self._row(x)).item()
+        return None
+
+    @reads
+    def predict_proba_one(self, x):
+        """Predict the probability of each label of one row.
+
+        Parameters
+        ----------
+        x : dict
+            Values by the names of their columns.
+
+        Returns
+        -------
+        dict of label to float
+            Empty before the model has learnt a row.
+        """
+        if self._fitted:
+            proba = self.model.predict_proba(self._row(x))
+            return dict(
+                zip(self.model.classes_.tolist(), proba[0].tolist(), strict=True)
+            )
+        return {}
+
+    # -- rows of known columns ----------------------------------------------------
+
+    def _prepare(self):
+        # What reading a row needs. A model has its own opinion of what is nominal.
+        labels = self._classes.tolist()
+        self._labels = {one: self._classes[i : i + 1] for i, one in enumerate(labels)}
+        if not self._fitted:
+            return
+        names = [name for name, _ in self._columns]
+        nominal = getattr(self.model, "is_categorical_", None)
+        plain = nominal is None or not any(nominal)
+        self._nominal = [False] * len(names) if plain else list(map(bool, nominal))
+        self._names = names
+        self._feature_names = getattr(self.model, "feature_names_in_", None)
+        self._pack = struct.Struct(f"{len(names)}d").pack if plain else None
+        self._take = itemgetter(*names) if len(names) > 1 else _Only(*names)
+
+    def _row(self, x):
+        try:
+            values = self._take(x)
+            if len(x) > len(values):
+                self._warn_of(x)
+        except KeyError:
+            values = [x.get(name) for name in self._names]
+            self._warn_of(x)
+        if self._pack is None:
+            return self._records(None, [values])
+        try:
+            numbers = self._pack(*values)
+        except (struct.error, TypeError, ValueError, OverflowError):
+            numbers = self._pack(*map(_number, values, self._names))
+        return self._records(np.frombuffer(numbers).reshape(1, -1), None)
+
+    def _records(self, numbers, values):
+        return Records(self._names, self._feature_names, self._nominal, numbers, values)
+
+    def _warn_of(self, x):
+        unknown = x.keys() - set(self._names)
+        if unknown and not self._warned:
+            self._warned = True
+            warnings.warn(
+                "Keys that came with none of the first rows are left out: "
+                f"{sorted(unknown, key=str)}. Name them in columns to keep them.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    # -- the first rows -----------------------------------------------------------
+
+    def _begin(self, x, y, w):
+        # Learn them at once, as soon as it is known what their columns are.
+        if y not in self._labels:
+            raise ValueError(
+                f"y must be one of the classes {list(self._labels)}. Got {y!r} instead."
+            )
+        waiting = [*self._waiting, (list(x.items()), y, w)]
+        pairs, labels, weights = map(list, zip(*waiting, strict=True))
+        rows, columns = list(map(dict, pairs)), self._columns
+        if columns is None:
+            columns = _columns_in(rows)
+            if None in columns.values() and len(rows) < MOST_WAITING:
+                self._waiting = waiting
+                return
+            columns = [(name, kind or "number") for name, kind in columns.items()]
+        values = [
+            [
+                row.get(name) if kind == "category" else _number(row.get(name), name)
+                for name, kind in columns
+            ]
+            for row in rows
+        ]
+        names = [name for name, _ in columns]
+        nominal = [kind == "category" for _, kind in columns]
+        given = {} if set(weights) == {1.0} else {"sample_weight": weights}
+        self.model.partial_fit(
+            Records(names, _as_feature_names(names), nominal, None, values),
+            np.concatenate([self._labels[one] for one in labels]),
+            classes=self._classes,
+            **given,
+        )
+        vars(self).update(_columns=columns, _waiting=[], _fitted=True)
+        self._prepare()
+        self._warn_of(x)
+
+    # -- state --------------------------------------------------------------------
+
+    @reads
+    def __getstate__(self):
+        # The model and what is known of its rows are of one moment.
+        state = {name: vars(self)[name] for name in KEPT}
+        return canonical(copy.deepcopy(state))
+
+    def __setstate__(self, state):
+        sound = isinstance(state, dict) and state.keys() == set(KEPT)
+        refuse_damage(self, {"model": sound})
+        refuse_damage(self, _sound_parts(**state))
+        vars(self).update(state)
+        self._prepare()
+
+
+KEPT = ("model", "_classes", "_columns", "_fitted", "_waiting", "_warned")
+
+
+class _Only:
+    """Take the value of the only column there is."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, x):
+        return (x[self.name],)
+
+
+def _resolved_classes(model, classes):
+    known = getattr(model, "classes_", None)
+    if classes is None:
+        if known is None:
+            raise ValueError(
+                "classes must list all labels of the stream, as the model is not "
+                "fitted yet."
+            )
+        return np.unique(known)
+    classes = np.unique(column_or_1d(exact_labels(classes)))
+    if known is not None and not np.array_equal(classes, np.unique(known)):
+        raise ValueError(
+            f"classes must be those of the fitted model, {known.tolist()}. Got "
+            f"{classes.tolist()} instead."
+        )
+    return classes
+
+
+def _checked_columns(columns):
+    if not isinstance(columns, dict) or not columns:
+        raise ValueError(
+            "columns must be a dict of names to 'number' or 'category'. Got "
+            f"{columns!r} instead."
+        )
+    for name, kind in columns.items():
+        if kind not in KINDS:
+            raise ValueError(
+                f"columns must say 'number' or 'category' of {name!r}. Got {kind!r} "
+                "instead."
+            )
+    return list(columns.items())
+
+
+def _columns_of_model(model, given):
+    """Columns of a model that is fitted; those `given` if it knows no names."""
+    names = getattr(model, "feature_names_in_", None)
+    nominal = getattr(model, "is_categorical_", None)
+    if names is not None:
+        names = names.tolist()
+    elif given is not None:
+        names = [name for name, _ in given]
+    else:
+        raise ValueError(
+            "columns must name the columns of the model, which has been fitted with "
+            "rows without names."
+        )
+    if len(names) != model.n_features_in_:
+        raise ValueError(
+            f"columns must have the {model.n_features_in_} columns that the model has "
+            f"been fitted with. Got {len(names)} instead."
+        )
+    if nominal is None:
+        nominal = np.zeros(len(names), dtype=bool)
+    kinds = ["category" if one else "number" for one in nominal]
+    found = list(zip(names, kinds, strict=True))
+    if given is not None and dict(found) != dict(given):
+        raise ValueError(
+            f"columns must be those of the fitted model, {dict(found)}. Got "
+            f"{dict(given)} instead."
+        )
+    return found
+
+
+def _columns_in(rows):
+    """Kind of each column, by the first value that it has in the rows, or None."""
+    columns = {}
+    for row in rows:
+        for name, value in row.items():
+            if columns.setdefault(name) is None and not _is_missing(value):
+                columns[name] = "category" if isinstance(value, str) else "number"
+    return columns
+
+
+def _is_missing(value):
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _number(value, name):
+    if value is None:
+        return math.nan
+    try:
+        if not isinstance(value, str | bytes):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    except OverflowError as error:
+        raise ValueError(
+            f"Column {name!r} holds a number that is too large for float32."
+        ) from error
+    raise ValueError(
+        f"Column {name!r} holds numbers. Got {value!r} instead. A column of categories "
+        "has a text as its first value, or is named in columns."
+    )
+
+
+def _as_feature_names(names):
+    texts = all(isinstance(name, str) for name in names)
+    return np.array(names, dtype=object) if texts else None
+
+
+def _sound_parts(model, _classes, _columns, _fitted, _waiting, _warned):
+    known = getattr(model, "classes_", None)
+    names = getattr(model, "feature_names_in_", None)
+    are_columns = isinstance(_columns, list) and all(
+        isinstance(one, tuple) and len(one) == 2 and one[1] in KINDS for one in _columns
+    )
+    sound = {
+        "model": hasattr(model, "partial_fit") and hasattr(model, "predict"),
+        "classes_": are_classes(_classes),
+        "columns_": are_columns or (_columns is None and not _fitted),
+        "n_waiting_": isinstance(_waiting, list) and not (_waiting and _fitted),
+        "_fitted": _fitted is (known is not None),
+        "_warned": isinstance(_warned, bool),
+    }
+    if _fitted and all(sound.values()):
+        keys = [name for name, _ in _columns]
+        sound["columns_"] = len(keys) == model.n_features_in_ and (
+            names is None or keys == names.tolist()
+        )
+    return sound

@@ -1,0 +1,363 @@
+"""Dictionaries one by one teach what a frame of the same rows teaches, and soon."""
+
+import pickle
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.naive_bayes import GaussianNB
+
+from skconftree import (
+    ConfidenceForestClassifier,
+    ConfidenceTreeClassifier,
+    NCMForestClassifier,
+    NCMTreeClassifier,
+    OASISClassifier,
+)
+from skconftree.datasets import make_agrawal
+from skconftree.evaluation import OneByOne
+
+NUMERIC = [NCMForestClassifier, NCMTreeClassifier, OASISClassifier]
+COLUMNS = ["salary", "commission", "age", "elevel", "car", "zipcode"]
+COLUMNS += ["hvalue", "hyears", "loan"]
+NOMINAL = ["elevel", "car", "zipcode"]
+
+
+def people(n, seed=0):
+    """Rows as a frame with texts in it, as dictionaries, and their labels."""
+    X, y = make_agrawal(n, concept=2, random_state=seed)
+    frame = pd.DataFrame(X.astype(float), columns=COLUMNS)
+    for name in NOMINAL:
+        codes = frame[name].astype(int)
+        frame[name] = pd.Series([f"{name} {one}" for one in codes], dtype="str")
+    return frame, frame.to_dict("records"), y.tolist()
+
+
+PEOPLE = people(60)[1:]
+
+
+def taught(model, rows, labels, **options):
+    one = OneByOne(model, classes=[0, 1], **options)
+    for x, y in zip(rows, labels, strict=True):
+        one.learn_one(x, y)
+    return one
+
+
+def tree():
+    return ConfidenceTreeClassifier(grace_period=25)
+
+
+@pytest.mark.parametrize("numbers_only", [True, False])
+@pytest.mark.parametrize(
+    "make",
+    [tree, lambda: ConfidenceForestClassifier(3, grace_period=25, random_state=0)],
+    ids=["tree", "forest"],
+)
+def test_a_tree_is_that_of_a_frame_of_the_same_rows(make, numbers_only):
+    frame, rows, y = people(1500)
+    if numbers_only:
+        frame = frame.drop(columns=NOMINAL)
+        rows = frame.to_dict("records")
+    one = taught(make(), rows, y)
+    model = make().partial_fit(frame, y, classes=[0, 1])
+    assert pickle.dumps(one.model) == pickle.dumps(model)
+    leaves = one.model.get_n_leaves() if make is tree else 9
+    assert leaves > 5
+    proba = model.predict_proba(frame[:40])
+    for x, row in zip(rows, proba, strict=False):
+        assert one.predict_proba_one(x) == dict(enumerate(row))
+        assert one.predict_one(x) == int(row[1] > row[0])
+        assert type(one.predict_one(x)) is int
+    assert one.columns_ == {
+        name: "category" if name in NOMINAL else "number" for name in frame
+    }
+
+
+@pytest.mark.parametrize("make", NUMERIC)
+def test_models_of_numbers_are_those_of_an_array(make):
+    X, y = make_agrawal(200, random_state=0)
+    X = X[:, :3].astype(float)
+    one, model = OneByOne(make(random_state=0), classes=[0, 1]), make(random_state=0)
+    for row, label in zip(X, y.tolist(), strict=True):
+        one.learn_one(dict(zip("abc", row.tolist(), strict=True)), label)
+        model.partial_fit(row[np.newaxis], [label], classes=[0, 1])
+    proba = model.predict_proba(X[:20])
+    for row, want in zip(X[:20], proba, strict=True):
+        x = dict(zip("abc", row.tolist(), strict=True))
+        assert one.predict_proba_one(x) == dict(enumerate(want))
+    assert one.model.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+@given(data=st.data())
+def test_neither_order_nor_absence_of_keys_changes_what_is_learnt(data):
+    rows, y = PEOPLE
+    lost = data.draw(st.lists(st.sets(st.sampled_from(COLUMNS), max_size=3)))
+    order = data.draw(st.permutations(COLUMNS))
+    shuffled = rows[:1]
+    for i, x in enumerate(rows[1:]):
+        gone = lost[i % len(lost)] if lost else ()
+        shuffled.append({name: x[name] for name in order if name not in gone})
+    one = taught(tree(), shuffled, y)
+    kinds = {name: "str" if name in NOMINAL else float for name in COLUMNS}
+    gaps = pd.DataFrame(shuffled, columns=COLUMNS).astype(kinds)
+    model = tree().partial_fit(gaps, y, classes=[0, 1])
+    assert pickle.dumps(one.model) == pickle.dumps(model)
+
+
+def test_missing_is_a_missing_key_none_or_nan():
+    rows = [{"a": 1.0, "b": "x"}] + [{"a": 2.0, "b": None}, {"a": None, "b": "y"}]
+    same = [{"a": 1.0, "b": "x"}] + [{"a": 2.0}, {"a": float("nan"), "b": "y"}]
+    first, second = (taught(tree(), some, [0, 1, 1]) for some in (rows, same))
+    assert pickle.dumps(first.model) == pickle.dumps(second.model)
+    assert first.predict_proba_one({}) == second.predict_proba_one({"a": None})
+    numbers = taught(tree(), [{"a": 1.0}, {"a": None}, {}, {"a": np.nan}], [0, 1, 1, 0])
+    assert numbers.model.n_rows_seen_ == 4
+
+
+def test_first_rows_wait_until_each_column_has_a_value():
+    one = OneByOne(tree(), classes=[0, 1])
+    assert one.predict_one({"a": 1}) is None
+    assert one.predict_proba_one({"a": 1}) == {}
+    one.learn_one({"a": 1, "b": None}, 0)
+    one.learn_one({"c": True, "a": 2}, 1)
+    assert one.n_waiting_ == 2
+    assert one.columns_ is None
+    assert one.predict_one({"a": 1}) is None
+    again = pickle.loads(pickle.dumps(one))
+    for each in (one, again):
+        each.learn_one({"b": "x"}, 1)
+        assert each.n_waiting_ == 0
+        assert each.model.n_rows_seen_ == 3
+        assert each.columns_ == {"a": "number", "b": "category", "c": "number"}
+    assert pickle.dumps(one.model) == pickle.dumps(again.model)
+
+
+def test_no_more_than_a_hundred_rows_wait():
+    one = OneByOne(tree(), classes=[0, 1])
+    for i in range(99):
+        one.learn_one({"a": i, "b": None}, 0)
+    assert one.n_waiting_ == 99
+    one.learn_one({"a": 3, "b": None}, 1)
+    assert one.n_waiting_ == 0
+    assert one.columns_ == {"a": "number", "b": "number"}
+    with pytest.raises(ValueError, match="Column 'b' holds numbers. Got 'x' instead"):
+        one.learn_one({"a": 3, "b": "x"}, 1)
+    assert one.model.n_rows_seen_ == 100
+
+
+def test_declared_columns_wait_for_nothing():
+    columns = {"zip": "category", "age": "number"}
+    one = OneByOne(tree(), classes=[0, 1], columns=columns)
+    one.learn_one({"age": 3}, 0)
+    one.learn_one({"zip": 4711, "age": Decimal("3.5")}, 1)
+    assert one.model.categories_ == [[None, 4711], None]
+    assert one.columns_ == columns
+
+
+def test_an_unknown_key_is_left_out_with_one_warning():
+    one = OneByOne(tree(), classes=[0, 1])
+    one.learn_one({"a": 1, "b": 2}, 0)
+    with pytest.warns(UserWarning, match=r"left out: \['c', 'd'\]") as caught:
+        one.learn_one({"a": 1, "b": 2, "c": 0, "d": 4}, 1)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one.learn_one({"c": 1}, 1)
+        one.predict_one({"e": 1, "a": 3, "b": 4})
+    assert one.model.n_features_in_ == 2
+
+
+def test_a_fitted_model_goes_on():
+    frame, rows, y = people(300)
+    model = tree().partial_fit(frame[:200], y[:200], classes=[0, 1])
+    one = OneByOne(model)
+    for x, label in zip(rows[200:], y[200:], strict=True):
+        one.learn_one(x, label)
+    whole = tree().partial_fit(frame, y, classes=[0, 1])
+    assert pickle.dumps(one.model) == pickle.dumps(whole)
+    nameless = tree().partial_fit([[1.0, 2.0]], [0], classes=[0, 1])
+    with pytest.raises(ValueError, match="columns must name the columns"):
+        OneByOne(nameless)
+    one = OneByOne(nameless, columns={"b": "number", "a": "number"})
+    one.learn_one({"a": 5.0, "b": -1.0}, 1)
+    same = tree().partial_fit([[1.0, 2.0], [-1.0, 5.0]], [0, 1], classes=[0, 1])
+    assert pickle.dumps(one.model) == pickle.dumps(same)
+
+
+def test_keys_need_not_be_texts():
+    one = taught(tree(), [{0: 1.0, 1: "x"}, {0: 2.0, 1: "y"}], [0, 1])
+    assert not hasattr(one.model, "feature_names_in_")
+    assert one.model.n_features_in_ == 2
+    assert one.predict_one({1: "y", 0: 2.0}) in (0, 1)
+
+
+def test_labels_and_weights():
+    labels = ["no", "yes", "yes"]
+    one = OneByOne(tree(), classes=["yes", "no"])
+    for a, label in enumerate(labels):
+        one.learn_one({"a": a}, label, w=1.0 + a)
+    want = tree().partial_fit(
+        pd.DataFrame({"a": [0.0, 1.0, 2.0]}),
+        labels,
+        classes=["no", "yes"],
+        sample_weight=[1.0, 2.0, 3.0],
+    )
+    assert pickle.dumps(one.model) == pickle.dumps(want)
+    assert one.predict_one({"a": 2}) == "yes"
+
+
+def test_ncm_learns_classes_that_come_late():
+    one = OneByOne(NCMTreeClassifier(random_state=0), classes=["a"])
+    one.learn_one({"x": 0.0, "y": 1.0}, "a")
+    for _ in range(20):
+        one.learn_one({"x": 9.0, "y": 9.0}, "b")
+    assert one.predict_one({"x": 9.0, "y": 9.0}) == "b"
+    assert list(one.predict_proba_one({"x": 9.0, "y": 9.0})) == ["a", "b"]
+
+
+def test_a_pickle_goes_on_with_the_model():
+    _, rows, y = people(400)
+    one = taught(tree(), rows[:200], y[:200])
+    again = pickle.loads(pickle.dumps(one))
+    for each in (one, again):
+        for x, label in zip(rows[200:], y[200:], strict=True):
+            each.learn_one(x, label)
+    assert pickle.dumps(one) == pickle.dumps(again)
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "named"),
+    [
+        ("_columns", None, "columns_"),
+        ("_columns", [("b", "number"), ("a", "number")], "columns_"),
+        ("_columns", [("a", "number")], "columns_"),
+        ("_columns", [("a", "number"), ("b", "text")], "columns_"),
+        ("_classes", np.array([1, 0]), "classes_"),
+        ("_waiting", [({}, 0, 1.0)], "n_waiting_"),
+        ("_fitted", False, "_fitted"),
+        ("_warned", None, "_warned"),
+        ("model", None, "model"),
+    ],
+)
+def test_a_damaged_state_is_refused(part, value, named):
+    state = begun().__getstate__()
+    OneByOne.__new__(OneByOne).__setstate__(state)
+    with pytest.raises(ValueError, match=named):
+        OneByOne.__new__(OneByOne).__setstate__(state | {part: value})
+    del state[part]
+    with pytest.raises(ValueError, match="model"):
+        OneByOne.__new__(OneByOne).__setstate__(state)
+
+
+def begun():
+    return taught(tree(), [{"a": 1, "b": "x"}], [0])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ({"a": "1", "b": "x"}, 0, "Column 'a' is not numeric"),
+        ({"a": 1, "b": 2}, 0, "Column 'b' held text when"),
+        ({"a": 1, "b": "x"}, 2, "label"),
+        ({"a": float("inf"), "b": "x"}, 0, "infinity"),
+        ({"a": 10**400, "b": "x"}, 0, "Column 'a' holds a number that is too large"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_refused_and_not_learnt(x, y, message):
+    one = begun()
+    before = pickle.dumps(one)
+    with pytest.raises(ValueError, match=message):
+        one.learn_one(x, y)
+    assert pickle.dumps(one) == before
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ({"a": 1}, 2, r"y must be one of the classes \[0, 1\]. Got 2 instead"),
+        ({"a": [1]}, 0, r"Column 'a' holds numbers. Got \[1\] instead"),
+        ({"a": 10**400}, 0, "Column 'a' holds a number that is too large"),
+        ({}, 0, "columns|feature"),
+    ],
+)
+def test_a_first_row_that_does_not_fit_is_refused(x, y, message):
+    one = OneByOne(tree(), classes=[0, 1])
+    with pytest.raises(ValueError, match=message):
+        one.learn_one(x, y)
+    assert one.n_waiting_ == 0
+    one.learn_one({"a": 1}, 1)
+    assert one.model.n_rows_seen_ == 1
+
+
+@pytest.mark.parametrize("x", [{"a": "1"}, {"a": [2]}, {"a": 10**400}])
+def test_a_value_that_is_no_number_is_refused(x):
+    one = taught(tree(), [{"a": 1}], [0])
+    with pytest.raises(ValueError, match="Column 'a' holds"):
+        one.learn_one(x, 0)
+    with pytest.raises(ValueError, match="Column 'a' holds"):
+        one.predict_one(x)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "classes must list all labels"),
+        ({"classes": [0, 1], "columns": ["a"]}, "columns must be a dict"),
+        ({"classes": [0, 1], "columns": {}}, "columns must be a dict"),
+        ({"classes": [0, 1], "columns": {"a": "text"}}, "'category' of 'a'. Got 'tex"),
+    ],
+)
+def test_wrong_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        OneByOne(tree(), **options)
+
+
+def test_what_does_not_fit_the_model():
+    with pytest.raises(TypeError, match="model must have partial_fit"):
+        OneByOne(object(), classes=[0, 1])
+    model = tree().partial_fit(pd.DataFrame({"a": [1.0]}), [0], classes=[0, 1])
+    with pytest.raises(ValueError, match="classes must be those of the fitted model"):
+        OneByOne(model, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="columns must be those of the fitted model"):
+        OneByOne(model, columns={"b": "number"})
+    nameless = tree().partial_fit([[1.0, 2.0]], [0], classes=[0, 1])
+    with pytest.raises(ValueError, match="columns must have the 2 columns"):
+        OneByOne(nameless, columns={"b": "number"})
+    one = OneByOne(model)
+    model.fit(pd.DataFrame({"b": [1.0, 2.0]}), [0, 1])
+    with pytest.raises(ValueError, match="no longer those of the dictionaries"):
+        one.learn_one({"a": 1.0}, 1)
+
+
+@pytest.mark.parametrize("make", NUMERIC)
+def test_categories_are_refused_by_models_of_numbers(make):
+    one = OneByOne(make(random_state=0), classes=[0, 1])
+    with pytest.raises(ValueError, match=r"categories: \['colour'\]"):
+        one.learn_one({"a": 1.0, "colour": "red"}, 0)
+
+
+def test_a_model_of_others_learns_numbers():
+    one = OneByOne(GaussianNB(), classes=[0, 1])
+    for a in range(10):
+        one.learn_one({"a": float(a), "b": 1.0 - a}, int(a > 4))
+    assert one.predict_one({"b": -8.0, "a": 9.0}) == 1
+
+
+def test_a_loop_written_for_river_changes_in_two_lines():
+    _, rows, y = people(300)
+    stream = list(zip(rows, y, strict=True))
+
+    model = OneByOne(ConfidenceTreeClassifier(), classes=[0, 1])
+    right = 0
+    for x, label in stream:
+        right += model.predict_one(x) == label
+        model.learn_one(x, label)
+
+    frame = pd.DataFrame(rows).astype(dict.fromkeys(NOMINAL, "category"))
+    other = ConfidenceTreeClassifier()
+    predicted = other.partial_fit_predict(frame, y, classes=[0, 1])
+    assert right == np.count_nonzero(predicted[1:] == y[1:])
