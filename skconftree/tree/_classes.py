@@ -188,7 +188,8 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         How leaves predict: by their class frequencies (``"majority"``), by naive
         Bayes over what they remember (``"nb"``), or by whichever of the two, or of
         the class frequencies of their latest ten rows or so, has predicted more of
-        their late rows correctly (``"nba"``). ``"auto"`` is ``"majority"`` after
+        their late rows correctly (``"nba"``). The probabilities of the latter are
+        calibrated by the log loss of late rows. ``"auto"`` is ``"majority"`` after
         `fit` and ``"nba"`` in `partial_fit`.
     drift : {"ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, detector \
             object or None, default=None

@@ -133,15 +133,16 @@ def test_damaged_marks_of_rows_are_found():
     tree = grower().partial_fit(P[:2], y[:2], [0, 1], X_pool=P)
     tree.partial_fit(None, y[:9], from_pool=np.arange(9))
     make, (structure, recipe, state) = tree._model.grower.__reduce__()
+    state, losses = state[:-1], state[-1]
     marks = state[-1]
     assert np.unpackbits(np.frombuffer(marks, dtype=np.uint8)).tolist() == (
         [1] * 9 + [0] * 23
     )
     for wrong in (None, b"", marks + b"\0", marks[:-1], marks[:-1] + b"\1", "1010"):
         with pytest.raises(ValueError, match="growing tree is damaged"):
-            make(structure, recipe, (*state[:-1], wrong))
+            make(structure, recipe, (*state[:-1], wrong, losses))
     with pytest.raises(ValueError, match="growing tree is damaged"):
-        make(structure, recipe | {"X_pool": None}, state)
+        make(structure, recipe | {"X_pool": None}, (*state, losses))
 
 
 def test_weights_and_rows_of_weight_zero():

@@ -6,6 +6,13 @@
 # late rows each would have predicted; it trusts the best. So a young leaf goes on
 # predicting with its parent's model until its own is better, and a leaf that has
 # seen the concept change can leave behind what it knew.
+#
+# Naive Bayes is far too sure where features depend on each other. Its probabilities are
+# raised to the power, the same in all leaves of a tree, that would have given late rows
+# the smallest log loss, and those of every model get one pseudo-row, spread evenly over
+# the classes. Neither changes which class is the most probable. Leaves that predict by
+# their frequencies alone have neither, nor have the trees of a forest: their votes are
+# better as sure as they are.
 
 cimport cython
 
@@ -29,6 +36,10 @@ cdef enum Model:    # places in Leaf.hits
     RECENT
     N_MODELS
 
+cdef enum:
+    N_POWERS = 5    # 1, 1/2, 1/4, ...
+    JUDGED = 4      # they are judged by one of so many rows of a leaf: that is slow
+
 
 @cython.final
 cdef class LeafPredictor:
@@ -36,12 +47,17 @@ cdef class LeafPredictor:
     cdef const Policy* policy
     cdef Prediction prediction
     cdef bint judging                   # keeps hits
+    cdef bint calibrates                # learns how sure it may be
     cdef NaiveBayes bayes
     cdef const float64_t[::1] _class_weight
     cdef const float64_t* class_weight  # [n_classes] or NULL
     cdef float64_t* log_weight          # [n_classes] its logarithm
     cdef Scratch scratch                # of the rows that are learnt
     cdef intp_t guess[4]                # of each model for the last row; -1 = none
+    cdef float64_t basis                # weight behind its trusted naive Bayes, or 0
+    cdef float64_t* gaps                # [n_classes] whose scores less their largest
+    cdef float64_t losses[N_POWERS]     # of late rows, with each power of naive Bayes
+    cdef float64_t power                # with the least
 
     cdef const float32_t* locate(
         self, const Leaf* leaf, const float32_t* x, Scratch* scratch
@@ -56,8 +72,14 @@ cdef class LeafPredictor:
         self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
         float64_t* out,
     ) noexcept nogil
+    cdef void _note(self, const Leaf* leaf, Model model) noexcept nogil
+    cdef void _judge_powers(self, label_t y, float64_t weight) noexcept nogil
+    cdef void choose_power(self) noexcept nogil
+    cdef void trade(self, LeafPredictor other) noexcept nogil
+    cdef float64_t _weight_behind(self, const Leaf* leaf, Model model) noexcept nogil
     cdef void _fill_by_scores(
-        self, const Scratch* scratch, intp_t best, float64_t* out
+        self, const Leaf* leaf, Model model, const Scratch* scratch, intp_t best,
+        float64_t* out,
     ) noexcept nogil
     cdef void _fill_by_counts(
         self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,

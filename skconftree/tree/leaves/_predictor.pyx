@@ -12,8 +12,19 @@ cdef float64_t FADING = 0.98    # of past hits with every row: streams change
 cdef float64_t FORGETTING = 0.9     # of the class frequencies of the latest rows
 cdef float64_t TINY = 1e-9      # nothing; spares slow denormal numbers
 cdef float64_t TRUST = 1.0      # hits that a child starts with at most
+cdef float64_t MELLOWING = 0.999    # of past losses with every row
+cdef float64_t FLATTEST = 0.5 ** (N_POWERS - 1)
 
 PREDICTIONS = {"majority": BY_MAJORITY, "nb": BY_BAYES, "nba": BY_BETTER}
+
+
+cdef inline void add_pseudo_row(
+    float64_t* proba, float64_t n, intp_t n_classes
+) noexcept nogil:
+    # To proportions of rows that weigh n.
+    cdef intp_t c
+    for c in range(n_classes):
+        proba[c] = (proba[c] * n + 1.0 / n_classes) / (n + 1.0)
 
 
 cdef class LeafPredictor:
@@ -22,16 +33,19 @@ cdef class LeafPredictor:
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, str prediction,
-        const float64_t[::1] class_weight,
+        const float64_t[::1] class_weight, bint in_forest=False,
     ):
         cdef intp_t c
         self.prediction = PREDICTIONS[prediction]
+        self.power = 1.0
+        self.calibrates = self.prediction == BY_BETTER and not in_forest
         self.judging = self.prediction != BY_MAJORITY
         self.bayes = NaiveBayes(n_features, n_classes)
         self.arena = Arena()
         self.log_weight = <float64_t*> self.arena.take_zeros(
             n_classes, sizeof(float64_t)
         )
+        self.gaps = <float64_t*> self.arena.take_zeros(n_classes, sizeof(float64_t))
         make_scratch(self.arena, &self.scratch, n_features, n_classes)
         self._class_weight = class_weight
         if class_weight is not None:
@@ -70,14 +84,20 @@ cdef class LeafPredictor:
         if tells or self.judging:
             self.guess[<intp_t> MAJORITY] = self._majority(tree, leaf.node)
         trusted = self._trusted(leaf)
+        self.basis = 0.0
         if self.judging:
             for model in range(<int> HELD, <int> OWN + 1):
                 self.guess[model] = self._score(
                     leaf, <Model> model, x, row, &self.scratch
                 )
-                if waiting and model == trusted and self.guess[model] >= 0:
-                    self._fill_by_scores(&self.scratch, self.guess[model], proba)
-                    waiting = False
+                if model == trusted and self.guess[model] >= 0:
+                    if self.calibrates and tree.n_node_samples[leaf.node] % JUDGED == 0:
+                        self._note(leaf, trusted)
+                    if waiting:
+                        self._fill_by_scores(
+                            leaf, trusted, &self.scratch, self.guess[model], proba
+                        )
+                        waiting = False
             self.guess[<intp_t> RECENT] = self._most_recent(leaf)
         if waiting:
             self._fill_by_counts(tree, leaf, trusted, &self.scratch, proba)
@@ -98,6 +118,80 @@ cdef class LeafPredictor:
                 leaf.hits[i] *= FADING
                 if self.guess[i] == y:
                     leaf.hits[i] += weight
+            if self.basis > 0.0:
+                self._judge_powers(y, weight)
+
+    cdef void _note(self, const Leaf* leaf, Model model) noexcept nogil:
+        # What the trusted naive Bayes makes of a row to be learnt.
+        cdef const float64_t* scores = self.scratch.scores
+        cdef float64_t peak = scores[self.guess[<intp_t> model]]
+        cdef intp_t c
+        self.basis = self._weight_behind(leaf, model)
+        for c in range(self.policy.n_classes):
+            self.gaps[c] = scores[c] - peak
+
+    cdef void _judge_powers(self, label_t y, float64_t weight) noexcept nogil:
+        # Each power is the square of the next one.
+        cdef intp_t K = self.policy.n_classes
+        cdef float64_t[N_POWERS] total
+        cdef float64_t[N_POWERS] right
+        cdef float64_t value
+        cdef intp_t i, c
+        memset(&total[0], 0, N_POWERS * sizeof(float64_t))
+        for c in range(K):
+            value = exp(FLATTEST * self.gaps[c])
+            for i in range(N_POWERS - 1, -1, -1):
+                total[i] += value
+                if c == y:
+                    right[i] = value
+                value *= value
+        for i in range(N_POWERS):
+            value = (right[i] / total[i] * self.basis + 1.0 / K) / (self.basis + 1.0)
+            self.losses[i] = MELLOWING * self.losses[i] - weight * log(value)
+        self.choose_power()
+
+    cdef void choose_power(self) noexcept nogil:
+        cdef intp_t best = 0
+        cdef intp_t i
+        for i in range(1, N_POWERS):
+            if self.losses[i] < self.losses[best]:
+                best = i
+        self.power = 0.5 ** best
+
+    def write_losses(self):
+        """Past losses of each power of naive Bayes, for a state."""
+        return tuple([self.losses[i] for i in range(N_POWERS)])
+
+    def read_losses(self, losses):
+        """Take losses from a state; ValueError if they are none."""
+        if not (
+            isinstance(losses, tuple)
+            and len(losses) == N_POWERS
+            and all([
+                isinstance(loss, float) and 0.0 <= loss < INFINITY for loss in losses
+            ])
+        ):
+            raise ValueError("The state of this growing tree is damaged.")
+        for i in range(N_POWERS):
+            self.losses[i] = losses[i]
+        self.choose_power()
+
+    cdef void trade(self, LeafPredictor other) noexcept nogil:
+        # With the predictor of a tree that takes the place of ours.
+        cdef float64_t loss
+        cdef intp_t i
+        for i in range(N_POWERS):
+            loss = self.losses[i]
+            self.losses[i] = other.losses[i]
+            other.losses[i] = loss
+        self.choose_power()
+        other.choose_power()
+
+    cdef float64_t _weight_behind(self, const Leaf* leaf, Model model) noexcept nogil:
+        # Of the rows that a naive Bayes rests on.
+        if leaf.past != NULL:
+            return leaf.n_held if model == OWN else leaf.past.n_held
+        return leaf.n_fresh if model == OWN else leaf.n_held
 
     cdef void pass_on(self, const Leaf* parent, Leaf* child) noexcept nogil:
         # A child trusts what its parent trusted until its own rows say otherwise.
@@ -218,22 +312,26 @@ cdef class LeafPredictor:
         if trusted == HELD or trusted == OWN:
             best = self._score(leaf, trusted, x, row, scratch)
         if best >= 0:
-            self._fill_by_scores(scratch, best, out)
+            self._fill_by_scores(leaf, trusted, scratch, best, out)
         else:
             self._fill_by_counts(tree, leaf, trusted, scratch, out)
 
     cdef void _fill_by_scores(
-        self, const Scratch* scratch, intp_t best, float64_t* out
+        self, const Leaf* leaf, Model model, const Scratch* scratch, intp_t best,
+        float64_t* out,
     ) noexcept nogil:
-        # Probabilities whose logarithms, up to a constant, are there.
+        # Probabilities whose logarithms, up to a constant, are there before they are
+        # calibrated.
         cdef float64_t peak = scratch.scores[best]
         cdef float64_t total = 0.0
         cdef intp_t c
         for c in range(self.policy.n_classes):
-            out[c] = exp(scratch.scores[c] - peak)
+            out[c] = exp(self.power * (scratch.scores[c] - peak))
             total += out[c]
         for c in range(self.policy.n_classes):
             out[c] /= total
+        if self.calibrates:
+            add_pseudo_row(out, self._weight_behind(leaf, model), self.policy.n_classes)
 
     cdef void _fill_by_counts(
         self, Tree tree, const Leaf* leaf, Model trusted, Scratch* scratch,
@@ -259,3 +357,5 @@ cdef class LeafPredictor:
             counts = self._counts(tree, node, scratch)
         for c in range(K):
             out[c] = out[c] / total if total > 0.0 else 1.0 / K
+        if self.calibrates:
+            add_pseudo_row(out, total, K)

@@ -83,7 +83,9 @@ cdef class Grower(GrowingTree):
         )
         self.source = LeafSource(settings, root, pool, recipe.box)
         self.splitter = Splitter(self.source, criterion, bound)
-        self.predictor = LeafPredictor(d, K, settings.leaf_prediction, class_weight)
+        self.predictor = LeafPredictor(
+            d, K, settings.leaf_prediction, class_weight, recipe.in_forest
+        )
         self.leaves = LeafStore(
             d, K, settings, recipe.nominal, self.predictor.judging,
             0 if pool is None else pool.shape[0], n_drawn, recipe.seed,
@@ -495,6 +497,7 @@ cdef class Grower(GrowingTree):
             missing=bool(self.policy.missing),
             n_codes=self.leaves.n_codes,
             learnt=self.learnt_bits(),
+            losses=self.predictor.write_losses(),
         )
 
     def __setstate__(self, state):
@@ -509,6 +512,7 @@ cdef class Grower(GrowingTree):
             self.reserve_codes(max(state.n_codes))
         self.leaves.read(state.leaves, self.tree, self.source.node.by_volume)
         self.take_pool(state.learnt)
+        self.predictor.read_losses(state.losses)
         self.most_rows = self.leaves.most_rows()
         self.n_rows_seen = state.n_rows_seen
         self.weight_seen = state.weight_seen

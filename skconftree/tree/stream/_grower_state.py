@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ...drift._detector import Detector
 
-STATE_VERSION = 4
+STATE_VERSION = 5
 
 
 class GrowerState(NamedTuple):
@@ -24,6 +24,7 @@ class GrowerState(NamedTuple):
     missing: bool = False  # a row with a missing value has been seen
     n_codes: tuple | None = None  # categories of each feature, -1: numeric
     learnt: bytes | None = None  # rows of `X_pool` that have got a label, a bit each
+    losses: tuple = ()  # of naive Bayes, as `LeafPredictor.write_losses` gives them
 
 
 def damaged():

@@ -156,6 +156,7 @@ cdef class WatchedGrower(Grower):
         self.tree, other.tree = other.tree, self.tree
         self.tree.lock = self.lock
         self.leaves.trade(other.leaves)
+        self.predictor.trade(other.predictor)
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
         self.source.whole = other.source.whole
