@@ -176,8 +176,7 @@ class ForestModel:
         for tree in self.trees:
             tree.honest_counts = None
         told = np.empty(len(call.labels), dtype=np.intp) if tells else None
-        with Steps(self, **options) as steps:
-            steps.learn(call.rows, call.labels, call.weight, told)
+        Steps(self, **options).learn(call.rows, call.labels, call.weight, told)
         return told
 
     # -- state --------------------------------------------------------------------

@@ -1,13 +1,12 @@
 """Growth of a forest row by row, in steps that all trees take."""
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from ...tables._sparse import blocks
-from ._streaming import run_step
+from ._streaming import Crew, run_step
 
 STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
 PARTS = 4  # of a thread's work in a step: trees do not take equally long
@@ -26,29 +25,21 @@ class Steps:
         self.model, self.weighs_votes = model, weighs_votes
         self.rate = None if rate is None else float(rate)
         self._n_threads = max(1, min(effective_n_jobs(n_jobs), len(model.trees)))
-        self._pool = None
-
-    def __enter__(self):
-        if self._n_threads > 1:
-            self._pool = ThreadPoolExecutor(self._n_threads)
-        return self
-
-    def __exit__(self, *error):
-        if self._pool is not None:
-            self._pool.shutdown()
 
     def learn(self, rows, labels, weight, predicted):
         """Let all trees learn rows."""
-        for part, block in blocks(rows.X):
-            self._learn_block(
-                block,
-                labels[part],
-                None if weight is None else weight[part],
-                rows.finite,
-                None if predicted is None else predicted[part],
-            )
+        with Crew(self._n_threads) as crew:
+            for part, block in blocks(rows.X):
+                self._learn_block(
+                    crew,
+                    block,
+                    labels[part],
+                    None if weight is None else weight[part],
+                    rows.finite,
+                    None if predicted is None else predicted[part],
+                )
 
-    def _learn_block(self, X, labels, weight, finite, predicted):
+    def _learn_block(self, crew, X, labels, weight, finite, predicted):
         model = self.model
         learnt = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
         before = np.cumsum(learnt) - learnt + model.n_rows_seen
@@ -64,6 +55,7 @@ class Steps:
             end = start + int(np.searchsorted(before[start:], limit, side="left"))
             step = slice(start, min(end, start + most))
             found = self._learn_step(
+                crew,
                 X[step],
                 labels[step],
                 None if weight is None else weight[step],
@@ -78,7 +70,7 @@ class Steps:
             ):
                 raise interrupt
 
-    def _learn_step(self, X, labels, weight, before, finite, predicted):
+    def _learn_step(self, crew, X, labels, weight, before, finite, predicted):
         # All trees learn all rows, unless one runs out of memory; what a signal
         # handler has raised meanwhile is given back.
         model = self.model
@@ -108,7 +100,7 @@ class Steps:
                     "outcome": [],
                 }
             )
-        interrupt = run_step(model, tasks, self._pool, n_learnt)
+        interrupt = run_step(model, tasks, crew, n_learnt)
         if votes is not None:
             total = np.zeros(shape)
             for vote in votes:

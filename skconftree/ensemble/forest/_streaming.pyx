@@ -1,5 +1,7 @@
 """Growth of a forest's trees row by row, for one step of a stream."""
 
+from _thread import allocate_lock, start_new_thread
+
 import numpy as np
 
 cimport cython
@@ -57,13 +59,92 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
     return k
 
 
-def run_step(model, list tasks, pool, n_learnt):
-    """Let all trees of a forest learn a step, and catch what signal handlers raise.
+cdef class Crew:
+    """Threads that work beside this one, from `__enter__` to `__exit__`.
 
-    Python can run a signal handler between any two lines of its own, but not here. The
-    tasks are arguments of `learn_step`, for trees that no other task has; without a
-    pool of threads there is one task, which this thread runs. `n_learnt` rows are
-    counted when all trees have gone through them.
+    Python can run a signal handler between any two lines of its own, but not here. A
+    pool of threads of the standard library is written in Python: a handler that raises
+    while one is asked for something can leave its locks held.
+    """
+
+    cdef list to_do             # tasks, the last one first
+    cdef list starts, ends      # a lock of each thread, released for the other side
+    cdef intp_t n_wanted
+    cdef bint is_over
+    cdef object error           # of a task that did not begin
+
+    def __init__(self, intp_t n_threads):
+        self.to_do, self.starts, self.ends = [], [], []
+        self.n_wanted = n_threads - 1
+
+    def __enter__(self):
+        for _ in range(self.n_wanted):
+            start, end = allocate_lock(), allocate_lock()
+            start.acquire()
+            end.acquire()
+            self.starts.append(start)
+            self.ends.append(end)
+            try:
+                start_new_thread(work_beside, (self, start, end))
+            except (RuntimeError, MemoryError):
+                self.starts.pop()
+                self.ends.pop()
+                break   # those there are do it all
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.is_over = True
+        self._together()
+
+    cdef object work(self, list tasks):
+        # Do tasks; what a signal handler raises meanwhile is given back.
+        self.to_do[:] = tasks[::-1]
+        held = self._together()
+        if self.error is not None:
+            raise self.error
+        return held
+
+    cdef object _together(self):
+        held = None
+        for start in self.starts:
+            start.release()
+        self.work_alone()
+        for end in self.ends:
+            while True:
+                try:
+                    end.acquire()
+                    break
+                except BaseException as error:
+                    held = error
+        return held
+
+    cdef int work_alone(self) noexcept:
+        while True:
+            try:
+                task = self.to_do.pop()
+            except IndexError:
+                return 0
+            try:
+                learn_step(**task)
+            except BaseException as error:
+                self.error = error
+
+
+def work_beside(Crew crew not None, start, end):
+    """Do a crew's tasks in a thread of its own, whenever they start."""
+    cdef bint is_over = False
+    while not is_over:
+        start.acquire()
+        is_over = crew.is_over
+        crew.work_alone()
+        end.release()
+
+
+def run_step(model, list tasks, Crew crew not None, n_learnt):
+    """Let all trees of a forest learn a step, and give back what signal handlers raise.
+
+    The tasks are arguments of `learn_step`, for trees that no other task has.
+    `n_learnt` rows are counted when all trees have gone through them.
     """
     cdef Grower grower
     cdef intp_t spare = SPARE_BYTES
@@ -72,37 +153,20 @@ def run_step(model, list tasks, pool, n_learnt):
         spare += grower._spare_bytes() - SPARE_BYTES
     set_aside(min(spare, <intp_t> MOST_SPARE))
     begin_rows()    # trees are at different rows until the end
+    held = None
     try:
-        return _run(tasks, pool)
+        if len(tasks) == 1:
+            learn_step(**tasks[0])
+        else:
+            held = crew.work(tasks)
     finally:
         end_rows()
         let_go_of_much()
         if not _unfinished(tasks):
             model.n_rows_seen += n_learnt
-
-
-cdef object _run(list tasks, pool):
-    interrupt = None
-    while _unfinished(tasks):
-        asked, errors = [], []
-        try:
-            if pool is None:
-                for task in tasks:
-                    learn_step(**task)
-            else:
-                for task in tasks:
-                    asked.append(pool.submit(learn_step, **task))
-                errors = [one.exception() for one in asked]
-        except BaseException as error:
-            if pool is None and not tasks[0]["outcome"]:
-                raise   # nothing has begun
-            interrupt = error
-        for error in errors:
-            if error is not None:
-                raise error
     for task in tasks:
-        interrupt = interrupt or task["outcome"][1]
-    return interrupt
+        held = held or task["outcome"][1]
+    return held
 
 
 cdef bint _unfinished(list tasks) except -1:
@@ -118,7 +182,7 @@ def learn_step(
     const label_t[::1] y not None, bint finite, list votes, float64_t[:, ::1] records,
     list outcome,
 ):
-    """Let some trees learn a step of rows, unless that has been asked for before.
+    """Let some trees learn a step of rows.
 
     No signal handler runs from one row to the next.
 
@@ -142,8 +206,6 @@ def learn_step(
     cdef Poisson counts
     cdef Poisson* drawn = NULL if rate is None else &counts
     cdef intp_t t
-    if outcome:
-        return
     require_fit(
         before.shape[0] == X.shape[0]
         and (records is None or records.shape[0] == len(models))
