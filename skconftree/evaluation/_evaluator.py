@@ -11,9 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..tables._label_values import exact_labels, find_labels
 from ..utils import canonical, is_count
 from ..utils._lock import Lockable, learns, reads
+from ._delayed import DelayedStep, nothing_waits
 from ._evaluator_state import MOST_WEIGHT, check_run
 from ._record import PrequentialRecord
+from ._scoring import Predictions, need_proba, resolved_scorers
 from ._tally import Baselines, Tally
+from ._waiting import NEVER, timed
 
 
 class PrequentialEvaluator(Lockable):
@@ -30,7 +33,8 @@ class PrequentialEvaluator(Lockable):
     tested.
 
     Figures change all together or not at all. If a call ends early (Ctrl-C, no memory),
-    `n_rows_` leads to the row to go on with: rows count as far as the `n_rows_seen_` of
+    `n_rows_`, with `n_waiting_` and `n_unlabelled_` if labels come late, leads to the
+    row to go on with: rows count as far as the `n_rows_seen_` of
     the estimator says that it has learnt them, as that of the models of this package
     does. They count as learnt, and as tested only if all of them had been predicted
     before. Of another estimator nobody knows what it has learnt, and the figures are
@@ -49,6 +53,11 @@ class PrequentialEvaluator(Lockable):
     pos_label : label, default=None
         The class whose F1 is reported. None takes the second of two classes; with any
         other number of classes F1 is then NaN.
+    scoring : str, callable or list of them, default=None
+        What else is reported, see :func:`iter_prequential`.
+    delay : int or float, default=0
+        How long a label takes: as many further rows, or that time if `update` is told
+        when rows come. `update` may be given other delays.
 
     Attributes
     ----------
@@ -62,6 +71,10 @@ class PrequentialEvaluator(Lockable):
         Rows learnt in this run.
     n_tested_ : int
         Those of them that were predicted first.
+    n_waiting_ : int
+        Rows predicted whose labels have not come yet.
+    n_unlabelled_ : int
+        Rows predicted whose labels never come.
     cpu_seconds_ : float
         CPU time used by the estimator.
 
@@ -91,7 +104,9 @@ class PrequentialEvaluator(Lockable):
     (150, 75, 0.96)
     """
 
-    def __init__(self, estimator, *, classes=None, pos_label=None):
+    def __init__(
+        self, estimator, *, classes=None, pos_label=None, scoring=None, delay=0
+    ):
         per_row = hasattr(estimator, "partial_fit_predict")
         if not per_row and not (
             hasattr(estimator, "partial_fit") and hasattr(estimator, "predict")
@@ -106,12 +121,39 @@ class PrequentialEvaluator(Lockable):
             pos_label = self.classes_.tolist()[1]
         self.pos_label_ = pos_label
         self._positive = self._resolve_positive(pos_label)
+        timed(None, delay, 1, 0, 0.0)
+        self.delay = delay
+        self._scorers = resolved_scorers(scoring)
+        self._asks_proba = need_proba(self._scorers, self.classes_)
+        if self._asks_proba and not hasattr(estimator, "predict_proba"):
+            raise TypeError(
+                f"scoring needs predict_proba, which {type(estimator).__name__} does "
+                "not have."
+            )
         self.n_rows_ = 0
         self.n_tested_ = 0
+        self.n_unlabelled_ = 0
         self.cpu_seconds_ = 0.0
         self._total = Tally(len(self.classes_))
         self._window = Tally(len(self.classes_))
         self._baselines = Baselines(len(self.classes_))
+        self._predictions = Predictions()
+        self._waiting = nothing_waits(self)
+        self._by_time = False  # whether rows say when they come
+        self._last_time = -NEVER
+
+    @property
+    def n_waiting_(self):
+        """Rows predicted whose labels have not come yet."""
+        return len(self._waiting)
+
+    @property
+    def _n_come(self):
+        return self.n_rows_ + self.n_waiting_ + self.n_unlabelled_
+
+    @property
+    def _per_row(self):
+        return hasattr(self.estimator, "partial_fit_predict")
 
     @reads
     def __getstate__(self):
@@ -123,21 +165,27 @@ class PrequentialEvaluator(Lockable):
         check_run(self)
 
     @learns
-    def update(self, X, y, sample_weight=None):
-        """Predict rows and learn them.
+    def update(self, X, y, sample_weight=None, *, delay=None, time=None):
+        """Predict rows, and learn those whose labels come meanwhile.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+            Labels. That of a row whose label never comes is not looked at.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for the estimator and in the figures.
+        delay : float or array-like of shape (n_samples,), default=None
+            How long the label of each row takes, see :func:`iter_prequential`. None
+            takes the `delay` of the run.
+        time : array-like of shape (n_samples,), default=None
+            When the rows come. In a run either all rows say so, or none does.
 
         Returns
         -------
         ndarray of shape (n_samples,) or None
-            Predicted labels, each made before its row was learnt; None for rows that
-            were learnt only.
+            Predicted labels, each made when its row came; None for a row that came
+            before there was a model, or if there is no other.
 
         Raises
         ------
@@ -146,39 +194,86 @@ class PrequentialEvaluator(Lockable):
             are then those before the call; so is the estimator, if it keeps the rule
             that an error in the input is found before the first row is learnt.
         """
-        return self._learn(*checked_rows(X, y, sample_weight))
+        return self._learn(*checked_rows(X, y, sample_weight), delay, time)
 
-    def _learn(self, X, y, weight):
-        """Do `update` with what `checked_rows` gives."""
+    @learns
+    def finish(self):
+        """Let all labels come that are on their way: those at the end of a stream."""
+        if self.n_waiting_:
+            self._check_there()
+            self._step(DelayedStep(self), np.array([NEVER]), last_is_over=True)
+
+    def _check_there(self):
         if self.estimator is None:
             raise ValueError(
                 "This run has been kept without its estimator. Set the attribute "
                 "'estimator' to the one it was of."
             )
+
+    def _learn(self, X, y, weight, delay=None, time=None):
+        """Do `update` with what `checked_rows` gives."""
+        self._check_there()
         if not len(y):
             return None
-        true = self._encode(y)
-        given = {}
+        if (time is not None) != self._by_time and self._n_come:
+            raise ValueError("time must be given for all rows of a run, or for none.")
         if weight is not None:
             self._check_accepts("sample_weight")
             self._check_sum(weight)
-            given["sample_weight"] = weight
+        delay = self.delay if delay is None else delay
+        if time is None and not np.any(delay) and not self.n_waiting_:
+            if not (self._asks_proba and self._per_row) or self._tells_proba():
+                return self._learn_at_once(X, y, weight)
+        return self._learn_late(X, y, weight, delay, time)
+
+    def _learn_late(self, X, y, weight, delay, when):
+        n, first = len(y), self._n_come
+        time, due = timed(when, delay, n, first, self._last_time)
+        comes = due < NEVER
+        step = DelayedStep(self, X, n, first, comes)
+        step.expect(due, self._encode(y[comes], np.flatnonzero(comes)), weight)
+        if hasattr(self.estimator, "classes_"):
+            self.estimator.predict(X)  # what is wrong is said before the first row
+        self._by_time = when is not None
+        self._step(step, time, last_is_over=when is None)
+        if not (step.told >= 0).any():
+            return None
+        predictions = self.classes_.take(step.told)
+        if (step.told < 0).any():
+            predictions = predictions.astype(object)
+            predictions[step.told < 0] = None
+        return predictions
+
+    def _step(self, step, when, *, last_is_over):
+        start, window = time.process_time(), self._window
+        try:
+            step.go(when, last_is_over)
+            step.count(start)
+        except BaseException:
+            if self._window is window:
+                step.count(start)
+            raise
+        finally:
+            if step.n_asked:
+                self._last_time = float(when[step.n_asked - 1])
+
+    def _learn_at_once(self, X, y, weight):
+        true = self._encode(y)
+        given = {} if weight is None else {"sample_weight": weight}
         fitted = hasattr(self.estimator, "classes_")
         if not fitted:
             given["classes"] = self.classes_
         n_rows, seen = self.n_rows_, self._n_rows_seen()
         start = time.process_time()
-        predictions = predicted = None
+        predicted = proba = None
         try:
-            if hasattr(self.estimator, "partial_fit_predict"):
-                predictions = self.estimator.partial_fit_predict(X, y, **given)
-                predicted = self._encode(np.asarray(predictions))
+            if self._per_row:
+                predicted, proba = self._meet(X, y, given)
             else:
                 if fitted:
-                    predictions = self.estimator.predict(X)
-                    predicted = self._encode(np.asarray(predictions))
+                    predicted, proba = self._ask(X)
                 self.estimator.partial_fit(X, y, **given)
-            self._count(true, predicted, weight, start)
+            self._count(true, predicted, weight, start, proba)
         except BaseException:
             if self.n_rows_ == n_rows:
                 n = self._n_learnt(seen, weight, len(y))
@@ -186,9 +281,35 @@ class PrequentialEvaluator(Lockable):
                     None if part is None else part[:n]
                     for part in (true, predicted, weight)
                 ]
-                self._count(*parts, start)
+                self._count(*parts, start, None if proba is None else proba[:n])
             raise
-        return predictions
+        return None if predicted is None else self.classes_.take(predicted)
+
+    def _meet(self, X, y, given):
+        """As `_ask`, and let the estimator learn each row after it was asked."""
+        if not self._asks_proba:
+            told = self.estimator.partial_fit_predict(X, y, **given)
+            return self._encode(np.asarray(told)), None
+        proba = self.estimator.partial_fit_predict(X, y, **given, return_proba=True)
+        return proba.argmax(axis=1), proba
+
+    def _can_meet(self):
+        """Whether it can do so, and has met no row before."""
+        return (
+            self._per_row
+            and not hasattr(self.estimator, "classes_")
+            and (not self._asks_proba or self._tells_proba())
+        )
+
+    def _ask(self, X):
+        """Classes that the estimator predicts, and probabilities if they are needed."""
+        predicted = self._encode(np.asarray(self.estimator.predict(X)))
+        proba = self.estimator.predict_proba(X) if self._asks_proba else None
+        return predicted, proba
+
+    def _tells_proba(self):
+        method = self.estimator.partial_fit_predict
+        return "return_proba" in signature(method).parameters
 
     def _n_rows_seen(self):
         # None if the estimator does not count them.
@@ -204,22 +325,25 @@ class PrequentialEvaluator(Lockable):
         rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
         return n_rows if now - seen >= len(rows) else int(rows[now - seen - 1]) + 1
 
-    def _count(self, true, predicted, weight, start):
+    def _count(self, true, predicted, weight, start, proba=None):
         # On copies, which are taken over at once.
         if not len(true):
             return
         baselines, window = self._baselines.copy(), self._window.copy()
         no_change, majority = baselines.learn(true, weight)
-        n_tested = self.n_tested_
+        n_tested, predictions = self.n_tested_, self._predictions
         if predicted is not None:
             window.add(true, predicted, no_change, majority, weight)
             n_tested += len(true)
+            if self._scorers:
+                predictions = predictions.add(true, predicted, proba, weight)
         vars(self).update(
             n_rows_=self.n_rows_ + len(true),
             n_tested_=n_tested,
             cpu_seconds_=self.cpu_seconds_ + time.process_time() - start,
             _window=window,
             _baselines=baselines,
+            _predictions=predictions,
         )
 
     @learns
@@ -242,9 +366,18 @@ class PrequentialEvaluator(Lockable):
             n_leaves=self._n_leaves(),
             n_bytes=None if n_bytes is None else int(n_bytes),
             cpu_seconds=self.cpu_seconds_,
+            n_waiting=self.n_waiting_,
+            window_scores=self._scores(),
         )
-        vars(self).update(_total=total, _window=Tally(len(self.classes_)))
+        vars(self).update(
+            _total=total,
+            _window=Tally(len(self.classes_)),
+            _predictions=Predictions(),
+        )
         return record
+
+    def _scores(self):
+        return self._predictions.scores(self._scorers, self.classes_, self._positive)
 
     def _n_leaves(self):
         fitted = hasattr(self.estimator, "classes_")
@@ -263,8 +396,8 @@ class PrequentialEvaluator(Lockable):
             )
         return int(place[0])
 
-    def _encode(self, y):
-        """Turn labels into class indices."""
+    def _encode(self, y, rows=None):
+        """Turn labels into class indices; `rows`: their places in a call."""
         classes = self.classes_
         if classes.dtype.kind in "biuf" and y.dtype.kind in "biuf":
             place, unknown = find_labels(classes, y)
@@ -273,10 +406,11 @@ class PrequentialEvaluator(Lockable):
             place = np.array([index.get(label, -1) for label in y.tolist()], np.intp)
             unknown = place < 0
         if unknown.any():
-            row = int(unknown.argmax())
+            place = int(unknown.argmax())
+            row = self._n_come + (place if rows is None else int(rows[place]))
             raise ValueError(
-                f"Row {self.n_rows_ + row} of the stream (the first is row 0) has the "
-                f"label {y[row : row + 1].tolist()[0]!r}, which is not one of the "
+                f"Row {row} of the stream (the first is row 0) has the "
+                f"label {y[place : place + 1].tolist()[0]!r}, which is not one of the "
                 f"classes {_shown(classes)}."
             )
         return place
@@ -284,6 +418,7 @@ class PrequentialEvaluator(Lockable):
     def _check_sum(self, weight):
         with np.errstate(over="ignore"):
             total = self._baselines.counts.sum() + weight.sum()
+            total += np.nansum(self._waiting.weight)
         if not total <= MOST_WEIGHT:
             raise ValueError(
                 f"sample_weight must sum to at most {MOST_WEIGHT:g} in a run."

@@ -5,7 +5,9 @@ import math
 import numpy as np
 
 from ..utils import are_classes, is_array, is_count, refuse_damage
+from ._scoring import Predictions
 from ._tally import Baselines, Tally
+from ._waiting import Waiting
 
 MOST_WEIGHT = 1e300  # of all rows of a run: figures are finite
 ROUNDING = 1.0 + 1e-6  # of sums of the same weights in another order
@@ -21,6 +23,8 @@ def check_run(run):
             "classes_": are_classes(parts.get("classes_")),
             "n_rows_": is_count(parts.get("n_rows_")),
             "n_tested_": is_count(parts.get("n_tested_")),
+            "n_unlabelled_": is_count(parts.get("n_unlabelled_")),
+            "delay": "delay" in parts,
             "cpu_seconds_": _is_weight(parts.get("cpu_seconds_")),
         },
     )
@@ -28,6 +32,7 @@ def check_run(run):
     known = getattr(parts["estimator"], "classes_", None)
     baselines = parts.get("_baselines")
     tallies = [parts.get("_total"), parts.get("_window")]
+    scorers, asks = parts.get("_scorers"), parts.get("_asks_proba")
     sound = {
         "classes_": known is None or np.array_equal(np.unique(known), classes),
         "pos_label_": _is_positive(parts, classes),
@@ -35,7 +40,19 @@ def check_run(run):
         "_baselines": _are_baselines(baselines, n_classes),
         "_total": _is_tally(tallies[0], n_classes),
         "_window": _is_tally(tallies[1], n_classes),
+        "_by_time": isinstance(parts.get("_by_time"), bool),
+        "_last_time": isinstance(parts.get("_last_time"), float)
+        and not math.isnan(parts["_last_time"]),
+        "_scorers": isinstance(scorers, dict),
+        "_asks_proba": isinstance(asks, bool),
+        "_predictions": isinstance(parts.get("_predictions"), Predictions)
+        and parts["_predictions"].are_sound(n_classes, asks),
     }
+    waiting = parts.get("_waiting")
+    sound["_waiting"] = isinstance(waiting, Waiting)
+    if sound["_waiting"] and all(sound.values()):
+        n_come = parts["n_rows_"] + parts["n_unlabelled_"] + len(waiting)
+        sound["_waiting"] = waiting.is_sound(n_classes, n_come, asks)
     if all(sound.values()):
         # no class has been tested more often than it has been learnt
         tested = tallies[0].true + tallies[1].true

@@ -2,15 +2,21 @@
 
 from itertools import chain
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_scalar
 
 from ._evaluator import PrequentialEvaluator, checked_rows
+from ._pieces import part
+from ._scoring import OWN, Predictions, resolved_scorers
+from ._waiting import timed
 
 REPORT_EVERY = 1000  # rows between two records, unless the user says otherwise
 SCORES = (
     "accuracy",
+    "balanced_accuracy",
+    "geometric_mean",
     "kappa",
     "f1",
     "kappa_temporal",
@@ -30,6 +36,9 @@ def iter_prequential(
     chunk_size=1000,
     report_every=REPORT_EVERY,
     pos_label=None,
+    scoring=None,
+    delay=0,
+    time=None,
     verbose=0,
 ):
     """Test an estimator on each row of a stream, then let it learn the row.
@@ -68,15 +77,32 @@ def iter_prequential(
     pos_label : label, default=None
         The class whose F1 is reported. None takes the second of two classes; with any
         other number of classes F1 is then NaN.
+    scoring : str, callable or list of them, default=None
+        What else is reported, in `window_scores`: ``"log_loss"``, ``"roc_auc"`` (of
+        `pos_label`; with other than two classes the mean over all classes) or any
+        scorer of scikit-learn that needs predictions alone, by name or as
+        :func:`sklearn.metrics.make_scorer` makes it. Predictions are kept until they
+        are reported. A forest and OASIS tell probabilities in calls of one row.
+    delay : int, float or array-like of shape (n_samples,), default=0
+        How long a label takes: as many further rows, or in units of `time`. The row is
+        predicted when it comes, and learnt and counted when its label does; at the end
+        of the stream all that are on their way come. NaN and infinity are labels that
+        never come: such a row is predicted, and neither learnt nor counted. An array
+        needs `y`. An estimator that is not fitted yet predicts no row before the first
+        label has come.
+    time : array-like of shape (n_samples,), default=None
+        When rows come, as numbers or dates, never earlier than the row before; `delay`
+        is then in these units, or spans of time. Rows of one time are all predicted
+        before a label that is due at this time is learnt. None: one row at a time.
     verbose : int, default=0
         Print a line for every record.
 
     Returns
     -------
     generator of PrequentialRecord
-        Yields one after each `report_every` rows and one at the end of the stream. The
-        estimator has then learnt ``n_rows`` rows of it, neither more nor less, and may
-        be looked at.
+        Yields one after each `report_every` rows that have come, and one at the end of
+        the stream. The estimator has then learnt ``n_rows`` rows of it, neither more
+        nor less, and may be looked at.
 
     Raises
     ------
@@ -114,15 +140,27 @@ def iter_prequential(
     (0.76, 0.62)
     """
     check_scalar(report_every, "report_every", Integral, min_val=1)
-    run, chunks = _start(estimator, X, y, classes, sample_weight, chunk_size, pos_label)
+    stream = Stream(X, y, sample_weight, delay, time)
+    run, chunks = _start(estimator, stream, classes, chunk_size, pos_label, scoring)
     return _records(run, chunks, int(chunk_size), int(report_every), verbose)
 
 
-def _start(estimator, X, y, classes, sample_weight, chunk_size, pos_label):
+class Stream(NamedTuple):
+    """A stream as it is given, or a piece of it; `y` is None for an iterable."""
+
+    X: object
+    y: object
+    weight: object = None
+    delay: object = None
+    time: object = None
+
+
+def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
     """Check the arguments; give the run and its chunks."""
     check_scalar(chunk_size, "chunk_size", Integral, min_val=1)
+    X, y, weight, delay, time = stream
     if y is None:
-        if sample_weight is not None:
+        if weight is not None:
             raise ValueError(
                 "sample_weight needs y; an iterable yields (X, y, sample_weight)."
             )
@@ -131,35 +169,44 @@ def _start(estimator, X, y, classes, sample_weight, chunk_size, pos_label):
                 "y is missing: without it X must be an iterable of tuples (X, y). Got "
                 f"{type(X).__name__} instead."
             )
+        if time is not None or np.ndim(delay):
+            raise ValueError("time and an array of delays need y.")
         chunks = X
     else:
-        X, y, sample_weight = checked_rows(X, y, sample_weight)
+        X, y, weight = checked_rows(X, y, weight)
+        delays, at = np.asarray(delay), None if time is None else np.asarray(time)
+        _, due = timed(at, delays, len(y), 0, -np.inf)
         if classes is None and not hasattr(estimator, "classes_"):
-            classes = np.unique(y)
+            classes = np.unique(y[np.isfinite(due)])
         if hasattr(X, "tocsr"):
             X = X.tocsr()  # other sparse formats cannot be cut by rows
-        chunks = [(X, y, sample_weight)]
-    run = PrequentialEvaluator(estimator, classes=classes, pos_label=pos_label)
+        chunks = [Stream(X, y, weight, delays if delays.ndim else None, at)]
+        delay = 0 if delays.ndim else delay
+    run = PrequentialEvaluator(
+        estimator, classes=classes, pos_label=pos_label, scoring=scoring, delay=delay
+    )
     return run, chunks
 
 
-def _records(run, chunks, chunk_size, report_every, verbose):
+def _records(run, chunks, chunk_size, report_every, verbose, kept=None):
+    # `kept` gets the predictions that a record forgets.
+    n_come = 0
     for chunk in chunks:
-        X, y, weight = checked_rows(*_unpacked(chunk))
-        start = 0
-        while start < len(y):
-            due = report_every - run.n_rows_ % report_every
-            stop = min(start + chunk_size, start + due, len(y))
-            run._learn(
-                _rows(X, start, stop),
-                y[start:stop],
-                None if weight is None else weight[start:stop],
-            )
+        stream = chunk if isinstance(chunk, Stream) else _unpacked(chunk)
+        X, *columns = stream
+        start, n = 0, len(stream.y)
+        while start < n:
+            due = report_every - n_come % report_every
+            stop = min(start + chunk_size, start + due, n)
+            some = [None if one is None else one[start:stop] for one in columns]
+            run._learn(part(X, start, stop), *some)
+            n_come += stop - start
             start = stop
-            if run.n_rows_ % report_every == 0:
-                yield _report(run, verbose)
-    if run.n_rows_ % report_every:
-        yield _report(run, verbose)
+            if n_come % report_every == 0:
+                yield _report(run, verbose, kept)
+    if n_come % report_every or run.n_waiting_:
+        run.finish()
+        yield _report(run, verbose, kept)
 
 
 def _unpacked(chunk):
@@ -169,16 +216,12 @@ def _unpacked(chunk):
             f"Got {type(chunk).__name__} instead."
         )
     X, y, *weight = chunk
-    return X, y, weight[0] if weight else None
+    return Stream(*checked_rows(X, y, weight[0] if weight else None))
 
 
-def _rows(X, start, stop):
-    if start == 0 and stop == (X.shape[0] if hasattr(X, "shape") else len(X)):
-        return X
-    return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
-
-
-def _report(run, verbose):
+def _report(run, verbose, kept):
+    if kept is not None:
+        kept += run._predictions.pieces
     record = run.report()
     if verbose:
         print(
@@ -203,6 +246,8 @@ def prequential_score(
     sample_weight=None,
     chunk_size=1000,
     pos_label=None,
+    delay=0,
+    time=None,
     verbose=0,
 ):
     """Score of an estimator that is tested on each row of a stream, then learns it.
@@ -215,10 +260,12 @@ def prequential_score(
         As in :func:`iter_prequential`.
     y : array-like of shape (n_samples,), default=None
         Labels; None if `X` is an iterable of chunks.
-    scoring : {"accuracy", "kappa", "f1", "kappa_temporal", "kappa_majority", \
-            "no_change_accuracy", "majority_accuracy"} or list of them, \
-            default="accuracy"
-        Which figures of :class:`PrequentialRecord`.
+    scoring : str, callable or list of them, default="accuracy"
+        Figures of :class:`PrequentialRecord`: ``"accuracy"``, ``"balanced_accuracy"``,
+        ``"geometric_mean"``, ``"kappa"``, ``"f1"``, ``"kappa_temporal"``,
+        ``"kappa_majority"``, ``"no_change_accuracy"``, ``"majority_accuracy"``. Or
+        ``"log_loss"``, ``"roc_auc"``, and the scorers of scikit-learn that
+        :func:`iter_prequential` knows, of all tested rows.
     classes : array-like of shape (n_classes,), default=None
         All labels that may come. None takes those of `y`, or those that the estimator
         was fitted with.
@@ -227,7 +274,11 @@ def prequential_score(
     chunk_size : int, default=1000
         Most rows that the estimator is given at a time.
     pos_label : label, default=None
-        The class of ``"f1"``. None takes the second of two classes.
+        The class of ``"f1"`` and ``"roc_auc"``. None takes the second of two classes.
+    delay : int, float or array-like of shape (n_samples,), default=0
+        How long a label takes, as in :func:`iter_prequential`.
+    time : array-like of shape (n_samples,), default=None
+        When rows come, as in :func:`iter_prequential`.
     verbose : int, default=0
         Print a line after every 1000 rows.
 
@@ -262,19 +313,18 @@ def prequential_score(
     >>> prequential_score(GaussianNB(), X, y, scoring=scores, chunk_size=10)
     {'kappa': 0.914..., 'majority_accuracy': 0.285...}
     """
-    names = [scoring] if isinstance(scoring, str) else list(scoring)
-    for name in names:
-        if name not in SCORES:
-            raise ValueError(
-                f"scoring must be one of {list(SCORES)} or a list of them. Got "
-                f"{name!r} instead."
-            )
-    run, chunks = _start(estimator, X, y, classes, sample_weight, chunk_size, pos_label)
+    alone = isinstance(scoring, str) or callable(scoring)
+    names = [scoring] if alone else list(scoring)
+    others = [name for name in names if callable(name) or name not in SCORES]
+    scorers = _checked_scorers(others)
+    stream = Stream(X, y, sample_weight, delay, time)
+    run, chunks = _start(estimator, stream, classes, chunk_size, pos_label, others)
     if "f1" in names and run.pos_label_ is None:
         raise ValueError(
             f"pos_label must say which of the {len(run.classes_)} classes 'f1' is of."
         )
-    records = _records(run, chunks, int(chunk_size), REPORT_EVERY, verbose)
+    kept = []
+    records = _records(run, chunks, int(chunk_size), REPORT_EVERY, verbose, kept)
     *_, last = chain([None], records)
     if last is None or not last.n_tested:
         raise ValueError(
@@ -282,5 +332,23 @@ def prequential_score(
             "that is not fitted yet only learns the first chunk, so chunk_size must be "
             "smaller than the stream."
         )
-    found = {name: getattr(last, name) for name in names}
-    return found[scoring] if isinstance(scoring, str) else found
+    found = {
+        name: getattr(last, name)
+        for name in names
+        if not callable(name) and name in SCORES
+    }
+    found |= Predictions(kept).scores(scorers, run.classes_, run._positive)
+    return next(iter(found.values())) if alone else found
+
+
+def _checked_scorers(names):
+    scorers = {}
+    for name in names:
+        try:
+            scorers |= resolved_scorers(name)
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"scoring must be one of {[*SCORES, *OWN]}, a scorer of scikit-learn, "
+                f"or a list of them. Got {name!r} instead."
+            ) from error
+    return scorers

@@ -22,20 +22,29 @@ class PrequentialRecord:
         Rows that were predicted before they were learnt.
     accuracy, window_accuracy : float
         Share of the tested rows whose prediction was right.
+    balanced_accuracy, window_balanced_accuracy : float
+        Mean of the shares of each class that were right, over the classes that came.
+    geometric_mean, window_geometric_mean : float
+        Geometric mean of these shares: 0 if a class is never found.
     kappa, window_kappa : float
         Cohen's kappa: what is gained over chance with the same shares of classes.
     f1, window_f1 : float
         F1 of the class `pos_label`; 0 where it is neither predicted nor present.
     no_change_accuracy, window_no_change_accuracy : float
-        Accuracy of predicting for each row the label of the row before it.
+        Accuracy of predicting for each row the label that came last: without a delay
+        that of the row before it.
     majority_accuracy, window_majority_accuracy : float
-        Accuracy of predicting the class that was most frequent among the rows before.
+        Accuracy of predicting the class that was most frequent among the labels before.
     n_leaves : int or None
         Leaves of the model, if it has `get_n_leaves`.
     n_bytes : int or None
         Bytes that the model holds, if it has `n_bytes_`.
     cpu_seconds : float
         CPU time that the estimator has used, predictions included.
+    n_waiting : int
+        Rows that were predicted and whose labels have not come yet.
+    window_scores : dict of str to float
+        What `scoring` asks for, of the rows since the record before this one.
 
     See Also
     --------
@@ -66,6 +75,10 @@ class PrequentialRecord:
     n_tested: int
     accuracy: float
     window_accuracy: float
+    balanced_accuracy: float
+    window_balanced_accuracy: float
+    geometric_mean: float
+    window_geometric_mean: float
     kappa: float
     window_kappa: float
     f1: float
@@ -77,6 +90,8 @@ class PrequentialRecord:
     n_leaves: int | None
     n_bytes: int | None
     cpu_seconds: float
+    n_waiting: int
+    window_scores: dict
 
     @property
     def kappa_temporal(self):

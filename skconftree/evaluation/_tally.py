@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from ..utils import canonical
+
 
 def cohen_kappa(agreement, expected):
     """Share of the possible gain over `expected` that `agreement` is; NaN for 0 / 0."""
@@ -13,6 +15,9 @@ def cohen_kappa(agreement, expected):
 
 class Counts:
     """What is counted; a step changes a copy, so that it happens whole or not."""
+
+    def __getstate__(self):
+        return canonical(vars(self))
 
     def copy(self):
         """Copy numbers and arrays."""
@@ -68,8 +73,17 @@ class Tally(Counts):
         if positive is not None and not math.isnan(accuracy):
             either = float(self.true[positive] + self.predicted[positive])
             f1 = 2.0 * float(self.right[positive]) / either if either else 0.0
+        balanced = geometric = math.nan
+        there = self.true > 0.0
+        if there.any():
+            recalls = self.right[there] / self.true[there]
+            balanced = float(recalls.mean())
+            with np.errstate(divide="ignore"):
+                geometric = float(np.exp(np.log(recalls).mean()))
         return {
             "accuracy": accuracy,
+            "balanced_accuracy": balanced,
+            "geometric_mean": geometric,
             "kappa": cohen_kappa(accuracy, chance),
             "f1": f1,
             "no_change_accuracy": self._share(self.no_change_right),
@@ -83,6 +97,10 @@ class Baselines(Counts):
     def __init__(self, n_classes):
         self.last = 0
         self.counts = np.zeros(n_classes)
+
+    def guess(self):
+        """What both predict for the next row."""
+        return self.last, int(self.counts.argmax())
 
     def learn(self, true, weight):
         """Predict each row by no-change and by majority, then learn it."""

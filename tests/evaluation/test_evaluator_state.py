@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier, NCMTreeClassifier, OASISClassifier
 from skconftree.evaluation import PrequentialEvaluator
+from skconftree.evaluation._scoring import Predictions
 from skconftree.evaluation._tally import Baselines, Tally
 
 RNG = np.random.default_rng(0)
@@ -252,6 +253,16 @@ DAMAGES = [
     ("_baselines", baselines(last=2)),
     ("_baselines", baselines(last=-1)),
     ("_baselines", Tally(2)),
+    ("n_unlabelled_", -1),
+    ("_waiting", Tally(2)),
+    ("_by_time", None),
+    ("_last_time", np.nan),
+    ("_scorers", None),
+    ("_asks_proba", 1),
+    ("_predictions", None),
+    ("_predictions", Predictions([(np.zeros(3, int), np.zeros(2, int), None, None)])),
+    ("_predictions", Predictions([(np.zeros(1, int), np.full(1, 2), None, None)])),
+    ("_predictions", Predictions([None])),
 ]
 
 
