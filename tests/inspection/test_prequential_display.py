@@ -1,0 +1,127 @@
+"""The picture shows the windows of the records, and where drifts were found."""
+
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.datasets import make_agrawal
+from skconftree.evaluation import iter_prequential
+from skconftree.inspection import PrequentialDisplay
+
+X, Y = make_agrawal(3000, concept=[1, 4], drift_at=[1500], random_state=0)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+def legend(display):
+    found = display.ax_.get_legend()
+    return found.get_title().get_text(), [one.get_text() for one in found.get_texts()]
+
+
+def test_curves_are_those_of_the_records():
+    models = {"a": ConfidenceTreeClassifier(), "b": GaussianNB()}
+    display = PrequentialDisplay.from_estimator(models, X, Y, window=400, chunk_size=50)
+    for line, model in zip(
+        display.lines_, (ConfidenceTreeClassifier(), GaussianNB()), strict=True
+    ):
+        records = list(iter_prequential(model, X, Y, report_every=400, chunk_size=50))
+        np.testing.assert_array_equal(line.get_xdata(), [one.n_rows for one in records])
+        np.testing.assert_array_equal(
+            line.get_ydata(), [one.window_accuracy for one in records]
+        )
+    np.testing.assert_array_equal(
+        display.baseline_.get_ydata()[1:],
+        [one.window_no_change_accuracy for one in records[1:]],
+    )
+    assert legend(display) == ("windows of 400 rows", ["the label before", "a", "b"])
+    assert models["a"].n_rows_seen_ == 3000
+    assert len({line.get_color() for line in display.lines_}) == 2
+    assert display.drift_lines_ == []
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConfidenceTreeClassifier(drift="ddm"),
+        ConfidenceForestClassifier(3, drift="adwin", random_state=0),
+    ],
+    ids=["tree", "forest"],
+)
+def test_drifts_stand_where_they_were_found(model):
+    display = PrequentialDisplay.from_estimator(
+        model, X, Y, window=100, name="mine", changes=[1500]
+    )
+    assert model.n_drifts_ > 0
+    (found,) = display.drift_lines_
+    assert len(found.get_xdata()) == model.n_drifts_ == len(display.drifts["mine"])
+    assert (found.get_xdata() > 1500).all()
+    assert found.get_color() == display.lines_[0].get_color()
+    assert legend(display)[1][1].startswith(f"mine ({model.n_drifts_} drift")
+    assert display.change_lines_[0].get_xdata()[0] == 1500
+
+
+class Place(NamedTuple):
+    row: int
+
+
+class Exact(GaussianNB):
+    n_drifts_ = 0
+
+    @property
+    def drifts_(self):
+        return [Place(1234)]
+
+
+def test_a_model_that_knows_where_is_believed():
+    display = PrequentialDisplay.from_estimator(Exact(), X, Y)
+    assert display.drift_lines_[0].get_xdata().tolist() == [1234]
+    assert legend(display)[1][1] == "Exact (1 drift)"
+
+
+@pytest.mark.parametrize("metric", ["kappa", "geometric_mean", "roc_auc", "f1_macro"])
+def test_other_figures(metric):
+    scoring = metric if metric in ("roc_auc", "f1_macro") else None
+    display = PrequentialDisplay.from_estimator(
+        ConfidenceTreeClassifier(), X, Y, metric=metric, delay=20
+    )
+    records = iter_prequential(
+        ConfidenceTreeClassifier(), X, Y, delay=20, scoring=scoring
+    )
+    want = [
+        one.window_scores[metric] if scoring else getattr(one, f"window_{metric}")
+        for one in records
+    ]
+    np.testing.assert_array_equal(display.lines_[0].get_ydata(), want)
+    assert display.baseline_ is None
+    assert display.ax_.get_ylabel() == metric.replace("_", " ")
+
+
+def test_records_and_axes_that_are_given():
+    records = {
+        "long": list(iter_prequential(GaussianNB(), X, Y, report_every=500)),
+        "short": list(iter_prequential(GaussianNB(), X[:900], Y[:900])),
+    }
+    _, ax = plt.subplots()
+    display = PrequentialDisplay.from_records(records, drifts={"short": [40]}, ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert legend(display)[0] == "windows of 500 rows"
+    assert len(display.baseline_.get_xdata()) == 6
+    again = display.plot()
+    assert again is display
+    assert display.ax_ is not ax
+    for wrong, message in [
+        ({"records": {}}, "records must be a dict"),
+        ({"records": records, "drifts": {"none": [3]}}, "drifts names 'none'"),
+        ({"records": records, "metric": "speed"}, r"metric must be .*Got 'speed'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            PrequentialDisplay.from_records(**wrong)
