@@ -26,6 +26,38 @@ cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil:
     return found
 
 
+cdef bint _part_two_values(
+    const float32_t* column, intp_t n, uint32_t* order
+) noexcept nogil:
+    # Sort rows whose values are two at most, without keys; False if there are more.
+    cdef uint32_t first = ordered_bits(column[0])
+    cdef uint32_t other = first
+    cdef intp_t n_first = 0
+    cdef intp_t i, at_first, at_other
+    cdef uint32_t bits
+    for i in range(n):
+        bits = ordered_bits(column[i])
+        if bits == first:
+            n_first += 1
+        elif bits == other or other == first:
+            other = bits
+        else:
+            return False
+    at_first = 0 if first <= other else n - n_first
+    at_other = n_first if first <= other else 0
+    for i in range(n):
+        if ordered_bits(column[i]) == first:
+            order[at_first] = <uint32_t> i << 1
+            at_first += 1
+        else:
+            order[at_other] = <uint32_t> i << 1
+            at_other += 1
+    order[0] |= 1
+    if n_first < n:
+        order[n_first if first < other else n - n_first] |= 1
+    return True
+
+
 cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
     uint32_t* order,
@@ -43,6 +75,8 @@ cdef void presort(
     cdef uint32_t bits, previous
     cdef intp_t* bucket
 
+    if n == 0 or _part_two_values(column, n, order):
+        return
     for i in range(n):
         keys[i] = (<uint64_t> ordered_bits(column[i]) << 32) | <uint64_t> i
     if n <= SHORT:

@@ -5,6 +5,7 @@ from libc.math cimport INFINITY, fabs, log
 from skconftree.tree.leaves._moments cimport (
     HIGH, LOW, MEAN, SQUARES, takes_two_values, weight_known,
 )
+from skconftree.utils._prefetch cimport prefetch
 
 cdef enum:      # factors whose product stays within a float, for leaves of 1e9 rows
     BINS_OF_A_LOG = 20
@@ -66,6 +67,7 @@ cdef class NaiveBayes:
         cdef const float64_t* histogram = leaf.histogram
         cdef const Moments* moments = &leaf.moments
         cdef float64_t total = leaf.n_held
+        cdef intp_t n_present = 0
         cdef intp_t c
         if own:
             n = leaf.fresh
@@ -79,6 +81,9 @@ cdef class NaiveBayes:
             n_codes = leaf.drawn.policy.n_codes
         for c in range(self.n_classes):
             scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
+            n_present += n[c] > 0.0
+        if n_present == 1:
+            return True     # whatever the row
         if histogram != NULL:
             self._score_bins(&leaf.bins, d, histogram, n, scratch)
         if moments.blocks != NULL:
@@ -103,6 +108,9 @@ cdef class NaiveBayes:
         for c in range(K):
             products[c] = n[c]      # the share of the class
             inverse[c] = 1.0 / (n[c] + 1.0)
+        for f in range(d):
+            if places[f] >= 0:
+                prefetch(histogram + places[f] * K)
         for f in range(d):
             n_bins = bins.first[f + 1] - bins.first[f]
             if n_bins == 1 or places[f] < 0:
