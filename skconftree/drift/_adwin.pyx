@@ -4,7 +4,7 @@ from skconftree.drift._base import BaseDetector, check_deltas
 from skconftree.drift._detector import damaged
 from skconftree.utils._lock import reads
 
-from libc.math cimport log, sqrt
+from libc.math cimport isfinite, log, sqrt
 from libc.string cimport memset
 
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
@@ -115,9 +115,14 @@ cdef bint rises(Window* window, float64_t delta) noexcept nogil:
 
 
 cdef class ADWINKernel(Detector):
-    """A running detector, whose parameters ``ADWIN.kernel`` has checked."""
+    """A running detector, whose parameters ``ADWIN.kernel`` has checked.
+
+    Numbers are counted from an origin: the squares of large ones would leave nothing of
+    their differences. Of losses it is 0, else the first number of a concept.
+    """
 
     cdef readonly float64_t warning_delta
+    cdef readonly float64_t origin
     cdef readonly float64_t drift_delta
     cdef Window warning
     cdef Window drift
@@ -131,11 +136,14 @@ cdef class ADWINKernel(Detector):
     cdef void _forget(self) noexcept nogil:
         memset(&self.warning, 0, sizeof(Window))
         memset(&self.drift, 0, sizeof(Window))
+        self.origin = 0.0
 
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
         # A row is one outcome, whatever its weight.
-        add(&self.warning, loss)
-        add(&self.drift, loss)
+        if self.n == 1 and not 0.0 <= loss <= 1.0:
+            self.origin = loss
+        add(&self.warning, loss - self.origin)
+        add(&self.drift, loss - self.origin)
         if self.n % EVERY != 0:
             return STABLE
         if rises(&self.drift, self.drift_delta):
@@ -153,13 +161,16 @@ cdef class ADWINKernel(Detector):
     @property
     def mean(self):
         """Mean loss in it."""
-        return self.drift.total / self.drift.n if self.drift.n else float("nan")
+        if self.drift.n == 0:
+            return float("nan")
+        return self.origin + self.drift.total / self.drift.n
 
     def __reduce__(self):
         state = {
             **self.totals(),
             "warning": write(&self.warning),
             "drift": write(&self.drift),
+            "origin": self.origin,
         }
         return ADWINKernel, (self.warning_delta, self.drift_delta), state
 
@@ -167,6 +178,10 @@ cdef class ADWINKernel(Detector):
         self.take_totals(state)
         read(&self.warning, state.get("warning"), self.n)
         read(&self.drift, state.get("drift"), self.n)
+        origin = state.get("origin")
+        if not is_sum(origin):
+            raise damaged("its origin")
+        self.origin = origin
 
 
 cdef tuple write(const Window* window):
@@ -192,7 +207,8 @@ cdef int read(Window* window, state, int64_t most) except -1:
         and len(levels) <= N_LEVELS
         and all([isinstance(one, list) and len(one) <= MOST for one in levels])
         and (not levels or len(levels[len(levels) - 1]) > 0)
-        and all([is_sum(value, most) for value in (total, squares)])
+        and is_sum(total)
+        and is_sum(squares)
     ):
         raise damaged("its windows")
     for level in range(len(levels)):
@@ -201,8 +217,11 @@ cdef int read(Window* window, state, int64_t most) except -1:
             if not (
                 isinstance(bucket, tuple)
                 and len(bucket) == 2
-                and is_sum(bucket[0], <int64_t> 1 << level)
-                and is_sum(bucket[1], <int64_t> 1 << level)
+                and is_sum(bucket[0])
+                and is_sum(bucket[1])
+                and bucket[1] >= 0.0
+                # a square of a mean is no larger than a mean of squares
+                and bucket[0] ** 2 <= 2.0**level * bucket[1] * (1.0 + 1e-9)
             ):
                 raise damaged("its windows")
             window.totals[level][i] = bucket[0]
@@ -217,15 +236,15 @@ cdef int read(Window* window, state, int64_t most) except -1:
     return 0
 
 
-cdef bint is_sum(value, most):
-    # A rounding may lie beyond the limits.
-    return isinstance(value, float) and -1e-6 <= value <= most * (1.0 + 1e-9)
+cdef bint is_sum(value):
+    return isinstance(value, float) and isfinite(value)
 
 
 class ADWIN(BaseDetector):
     r"""Adaptive windowing: tell when a model's error rate has risen.
 
-    It keeps a window of the latest errors, as long as nothing in it has changed. Every
+    It keeps a window of the latest errors, or of any numbers whose mean is to be
+    watched, as long as nothing in it has changed. Every
     32 rows all cuts of the window into an older and a younger part, of `n_0` and
     `n_1` rows, are looked at. Where the means of two parts differ by more than
 
@@ -244,7 +263,9 @@ class ADWIN(BaseDetector):
     memory and time for a look grow with the logarithm of the window.
 
     Use it where errors rise slowly as well as abruptly. It compares any two stretches
-    of a stream; :class:`DDM` compares with the best past.
+    of a stream; :class:`DDM` compares with the best past. The deltas are about numbers
+    between 0 and 1: of others, scale them. A fall is no drift; to be told of falls watch
+    the negative numbers with a second detector.
 
     Parameters
     ----------
@@ -296,6 +317,8 @@ class ADWIN(BaseDetector):
     >>> np.flatnonzero(detector.update_many(errors) == DriftState.DRIFT)
     array([1055])
     """
+
+    _takes_numbers = True
 
     def __init__(self, warning_delta=0.01, drift_delta=0.001):
         self.warning_delta = warning_delta

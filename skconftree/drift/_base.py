@@ -13,6 +13,7 @@ from ..utils._lock import Lockable, learns, reads
 from ._detector import Detector, read_detector, write_detector
 
 LARGEST = 2**62  # of the parameters that count rows
+LARGEST_NUMBER = 1e100  # to watch: the sum of squares is finite
 
 
 class DriftState(IntEnum):
@@ -70,6 +71,8 @@ class BaseDetector(Lockable, BaseEstimator):
     array([0, 0, 2], dtype=int8)
     """
 
+    _takes_numbers = False  # other than errors
+
     @reads
     def __getstate__(self):
         state = dict(super().__getstate__())
@@ -121,7 +124,7 @@ class BaseDetector(Lockable, BaseEstimator):
         Parameters
         ----------
         error : bool
-            Or 0 or 1.
+            Or 0 or 1; ADWIN, KSWIN and PageHinkley take any number.
 
         Returns
         -------
@@ -136,14 +139,14 @@ class BaseDetector(Lockable, BaseEstimator):
         Parameters
         ----------
         errors : array-like of shape (n_rows,), bool
-            Or of 0 and 1.
+            Or of 0 and 1; ADWIN, KSWIN and PageHinkley take any numbers.
 
         Returns
         -------
         ndarray of shape (n_rows,), int8
             State after each row: values of `DriftState`.
         """
-        outcomes = check_errors(errors)
+        outcomes = (check_numbers if self._takes_numbers else check_errors)(errors)
         if not hasattr(self, "_running"):
             self._running = self.kernel()
         return self._running.update_many(outcomes)
@@ -156,6 +159,16 @@ class BaseDetector(Lockable, BaseEstimator):
     def state_(self):
         """What the last row gave."""
         return DriftState(self._current().state)
+
+    @property
+    def drift_detected(self):
+        """Whether the last row gave a drift."""
+        return self.state_ is DriftState.DRIFT
+
+    @property
+    def warning_detected(self):
+        """Whether the last row gave a warning."""
+        return self.state_ is DriftState.WARNING
 
     @property
     @reads
@@ -229,14 +242,34 @@ def check_deltas(detector):
     check_order(detector, "drift_delta", "warning_delta")
 
 
-def check_errors(errors):
-    """Return outcomes as a C-contiguous array of 0 and 1, or raise."""
+def check_numbers(numbers):
+    """Return numbers as a C-contiguous array, or raise."""
+    given = _one_a_row(numbers)
+    if given.dtype.kind not in "biuf" and given.size:
+        raise ValueError(f"errors must be numbers. Got {numbers!r}.")
+    given = np.ascontiguousarray(given, dtype=np.float64)
+    wrong = given[~(np.abs(given) <= LARGEST_NUMBER)]
+    if wrong.size:
+        raise ValueError(
+            f"errors must be numbers of a size up to {LARGEST_NUMBER:g}. Got "
+            f"{wrong[0]}."
+        )
+    return given
+
+
+def _one_a_row(errors):
     given = np.asarray(errors)
     if given.ndim != 1:
         raise ValueError(
             "errors must be one-dimensional, one outcome a row. Got shape "
             f"{given.shape}."
         )
+    return given
+
+
+def check_errors(errors):
+    """Return outcomes as a C-contiguous array of 0 and 1, or raise."""
+    given = _one_a_row(errors)
     if given.dtype.kind not in "biuf" and given.size:
         raise ValueError(f"errors must be booleans or 0 and 1. Got {errors!r}.")
     wrong = given[(given != 0) & (given != 1)]

@@ -8,9 +8,11 @@ import numpy as np
 from skconftree.drift._base import BaseDetector, check_count, check_deltas
 from skconftree.drift._detector import damaged, require_counts
 
+from libc.string cimport memmove
+
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
 from skconftree.utils._draws cimport mix
-from skconftree.utils._typedefs cimport int64_t, uint8_t, uint64_t, float64_t
+from skconftree.utils._typedefs cimport float64_t, int64_t, uint64_t
 
 LARGEST = 10_000  # rows of a window
 
@@ -34,6 +36,41 @@ def smallest_difference(n, delta):
     return 1 + bisect_left(range(1, n + 1), True, key=is_rare)
 
 
+cdef inline bint is_other(float64_t loss) noexcept nogil:
+    return loss != 0.0 and loss != 1.0
+
+
+cdef void sort_descending(float64_t* values, int64_t n) noexcept nogil:
+    # By insertion: of a window there are hundreds at most, as a rule.
+    cdef int64_t i, j
+    cdef float64_t value
+    for i in range(1, n):
+        value = values[i]
+        j = i
+        while j > 0 and values[j - 1] < value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
+cdef int64_t steps_above(
+    const float64_t* one, const float64_t* other, int64_t n
+) noexcept nogil:
+    # How many rows more than `other` `one` has above some number, at most; both sorted.
+    cdef int64_t most = 0
+    cdef int64_t i = 0
+    cdef int64_t j = 0
+    while i < n:
+        # all of both that are no smaller than the next one
+        while j < n and other[j] >= one[i]:
+            j += 1
+        while i + 1 < n and one[i + 1] == one[i]:
+            i += 1
+        i += 1
+        most = max(most, i - j)
+    return most
+
+
 cdef class KSWINKernel(Detector):
     """A running detector, whose parameters ``KSWIN.kernel`` has checked."""
 
@@ -42,11 +79,15 @@ cdef class KSWINKernel(Detector):
     cdef readonly int64_t warning_errors
     cdef readonly int64_t drift_errors
     cdef readonly uint64_t seed
-    cdef uint8_t[::1] window        # a ring
+    cdef float64_t[::1] window      # a ring
+    cdef float64_t[::1] older       # room to sort them, and a sample of them
+    cdef float64_t[::1] sample
+    cdef float64_t[::1] latest
     cdef int64_t head               # where the next row goes
     cdef int64_t filled             # rows in the window
     cdef int64_t n_old_errors       # of those before the latest `stat_size`
     cdef int64_t n_new_errors       # of the latest
+    cdef int64_t n_others           # rows in the window that are neither 0 nor 1
 
     def __init__(self, window_size, stat_size, warning_errors, drift_errors, seed):
         if not 0 < 2 * stat_size <= window_size <= LARGEST:
@@ -59,7 +100,10 @@ cdef class KSWINKernel(Detector):
         self.warning_errors = warning_errors
         self.drift_errors = drift_errors
         self.seed = seed
-        self.window = np.zeros(window_size, dtype=np.uint8)
+        self.window = np.zeros(window_size)
+        self.older = np.empty(window_size)
+        self.sample = np.empty(stat_size)
+        self.latest = np.empty(stat_size)
 
     cdef inline int64_t age(self, int64_t rows) noexcept nogil:
         # Where the row lies that came `rows` rows before the next one.
@@ -68,8 +112,12 @@ cdef class KSWINKernel(Detector):
 
     cdef void _forget(self) noexcept nogil:
         # The latest rows are the first ones of the new concept.
+        cdef int64_t i
         self.filled = min(self.filled, self.stat_size)
         self.n_old_errors = 0
+        self.n_others = 0
+        for i in range(1, self.filled + 1):
+            self.n_others += is_other(self.window[self.age(i)])
 
     cdef int64_t draw(self) noexcept nogil:
         # Errors in a sample of the older rows without replacement.
@@ -86,34 +134,64 @@ cdef class KSWINKernel(Detector):
             rows -= 1
         return drawn
 
+    cdef void draw_numbers(self) noexcept nogil:
+        # The same draws of numbers in descending order; what is drawn is left out.
+        cdef int64_t rows = self.filled - self.stat_size
+        cdef uint64_t key = mix(self.seed ^ mix(<uint64_t> self.n_seen))
+        cdef int64_t i, place
+        for i in range(rows):
+            self.older[i] = self.window[self.age(self.filled - i)]
+        sort_descending(&self.older[0], rows)
+        for i in range(self.stat_size):
+            key = mix(key)
+            place = <int64_t> (key % <uint64_t> rows)
+            self.sample[i] = self.older[place]
+            self.latest[i] = self.window[self.age(i + 1)]
+            rows -= 1
+            memmove(
+                &self.older[place],
+                &self.older[place] + 1,
+                <size_t> (rows - place) * sizeof(float64_t),
+            )
+        sort_descending(&self.sample[0], self.stat_size)
+        sort_descending(&self.latest[0], self.stat_size)
+
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
         # A row is one outcome, whatever its weight.
-        cdef bint wrong = loss > 0.5
-        cdef int64_t rise
+        cdef bint wrong = loss == 1.0
+        cdef int64_t rise, fall
         if self.filled == self.window_size:
-            self.n_old_errors -= self.window[self.head]
+            self.n_old_errors -= self.window[self.head] == 1.0
+            self.n_others -= is_other(self.window[self.head])
             self.filled -= 1
         if self.filled >= self.stat_size:
             # the oldest of the latest rows is one of them no more
-            rise = self.window[self.age(self.stat_size)]
+            rise = self.window[self.age(self.stat_size)] == 1.0
             self.n_new_errors -= rise
             self.n_old_errors += rise
-        self.window[self.head] = wrong
+        self.window[self.head] = loss
+        self.n_others += is_other(loss)
         self.head = self.head + 1 if self.head + 1 < self.window_size else 0
         self.filled += 1
         self.n_new_errors += wrong
         if self.filled < self.window_size:
             return STABLE
-        rise = self.n_new_errors - self.draw()
+        if self.n_others == 0:
+            rise = self.n_new_errors - self.draw()
+            fall = -rise
+        else:
+            self.draw_numbers()
+            rise = steps_above(&self.latest[0], &self.sample[0], self.stat_size)
+            fall = steps_above(&self.sample[0], &self.latest[0], self.stat_size)
         if rise >= self.drift_errors:
             return DRIFT
-        if -rise >= self.drift_errors:
+        if fall >= self.drift_errors:
             self._forget()      # a fall: the past is worth no comparison any more
             return STABLE
         return WARNING if rise >= self.warning_errors else STABLE
 
     def rows(self):
-        """Rows of the window, the oldest one first, as bytes of 0 and 1."""
+        """Rows of the window, the oldest one first, as bytes of doubles."""
         window = np.asarray(self.window)
         return np.roll(window, self.window_size - self.head)[
             self.window_size - self.filled :
@@ -132,19 +210,21 @@ cdef class KSWINKernel(Detector):
     def __setstate__(self, state):
         self.take_totals(state)
         rows = state.get("rows")
+        if not (isinstance(rows, bytes) and len(rows) % 8 == 0):
+            raise damaged(state)
+        rows = np.frombuffer(rows)
         if not (
-            isinstance(rows, bytes)
-            and len(rows) <= min(self.window_size, self.n_seen)
-            and set(rows) <= {0, 1}
+            len(rows) <= min(self.window_size, self.n_seen) and np.isfinite(rows).all()
         ):
             raise damaged(state)
-        window = np.zeros(self.window_size, dtype=np.uint8)
-        window[: len(rows)] = np.frombuffer(rows, dtype=np.uint8)
+        window = np.zeros(self.window_size)
+        window[: len(rows)] = rows
         self.window = window
         self.filled = len(rows)
         self.head = self.filled % self.window_size
-        self.n_new_errors = sum(rows[-self.stat_size :])
-        self.n_old_errors = sum(rows[: -self.stat_size])
+        self.n_new_errors = np.count_nonzero(rows[-self.stat_size :] == 1.0)
+        self.n_old_errors = np.count_nonzero(rows[: -self.stat_size] == 1.0)
+        self.n_others = np.count_nonzero((rows != 0.0) & (rows != 1.0))
 
 
 class KSWIN(BaseDetector):
@@ -153,7 +233,8 @@ class KSWIN(BaseDetector):
     It keeps a window of the latest `window_size` rows. With each row it compares the
     latest `stat_size` of them with as many that it draws from the older ones, by the
     two-sample test of Kolmogorov and Smirnov, whose statistic for right and wrong is the
-    difference of two error rates. If the error has risen, that is
+    difference of two error rates. Any numbers may be watched: there it is the largest
+    difference of the shares above a number. If the error has risen, that is
 
     - drift, if samples of one distribution are less than `drift_delta` likely to differ
       as much; the detector then keeps the latest rows alone,
@@ -163,7 +244,8 @@ class KSWIN(BaseDetector):
 
     Use it to find large changes within few rows; smaller ones need larger samples. The
     same rows are tested again and again, and `drift_delta` is about one look; but between
-    samples of right and wrong the test is strict, so that false alarms are rare.
+    samples of right and wrong the test is strict, so that false alarms are rare. Of other
+    numbers they are not: take a `drift_delta` of 1e-5 or less.
 
     Parameters
     ----------
@@ -196,7 +278,7 @@ class KSWIN(BaseDetector):
     Notes
     -----
     Parameters are checked when the first row arrives; a change by ``set_params`` acts
-    after `reset`. A detector keeps a byte for each row of its window.
+    after `reset`. A detector keeps eight bytes for each row of its window.
 
     References
     ----------
@@ -214,6 +296,8 @@ class KSWIN(BaseDetector):
     >>> np.flatnonzero(KSWIN().update_many(errors) == DriftState.DRIFT)
     array([1013])
     """
+
+    _takes_numbers = True
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ cdef class PageHinkleyKernel(Detector):
         values = [state.get(name) for name in ("total", "excess", "lowest")]
         if not (
             all(isinstance(value, float) for value in values)
-            and 0.0 <= values[0] <= self.n
+            and isfinite(values[0])
             and isfinite(values[1])
             and values[2] > -INFINITY
         ):
@@ -97,7 +97,8 @@ cdef class PageHinkleyKernel(Detector):
 class PageHinkley(BaseDetector):
     r"""Page-Hinkley test: tell when the mean of a model's errors has risen.
 
-    Feed it, row by row, whether the model was wrong. With :math:`\bar x_t` the mean of
+    Feed it, row by row, whether the model was wrong, or any number whose mean is to be
+    watched; thresholds and `delta` are in its units. With :math:`\bar x_t` the mean of
     the first `t` errors, it adds up how far the errors lie above it,
 
     .. math:: m_t = \alpha\, m_{t-1} + x_t - \bar x_t - \delta,
@@ -163,6 +164,8 @@ class PageHinkley(BaseDetector):
     >>> np.flatnonzero(states == DriftState.DRIFT)
     array([1105])
     """
+
+    _takes_numbers = True
 
     def __init__(
         self,

@@ -4,6 +4,8 @@ A new detector is one file and one row: the tree must take it as it takes the on
 this package, and a warning that is a signal of its own must not end with the next row.
 """
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -42,3 +44,62 @@ def test_the_users_detector_is_left_alone():
     X = np.zeros((50, 1))
     ConfidenceTreeClassifier(drift=detector).partial_fit(X, X[:, 0], classes=[0, 1])
     assert detector.n_rows_seen_ == 3
+
+
+OF_NUMBERS = {"adwin", "kswin", "page_hinkley"}
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_what_the_last_row_gave_reads_as_in_river(name):
+    detector = DETECTORS[name]()
+    errors = np.r_[np.zeros(500), np.ones(500)]
+    told = []
+    for error in errors:
+        detector.update(error)
+        told.append((detector.drift_detected, detector.warning_detected))
+    states = DETECTORS[name]().update_many(errors)
+    assert told == [(one == 2, one == 1) for one in states.tolist()]
+    assert any(drift for drift, _ in told)
+
+
+@pytest.mark.parametrize("name", sorted(OF_NUMBERS))
+def test_any_numbers_can_be_watched(name):
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=2000) + np.repeat([0.0, 3.0], 1000)
+    strict = {"drift_delta": 1e-6} if name == "kswin" else {}
+    parts = DETECTORS[name](**strict)
+    states = parts.update_many(numbers)
+    assert (np.flatnonzero(states == 2) >= 1000).all()
+    assert 1000 <= np.flatnonzero(states == 2)[0] < 1150
+    again, found = DETECTORS[name](**strict), []
+    for part in np.array_split(numbers, 5):
+        again = pickle.loads(pickle.dumps(again))
+        found.append(again.update_many(part))
+    np.testing.assert_array_equal(np.concatenate(found), states)
+    assert pickle.dumps(again) == pickle.dumps(parts)
+    for wrong, message in (
+        ([np.nan], "of a size up to 1e\\+100. Got nan"),
+        ([-np.inf], "Got -inf"),
+        ([1e101], "Got 1e\\+101"),
+        (["a"], "errors must be numbers"),
+        ([[1.0]], "one-dimensional"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            parts.update_many(wrong)
+    parts.update_many([1e100, -1e100] * 50)
+
+
+@pytest.mark.parametrize("name", sorted(set(DETECTORS) - OF_NUMBERS))
+def test_others_watch_errors_alone(name):
+    with pytest.raises(ValueError, match="booleans or 0 and 1. Got 0.5"):
+        DETECTORS[name]().update(0.5)
+
+
+def test_adwin_sees_small_steps_of_large_numbers():
+    rng = np.random.default_rng(0)
+    numbers = rng.random(3000) + np.repeat([0.0, 0.3], 1500)
+    states = DETECTORS["adwin"]().update_many(numbers)
+    far = DETECTORS["adwin"]()
+    np.testing.assert_array_equal(far.update_many(numbers + 2.0**30), states)
+    assert 2 in states
+    assert far.error_rate_ == pytest.approx(2.0**30 + 0.8, abs=0.05)

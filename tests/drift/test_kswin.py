@@ -118,8 +118,9 @@ def test_a_damaged_state_raises():
     for damage in (
         {"version": 0},
         {"rows": [0, 1]},
-        {"rows": bytes(101)},
+        {"rows": bytes(8 * 101)},
         {"rows": b"\x02"},
+        {"rows": np.array([np.inf]).tobytes()},
     ):
         with pytest.raises(ValueError, match="state of this drift detector"):
             make(*arguments).__setstate__({**state, **damage})
@@ -135,3 +136,43 @@ def test_a_damaged_state_raises():
     other = make(*arguments)
     other.__setstate__(state)
     assert pickle.dumps(other) == pickle.dumps(detector._running)
+
+
+def largest_step(one, other):
+    """Rows that `one` has above some number more than `other` has, at most."""
+    return max(max(np.sum(one >= x) - np.sum(other >= x) for x in np.r_[one, other]), 0)
+
+
+def test_numbers_are_compared_by_their_distributions():
+    """Where all rows before the latest are drawn no draw is in doubt."""
+    rng = np.random.default_rng(3)
+    numbers = np.round(np.r_[rng.normal(size=150), rng.normal(4.0, 1.0, size=150)], 1)
+    detector = KSWIN(0.3, 0.01, window_size=40, stat_size=20)
+    drift, warning = (smallest_difference(20, delta) for delta in (0.01, 0.3))
+    window, expected = [], []
+    for number in numbers:
+        window, state = [*window, number][-40:], DriftState.STABLE
+        if len(window) == 40:
+            old, new = np.array(window[:20]), np.array(window[20:])
+            rise, fall = largest_step(new, old), largest_step(old, new)
+            if max(rise, fall) >= drift:
+                window = window[20:]
+            if rise >= drift:
+                state = DriftState.DRIFT
+            elif fall < drift and rise >= warning:
+                state = DriftState.WARNING
+        expected.append(state)
+    assert detector.update_many(numbers).tolist() == expected
+    assert {*expected} == {*DriftState}
+    assert KSWIN(0.3, 0.01, 40, 20).update_many(-numbers).max() < DriftState.DRIFT
+
+
+def test_the_unit_of_numbers_does_not_matter():
+    """Zeros and ones are drawn as they are where they are any two numbers."""
+    errors = (np.random.default_rng(0).random(3000) < 0.3).astype(float)
+    errors[1500:1600] = 1.0
+    states = KSWIN(warning_delta=0.5).update_many(errors)
+    assert DriftState.DRIFT in states
+    for scale, start in ((7.0, 3.0), (1e-30, 0.0), (1e90, -1e90)):
+        other = KSWIN(warning_delta=0.5).update_many(start + scale * errors)
+        np.testing.assert_array_equal(other, states)

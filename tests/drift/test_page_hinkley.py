@@ -81,7 +81,12 @@ def test_a_damaged_state_raises():
     detector = PageHinkley()
     detector.update_many(np.tile([0.0, 1.0], 50))
     make, arguments, state = detector._running.__reduce__()
-    for damage in ({"version": 0}, {"total": 200.0}, {"excess": np.inf}, {"lowest": 0}):
+    for damage in (
+        {"version": 0},
+        {"total": np.inf},
+        {"excess": np.inf},
+        {"lowest": 0},
+    ):
         with pytest.raises(ValueError, match="state of this drift detector"):
             make(*arguments).__setstate__({**state, **damage})
     with pytest.raises(ValueError, match="64 bits"):
