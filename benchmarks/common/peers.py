@@ -215,13 +215,15 @@ def gaussian_nb(X, y, *, chunk=1000, repeats=1):
     return timed(one, repeats)
 
 
-def river_forest(X, y, *, n_trees=10, seed=0, repeats=1):
+def river_forest(X, y, *, n_trees=10, seed=0, nominal=(), repeats=1):
     """Run river's adaptive random forest with the settings of the paper.
 
     Parameters
     ----------
     X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
     n_trees, seed, repeats : int
+    nominal : sequence of int
+        Columns that hold codes.
 
     Returns
     -------
@@ -240,6 +242,7 @@ def river_forest(X, y, *, n_trees=10, seed=0, repeats=1):
             delta=0.01,
             tau=0.05,
             leaf_prediction="nba",
+            nominal_attributes=[names[j] for j in nominal] or None,
             seed=seed,
         )
         rows = [dict(zip(names, row, strict=True)) for row in X.tolist()]

@@ -1,13 +1,17 @@
 """One pass of `partial_fit` beside `fit`, on shuffled tables and on streams.
 
     python benchmarks growing [--data FOLDER] [--results FOLDER]
+                              [--part tables alarms streams refit peers]
 
 Tables of at least 380 rows, larger ones cut to 6,000: three folds, whose training rows
 are shuffled, nominal columns declared. A tree and a forest of 20, by `fit` and by one
 pass of `partial_fit`, and the settings that may differ between the two, one changed at
 a time. Leaves in noise are those after 6,000 rows of ten features that say nothing.
-Streams are cut to 30,000 rows, forests have ten trees; seconds are of the CPU. Some
-minutes. ``--quick`` takes few rows.
+What an alarm of ``drift="ddm"`` costs on the shuffled tables is a part of its own.
+Streams are cut to 30,000 rows, forests have ten trees; seconds are of the CPU. There
+growing models are set beside models that are fitted again every 1,000 rows, and beside
+MOA's and river's, if they are installed (see `common/peers.py`); river's forest learns
+the first rows alone, `--river-rows`. Half an hour. ``--quick`` takes few rows.
 """
 
 import time
@@ -22,6 +26,9 @@ from sklearn.model_selection import KFold
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
+from ._growing_beside import CLIP, part_alarms, part_peers, part_refit
+
+PARTS = ("tables", "alarms", "streams", "refit", "peers")
 LEAST_ROWS, MOST_ROWS = 380, 6_000
 FOLDS, N_TREES, N_TREES_OF_STREAMS = 3, 20, 10
 TREES = {
@@ -49,7 +56,6 @@ ON_STREAMS = {
         for name, parameters in FORESTS.items()
     },
 }
-CLIP = 1e-3
 
 
 def beside(model, X, y, nominal, grow):
@@ -133,7 +139,7 @@ def part_streams(streams, tables):
     rows = []
     for name, model in ON_STREAMS.items():
         cells, microseconds = [], []
-        for X, y in streams.values():
+        for X, y, _ in streams.values():
             one = clone(model)
             begin = time.process_time()
             predicted = one.partial_fit_predict(X, y, np.arange(y.max() + 1))
@@ -148,8 +154,11 @@ def part_streams(streams, tables):
 
 
 def main(argv=None):
-    """Run both parts and show the tables."""
-    options = command.parser(__doc__, "data", "quick").parse_args(argv)
+    """Run the parts and show the tables."""
+    parser = command.parser(__doc__, "data", "quick")
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
+    parser.add_argument("--river-rows", type=int, default=2_000)
+    options = parser.parse_args(argv)
     folder = data_folder(options.data)
     tables = command.tables("growing", options, f"{FOLDS} folds")
     print_environment(tables.facts)
@@ -160,8 +169,18 @@ def main(argv=None):
         if len(y) >= LEAST_ROWS:
             nominal = np.flatnonzero(is_nominal).tolist()
             data.append((name, X.astype(np.float32), y, nominal))
-    part_tables(data[:3] if options.quick else data, options, tables)
-    n = 1_000 if options.quick else 30_000
+    data = data[:3] if options.quick else data
+    if "tables" in options.part:
+        part_tables(data, options, tables)
+    if "alarms" in options.part:
+        part_alarms(data, tables, quick=options.quick)
+    n = 1_200 if options.quick else 30_000
     there = manifest(folder)
     names = [*(name for name, table in REAL.items() if table in there), *GENERATED]
-    part_streams({name: make_stream(name, n, folder)[:2] for name in names}, tables)
+    streams = {name: make_stream(name, n, folder) for name in names}
+    if "streams" in options.part:
+        part_streams(streams, tables)
+    if "refit" in options.part:
+        part_refit(streams, tables)
+    if "peers" in options.part:
+        part_peers(streams, tables, quick=options.quick, river_rows=options.river_rows)
