@@ -257,6 +257,9 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         room for further nodes of a tree that grows (as much again at most), copies
         that were asked for (of ``tree_``'s arrays), and the tables of the bound
         (``"possibilistic"``: 4 MiB).
+    n_inactive_leaves_ : int
+        Leaves that `max_bytes` has switched off: they count classes, and neither split
+        nor use naive Bayes any more.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         Share of each feature in the decrease of impurity.
 
@@ -394,6 +397,9 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
     )
     n_bytes_ = learnt(
         "n_bytes", "Bytes of the tree and the memories of its leaves.", changes=True
+    )
+    n_inactive_leaves_ = learnt(
+        "n_inactive_leaves", "Leaves that max_bytes has switched off.", changes=True
     )
 
     # -- learning -----------------------------------------------------------------

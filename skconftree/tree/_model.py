@@ -106,6 +106,12 @@ class TreeModel(Lockable):
         return n_bytes + getattr(self.honest_counts, "nbytes", 0)
 
     @property
+    @reads
+    def n_inactive_leaves(self):
+        """Leaves that learn no more than counts, so that the memory suffices."""
+        return 0 if self.grower is None else self.grower.n_inactive_leaves
+
+    @property
     def predicts_by_bayes(self):
         """Whether leaves predict by what they remember."""
         grower = self.grower

@@ -3,13 +3,15 @@
 The limit is for streams that never end; the promise is within 10 %, by n_bytes_.
 """
 
+import pickle
+
 import numpy as np
 import pytest
 from reference.registries import MEMORIES
 from reference.streams import Stream, learn, make_stream
 from sklearn.base import clone
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 
 LIMIT = 65536
@@ -149,3 +151,36 @@ def test_a_limit_below_an_empty_tree_is_an_error(n_classes, n_pool, drift):
         with pytest.raises(ValueError, match=f"max_bytes={limit} is too small"):
             model.partial_fit(**arguments)
         assert vars(model) == before
+
+
+def test_leaves_that_are_switched_off_are_counted_and_told():
+    stream = make_stream(1, 8 * 1024, n_classes=6, kinds=["continuous"] * 7, signal=0.5)
+    model = ConfidenceTreeClassifier(
+        bound=None, leaf_memory="rows", grace_period=20, max_bytes=LIMIT
+    )
+    learn(model, stream, [len(stream)], 0)
+    off = model.n_inactive_leaves_
+    assert 0 < off <= model.get_n_leaves()
+    share = f"{off} of the leaves ({off / model.get_n_leaves():.1%})"
+    assert f"{share} switched off by max_bytes=65536" in model.summary()
+    assert pickle.loads(pickle.dumps(model)).n_inactive_leaves_ == off
+    plenty = clone(model).set_params(max_bytes=None)
+    learn(plenty, stream, [len(stream)], 0)
+    assert plenty.n_inactive_leaves_ == 0
+    assert "switched off" not in plenty.summary()
+    assert ConfidenceTreeClassifier().fit(stream.X, stream.y).n_inactive_leaves_ == 0
+
+
+def test_a_forest_counts_those_of_its_trees():
+    stream = make_stream(1, 8 * 1024, n_classes=6, kinds=["continuous"] * 7, signal=0.5)
+    forest = ConfidenceForestClassifier(
+        2,
+        bound=None,
+        leaf_memory="rows",
+        grace_period=20,
+        max_bytes=2 * LIMIT,
+        random_state=0,
+    )
+    learn(forest, stream, [len(stream)], 0)
+    each = [tree.n_inactive_leaves_ for tree in forest.estimators_]
+    assert forest.n_inactive_leaves_ == sum(each) > 0

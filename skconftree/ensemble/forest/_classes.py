@@ -152,6 +152,8 @@ class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
         Drifts found in all trees.
     n_bytes_ : int
         Bytes that the trees take.
+    n_inactive_leaves_ : int
+        Leaves of all trees that `max_bytes` has switched off.
 
     See Also
     --------
@@ -307,6 +309,9 @@ class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
     oob_score_ = learnt("oob_score", "Score of the predictions out of bag.")
     n_drifts_ = learnt("n_drifts", "Drifts found in all trees.", changes=True)
     n_bytes_ = learnt("n_bytes", "Bytes that the trees take.", changes=True)
+    n_inactive_leaves_ = learnt(
+        "n_inactive_leaves", "Leaves that max_bytes has switched off.", changes=True
+    )
 
     # -- learning -----------------------------------------------------------------
 

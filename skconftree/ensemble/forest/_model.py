@@ -119,6 +119,11 @@ class ForestModel:
         return sum(tree.n_drifts for tree in self.trees)
 
     @property
+    def n_inactive_leaves(self):
+        """Leaves of all trees that learn no more than counts."""
+        return sum(tree.n_inactive_leaves for tree in self.trees)
+
+    @property
     def n_bytes(self):
         """Bytes that the trees and the memories of their leaves take."""
         return sum(tree.n_bytes for tree in self.trees)

@@ -28,6 +28,7 @@ cdef class LeafStore:
     cdef intp_t make_forget(self, intp_t node) noexcept nogil
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil
     cdef intp_t bytes_of_leaves(self) noexcept nogil
+    cdef intp_t n_forgetful(self) noexcept nogil
     cdef intp_t most_rows(self) noexcept nogil
     cdef void trade(self, LeafStore other) noexcept nogil
     cdef bytes write(self)

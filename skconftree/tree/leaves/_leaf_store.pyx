@@ -10,6 +10,7 @@ from skconftree.tree.leaves._leaf cimport (
     drop_past, forget, leaf_bytes, new_leaf, release_leaf, start_fresh,
 )
 from skconftree.tree.leaves._leaf_state cimport read_leaf, write_leaf
+from skconftree.tree.leaves._nothing cimport NOTHING
 from skconftree.tree.leaves._pool_rows cimport open_lists
 from skconftree.tree.leaves._registry cimport memory_named
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
@@ -200,6 +201,15 @@ cdef class LeafStore:
             if self.at[node] != NULL:
                 total += leaf_bytes(self.at[node], &self.policy)
         return total
+
+    cdef intp_t n_forgetful(self) noexcept nogil:
+        # Leaves that remember nothing.
+        cdef intp_t n = 0
+        cdef intp_t node
+        for node in range(self.room):
+            if self.at[node] != NULL:
+                n += self.at[node].memory == &NOTHING
+        return n
 
     cdef intp_t most_rows(self) noexcept nogil:
         # That a leaf keeps.

@@ -35,6 +35,12 @@ def summarize(estimator):
         f"{_count(len(leaves), 'leaf', 'leaves')}, depth "
         f"{max(row.depth for row in leaves)}; {_sizes(leaves)}",
     ]
+    off = estimator.n_inactive_leaves_
+    if off:
+        lines.append(
+            f"{off} of the leaves ({off / len(leaves):.1%}) switched off by max_bytes="
+            f"{estimator.max_bytes}: they count classes only"
+        )
     if not splits:
         most = shortened(str(root.label), 40)
         lines += [

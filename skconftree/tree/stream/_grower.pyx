@@ -13,7 +13,7 @@ from skconftree.tree.stream._recipe import check_recipe, read_recipe
 from libc.math cimport rint, sqrt
 
 from skconftree.bounds._contract cimport clear_evidence
-from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._bayes cimport Scratch
 from skconftree.tree.leaves._contract cimport only_fresh
 from skconftree.tree.leaves._counts cimport make_room
@@ -451,6 +451,11 @@ cdef class Grower(GrowingTree):
     def n_bytes(self):
         """Bytes of the tree and of what its leaves remember."""
         return bytes_of(self.tree, self.leaves)
+
+    @property
+    def n_inactive_leaves(self):
+        """Leaves that were made to forget, so that the memory suffices."""
+        return self.leaves.n_forgetful() if self.limit.max_bytes != NO_LIMIT else 0
 
     @property
     def n_drifts(self):
