@@ -163,7 +163,8 @@ def _parsed(texts, reading):
 
 
 def _looks_like_ids(values, n_rows):
-    if len(values) < max(FEWEST_IDS, n_rows) or not (values == np.rint(values)).all():
+    whole = np.isfinite(values) & (values == np.rint(values))
+    if len(values) < max(FEWEST_IDS, n_rows) or not whole.all():
         return []
     values = np.sort(values)
     steps = np.diff(values)

@@ -1,12 +1,11 @@
 """``skconftree fit``: a confidence tree of a table, and CART beside it."""
 
-import html
 import warnings
 
 import numpy as np
 
 from skconftree import ConfidenceTreeClassifier, __version__
-from skconftree.tree import export_html, export_text, node_table
+from skconftree.tree import export_text, node_table
 
 from ._checkpoint import check_writable, save
 from ._common import (
@@ -15,7 +14,6 @@ from ._common import (
     typed_labels,
     with_names,
     write_json,
-    write_text,
 )
 from ._figures import (
     class_figures,
@@ -28,6 +26,7 @@ from ._figures import (
 )
 from ._names import with_columns
 from ._options import RIVALS
+from ._page import write_page
 from ._pictures import check_folder, check_picture, draw_tree
 from ._reading import listed
 from ._run import FITTED
@@ -87,7 +86,8 @@ def run_fit(options):
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
     if options.report is not None:
-        write_page(options.report, table, tree, names, figures, notes)
+        title = f"Confidence tree of {table.name}"
+        write_page(options.report, title, summary(table), tree, names, figures, notes)
     if options.json is not None:
         shown = {name: one for name, one in settings.items() if name != "random_state"}
         shown |= {"folds": options.folds, "seed": options.seed}
@@ -267,22 +267,6 @@ def figures_text(found, base, classes, late, options, rivals, test, nominal):
 
 
 # --- files -------------------------------------------------------------------
-
-
-def write_page(path, table, tree, names, figures, notes):
-    """Write a page with the tree and all figures."""
-    page = export_html(tree, **names, title=f"Confidence tree of {table.name}")
-    about = html.escape(summary(table)).replace("\n", "<br>")
-    more = [f"<p>{about}</p>"]
-    if notes:
-        items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
-        more.append(f"<h2>Notes</h2><ul>{items}</ul>")
-    more.append(f"<h2>Figures</h2><pre>{html.escape(figures)}</pre>")
-    more.append(
-        f"<h2>Tree as text</h2><pre>{html.escape(export_text(tree, **names))}</pre>"
-    )
-    body = "\n".join(more)
-    write_text(path, page.replace("</main>", f"{body}\n</main>"))
 
 
 def tree_nodes(tree, names):

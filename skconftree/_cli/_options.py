@@ -132,11 +132,7 @@ def _add_fit(commands):
         help="another table with the same columns, on which the tree is tested",
     )
     _add_columns(fit)
-    fit.add_argument(
-        "--skip-missing",
-        action="store_true",
-        help="leave rows out whose target is missing",
-    )
+    _add_skip_missing(fit)
     _add_reading(fit)
     _add_tree(fit)
     fit.add_argument(
@@ -170,9 +166,7 @@ def _add_fit(commands):
         metavar="FILE",
         help="draw the tree there: .svg, .png or .pdf (needs matplotlib)",
     )
-    fit.add_argument(
-        "--report", metavar="FILE", help="write a page there, .html, with all of it"
-    )
+    _add_report(fit)
     _add_json(fit, "the figures and the tree")
     fit.set_defaults(run=_later("_fit", "run_fit"))
 
@@ -233,7 +227,16 @@ def _add_stream(commands):
         metavar="LABEL",
         help="the class whose F1 is reported; the second of two by default",
     )
-    _add_nominal(stream)
+    _add_columns(stream)
+    _add_skip_missing(stream)
+    stream.add_argument(
+        "--delay",
+        type=at_least(0),
+        default=0,
+        metavar="ROWS",
+        help="labels come so many rows late: a row is predicted, and learnt when so "
+        "many more have been predicted; default: 0",
+    )
     _add_reading(stream)
     _add_tree(stream)
     stream.add_argument(
@@ -267,6 +270,7 @@ def _add_stream(commands):
         metavar="FILE",
         help="draw the accuracy over time there: .svg, .png or .pdf (needs matplotlib)",
     )
+    _add_report(stream)
     _add_json(stream, "the figures")
     stream.set_defaults(run=_later("_stream", "run_stream"))
 
@@ -384,6 +388,14 @@ def _add_columns(command):
     )
 
 
+def _add_skip_missing(command):
+    command.add_argument(
+        "--skip-missing",
+        action="store_true",
+        help="leave rows out whose target is missing",
+    )
+
+
 def _add_reading(command):
     command.add_argument(
         "--encoding", default="utf-8", metavar="NAME", help="of CSV; default: utf-8"
@@ -418,6 +430,12 @@ def _add_tree(command):
         "max_depth=3; may be repeated",
     )
     command.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+
+
+def _add_report(command):
+    command.add_argument(
+        "--report", metavar="FILE", help="write a page there, .html, with all of it"
+    )
 
 
 def _add_json(command, what):

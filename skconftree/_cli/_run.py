@@ -7,6 +7,7 @@ import numpy as np
 from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.evaluation import PrequentialEvaluator
 
+from ._chosen import Chosen
 from ._columns import READINGS
 from ._common import MISSING, tree_settings, typed_labels, whole_number
 from ._names import with_columns
@@ -62,12 +63,17 @@ class Labels:
 
 def opened(options):
     """Open the table of a command line."""
-    return open_stream(
+    stream = open_stream(
         options.data,
         options.target,
         encoding=options.encoding,
         delimiter=options.delimiter,
     )
+    try:
+        return Chosen(stream, options.drop, options.skip_missing)
+    except UserError:
+        with stream:
+            raise
 
 
 def collect_labels(options):
@@ -77,7 +83,8 @@ def collect_labels(options):
     for text, row in found.items():
         if text.strip().lower() in MISSING:
             raise UserError(
-                f"target column {options.target!r} misses a value in row {row}"
+                f"target column {options.target!r} misses a value in row {row}; "
+                "--skip-missing leaves such rows out"
             )
     if len(found) > MOST_LABELS:
         raise UserError(
@@ -102,6 +109,7 @@ class Run:
         self.fingerprint = stream.fingerprint
         self.notes = []
         self.strays = Strays()
+        self.n_read = 0  # rows of the table, up to the last one of the run
         if options.resume and file.exists():
             self._resume()
         else:
@@ -110,8 +118,8 @@ class Run:
 
     @property
     def n_rows(self):
-        """Rows learnt, those before a resumption included."""
-        return self.evaluator.n_rows_
+        """Rows predicted, those before a resumption included."""
+        return self.evaluator.n_rows_ + self.evaluator.n_waiting_
 
     def _begin(self):
         options = self.options
@@ -133,7 +141,10 @@ class Run:
             **self.settings, categorical_features=nominal or None
         )
         self.evaluator = PrequentialEvaluator(
-            self.tree, classes=self.labels.classes, pos_label=self._positive()
+            self.tree,
+            classes=self.labels.classes,
+            pos_label=self._positive(),
+            delay=self.options.delay,
         )
 
     def _positive(self):
@@ -154,6 +165,8 @@ class Run:
             "target": self.options.target,
             "settings": {name: repr(one) for name, one in self.settings.items()},
             "--nominal": sorted(self.options.nominal),
+            "--skip-missing": self.options.skip_missing,
+            "--delay": self.options.delay,
         }
 
     def _resume(self):
@@ -199,7 +212,7 @@ class Run:
                 f"{path} cannot be resumed: the first {done} rows of "
                 f"{self.options.data} are not those that it has learnt"
             )
-        self.fingerprint = fingerprint
+        self.fingerprint, self.n_read = fingerprint, done
 
     def _check_same(self, name, was, now):
         if was != now:
@@ -221,6 +234,7 @@ class Run:
         if n:
             self.evaluator.update(piece.X[:n], y[:n])
             self.fingerprint = piece.fingerprints[n - 1]
+            self.n_read = piece.first + int(n) - 1
         problem = wordy or crowded or problem or piece.problem
         if problem is not None:
             raise problem
@@ -242,7 +256,7 @@ class Run:
             "labels": self.labels.texts,
             "readings": [one and one.name for one in self.stream.readings],
             "strays": self.strays.as_list(),
-            "rows": self.n_rows,
+            "rows": self.n_read,
             "fingerprint": self.fingerprint,
             "run": evaluator,
         }

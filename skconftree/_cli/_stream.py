@@ -11,7 +11,8 @@ from skconftree import __version__
 
 from ._checkpoint import ModelFile
 from ._common import aligned, as_json, duration, write_json
-from ._pictures import check_picture, draw_accuracy
+from ._page import tree_lines, write_page
+from ._pictures import check_folder, check_picture, draw_accuracy
 from ._reading import nominal_places
 from ._run import Run, opened
 from ._text import UserError, is_terminal, make_progress, say, warn
@@ -77,6 +78,8 @@ class Ticker:
 def run_stream(options):
     """Do the command; return the exit code."""
     check_picture(options.plot)
+    if options.report is not None:
+        check_folder(options.report)
     if options.output is None:
         if options.resume:
             raise UserError("--resume needs --output, the model to go on with")
@@ -101,14 +104,20 @@ def _run_stream(options, file):
                 run.save()
                 raise UserError(_told(error, run)) from error
             run.save()
+    if stop.signal is None:
+        run.evaluator.finish()  # what is saved goes on where the table is longer
     ticker.tick(last=True)
-    ticker.note(run.strays.notes(stream))
+    ticker.note(_later_notes(run, stream))
     record = run.evaluator.report()
     if options.plot is not None:
         draw_accuracy(options.plot, course, options.data)
     if options.json is not None:
         _write_json(run, record, course)
+    if options.report is not None and record.n_rows:
+        _write_page(run, record)
     if options.json != "-":
+        if record.n_rows:
+            say(f"{_tree_text(run)}\n")
         say(_summary(run, record))
     if stop.signal is None:
         return 0
@@ -167,12 +176,48 @@ def _saved(run, hint=""):
     return "" if path is None or not run.n_rows else f", saved in {path}{hint}"
 
 
+def _later_notes(run, stream):
+    notes = run.strays.notes(stream)
+    n = stream.n_left_out
+    if n:
+        rows = "1 row" if n == 1 else f"{n} rows"
+        notes.append(
+            f"{rows} without a value of the target {run.options.target!r} left out"
+        )
+    return notes
+
+
 # --- printing ----------------------------------------------------------------
 
 
 def percent(share):
     """Write a share."""
     return f"{100 * share:.2f} %"
+
+
+def _names(run):
+    return {
+        "feature_names": run.stream.features,
+        "class_names": [str(one) for one in run.labels.classes.tolist()],
+    }
+
+
+def _tree_text(run):
+    return f"the tree at the end:\n\n{tree_lines(run.tree, _names(run))}"
+
+
+def _write_page(run, record):
+    name = str(run.options.data)
+    about, figures = _summary(run, record).split("\n\n", 1)
+    write_page(
+        run.options.report,
+        f"Confidence tree of {name}",
+        about,
+        run.tree,
+        _names(run),
+        figures,
+        [*run.notes, *_later_notes(run, run.stream)],
+    )
 
 
 def _summary(run, record):
@@ -190,7 +235,8 @@ def _summary(run, record):
         "",
         aligned(rows),
         "",
-        "Every row was predicted before it was learnt.",
+        "Every row was predicted before it was learnt."
+        + (f" Labels came {run.options.delay} rows late." if run.options.delay else ""),
     ]
     if not np.isnan(record.f1):
         label = np.asarray(run.evaluator.pos_label_).item()
@@ -204,6 +250,12 @@ def _summary(run, record):
         f"{record.n_leaves} leaves{size}; {duration(record.cpu_seconds)} of CPU time "
         f"to predict and learn {run.n_rows - run.resumed_at} rows."
     )
+    off = run.tree.n_inactive_leaves_ if record.n_rows else 0
+    if off:
+        lines.append(
+            f"{off} of the leaves ({off / record.n_leaves:.1%}) switched off: "
+            f"max_bytes={run.tree.max_bytes} has no room for what they learn."
+        )
     if run.resumed_at and run.resumed_at == run.n_rows:
         lines.append(
             f"{run.options.output} is finished: it had learnt all rows of "
@@ -225,7 +277,7 @@ def _write_json(run, record, course):
                 run.stream.features[place]
                 for place in nominal_places(run.stream.readings)
             ],
-            "notes": [*run.notes, *run.strays.notes(run.stream)],
+            "notes": [*run.notes, *_later_notes(run, run.stream)],
             "classes": run.labels.classes.tolist(),
         },
         "settings": run.settings,

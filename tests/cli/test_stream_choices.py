@@ -1,0 +1,138 @@
+"""What a run leaves out, labels that come late, and what is told at the end."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree._cli import main
+from skconftree.evaluation import iter_prequential
+
+N = 1300
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0, 10, size=(N, 3)).round(3)
+Y = np.where((X[:, 0] > 5) ^ (RNG.random(N) < 0.1), "heavy", "light")
+NAMES = ["weight", "height", "noise"]
+MISSING = np.arange(N) % 7 == 3
+ID = [f"row {place}" for place in range(N)]
+
+
+def write(path, keep=slice(None), missing=()):
+    """A table with an id, a column with an infinite value, and gaps in the target."""
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", *NAMES, "kind", "odd"])
+        for place in np.arange(N)[keep]:
+            label = "?" if place in missing else Y[place]
+            odd = "inf" if place == 1200 else 1
+            writer.writerow([ID[place], *X[place], label, odd])
+    return str(path)
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write(tmp_path / "table.csv", missing=set(np.flatnonzero(MISSING)))
+
+
+def run(table, *more):
+    return main(
+        ["stream", table, "--target", "kind", "--drop", "id,odd", *map(str, more)]
+    )
+
+
+def expected(rows, y, **options):
+    model = ConfidenceTreeClassifier(random_state=0)
+    *_, last = iter_prequential(model, rows, y, classes=["heavy", "light"], **options)
+    return last
+
+
+@pytest.mark.parametrize("delay", [0, 40])
+@pytest.mark.parametrize("size", [1, 50, 10_000])
+def test_columns_and_rows_are_left_out(table, tmp_path, delay, size, capsys):
+    out = tmp_path / "out.json"
+    more = ["--chunk-size", size, "--json", out, "--delay", delay]
+    assert run(table, "--skip-missing", *more) == 0
+    found = json.loads(out.read_text())
+    want = expected(X[~MISSING], Y[~MISSING], delay=delay)
+    for name in ("n_rows", "n_tested", "accuracy", "no_change_accuracy", "n_leaves"):
+        assert found["figures"][name] == pytest.approx(getattr(want, name))
+    assert found["data"]["features"] == NAMES
+    note = f"{MISSING.sum()} rows without a value of the target 'kind' left out"
+    assert note in found["data"]["notes"]
+    told = capsys.readouterr().out
+    assert ("Labels came 40 rows late." in told) == bool(delay)
+    assert "the tree at the end:" in told
+    assert "weight <= " in told
+
+
+@pytest.mark.parametrize("delay", [0, 40])
+def test_a_run_goes_on_where_rows_were_left_out(tmp_path, delay):
+    gaps = set(np.flatnonzero(MISSING))
+    whole, part = tmp_path / "whole.csv", tmp_path / "part.csv"
+    write(whole, missing=gaps)
+    write(part, slice(0, 700), missing=gaps)
+    more = ["--skip-missing", "--delay", delay, "--classes", "heavy,light"]
+    assert run(str(whole), *more, "--output", tmp_path / "a") == 0
+    assert run(str(part), *more, "--output", tmp_path / "b") == 0
+    part.write_bytes(whole.read_bytes())
+    again = [*more, "--output", tmp_path / "b", "--resume"]
+    assert run(str(part), *again) == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    for change in (["--delay", delay + 1], ["--classes", "heavy,light"]):
+        other = [one for one in again if change[0] != "--classes" or one != more[0]]
+        assert run(str(part), *other, *change) != 0
+
+
+def test_a_missing_label_says_what_helps(table, capsys):
+    assert run(table) != 0
+    assert "--skip-missing leaves such rows out" in capsys.readouterr().err
+
+
+def test_a_model_predicts_without_what_was_dropped(tmp_path, capsys):
+    table = write(tmp_path / "table.csv")
+    assert run(table, "--output", tmp_path / "model") == 0
+    other = tmp_path / "other.csv"
+    other.write_text("noise,weight,height\n1,9,2\n1,1,2\n")
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "model"), str(other)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[0] for line in said[1:]] == ["heavy", "light"]
+
+
+def test_nothing_is_left(tmp_path, capsys):
+    table = write(tmp_path / "table.csv")
+    for drop, words in (
+        ("id,weight,height,noise,odd", "--drop leaves no column"),
+        ("id,wieght", "--drop 'wieght' is not one of the columns"),
+    ):
+        command = ["stream", table, "--target", "kind", "--drop", drop]
+        assert main(command) != 0
+        assert words in capsys.readouterr().err
+
+
+def test_a_page_has_all_of_it(tmp_path, capsys):
+    table, page = write(tmp_path / "table.csv"), tmp_path / "page.html"
+    assert run(table, "--report", page) == 0
+    text = page.read_text()
+    for words in ("weight", "the label before", "Every row was predicted", "</html>"):
+        assert words in text
+    assert run(table, "--report", tmp_path / "none" / "page.html") != 0
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_leaves_that_are_switched_off_are_told(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(6000, 4)).round(4)
+    y = (rows[:, :2] > 0.5).sum(axis=1) ^ (rng.random(6000) < 0.3)
+    path = tmp_path / "noisy.csv"
+    np.savetxt(
+        path, np.c_[rows, y], delimiter=",", header="a,b,c,d,y", comments="", fmt="%g"
+    )
+    command = ["stream", str(path), "--target", "y", "--bound", "none"]
+    command += ["--set", "max_bytes=65536", "--set", "leaf_memory=rows"]
+    assert main(command) == 0
+    assert "switched off: max_bytes=65536 has no room" in capsys.readouterr().out
+    assert main(command[:4]) == 0
+    assert "switched off" not in capsys.readouterr().out
