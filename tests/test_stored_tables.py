@@ -20,7 +20,14 @@ FITTED = {
     *("interval-coverage", "random-column", "random-column-all"),
     *("shrinkage", "shrinkage-reliability", "splits-hold-decades"),
 }
-GROWN = {"stream-accuracy", "stream-gap", "stream-growing", "stream-growing-streams"}
+GROWN = {
+    "drift-alarms",
+    "drift-delay",
+    "stream-accuracy",
+    "stream-gap",
+    "stream-growing",
+    "stream-growing-streams",
+}
 GROWING = ("stream-", "paper-c-")  # begin the names of tables of growing trees
 # Measured before fingerprints were, or before strong splits stayed in the default.
 BEFORE = set(
