@@ -36,6 +36,7 @@ from .pool._simulate import simulate
 from .pool._stopping import Budget, RiskBelow, Stable
 from .pool._weighted import WeightedSampling
 from .session._session import LabelingSession
+from .session._web import WebOracle
 from .stream._branches import Split, SplitConfTree
 from .stream._learner import StreamActiveLearner
 from .stream._strategies import (
@@ -87,6 +88,7 @@ __all__ = [
     "StreamStrategy",
     "VariableUncertainty",
     "VoteEntropySampling",
+    "WebOracle",
     "WeightedSampling",
     "query_once",
     "simulate",

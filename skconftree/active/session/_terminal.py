@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 
+from ._desk import ENDS, check_desk, progress_text
 from ._shown import visible
 
 try:
@@ -15,25 +16,13 @@ except ImportError:  # Windows, where lines are read
     termios = None
 
 MOST_KEYS = 9  # labels that have a key each
-ENDS = {
-    "budget": "All labels of the budget are given.",
-    "rule": "The risk is low enough: no more labels are needed.",
-    "rows": "No row is left to ask for.",
-}
 HELP = "[u] undo  [s] skip  [?] why this row  [q] quit"
 
 
 def label_at_terminal(session, show=None):
     """Ask until there is no question, the person quits or closes the terminal."""
+    check_desk(session, show)
     labels = session.labels
-    if not labels:
-        raise ValueError(
-            "There are no labels to choose from. Give the learner classes=[...]."
-        )
-    known = list(session.question().values) if session.question() else []
-    unknown = [name for name in show or () if known and name not in known]
-    if unknown:
-        raise ValueError(f"show names {unknown[0]!r}, which is none of {known}.")
     for note in session.notes:
         _say(note)
     read = _Keys(len(labels))
@@ -92,19 +81,6 @@ def _asking(session, question, labels, show):
             for name, value in shown.items()
         ]
     return "\n".join([*lines, f"{menu}  {HELP}"])
-
-
-def progress_text(progress, question):
-    """How far a session is, and what the model makes of the row."""
-    text = f"{progress.n_answers}"
-    text += " labels" if progress.budget is None else f" of {progress.budget}"
-    if question.guess is not None:
-        text += f", the model says {question.guess}"
-        if question.probability is not None:
-            text += f" ({question.probability:.2f})".replace("(0.", "(.")
-    if progress.limit is not None:
-        text += f", at most {100 * progress.limit:.0f} % wrong"
-    return text
 
 
 def _wrapped(text, indent=""):
