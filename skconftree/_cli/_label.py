@@ -1,11 +1,11 @@
-"""``skconftree label``: labels of a table, by a person at the terminal."""
+"""``skconftree label``: labels of a table, by a person."""
 
 import csv
 import io
 import warnings
 from pathlib import Path
 
-from skconftree.active import ActiveLearner, LabelingSession, RiskBelow
+from skconftree.active import ActiveLearner, LabelingSession, RiskBelow, WebOracle
 
 from ._common import write_text
 from ._pictures import check_folder
@@ -17,6 +17,10 @@ FORECAST = 20  # labels
 
 def run_label(options):
     """Do the command; return the exit code."""
+    if options.images is not None and not options.web:
+        raise UserError("--images needs --web: a terminal shows no pictures")
+    if options.images is not None and not Path(options.images).is_dir():
+        raise UserError(f"--images {options.images!r} is not a folder")
     progress = make_progress()
     pool = read_pool(options)
     for note in pool.notes:
@@ -53,7 +57,10 @@ def run_label(options):
             shown=pool.shown,
         )
         with session:
-            session.label(show)
+            if options.web:
+                _label_in_browser(session, show, options.images)
+            else:
+                session.label(show)
             n_answers = session.progress().n_answers
             say(f"\n{n_answers} labels are in {answers}.")
             if learner.n_labeled_:
@@ -65,11 +72,19 @@ def run_label(options):
     return 0
 
 
+def _label_in_browser(session, show, images):
+    with WebOracle(session, show=show, images=images) as page:
+        say(
+            f"The questions are at {page.url}\n"
+            "q there or Ctrl-C here ends; all answers are saved."
+        )
+        page.wait()
+
+
 def _beside(path, ending):
     if path == "-":
         raise UserError(
-            "a table on standard input cannot be labelled at the terminal; save it as "
-            "a file"
+            "a table on standard input cannot be labelled; save it as a file"
         )
     return str(Path(path).with_name(Path(path).name.split(".")[0] + ending))
 

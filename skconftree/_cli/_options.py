@@ -279,9 +279,10 @@ def _add_label(commands):
     label = commands.add_parser(
         "label",
         help="label the rows of a table that teach a classifier most",
-        description="Shows row after row at the terminal and asks for its label, which "
-        "is saved before the next question: started again, it goes on. At the end, the "
-        "table is written with labels, predictions and who said so.",
+        description="Shows row after row, at a terminal or in a browser, and asks for "
+        "its label, which is saved before the next question: started again, it goes "
+        "on. At the end, the table is written with labels, predictions and who said "
+        "so.",
     )
     label.add_argument("data", metavar="POOL", help=TABLE)
     label.add_argument(
@@ -344,6 +345,17 @@ def _add_label(commands):
         help="where answers are saved; default: POOL.answers.jsonl",
     )
     label.add_argument("--annotator", metavar="NAME", help="who answers")
+    label.add_argument(
+        "--web",
+        action="store_true",
+        help="ask on a page for a browser on this machine, whose address is printed",
+    )
+    label.add_argument(
+        "--images",
+        metavar="DIR",
+        help="folder of pictures, which the page shows where a column has their paths "
+        "as seen from it",
+    )
     label.add_argument(
         "--output",
         metavar="FILE",

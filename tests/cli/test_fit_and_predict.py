@@ -471,6 +471,7 @@ def test_bash_completes():
     assert completed("skconftree", "fit", "--bound", "cred") == ["credible"]
     assert completed("skconftree", "label", "--ans") == ["--answers"]
     assert completed("skconftree", "label", "--strategy", "leaf_r") == ["leaf_risk"]
+    assert completed("skconftree", "label", "--w") == ["--web"]
     assert "zsh" in completed("skconftree", "completion", "")
 
 

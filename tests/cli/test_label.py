@@ -13,6 +13,8 @@ import sys
 import termios
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -191,6 +193,54 @@ def test_an_interrupt_is_a_quiet_exit(pool, terminal):
     assert one.run.wait(60) == 0
 
 
+# -- in a browser --------------------------------------------------------------------
+
+
+def act(url, do, **said):
+    """Do what the page does when a key is pressed; its next state."""
+    state = page_state(url)
+    said |= {"do": do, "seen": state["seen"], "row": state["question"]["row"]}
+    origin = f"http://{urlsplit(url).netloc}"
+    headers = {"Content-Type": "application/json", "Origin": origin}
+    request = Request(url + "act", json.dumps(said).encode(), headers)
+    with urlopen(request, timeout=60) as reply:
+        return json.load(reply)
+
+
+def page_state(url):
+    with urlopen(url + "state", timeout=60) as reply:
+        return json.load(reply)
+
+
+def test_a_page_asks_what_a_terminal_would(pool, terminal):
+    path, labels = pool
+    (path.parent / "pictures").mkdir()
+    argv = ["label", path, "--labels", "ham,spam", "--text", "message", "--web"]
+    argv += ["--budget", "30", "--stop-risk", ".01"]
+    argv += ["--images", path.parent / "pictures"]
+    for ending, end in ("q", 8), ("\x03", 16):
+        one = terminal(*argv)
+        url = re.search(r"http://127\S+", one.read_until("answers are saved"))[0]
+        assert page_state(url)["done"] == end - 8
+        for _ in range(8):
+            row = page_state(url)["question"]["row"]
+            state = act(url, "answer", label=int(labels[row] == "spam"))
+        if ending == "q":
+            assert act(url, "quit")["quit"]
+        else:
+            one.press(ending)  # Ctrl-C
+        assert f"{end} labels are in" in one.read_until("labels are in")
+        shown = one.read_until("It takes 20 labels|if the next 20 labels")
+        assert "Traceback" not in shown
+        assert one.run.wait(60) == 0
+    assert re.search(r"16 of 30, .*, at most \d+ % wrong", state["progress"])
+    # the terminal goes on with what the page would have asked
+    at_terminal = [one for one in argv[:-2] if one != "--web"]
+    assert row_of(terminal(*at_terminal).question()) == state["question"]["row"]
+    written = rows_of(path.with_name("pool.labelled.csv"))
+    assert sum(bool(line["label"]) for line in written) == 16
+
+
 # -- without a terminal --------------------------------------------------------------
 
 
@@ -246,6 +296,8 @@ def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):
         (["--labels", "a,b", "--show", "siz"], "--show 'siz' is not one of the"),
         (["--labels", "a,b", "--ignore", "siz"], "Did you mean 'size'"),
         (["--labels", "a,b", "--output", "no/such/out.csv"], "no/such"),
+        (["--labels", "a,b", "--images", "."], "--images needs --web"),
+        (["--labels", "a,b", "--web", "--images", "no"], "'no' is not a folder"),
         (
             ["--labels", "a,b", "--ignore", "size,kind,colour,class"],
             "has no column to learn from",

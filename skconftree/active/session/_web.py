@@ -169,7 +169,7 @@ class _Desk:
                 more = ACTS[said["do"]](self, said)
             except ValueError as error:
                 raise Refused(HTTPStatus.CONFLICT, str(error)) from error
-            return self._state() | (more or {})
+            return self._state() | more
 
     def sent(self, said):
         """Let the program go on when the page knows that it has ended."""
@@ -186,17 +186,23 @@ class _Desk:
     # -- acts ----------------------------------------------------------------------
 
     def _answer(self, said):
-        self.session.answer(self._label(said), self._row(said))
+        label, row = self._label(said), self._row(said)
+        self.session.answer(label, row)
+        return _told(row, label)
 
     def _skip(self, said):
-        self.session.skip(self._row(said))
+        row = self._row(said)
+        self.session.skip(row)
+        return {"note": f"Row {row}: skipped."}
 
     def _undo(self, said):
         return {"note": f"Row {self.session.undo()}: the answer is taken back."}
 
     def _mend(self, said):
         label = None if said.get("label") is None else self._label(said)
-        self.session.mend(self._row(said), label)
+        row = self._row(said)
+        self.session.mend(row, label)
+        return _told(row, "no label" if label is None else label)
 
     def _why(self, said):
         return {"note": visible("\n".join(self.session.why()))}
@@ -230,7 +236,7 @@ class _Desk:
             "question": None if question is None else self._shape(question),
             "ended": ENDS.get(progress.ended),
             "notes": [visible(one) for one in session.notes],
-            "answers": [self._told(one) for one in session.answers()[:MOST_LISTED]],
+            "answers": [self._listed(one) for one in session.answers()[:MOST_LISTED]],
         }
 
     def _shape(self, question):
@@ -248,7 +254,7 @@ class _Desk:
         values = self.session._shown.values(row)
         return [(name, values[name]) for name in self.show or values]
 
-    def _told(self, one):
+    def _listed(self, one):
         places = [
             place
             for place, label in enumerate(self.session.labels)
@@ -260,6 +266,10 @@ class _Desk:
             "label": places[0] if places else None,
             "text": visible(text[:BRIEF]),
         }
+
+
+def _told(row, label):
+    return {"note": visible(f"Row {row}: {label}.")}
 
 
 ACTS = {
