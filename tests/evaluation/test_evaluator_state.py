@@ -95,6 +95,43 @@ def test_an_interrupt_leaves_figures_that_fit(name, begun):
     assert line > 30
 
 
+@pytest.mark.parametrize("scoring", [None, "roc_auc"])
+@pytest.mark.parametrize("begun", [0, 7])
+@pytest.mark.parametrize("name", ["tree", "ncm"])
+def test_an_interrupt_while_labels_are_late_leaves_figures_that_fit(
+    name, begun, scoring
+):
+    """To the rows that have been learnt, and to those that wait."""
+    made = PrequentialEvaluator(
+        ESTIMATORS[name](), classes=["high", "low"], delay=3, scoring=scoring
+    )
+    made.update(X[:begun], Y[:begun])
+    saved = pickle.dumps(made)
+    made.update(X[begun:12], Y[begun:12])
+    made.finish()
+    stops = 0
+    for line in range(1, 3000, 2):
+        run = pickle.loads(saved)
+        stopped = stopped_at(line, lambda run=run: run.update(X[begun:12], Y[begun:12]))
+        assert run.n_rows_ == getattr(run.estimator, "n_rows_seen_", 0)
+        tested = run._total.true.sum() + run._window.true.sum()
+        assert tested == run.n_tested_
+        assert run._baselines.counts.sum() == run.n_rows_
+        come = run.n_rows_ + run.n_waiting_
+        assert begun <= come <= 12
+        run = pickle.loads(pickle.dumps(run))
+        if come < 12:
+            run.update(X[come:12], Y[come:12])
+        run.finish()
+        assert run.n_rows_ == run.estimator.n_rows_seen_ == 12
+        if name == "tree":
+            assert pickle.dumps(run.estimator) == pickle.dumps(made.estimator)
+        stops += stopped
+        if not stopped:
+            break
+    assert stops > 30
+
+
 @pytest.mark.parametrize("name", ["tree", "bayes"])
 def test_an_interrupted_report_is_made_again(name):
     saved = pickle.dumps(run_of(name))

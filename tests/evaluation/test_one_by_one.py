@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.threads import at_once
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import (
@@ -251,6 +252,22 @@ def test_a_damaged_state_is_refused(part, value, named):
     del state[part]
     with pytest.raises(ValueError, match="model"):
         OneByOne.__new__(OneByOne).__setstate__(state)
+
+
+def test_threads_may_share_one():
+    """A file that is written while rows are learnt is of one moment."""
+    _, rows, y = people(300)
+    one = taught(tree(), rows[:1], y[:1])
+
+    def read():
+        again = pickle.loads(pickle.dumps(one))
+        return sum(again.predict_proba_one(rows[0]).values())
+
+    with at_once(read, lambda: one.predict_one(rows[0])) as threads:
+        for x, label in zip(rows[1:], y[1:], strict=True):
+            one.learn_one(x, label)
+    assert one.model.n_rows_seen_ == 300
+    assert threads[0].results == pytest.approx([1.0] * len(threads[0].results))
 
 
 def begun():
