@@ -19,11 +19,14 @@ class DelayedStep:
         self.run, self.X, self.first = run, X, first
         self.comes = np.zeros(0, dtype=bool) if comes is None else comes
         self.n_before = len(run._waiting)
+        known = self.n_before + np.cumsum(self.comes)
+        self.entries = [self.n_before, *known.tolist()]  # before each row
         self.n_asked = 0
         self.learnt = []  # places, in the order in which they were learnt
         self.baselines = run._baselines.copy()
         self.rows = run._waiting
         self.told = np.full(n, -1, dtype=np.intp)
+        self.unweighted = False  # no row has a weight
         self._now = None  # places that are being learnt, and rows seen before
 
     def expect(self, due, true, weight):
@@ -37,6 +40,7 @@ class DelayedStep:
 
     def go(self, time, last_is_over):
         """Do all of it."""
+        self.unweighted = bool(np.isnan(self.rows.weight).all())
         plan = steps(self.rows, time, last_is_over)
         if not self.run._per_row:
             places = [found for _, found in plan]
@@ -69,8 +73,7 @@ class DelayedStep:
         return True
 
     def _entries(self, start, stop):
-        counts = self.n_before + np.cumsum(self.comes) - self.comes
-        return slice(int(counts[start]), int(counts[stop - 1] + self.comes[stop - 1]))
+        return slice(self.entries[start], self.entries[stop])
 
     def _ask(self, stop):
         start, run = self.n_asked, self.run
@@ -109,9 +112,11 @@ class DelayedStep:
     def _take_over(self, places):
         self.learnt.append(places)
         self._now = None
-        self.baselines.learn(self.rows.true[places], self._weight(places))
+        self.baselines.take(self.rows.true[places], self._weight(places))
 
     def _weight(self, places):
+        if self.unweighted:
+            return None
         weight = self.rows.weight[places]
         given = ~np.isnan(weight)
         return np.where(given, weight, 1.0) if given.any() else None
@@ -126,7 +131,7 @@ class DelayedStep:
         learnt = np.concatenate([np.zeros(0, np.intp), *learnt])
         done, weight = self.rows.at(learnt), self._weight(learnt)
         baselines, window = run._baselines.copy(), run._window.copy()
-        baselines.learn(done.true, weight)
+        baselines.take(done.true, weight)
         tested = done.predicted >= 0
         parts = done.true, done.predicted, done.no_change, done.majority
         parts = [one[tested] for one in parts]
@@ -137,14 +142,16 @@ class DelayedStep:
             proba = None if done.proba is None else done.proba[tested]
             predictions = predictions.add(*parts[:2], proba, weight)
         come = self.comes[: self.n_asked]
-        known = self.n_before + np.count_nonzero(come)
+        unasked = np.arange(self.entries[self.n_asked], len(self.rows))
         vars(run).update(
             n_rows_=run.n_rows_ + len(learnt),
             n_tested_=run.n_tested_ + int(np.count_nonzero(tested)),
             n_unlabelled_=run.n_unlabelled_ + int(np.count_nonzero(~come)),
             cpu_seconds_=run.cpu_seconds_ + time.process_time() - start,
             _waiting=self.rows.without(
-                np.union1d(learnt, np.arange(known, len(self.rows)))
+                np.union1d(
+                    learnt, np.arange(self.entries[self.n_asked], len(self.rows))
+                )
             ),
             _window=window,
             _baselines=baselines,

@@ -108,10 +108,17 @@ class Baselines(Counts):
         no_change[:1] = self.last
         no_change[1:] = true[:-1]
         majority = self._majority(true, weight)
-        if len(true):
+        self.take(true, weight)
+        return no_change, majority
+
+    def take(self, true, weight):
+        """Learn rows, of which there is one as a rule where labels are late."""
+        if len(true) == 1:
+            self.last = int(true[0])
+            self.counts[self.last] += 1.0 if weight is None else weight[0]
+        elif len(true):
             self.last = int(true[-1])
             add_up(self.counts, true, weight)
-        return no_change, majority
 
     def _majority(self, true, weight):
         # Only a class that can catch up within these rows has to be followed; along a

@@ -6,10 +6,13 @@ labels of one time in the order of their rows. So a label that takes no time is 
 right after its row, and one that takes k rows after the k-th row behind it.
 """
 
+from bisect import bisect_right
+from operator import itemgetter
+
 import numpy as np
 
 from ..utils import canonical, is_array, is_count
-from ._pieces import taken
+from ._pieces import part, taken
 
 NEVER = np.inf
 KINDS = {
@@ -82,6 +85,12 @@ class Waiting:
 
     def rows(self, places):
         """Give the rows at some places, in that order: containers, and their places."""
+        if len(places) == 1:  # as a rule
+            number = int(self.row[places[0]])
+            piece = bisect_right(self.pieces, number, key=itemgetter(0)) - 1
+            first, X = self.pieces[piece]
+            yield part(X, number - first, number - first + 1), places
+            return
         starts = np.array([first for first, _ in self.pieces], dtype=np.intp)
         numbers = self.row[places]
         piece = np.searchsorted(starts, numbers, side="right") - 1
