@@ -148,11 +148,7 @@ class DelayedStep:
             n_tested_=run.n_tested_ + int(np.count_nonzero(tested)),
             n_unlabelled_=run.n_unlabelled_ + int(np.count_nonzero(~come)),
             cpu_seconds_=run.cpu_seconds_ + time.process_time() - start,
-            _waiting=self.rows.without(
-                np.union1d(
-                    learnt, np.arange(self.entries[self.n_asked], len(self.rows))
-                )
-            ),
+            _waiting=self.rows.without(np.union1d(learnt, unasked)),
             _window=window,
             _baselines=baselines,
             _predictions=predictions,
