@@ -8,7 +8,7 @@ import importlib.util
 import time
 
 import numpy as np
-from common.peers import MOA_FORESTS, moa_forest, moa_learner, river_forest, river_tree
+from common.peers import moa_forest, moa_learner, river_forest, river_tree
 from common.results import NOTHING
 from common.timing import median
 from sklearn.base import clone
@@ -102,12 +102,11 @@ def moa_runs(quick):
             X, y, f"moa.classifiers.trees.{name}", "", nominal=nominal, **how
         )
 
-    def forest(kind):
-        return lambda X, y, nominal: moa_forest(X, y, kind=kind, nominal=nominal, **how)
+    def forest(X, y, nominal):
+        return moa_forest(X, y, nominal=nominal, **how)
 
-    return {f"MOA, {kind}": tree(name) for kind, name in MOA_TREES.items()} | {
-        f"MOA, {kind}": forest(kind) for kind in MOA_FORESTS
-    }
+    runs = {f"MOA, {kind}": tree(name) for kind, name in MOA_TREES.items()}
+    return runs | {"MOA, adaptive forest": forest}
 
 
 def river_runs(n_rows):

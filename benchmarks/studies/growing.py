@@ -10,8 +10,9 @@ a time. Leaves in noise are those after 6,000 rows of ten features that say noth
 What an alarm of ``drift="ddm"`` costs on the shuffled tables is a part of its own.
 Streams are cut to 30,000 rows, forests have ten trees; seconds are of the CPU. There
 growing models are set beside models that are fitted again every 1,000 rows, and beside
-MOA's and river's, if they are installed (see `common/peers.py`); river's forest learns
-the first rows alone, `--river-rows`. Half an hour. ``--quick`` takes few rows.
+MOA's and river's, if they are installed (see `common/peers.py`), on streams of 10,000
+rows; river's forest learns the first rows alone, `--river-rows`. Half an hour.
+``--quick`` takes few rows.
 """
 
 import time
@@ -30,6 +31,7 @@ from ._growing_beside import CLIP, part_alarms, part_peers, part_refit
 
 PARTS = ("tables", "alarms", "streams", "refit", "peers")
 LEAST_ROWS, MOST_ROWS = 380, 6_000
+ROWS, ROWS_OF_PEERS = 30_000, 10_000  # of a stream
 FOLDS, N_TREES, N_TREES_OF_STREAMS = 3, 20, 10
 TREES = {
     "tree, the default": {},
@@ -174,13 +176,14 @@ def main(argv=None):
         part_tables(data, options, tables)
     if "alarms" in options.part:
         part_alarms(data, tables, quick=options.quick)
-    n = 1_200 if options.quick else 30_000
     there = manifest(folder)
     names = [*(name for name, table in REAL.items() if table in there), *GENERATED]
+    n, n_short = (1_200, 600) if options.quick else (ROWS, ROWS_OF_PEERS)
     streams = {name: make_stream(name, n, folder) for name in names}
     if "streams" in options.part:
         part_streams(streams, tables)
     if "refit" in options.part:
         part_refit(streams, tables)
     if "peers" in options.part:
-        part_peers(streams, tables, quick=options.quick, river_rows=options.river_rows)
+        short = {name: make_stream(name, n_short, folder) for name in names}
+        part_peers(short, tables, quick=options.quick, river_rows=options.river_rows)
