@@ -31,6 +31,7 @@ def simulate(
     n_initial=0,
     scoring=None,
     refit="auto",
+    to_tree=False,
     n_jobs=None,
     verbose=0,
     random_state=None,
@@ -64,6 +65,11 @@ def simulate(
         See scikit-learn's ``check_scoring``. None: the score of the classifier.
     refit : {"auto"} or bool, default="auto"
         See :class:`ActiveLearner`.
+    to_tree : bool or dict, default=False
+        Whether to score after each batch also the tree that
+        :meth:`ActiveLearner.to_tree` grows then; a dict has its arguments. The curve of
+        the tree is called as the strategy, with ", tree" behind it. While all labels
+        are of one class there is no tree, and the classifier is scored in its place.
     n_jobs : int, default=None
         Runs at the same time.
     verbose : int, default=0
@@ -107,6 +113,7 @@ def simulate(
             f"batch_size must be at most the {budget - n_initial} labels that are "
             f"bought after the first {n_initial}. Got {batch_size}."
         )
+    reading = _reading(estimator, to_tree)
     steps = np.arange(n_initial + batch_size, budget + 1, batch_size)
     given = {"refit": refit, "batch_size": batch_size}
     scorer = check_scoring(estimator, scoring=scoring)
@@ -119,17 +126,40 @@ def simulate(
             n_initial,
             len(steps),
             scorer,
+            reading,
         )
         for strategy in named.values()
         for j in range(len(splits))
     )
+    n_curves = 1 if reading is None else 2
     shape = (len(named), len(splits))
+    scores = np.array([scores for scores, _ in done])  # task, curve, step
+    scores = scores.reshape(*shape, n_curves, len(steps)).swapaxes(1, 2)
+    names = [name + which for name in named for which in ("", ", tree")[:n_curves]]
+    seconds = np.array([seconds for _, seconds in done]).reshape(shape)
     return SimulationResult(
-        list(named),
+        names,
         steps,
-        np.array([scores for scores, _ in done]).reshape(*shape, len(steps)),
-        np.array([seconds for _, seconds in done]).reshape(shape),
+        scores.reshape(len(names), len(splits), len(steps)),
+        np.repeat(seconds, n_curves, axis=0),
     )
+
+
+def _reading(estimator, to_tree):
+    # Arguments of ActiveLearner.to_tree, or None.
+    if not isinstance(to_tree, bool | dict):
+        raise ValueError(
+            f"to_tree must be a bool, or a dict of arguments of ActiveLearner.to_tree. "
+            f"Got {to_tree!r}."
+        )
+    if to_tree is False:
+        return None
+    if not hasattr(estimator, "to_tree"):
+        raise TypeError(
+            "to_tree needs an estimator that has this method, as "
+            f"ConfidenceForestClassifier. Got {estimator!r}."
+        )
+    return {} if to_tree is True else to_tree
 
 
 def _named(estimator, strategies):
@@ -150,7 +180,7 @@ def _partition(cv, seed):
     return check_cv(cv)
 
 
-def _one_run(learner, X, y, split, n_initial, n_steps, scorer):
+def _one_run(learner, X, y, split, n_initial, n_steps, scorer, reading):
     pool, test = split
     X_test, y_test = _safe_indexing(X, test), y[test]
     X_pool, y_pool = _safe_indexing(X, pool), y[pool]
@@ -159,11 +189,17 @@ def _one_run(learner, X, y, split, n_initial, n_steps, scorer):
     first = rng.choice(len(pool), n_initial, replace=False)
     known[first] = y_pool[first]
     learner.fit(X_pool, known)
+    classes = set(y_pool[first])
     scores, seconds = [], 0.0
     for _ in range(n_steps):
         start = time.process_time()
         rows = learner.query()
         seconds += time.process_time() - start
         learner.teach(rows, y_pool[rows])
-        scores.append(scorer(learner, X_test, y_test))
-    return scores, seconds / n_steps
+        classes.update(y_pool[rows])
+        scored = [learner]
+        if reading is not None:
+            given = {"random_state": learner.random_state, **reading}
+            scored.append(learner.to_tree(**given) if len(classes) > 1 else learner)
+        scores.append([scorer(model, X_test, y_test) for model in scored])
+    return np.transpose(scores), seconds / n_steps
