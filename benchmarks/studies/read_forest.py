@@ -39,7 +39,7 @@ def halves(runs):
 
 
 def few_labels(X, y, runs):
-    """Numbers of labels, accuracy of [run, number]: default tree, tree of the forest."""
+    """Labels; accuracy of [run, number]: of the default tree, of the forest's."""
     given = {
         "cv": halves(runs),
         "budget": min(LABELS, len(y) // 2),
