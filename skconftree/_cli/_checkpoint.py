@@ -216,8 +216,7 @@ def _read_facts(path, file):
             "hold any program; if you trust its origin, make a copy of your own"
         )
     foreign = UserError(
-        f"{path} was not saved by `skconftree`, or by another version of it, or "
-        "is damaged"
+        f"{path} was not saved by this version of `skconftree`, or it is damaged"
     )
     end = found.st_size - len(MAGIC) - LENGTH
     if end < 0:

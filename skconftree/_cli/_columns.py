@@ -194,6 +194,10 @@ def stray_note(name, texts, n_strays, *, settled=False):
     `settled`: a model has fixed what the column holds.
     """
     shown = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
-    values = "1 value is no number" if n_strays == 1 else f"{n_strays} are no numbers"
-    said = f"column {name!r}: {values} ({shown}) and taken as missing"
+    values = (
+        "1 value is not a number"
+        if n_strays == 1
+        else f"{n_strays} values are not numbers"
+    )
+    said = f"column {name!r}: {values} ({shown}), taken as missing"
     return said if settled else f"{said}; --nominal {name} makes categories of all"

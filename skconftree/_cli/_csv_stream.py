@@ -86,7 +86,7 @@ class CsvStream:
                 f"{self.path} {what}; its first line has to have the names of the "
                 "columns, and rows have to be below it"
             )
-        delimiter = self._delimiter or max(",;\t", key=first.count)
+        delimiter = self._delimiter or max(",;\t|", key=first.count)
         self._csv = csv.reader(self._lines(first), delimiter=delimiter)
         with self._named_errors():
             self.header = [name.strip() for name in next(self._csv, [])]

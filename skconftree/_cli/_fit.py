@@ -49,7 +49,7 @@ def run_fit(options):
     _check_classes(table, options)
     counts = np.unique(table.y, return_counts=True)[1]
     if counts.min() < options.folds:
-        progress(f"note: a class has {counts.min()} rows only", last=True)
+        progress(f"note: a class has {_counted(counts.min(), 'row')} only", last=True)
     settings = tree_settings(options)
     tree = ConfidenceTreeClassifier(
         **settings, categorical_features=table.nominal or None
@@ -149,7 +149,7 @@ def _tested(options, table, tree, progress):
         progress(f"note: {options.test}: {note}", last=True)
     if any(not label.strip() for label in labels):
         raise UserError(
-            f"target column {options.target!r} misses a value in {options.test}"
+            f"target column {options.target!r} has no value in {options.test}"
         )
     y = typed_labels([label.strip() for label in labels], options.target)
     return tested(tree, X, y.astype(np.result_type(y, table.y)))
@@ -191,12 +191,17 @@ def asked_table(options, progress):
 def summary(table):
     """Say what the table is."""
     text = (
-        f"{table.name}: {len(table.y)} rows, {len(table.feature_names)} columns, "
+        f"{table.name}: {len(table.y)} rows, "
+        f"{_counted(len(table.feature_names), 'column')}, "
         f"{len(table.class_names)} classes"
     )
     if table.nominal:
         text += f"\nnominal columns: {len(table.nominal)}"
     return text
+
+
+def _counted(n, what):
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def tree_text(tree, names, options):
@@ -258,7 +263,7 @@ def figures_text(found, base, classes, late, options, rivals, test, nominal):
         loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
         lines += [
             "",
-            f"{options.test}, {test['n_rows']} rows: accuracy "
+            f"{options.test}, {_counted(test['n_rows'], 'row')}: accuracy "
             f"{100 * test['accuracy']:.1f} %{loss}",
             "",
             classes_table(test),

@@ -193,6 +193,14 @@ def _add_predict(commands):
         "--proba", action="store_true", help="write the probability of each class"
     )
     predict.add_argument(
+        "--keep",
+        metavar="A,B,...",
+        type=names,
+        default=[],
+        help="columns of DATA to write before the prediction; all for each of them; "
+        "what is missing is left empty",
+    )
+    predict.add_argument(
         "--output", metavar="FILE", help="write there; default: standard output"
     )
     predict.set_defaults(run=_later("_predict", "run_predict"))
@@ -415,8 +423,8 @@ def _add_reading(command):
     command.add_argument(
         "--delimiter",
         metavar="SIGN",
-        help="of CSV, tab for a tab; default: the most frequent of , ; and tab in the "
-        "header",
+        help="of CSV, tab for a tab; default: the most frequent of , ; | and tab in "
+        "the header",
     )
 
 

@@ -8,7 +8,7 @@ from ._checkpoint import load
 from ._columns import READINGS
 from ._names import with_columns
 from ._pictures import check_folder
-from ._table import read_columns
+from ._table import kept_texts, read_columns
 from ._text import UserError, make_progress, standard_output
 
 
@@ -35,6 +35,8 @@ def run_predict(options):
     proba = tree.predict_proba(X)
     labels = tree.classes_[proba.argmax(axis=1)]
     rows = _rows(tree.classes_, labels, proba, options.proba, target or "class")
+    if options.keep:
+        rows = _beside(kept_texts(options, options.data, options.keep), rows)
     if options.output is None:
         with standard_output() as file:
             _write(file, rows)
@@ -57,6 +59,17 @@ def _rows(classes, labels, proba, of_all, target):
     best = np.max(proba, axis=1).tolist()
     for label, share in zip(labels.tolist(), best, strict=True):
         yield [label, f"{share:.6g}"]
+
+
+def _beside(kept, rows):
+    """Put columns of the table before what is predicted, under names of their own."""
+    (names, *texts), (titles, *predicted) = kept, rows
+    yield [
+        *names,
+        *(f"predicted {title}" if title in names else title for title in titles),
+    ]
+    for text, row in zip(texts, predicted, strict=True):
+        yield [*text, *row]
 
 
 def _write(file, rows):

@@ -38,7 +38,12 @@ def check_header(path, header, target):
     """Check the names of the columns, and give those of the features."""
     twice = sorted(name for name, times in Counter(header).items() if times > 1)
     if twice:
-        raise UserError(f"{path} has more than one column named {twice[0]!r}")
+        at = [str(n) for n, name in enumerate(header, 1) if name == twice[0]]
+        raise UserError(
+            f"{path} has more than one column named {twice[0]!r}: columns "
+            f"{', '.join(at[:-1])} and {at[-1]}; if its first line is a row, write a "
+            "line with the names of the columns above it"
+        )
     if target is None:
         return list(header)
     if target not in header:
@@ -136,7 +141,8 @@ def check_categories(known, X, first_row, stream):
                 break
         problem = UserError(
             f"row {first_row + n_rows}: column {stream.features[place]!r} has more "
-            f"than {MOST_CATEGORIES} categories; drop it, or group them"
+            f"than {MOST_CATEGORIES} categories; group them, or leave "
+            "the column out, by --drop where the command has it"
         )
     return n_rows, problem
 

@@ -83,7 +83,7 @@ def collect_labels(options):
     for text, row in found.items():
         if text.strip().lower() in MISSING:
             raise UserError(
-                f"target column {options.target!r} misses a value in row {row}; "
+                f"target column {options.target!r} has no value in row {row}; "
                 "--skip-missing leaves such rows out"
             )
     if len(found) > MOST_LABELS:

@@ -1,5 +1,6 @@
 """Tables that fit into memory: of `fit`, and those that a model predicts."""
 
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
@@ -84,6 +85,8 @@ def read_table(options, progress):
     X, more = _without_names(X, stream, target)
     notes += more
     notes += _column_notes(X, stream)
+    notes += _label_notes(y, target)
+    notes += _same_notes(X, y, stream.features, target)
     _, problem = check_categories(None, X, 1, stream)
     if problem is not None:
         raise problem
@@ -115,11 +118,7 @@ def read_columns(options, path, features, readings, target=None, progress=None):
     with _opened(options, path, target) as stream:
         missing = [name for name in features if name not in stream.features]
         if missing:
-            raise UserError(
-                f"{stream.path} has no column {missing[0]!r}, which the model needs; "
-                f"its columns are: {listed(stream.features)}."
-                f"{meant(missing[0], stream.features)}"
-            )
+            raise UserError(_lacks(stream, missing, features, target))
         what = dict(zip(features, readings, strict=True))
         stream.look_ahead()
         stream.readings = [what.get(name) for name in stream.features]
@@ -135,6 +134,32 @@ def read_columns(options, path, features, readings, target=None, progress=None):
     labels = [label for piece in pieces for label in piece.labels]
     notes = strays.notes(stream, settled=True)
     return X, labels, [one for one in notes if _is_of(one, features)]
+
+
+def kept_texts(options, path, names):
+    """Yield the names of columns, then their texts in each row; `all` names all."""
+    with _opened(options, path, None) as stream:
+        if names == ["all"]:
+            names = stream.features
+        places = places_of(names, stream, "--keep")
+        stream.look_ahead()
+        stream.readings = [None] * len(stream.features)
+        yield names
+        for piece in stream.pieces(ROWS_AT_A_TIME):
+            for row in piece.X[:, places].tolist():
+                yield ["" if text is None else text for text in row]
+
+
+def _lacks(stream, missing, features, target):
+    """Say which columns a model needs and a table does not have."""
+    unused = [one for one in stream.features if one not in (*features, target)]
+    shown = listed(list(map(repr, missing)))
+    what = "column" if len(missing) == 1 else f"{len(missing)} columns"
+    text = f"{stream.path} has no {what} {shown}, which the model needs; "
+    if not unused:
+        return f"{text}all of its columns are in use"
+    hint = meant(missing[0], unused) if len(missing) == 1 else ""
+    return f"{text}columns there that it does not use: {listed(unused)}.{hint}"
 
 
 def _opened(options, path, target):
@@ -164,7 +189,7 @@ def _known_labels(labels, target, skip):
     if not skip:
         first = next(row for row, label in enumerate(labels, 1) if is_missing(label))
         raise UserError(
-            f"target column {target!r} misses a value in row {first} ({rows} of "
+            f"target column {target!r} has no value in row {first} ({rows} of "
             f"{len(labels)} in all); --skip-missing leaves them out"
         )
     if not known:
@@ -234,6 +259,54 @@ def _column_notes(X, stream):
         if n <= 1:
             notes.append(f"column {name!r} has one value only and says nothing")
     return notes
+
+
+def _label_notes(y, target):
+    """Say which labels may be one class, written in several ways."""
+    alike = {}
+    for label in np.unique(y).tolist():
+        alike.setdefault("".join(str(label).casefold().split()), []).append(label)
+    return [
+        f"labels {', '.join(map(repr, same))} of the target {target!r} differ by case "
+        "or blanks only and are taken as different classes"
+        for same in alike.values()
+        if len(same) > 1
+    ]
+
+
+def _same_notes(X, y, names, target):
+    """Say which columns are others over again, or the target in other words."""
+    notes, first = [], {}
+    n_classes, classes = len(np.unique(y)), y.tolist()
+    for name, column in zip(names, X.T, strict=True):
+        earlier = first.setdefault(_digest(column), name)
+        if earlier != name:
+            notes.append(f"column {name!r} is an exact copy of column {earlier!r}")
+        if _renames(column.tolist(), classes, n_classes):
+            notes.append(
+                f"column {name!r} has one value for each class of {target!r} and gives "
+                "it away; --drop it if it will not be known when rows are predicted"
+            )
+    return notes
+
+
+def _digest(column):
+    """What equal columns have in common, in a few bytes."""
+    if column.dtype == object:
+        written = "\0".join(map(repr, column.tolist())).encode()
+    else:
+        written = np.ascontiguousarray(column)
+    return hashlib.sha256(written).digest()
+
+
+def _renames(values, classes, n_classes):
+    """Whether there is one value for each class, which no other class has."""
+    seen = {}
+    for value, label in zip(values, classes, strict=True):
+        value = value if value == value else None  # NaN equals no other
+        if seen.setdefault(value, label) != label or len(seen) > n_classes:
+            return False
+    return len(seen) == len(set(seen.values())) == n_classes
 
 
 def _share(strays, X, place):

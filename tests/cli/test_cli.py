@@ -231,7 +231,7 @@ def test_parquet_gives_the_same_tree(table, tmp_path, monkeypatch, capsys):
     ("line", "text", "words"),
     [
         (2, "inf,heavy,1", "row 2, column 'weight': 'inf' is infinite"),
-        (2, "1,,1", "target column 'kind' misses a value in row 2"),
+        (2, "1,,1", "target column 'kind' has no value in row 2"),
         (2, "1,heavy", "line 3: 2 fields where the header has 3"),
         (0, "weight,kind,weight", "more than one column named 'weight'"),
         (0, "weight,class,height", "no column 'kind'"),

@@ -121,7 +121,7 @@ def test_columns_that_name_rows_are_left_out(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "note: column 'name' is left out: more than half of the rows" in err
     assert err.count("note:") == 1
-    assert "5000 rows, 1 columns" in out
+    assert "5000 rows, 1 column," in out
     assert json.loads(report.read_text())["data"]["features"] == ["size"]
     lines = [f"customer {i},{'ab'[i % 2]}" for i in range(99)]
     table.write_text("\n".join(["name,kind", *lines]))
@@ -182,9 +182,9 @@ def test_fit_and_stream_say_what_they_read(tmp_path, rows, capsys):
                 f"column 'price': '{rows[0][0]}' is read as ",
                 "column 'length': '0,5' is read as 0.5",
                 "column 'day': dates such as '2024-",
-                "column 'day': 1 value is no number ('2024-02-31') and taken as ",
-                "column 'number': 2 are no numbers ('unknown') and taken as missing; "
-                "--nominal number makes categories of all",
+                "column 'day': 1 value is not a number ('2024-02-31'), taken as ",
+                "column 'number': 2 values are not numbers ('unknown'), taken "
+                "as missing; --nominal number makes categories of all",
             ],
             strict=True,
         ):
@@ -263,7 +263,7 @@ def test_parquet_holds_dates_and_texts_that_are_numbers(tmp_path, rows, capsys):
         assert main(argv) == 0
         err = capsys.readouterr().err
         assert "column 'number': strings are read as numbers" in err
-        assert "column 'number': 2 are no numbers ('unknown')" in err
+        assert "column 'number': 2 values are not numbers ('unknown')" in err
     models.append(tmp_path / "csv")
     argv = ["stream", str(table), "--target", "kind", "--output", str(models[-1])]
     assert main(argv) == 0

@@ -315,7 +315,7 @@ def test_rows_without_a_label_are_counted_with_a_remedy(table, rows, capsys):
     table.write_text(text_of(rows))
     argv = ["fit", table, "--target", "kind", *FAST]
     err = error(capsys, *argv)
-    assert "misses a value in row 3 (3 rows of 300 in all); --skip-missing" in err
+    assert "has no value in row 3 (3 rows of 300 in all); --skip-missing" in err
     found = told(capsys, *argv, "--skip-missing")
     assert "297 rows" in found.out
     assert "3 rows without a value of the target 'kind' left out" in found.err
@@ -488,7 +488,7 @@ def test_stray_words_in_a_table_to_predict_cannot_be_made_categories(
     rows[1][1] = "many"
     other.write_text(text_of(rows))
     err = told(capsys, "predict", model, other).err
-    assert "1 value is no number ('many') and taken as missing\n" in err
-    assert "1 value is no number ('many') and taken as missing; --nominal" in (
+    assert "1 value is not a number ('many'), taken as missing\n" in err
+    assert "1 value is not a number ('many'), taken as missing; --nominal" in (
         told(capsys, other, "--target", "kind", *FAST).err
     )

@@ -465,7 +465,7 @@ def test_a_mistake_in_parquet_is_one_line(tmp_path, rows, monkeypatch, capsys):
     assert "'when' holds duration[ms], neither numbers nor" in capsys.readouterr().err
     parquet(table, rows, kind=[None, *y[1:]])
     assert main(command(table)) == 1
-    assert "'kind' misses a value in row 1" in capsys.readouterr().err
+    assert "'kind' has no value in row 1" in capsys.readouterr().err
     table.write_text("no table")
     assert main(command(table)) == 1
     assert "is not a Parquet file" in capsys.readouterr().err
