@@ -19,6 +19,14 @@ PAGES = [
 SOURCES = sorted(
     path for path in (ROOT / "skconftree").rglob("*") if path.suffix in (".py", ".pyx")
 )
+# Of the pages alone.
+CLUMSY = {
+    "use": r"\b(is|are) had with\b",
+    "unlabelled rows": r"\b[Rr]ows without label\b",
+    "requested": r"\blabels are bought\b",
+    "neither ... nor": r"\bNeither do the\b",
+    "has no value": r"\bmisses a value\b",
+}
 GIVEN_UP = {
     "a number called p": r"\bp ~|\bp: (how|chance)|\(p < ",
     "cuts or tests compared": r"\b(cuts?|tests?) (that were )?compared\b",
@@ -51,6 +59,31 @@ def test_old_names_stay_away(path):
         if (told := re.search(pattern, text))
     }
     assert not found, path
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_pages_are_in_plain_english(path):
+    text = words(path)
+    found = {
+        better: told.group()
+        for better, pattern in CLUMSY.items()
+        if (told := re.search(pattern, text))
+    }
+    assert not found, path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "are had with `predict_proba_interval`",
+        "rows without label help",
+        "labels are bought from a pool",
+        "Neither do the number of jobs and the backend matter",
+        "a row misses a value",
+    ],
+)
+def test_clumsy_english_is_noticed(text):
+    assert any(re.search(pattern, text) for pattern in CLUMSY.values())
 
 
 @pytest.mark.parametrize(
