@@ -76,6 +76,8 @@ def tree_settings(options):
     known = sorted(ConfidenceTreeClassifier().get_params())
     for text in options.set:
         name, equals, value = text.partition("=")
+        if equals and name not in known:
+            _refuse_other_words(name, text)
         if not equals or name not in known:
             raise UserError(
                 f"--set {text!r} must be NAME=VALUE with NAME one of "
@@ -90,6 +92,15 @@ def tree_settings(options):
         except (ValueError, SyntaxError):
             settings[name] = value
     return settings
+
+
+def _refuse_other_words(name, text):
+    # of scikit-learn, whose counterparts the constructor knows
+    try:
+        ConfidenceTreeClassifier(**{name: None})
+    except TypeError as error:
+        if "scikit-learn" in str(error):
+            raise UserError(f"--set {text!r}: {error}") from error
 
 
 def _check_name(option, name, known):

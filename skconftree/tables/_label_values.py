@@ -42,19 +42,23 @@ def refuse_nul(labels):
             )
 
 
-def check_labels(y, given):
-    """Check that labels are classes, and that none of them have become equal."""
-    if _are_classes(y):
-        return
-    n_missing = 0
-    if y.dtype.kind == "O":
-        n_missing = y.tolist().count(None)
-        refuse_nul(y.flat)
+def refuse_none(y):
+    """Raise if labels, an array of objects, are not all known."""
+    n_missing = y.tolist().count(None)
     if n_missing:
         raise ValueError(
             f"Input y contains None in {n_missing} of {len(y)} rows. Leave out rows "
             "without a label."
         )
+
+
+def check_labels(y, given):
+    """Check that labels are classes, and that none of them have become equal."""
+    if _are_classes(y):
+        return
+    if y.dtype.kind == "O":
+        refuse_none(y)
+        refuse_nul(y.flat)
     try:
         with np.errstate(invalid="ignore"):  # it makes integers of floats
             check_classification_targets(y)

@@ -9,6 +9,7 @@ from ._label_values import (
     class_indices,
     encode_labels,
     exact_labels,
+    refuse_none,
     unique_classes,
     warn_of_floats,
 )
@@ -107,7 +108,15 @@ def read_labels(y, X, caller):
             "None."
         )
     y = column_or_1d(exact_labels(y), warn=True)
-    assert_all_finite(y, estimator_name=caller, input_name="y")
+    if y.dtype.kind == "O":
+        refuse_none(y)
+    try:
+        assert_all_finite(y, estimator_name=caller, input_name="y")
+    except ValueError as error:
+        if y.dtype.kind != "O":
+            raise
+        # whose message does not say of what
+        raise ValueError("Input y contains NaN.") from error
     if y.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{y}\n")
     check_consistent_length(X, y)

@@ -18,6 +18,7 @@ from ..utils._lock import learns, reads, share_lock
 from ._growth import check_stream, grow_model, grow_on
 from ._limits import METHODS, check_limits, limits_in_leaves
 from ._model import NO_POOL, TreeModel
+from ._other_words import knows_other_words
 from ._parameters import CONSTRAINTS
 from ._pool_places import check_places
 from ._readable import ReadableTree
@@ -25,6 +26,7 @@ from ._resolve import resolve_statement
 from ._row_index import RowIndex
 
 
+@knows_other_words
 class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
     """A decision tree that splits only where a confidence statement allows it.
 

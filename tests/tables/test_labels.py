@@ -98,6 +98,15 @@ def test_what_may_be_another_label_is_not_learnt(model, y):
     assert model.n_rows_seen_ == 80
 
 
+@pytest.mark.parametrize(("missing", "name"), [(None, "None"), (np.nan, "NaN")])
+def test_labels_that_are_not_known_are_those_of_y(model, missing, name):
+    y = np.array([0, 1] * 40, dtype=object)
+    y[3] = missing
+    with pytest.raises(ValueError, match=f"Input y contains {name}"):
+        model.partial_fit(X, y)
+    assert model.n_rows_seen_ == 80
+
+
 def test_small_whole_numbers_may_be_floats(model):
     assert model.partial_fit(X, np.full(80, -1.0)).n_rows_seen_ == 160
 

@@ -16,6 +16,7 @@ from ...bounds._base import BaseBound
 from ...bounds._registry import BOUNDS
 from ...tables._learning import learn, read_call
 from ...tree._growth import check_stream
+from ...tree._other_words import knows_other_words
 from ...tree._parameters import CONSTRAINTS, MIN_BYTES
 from ...utils._learnt import LearntClassifier, learnt
 from ...utils._lock import learns
@@ -27,6 +28,7 @@ from ._prediction import ForestPrediction
 READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
+@knows_other_words
 class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
     """A forest of confidence trees.
 

@@ -1,0 +1,49 @@
+"""Words of scikit-learn's trees and forests are met with what stands for them here."""
+
+import inspect
+
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+
+PAIRS = [
+    (ConfidenceTreeClassifier, DecisionTreeClassifier),
+    (ConfidenceForestClassifier, RandomForestClassifier),
+]
+
+
+def words(estimator):
+    return set(inspect.signature(estimator).parameters)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+def test_each_word_of_theirs_is_known_or_explained(ours, theirs):
+    missing = words(theirs) - words(ours)
+    assert {"ccp_alpha", "monotonic_cst"} <= missing
+    for name in missing:
+        with pytest.raises(TypeError, match=f"'{name}' is a parameter of scikit-learn"):
+            ours(**{name: None})
+        with pytest.raises(ValueError, match=f"'{name}' is a parameter of scikit-l"):
+            ours().set_params(**{name: None})
+
+
+def test_the_counterpart_is_named():
+    with pytest.raises(TypeError, match="pruning='cost_complexity'"):
+        ConfidenceTreeClassifier(ccp_alpha=0.01)
+    bagging = BaggingClassifier(ConfidenceTreeClassifier())
+    with pytest.raises(ValueError, match="pruning='cost_complexity'"):
+        bagging.set_params(estimator__ccp_alpha=0.01)
+
+
+@pytest.mark.parametrize("ours", [pair[0] for pair in PAIRS])
+def test_all_else_is_as_it_was(ours):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'max_dept'"):
+        ours(max_dept=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'max_dept'"):
+        ours().set_params(max_dept=3)
+    estimator = ours(max_depth=3)
+    assert estimator.set_params(max_depth=4) is estimator
+    assert clone(estimator).get_params()["max_depth"] == 4
