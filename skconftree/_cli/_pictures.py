@@ -39,15 +39,18 @@ def draw_tree(path, tree, names):
     _save(path, ConfidenceTreeDisplay.from_estimator(tree, **names).figure_)
 
 
-def draw_accuracy(path, course, name):
+def draw_accuracy(path, course, name, drifts=()):
     """Draw the accuracy of a stream, called `name`, over time.
 
     `course` has rows so far, and the shares of them that the tree and the label before
-    them were right about.
+    them were right about. A line stands at each row by which a drift was seen.
     """
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+    for place, row in enumerate(sorted(set(drifts))):
+        label = None if place else "drift found"
+        ax.axvline(row, lw=1.0, color="#D55E00", ls=":", label=label)
     if course:
         rows, ours, before = map(np.array, zip(*course, strict=True))
         right = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)

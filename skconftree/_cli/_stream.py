@@ -18,6 +18,7 @@ from ._run import Run, opened
 from ._text import UserError, is_terminal, make_progress, say, warn
 
 MOST_POINTS = 400  # of the course of a stream
+MOST_DRIFTS = 10  # whose rows are printed
 
 
 class Stop:
@@ -110,7 +111,7 @@ def _run_stream(options, file):
     ticker.note(_later_notes(run, stream))
     record = run.evaluator.report()
     if options.plot is not None:
-        draw_accuracy(options.plot, course, options.data)
+        draw_accuracy(options.plot, course, options.data, run.drifts)
     if options.json is not None:
         _write_json(run, record, course)
     if options.report is not None and record.n_rows:
@@ -250,6 +251,8 @@ def _summary(run, record):
         f"{record.n_leaves} leaves{size}; {duration(record.cpu_seconds)} of CPU time "
         f"to predict and learn {run.n_rows - run.resumed_at} rows."
     )
+    if run.tree.drift is not None:
+        lines.append(_told_drifts(run))
     off = run.tree.n_inactive_leaves_ if record.n_rows else 0
     if off:
         lines.append(
@@ -264,6 +267,17 @@ def _summary(run, record):
     elif run.options.output is not None and run.n_rows:
         lines.append(f"Saved in {run.options.output}.")
     return "\n".join(lines)
+
+
+def _told_drifts(run):
+    """Say how many drifts were found, and by which row."""
+    rows = [min(row, run.n_rows) for row in run.drifts]
+    if not rows:
+        return "No drift was found."
+    shown = ", ".join(map(str, rows[:MOST_DRIFTS]))
+    more = ", ..." if len(rows) > MOST_DRIFTS else ""
+    found = "1 drift was" if len(rows) == 1 else f"{len(rows)} drifts were"
+    return f"{found} found, by row {shown}{more}."
 
 
 def _write_json(run, record, course):
@@ -282,6 +296,7 @@ def _write_json(run, record, course):
         },
         "settings": run.settings,
         "resumed_at": run.resumed_at,
+        "drifts": run.drifts,
         "course": [list(map(as_json, point)) for point in course],
         "figures": {
             name: as_json(value)

@@ -45,7 +45,7 @@ def bad_calls():
     return {
         "unknown label": ((X, unknown), {}, "labels that were not among.*dogwood"),
         "numbers for names": ((X, np.arange(50) % 3), {}, "label"),
-        "missing label": ((X, [None] * 50), {}, "that were not among.*None"),
+        "missing label": ((X, [None] * 50), {}, "y contains None in 50 of 50 rows"),
         "no label": ((X, None), {}, "y"),
         "two labels": ((X, np.column_stack([y, y])), {}, "1d array"),
         "fewer labels": ((X, y[:-1]), {}, "inconsistent numbers of samples"),

@@ -1,0 +1,64 @@
+"""Drifts that the tree of a stream found: printed, drawn, the same when resumed."""
+
+import csv
+import json
+
+import numpy as np
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree._cli import main
+
+CHANGE, N_ROWS = 3000, 5000
+
+
+def write(path, n_rows):
+    X = np.random.default_rng(0).normal(size=(N_ROWS, 2)).round(3)
+    y = (X[:, 0] > 0) ^ (np.arange(N_ROWS) >= CHANGE)
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["u", "v", "kind"])
+        for row, one in zip(X[:n_rows].tolist(), y[:n_rows], strict=True):
+            writer.writerow([*row, "b" if one else "a"])
+    return X, np.where(y, "b", "a")
+
+
+def stream(path, *more):
+    argv = ["stream", str(path), "--target", "kind", "--classes", "a,b", *more]
+    return main([*argv, "--set", "drift=ddm"])
+
+
+def found_at(X, y):
+    """Thousands of rows by which a tree that learns row by row has found drifts."""
+    tree = ConfidenceTreeClassifier(drift="ddm")
+    rows, before = [], 0
+    for i in range(len(y)):
+        tree.partial_fit(X[i : i + 1].astype(np.float32), y[i : i + 1], ["a", "b"])
+        rows += [(i // 1000 + 1) * 1000] * (tree.n_drifts_ - before)
+        before = tree.n_drifts_
+    return rows
+
+
+def test_drifts_are_told_drawn_and_the_same_in_pieces(tmp_path, capsys):
+    table, model = tmp_path / "t.csv", tmp_path / "model"
+    X, y = write(table, N_ROWS)
+    want = found_at(X, y)
+    assert want == [4000]
+    figures = tmp_path / "figures.json"
+    assert stream(table, "--json", str(figures), "--plot", str(tmp_path / "p.svg")) == 0
+    assert "1 drift was found, by row 4000." in capsys.readouterr().out
+    assert json.loads(figures.read_text())["drifts"] == want
+    assert "<!-- drift found -->" in (tmp_path / "p.svg").read_text()
+    for n_rows in (700, 3100, 3350, N_ROWS):
+        write(table, n_rows)
+        more = "--output", str(model), "--resume", "--chunk-size", "300"
+        assert stream(table, *more, "--json", str(figures)) == 0
+    assert json.loads(figures.read_text())["drifts"] == want
+
+
+def test_no_drift_is_said(tmp_path, capsys):
+    table = tmp_path / "t.csv"
+    write(table, 2000)
+    assert stream(table) == 0
+    assert "No drift was found." in capsys.readouterr().out
+    assert main(["stream", str(table), "--target", "kind", "--classes", "a,b"]) == 0
+    assert "drift was" not in capsys.readouterr().out
