@@ -1,12 +1,15 @@
-"""The build makes C again of what has changed, and leaves alone what has not."""
+"""The build makes C again of what has changed, and compiles it as it has to be."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "skconftree" / "_build" / "cythonize.py"
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "skconftree" / "_build" / "cythonize.py"
 
 pytest.importorskip("Cython", reason="making C files needs Cython")
 
@@ -70,3 +73,21 @@ def test_what_does_not_compile(tmp_path):
         assert "two.pyx:1:" in said
     build.write("two.pyx", "def f(int x):\n    return x\n")
     assert build.run() == (["two"], True, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its compiler has no such option")
+def test_products_and_sums_are_rounded_each(tmp_path):
+    """On every processor, also where one instruction does both and rounds once."""
+    for tool in ("mesonbuild", "ninja"):
+        pytest.importorskip(tool, reason="setting up a build needs meson and ninja")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    subprocess.run(
+        [sys.executable, "-P", "-m", "mesonbuild.mesonmain", "setup", tmp_path, ROOT],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PATH": path},
+        timeout=120,
+    )
+    units = json.loads((tmp_path / "compile_commands.json").read_text("utf-8"))
+    assert len(units) > 100
+    assert all("-ffp-contract=off" in unit["command"].split() for unit in units)
