@@ -12,14 +12,11 @@ At most 2,000 rows a table; nominal columns are codes, missing values are filled
 minutes of CPU time.
 """
 
-import time
 import warnings
 
 import numpy as np
-from common import options as command
-from common.data import data_folder
 from common.judging import with_error
-from common.timing import print_environment, write_json
+from common.timing import write_json
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
@@ -28,8 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree.tree import imitate
-from studies.active_sets import OTHERS, SMALL, table
-from studies.read_forest import halves
+from studies._paired_halves import begin, halves
 
 
 def models(seed):
@@ -71,20 +67,8 @@ def measure(X, y, runs):
 
 def main(argv=None):
     """Print the table."""
-    parser = command.parser(__doc__, "data", "quick", "json")
-    parser.add_argument("--runs", type=int, default=20, help="paired runs")
-    options = parser.parse_args(argv)
-    folder = data_folder(options.data)
-    names = sorted(SMALL + OTHERS)
-    if options.quick:
-        names, options.runs = names[:2], 1
-    tables = command.tables("imitate_others", options, f"{options.runs} paired runs")
-    print_environment(tables.facts)
-    found = {}
-    for name in names:
-        begin = time.process_time()
-        found[name] = measure(*table(name, folder), options.runs)
-        print(f"{name}: {time.process_time() - begin:.0f} CPU s", flush=True)
+    options, tables, each = begin("imitate_others", __doc__, argv)
+    found = {name: measure(X, y, options.runs) for name, X, y in each}
     means = {
         name: {title: rows.mean(axis=0) for title, rows in judged.items()}
         for name, judged in found.items()

@@ -15,27 +15,18 @@ At most 2,000 rows a table; nominal columns are codes, holes are filled. A quart
 hour of CPU time.
 """
 
-import time
-
 import numpy as np
-from common import options as command
-from common.data import data_folder
 from common.judging import scores, with_error
-from common.timing import print_environment, write_json
-from sklearn.model_selection import ShuffleSplit
+from common.timing import write_json
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import simulate
-from studies.active_sets import OTHERS, SMALL, shown, table
+from studies._paired_halves import begin, halves
+from studies.active_sets import shown
 
 LABELS, FIRST, BATCH = 80, 10, 5
 LOOKS = (40, 80)
 N_TREES = 50
-
-
-def halves(runs):
-    """Pool and test rows."""
-    return ShuffleSplit(runs, test_size=0.5, random_state=0)
 
 
 def few_labels(X, y, runs):
@@ -84,29 +75,18 @@ def share(labels, alone, pair):
 
 def main(argv=None):
     """Print the tables."""
-    parser = command.parser(__doc__, "data", "quick", "json")
-    parser.add_argument("--runs", type=int, default=20, help="paired runs")
-    options = parser.parse_args(argv)
-    folder = data_folder(options.data)
-    names = sorted(SMALL + OTHERS)
-    if options.quick:
-        names, options.runs = names[:2], 2
-    tables = command.tables("read_forest", options, f"{options.runs} paired runs")
-    print_environment(tables.facts)
+    options, tables, each = begin("read_forest", __doc__, argv)
     shares, gains, judged = {}, {}, {}
-    for name in names:
-        begin = time.process_time()
-        X, y = table(name, folder)
+    for name, X, y in each:
         labels, alone, pair = few_labels(X, y, options.runs)
         shares[name] = share(labels, alone, pair)
         gaps = 100 * (pair - alone).mean(axis=0)
         gains[name] = [gaps[labels == k].item() for k in LOOKS]
         judged[name] = all_labels(X, y, options.runs).mean(axis=0)
-        print(f"{name}: {time.process_time() - begin:.0f} CPU s", flush=True)
         write_json(options.json, {"environment": tables.facts, "shares": shares})
     rows = [
         [name, shown(shares[name]), *(f"{gain:+.1f}" for gain in gains[name])]
-        for name in names
+        for name in shares
     ]
     told = (
         f"{np.median(list(shares.values())):.2f} (worst {shown(max(shares.values()))})"
