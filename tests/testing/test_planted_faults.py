@@ -53,7 +53,7 @@ class Noting(GTestBound):
         return super()._make_kernel(criterion, n_classes)
 
 
-class Random(GTestBound):
+class Fickle(GTestBound):
     """Changes its delta with each question, and nobody sees it."""
 
     deltas = cycle((1e-9, 0.4))
@@ -95,7 +95,7 @@ class Silent(GTestBound):
     [
         ("gtest", "must be an object of a class derived from BaseBound"),
         (Noting(), "Noting must stay as it is when it is asked; its attributes"),
-        (Random(), "Random must give the same answer to the same question"),
+        (Fickle(), "Fickle must give the same answer to the same question"),
         (Unchecked(), "must refuse an impossible value of its parameter 'delta'"),
         (Forgetful(), "must refuse an impossible value of its parameter 'extra'"),
         (Nameless(), "delta_parameter must be one of its parameters. Got 'level'"),
