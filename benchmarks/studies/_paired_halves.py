@@ -1,4 +1,4 @@
-"""Sixteen real tables, each halved anew in every run: what studies of imitation share."""
+"""Sixteen real tables, halved anew in each paired run: for studies of imitation."""
 
 import time
 
