@@ -5,13 +5,13 @@ squares and cubes of reweighted counts, which neither vanish nor overflow within
 limits.
 """
 
-import warnings
 from contextlib import contextmanager
 
 import numpy as np
 from sklearn.utils import compute_class_weight
 
 from .._compat import InvalidParameterError, _check_sample_weight, check_row_weights
+from ..utils._warnings import warn_once_an_ensemble
 from ._sparse import take_rows
 
 KINDS = ("frequency", "relative")
@@ -92,12 +92,12 @@ def _check_frequencies(weight, weight_seen, stacklevel):
             "has no such limit."
         )
     if total < DOUBTFUL * len(positive):
-        warnings.warn(
+        warn_once_an_ensemble(
+            "hardly frequencies",
             f"The sample weights sum to {total:g} over {len(positive)} rows, so they "
             "are hardly the frequencies for which they are taken: so few observations "
             "support no split. Set sample_weight_kind='relative' in fit if only the "
             "ratios of the weights matter (AdaBoost, importance weights).",
-            UserWarning,
             stacklevel=stacklevel,
         )
 
@@ -116,12 +116,12 @@ def _to_frequencies(weight):
 
 def warn_of_no_split(n_rows, n_effective, stacklevel):
     """Say why a bound found no split in rows with relative weights."""
-    warnings.warn(
+    warn_once_an_ensemble(
+        "no split",
         f"The tree is a single leaf: no split is supported by the relative weights of "
         f"{n_rows} rows, which are worth {n_effective:.4g} equally weighted ones. "
         "Boosting soon stops at such trees; a laxer 'delta' splits on less evidence, "
         "bound=None on none.",
-        UserWarning,
         stacklevel=stacklevel,
     )
 

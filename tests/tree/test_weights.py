@@ -54,6 +54,28 @@ def boosted(estimator, X, y, n_estimators=30):
 # -- relative weights --------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (ConfidenceTreeClassifier(), "The sample weights sum to 1 over"),
+        (relative(), "The tree is a single leaf"),
+    ],
+)
+def test_an_ensemble_warns_once_and_the_next_one_again(tree, message):
+    for _ in range(2):
+        ensemble, messages = boosted(tree, X, Y)
+        assert len(ensemble.estimators_) > 1
+        assert len(messages) == 1
+        assert messages[0].startswith(message)
+
+
+def test_trees_without_an_ensemble_warn_each_time():
+    weights = np.full(len(Y), 1 / len(Y))
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="hardly the frequencies"):
+            ConfidenceTreeClassifier().fit(X, Y, weights)
+
+
 @pytest.mark.parametrize("loader", [*LOADERS, load_digits])
 def test_boosted_stumps_are_those_of_scikit_learn(loader):
     X, y = load(loader)
