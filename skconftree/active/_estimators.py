@@ -20,7 +20,12 @@ def final_step(estimator):
 
 def serves(strategy, estimator):
     """Whether a classifier, fitted or not, has what a strategy needs."""
-    return not _lacks(strategy.needs, estimator)
+    return not _lacks(needs_of(strategy), estimator)
+
+
+def needs_of(strategy):
+    """What a classifier must have for a strategy or rule, which need not say."""
+    return getattr(strategy, "needs", ())
 
 
 def _lacks(needs, estimator):
@@ -55,7 +60,7 @@ def refuse_unserved(strategy, estimator, others):
 
     `others`, by name, may be named as a remedy.
     """
-    lacks = _lacks(strategy.needs, estimator)
+    lacks = _lacks(needs_of(strategy), estimator)
     if lacks:
         able = [name for name, one in others.items() if serves(one, estimator)]
         raise ValueError(

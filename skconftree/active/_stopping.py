@@ -6,6 +6,9 @@ from sklearn.base import BaseEstimator
 class StoppingRule(BaseEstimator):
     """Base class of stopping rules: `reached` is asked before each question.
 
+    Any object with `reached` serves as a rule. What is derived from this class has its
+    parameters checked, and is cloned and compared as estimators are.
+
     Attributes
     ----------
     needs : tuple of str

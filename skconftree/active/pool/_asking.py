@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...utils._lock import learns, reads
 from .._aside import settled
+from .._estimators import needs_of
 from .._registry import STRATEGIES
 from .._rows import check_costs, take
 from .._strategy import FOR_AUDIT
@@ -16,7 +17,7 @@ from ._auto import tie_break_for
 from ._context import QueryContext
 from ._oracles import QuestionsEnded
 from ._recorded import Recorded
-from ._stopping import read_rules
+from ._stopping import largest_share, read_rules
 
 
 class Asking:
@@ -205,7 +206,7 @@ class Asking:
         if self._in_query:
             self._forget_queries()
         self._in_query = True
-        found = look(self._context([need for rule in rules for need in rule.needs]))
+        found = look(self._context([need for rule in rules for need in needs_of(rule)]))
         self._in_query = False
         return found
 
@@ -247,7 +248,7 @@ class Asking:
         if save is not None:
             self._run_saved(oracle, budget, rules, save)
             return self
-        share = max((rule.random_share for rule in rules), default=0.0)
+        share = largest_share(rules)
         n_open = int((self._codes < 0).sum())
         if budget is not None and budget > n_open:
             warnings.warn(

@@ -12,6 +12,7 @@ from .._journal import Journal
 from .._ledger import NOTHING, Ledger, same_label
 from .._rows import take
 from .._strategy import FOR_AUDIT
+from ._stopping import largest_share
 
 AGO = 5  # answers that lie between two of one person to one row, at least
 
@@ -106,7 +107,7 @@ class Recorded:
         self.learner = learner
         self.ruling = ruling
         self.repeat = repeat
-        self.share = max((rule.random_share for rule in rules), default=0.0)
+        self.share = largest_share(rules)
         self._skipped = set()  # rows, since the journal was opened
         self._learnt = None  # lines of the journal that all the rest is made of
         settings = settings_of(rules, ruling, repeat)

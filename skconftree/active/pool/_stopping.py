@@ -194,11 +194,22 @@ def read_rules(stop, estimator):
     """List of the rules that are given, which a classifier serves; or an error."""
     rules = stop if isinstance(stop, list) else [stop]
     for rule in rules:
-        if not isinstance(rule, StoppingRule):
+        if isinstance(rule, type) or not callable(getattr(rule, "reached", None)):
             raise TypeError(
-                "stop must be a StoppingRule, with reached(context), or a list of "
-                f"them. Got {rule!r}."
+                "stop must be a stopping rule, an object with reached(context), or a "
+                f"list of them. Got {rule!r}."
             )
-        validate_parameters(rule)
+        if isinstance(rule, StoppingRule):
+            validate_parameters(rule)
         refuse_unserved(rule, estimator, REMEDIES)
     return rules
+
+
+def share_of(rule):
+    """Share of the questions that are drawn at random for a rule."""
+    return getattr(rule, "random_share", StoppingRule.random_share)
+
+
+def largest_share(rules):
+    """Share of the questions that are drawn at random for all of them."""
+    return max(map(share_of, rules), default=0.0)

@@ -5,6 +5,7 @@ import numpy as np
 from ...bounds import confidence_sequence
 from .._rows import in_chunks, take
 from ..pool._simulate import simulate
+from ..pool._stopping import share_of
 
 FEWEST = 20  # answers that a learning curve is made of
 RUNS = 10
@@ -13,7 +14,7 @@ RUNS = 10
 def forecast_text(learner, rules, n):
     """A sentence on the next `n` labels."""
     wrong, judged = learner.audit_
-    audits = [one for one in rules if one.random_share > 0.0 and hasattr(one, "limit")]
+    audits = [one for one in rules if share_of(one) > 0.0 and hasattr(one, "limit")]
     if judged and audits:
         return _limit_text(audits[0], wrong, judged, n)
     return _curve_text(learner, n)
@@ -21,7 +22,7 @@ def forecast_text(learner, rules, n):
 
 def _limit_text(rule, wrong, judged, n):
     # As many wrong predictions as so far, in the same share.
-    more = max(1, round(n * rule.random_share))
+    more = max(1, round(n * share_of(rule)))
     later = np.array([wrong, judged - wrong]) * (judged + more) / judged
     limits = [
         confidence_sequence(counts, rule.delta)[0, 1]

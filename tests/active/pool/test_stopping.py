@@ -101,6 +101,32 @@ def test_rules_of_ones_own_are_served_as_the_built_in_ones():
     assert plain.n_labeled_ == 0
 
 
+def test_a_rule_need_not_derive_from_anything(tmp_path):
+    class Enough:
+        looks = 0
+
+        def reached(self, context):
+            self.looks += 1
+            return context.n_labeled >= 12
+
+    class Audited(Enough):
+        needs = ("predict_proba",)
+        random_share = 1.0
+
+    one = learner(GaussianNB(), strategy="margin").fit(X)
+    one.run(ArrayOracle(Y), stop=[Budget(500), rule := Enough()])
+    assert (one.n_labeled_, one.audit_, rule.looks) == (12, (0, 0), 13)
+    assert one.reached(rule)
+    saved = learner(GaussianNB(), strategy="margin").fit(X)
+    saved.run(ArrayOracle(Y), stop=Enough(), save=tmp_path / "answers")
+    assert saved.history_ == one.history_
+    audited = learner(GaussianNB(), strategy="margin").fit(X)
+    assert audited.run(ArrayOracle(Y), stop=Audited()).audit_[1] > 0
+    plain = learner(LinearSVC(), strategy="random").fit(X)
+    with pytest.raises(ValueError, match=r"Audited needs predict_proba, which Linear"):
+        plain.run(ArrayOracle(Y), stop=Audited())
+
+
 def test_one_class_is_no_stable_prediction():
     one = learner(GaussianNB(), strategy="margin").fit(X)
     one.run(ArrayOracle(np.zeros(800)), budget=30, stop=Stable(n_looks=2))
@@ -135,9 +161,10 @@ def test_bad_rules(rule, name):
     assert one.n_labeled_ == 0
 
 
-def test_a_rule_that_is_none():
-    with pytest.raises(TypeError, match="stop must be a StoppingRule"):
-        learner().fit(X).run(ArrayOracle(Y), stop=0.1)
+@pytest.mark.parametrize("stop", [0.1, Budget, [Budget(2), None]])
+def test_a_rule_that_is_none(stop):
+    with pytest.raises(TypeError, match="stop must be a stopping rule, an object with"):
+        learner().fit(X).run(ArrayOracle(Y), stop=stop)
 
 
 def test_the_audit_judges_before_it_learns():
