@@ -4,30 +4,27 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
-    _fit_context,
-    _safe_indexing,
-    validate_parameters,
-)
-from ..bounds._registry import BOUNDS
-from ..tables._labels import read_labels
+from .._compat import _safe_indexing
 from ..tables._learning import learn, read_call
-from ..tables._weights import stream_weights
-from ..utils._learnt import LearntClassifier, learnt
+from ..utils._learnt import learnt
 from ..utils._lock import learns, reads, share_lock
+from ._grown import GrownClassifier
 from ._growth import check_stream, grow_model, grow_on
-from ._limits import METHODS, check_limits, limits_in_leaves
+from ._limits import LeafLimits
 from ._model import NO_POOL, TreeModel
 from ._other_words import knows_other_words
 from ._parameters import CONSTRAINTS
 from ._pool_places import check_places
+from ._prediction import TreePrediction
 from ._readable import ReadableTree
 from ._resolve import resolve_statement
 from ._row_index import RowIndex
 
 
 @knows_other_words
-class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
+class ConfidenceTreeClassifier(
+    ReadableTree, LeafLimits, TreePrediction, GrownClassifier
+):
     """A decision tree that splits only where a confidence statement allows it.
 
     At every node the tree looks for the best test, as CART does, and then asks
@@ -370,14 +367,10 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         self.sample_weight_kind = sample_weight_kind
         self.random_state = random_state
 
-    _kind = TreeModel
-
-    def _validate_params(self):
-        validate_parameters(self)
+    _kind, _grow = TreeModel, staticmethod(grow_model)
 
     # -- what has been learnt -----------------------------------------------------
 
-    is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
     max_features_ = learnt("resolved.max_features", "The resolved `max_features`.")
     bound_ = learnt("resolved.bound", "The resolved bound.")
     criterion_ = learnt("resolved.criterion", "The resolved criterion.")
@@ -385,60 +378,14 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
     lookahead_ = learnt("resolved.lookahead", "Levels at which `fit` looked ahead.")
     tree_ = learnt("tree", "The tree as read-only arrays, evidence included.")
     fidelity_ = learnt("fidelity", "How often an imitation agrees, see `imitate`.")
-    categories_ = learnt(
-        "schema.categories", "Categories of the nominal columns.", changes=True
-    )
     shrinkage_ = learnt(
         "tree.shrinkage", "How strongly leaves are drawn upwards.", changes=True
     )
     honest_counts_ = learnt(
         "honest_counts", "Rows that had no say in the tree.", changes=True
     )
-    n_drifts_ = learnt(
-        "n_drifts", "Drifts found, each of which replaced the tree.", changes=True
-    )
-    n_bytes_ = learnt(
-        "n_bytes", "Bytes of the tree and the memories of its leaves.", changes=True
-    )
-    n_inactive_leaves_ = learnt(
-        "n_inactive_leaves", "Leaves that max_bytes has switched off.", changes=True
-    )
 
     # -- learning -----------------------------------------------------------------
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    @learns
-    def fit(self, X, y, sample_weight=None, *, X_pool=None):
-        """Grow the tree from a table.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-            Training rows; numeric columns are converted to float32. Sparse ones in
-            CSR or CSC format, without NaN.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
-            out.
-        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Rows without label. A bound with a `pool_weight` (``"credible"``) weighs
-            a child by all rows that fall into it, labelled or not; other bounds
-            do not use them.
-
-        Returns
-        -------
-        ConfidenceTreeClassifier
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the input or a parameter is invalid; the estimator is then as it was
-            before the call.
-        """
-        self._model = grow_model(self, X, y, sample_weight, X_pool, stacklevel=3)
-        return self
 
     @learns
     def _answer_as(self, classes, counts, n_node_samples, fidelity):
@@ -602,182 +549,6 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         return grow_on(self, self._model, call, statement, owner=self)
 
     @reads
-    def recount_leaves(self, X, y, sample_weight=None):
-        """Count rows that had no say in the tree, for honest limits.
-
-        The leaves of a tree have purer training rows than they will have new ones, as
-        the tree was chosen for that. These rows are counted in an array of their own:
-        tests, ``tree_.counts`` and predictions stay as they are, and
-        ``predict_proba_interval(method="honest")`` rests on them. Each call starts
-        anew; `fit` and `partial_fit` discard what has been counted, and so does each
-        call what `fit` has kept back by `honest_share`.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-            Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has
-            seen. That cannot be checked.
-        y : array-like of shape (n_samples,)
-            Class labels, out of `classes_`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, which are frequencies.
-
-        Returns
-        -------
-        ConfidenceTreeClassifier
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If the input is invalid; what was counted before is then kept.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from sklearn.model_selection import train_test_split
-        >>> from skconftree import ConfidenceTreeClassifier
-        >>> parts = train_test_split(*load_iris(return_X_y=True), random_state=0)
-        >>> X, X_kept, y, y_kept = parts
-        >>> tree = ConfidenceTreeClassifier().fit(X, y)
-        >>> tree = tree.recount_leaves(X_kept, y_kept)
-        >>> tree.predict_proba_interval(X[:1], method="honest").round(3)
-        array([[[0.   , 0.123],
-                [0.824, 1.   ],
-                [0.   , 0.123]]])
-        """
-        # Learning waits while it is read; readers see the counts of before or after.
-        rows = self._rows(X)
-        labels = read_labels(y, rows.X, type(self).__name__)
-        labels, weight = self._model.classes.codes(labels), None
-        if sample_weight is not None:
-            weight = stream_weights(
-                sample_weight, rows.X, "frequency", 0.0, stacklevel=3
-            )
-        self._model.recount(rows.X, labels, weight, rows.finite)
-        return self
-
-    # -- what it says of rows -----------------------------------------------------
-
-    def _rows(self, X):
-        if self._model is None:
-            check_is_fitted(self)  # raises; it takes longer than routing a row
-        return self._model.schema.predict(X, type(self).__name__)
-
-    @reads
-    def predict(self, X):
-        """Most probable class in the leaf that each row reaches.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Among equally probable classes the first of `classes_`.
-        """
-        rows = self._rows(X)
-        return self._model.classes.names.take(self._model.best(rows))
-
-    @reads
-    def predict_proba(self, X):
-        """Class probabilities in the leaf that each row reaches.
-
-        They are its class proportions, drawn towards those of the nodes above
-        according to `shrinkage`; or what naive Bayes says, see `leaf_prediction`.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        rows = self._rows(X)
-        return self._model.proba(rows)
-
-    @reads
-    def predict_proba_interval(self, X, *, confidence_level=0.95, method="conditional"):
-        """Limits of each class probability in the leaf reached.
-
-        They are limits of the class proportions in the leaf, with `class_weight`: a
-        probability that `shrinkage` has drawn towards those of other nodes may lie
-        outside.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-        confidence_level : float, default=0.95
-            Probability, in (0, 1), that the limits of a class hold.
-        method : {"conditional", "honest", "sequence"}, default="conditional"
-            Which rows the limits rest on, and when they hold:
-
-            - ``"conditional"``: those that grew the tree. The limits are conditional
-              on the tree, which was chosen with the same rows, and hence optimistic,
-              most of all where rows are few.
-            - ``"honest"``: those that had no say in the tree, which `fit` has kept
-              back by `honest_share`, or `recount_leaves` has counted.
-            - ``"sequence"``: those that `partial_fit` has learnt since the leaf was
-              made. They had no say in the tests above it either. In a stationary
-              stream the limits of a leaf hold at all times at once, however often one
-              looks, so that one may stop when they are narrow enough.
-
-            The first two are equal-tailed limits of a Dirichlet posterior with a prior
-            of 1 / n_classes per class, for one look: an absent class has the lower
-            limit 0, a class that fills its leaf the upper limit 1. The third are a
-            :func:`~skconftree.bounds.confidence_sequence`, which is wider.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes, 2)
-            Lower and upper limits; 0 and 1 in a leaf without a row.
-
-        Raises
-        ------
-        ValueError
-            If honest limits are asked for and no rows have been counted, or a sequence
-            of a tree that has learnt no rows by `partial_fit`.
-
-        See Also
-        --------
-        recount_leaves : Counts the rows for honest limits.
-        leaf_counts : With ``fresh=True`` those of a sequence.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from skconftree import ConfidenceTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
-        >>> tree.predict_proba_interval(X[:1]).round(3)
-        array([[[0.943, 1.   ],
-                [0.   , 0.039],
-                [0.   , 0.039]]])
-        """
-        check_limits(confidence_level, method, METHODS)
-        rows = self._rows(X)
-        return limits_in_leaves(self._model, rows, confidence_level, method)
-
-    @reads
-    def apply(self, X):
-        """Index of the leaf that each row reaches.
-
-        A row with a category that did not occur at a node in training stays there.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), intp
-        """
-        rows = self._rows(X)
-        return self._model.leaves(rows)
-
-    @reads
     def index_rows(self, X):
         """Keep track of which row of a table lies in which node while the tree grows.
 
@@ -793,18 +564,6 @@ class ConfidenceTreeClassifier(ReadableTree, LearntClassifier):
         if self._model is None:
             check_is_fitted(self)
         return RowIndex(self, X)
-
-    # -- state --------------------------------------------------------------------
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
-        # validate_data asks for tags at each call: no copy of the bound for them
-        bound = BOUNDS.get(self.bound) if isinstance(self.bound, str) else self.bound
-        tags.classifier_tags.poor_score = getattr(bound, "cautious", False)
-        return tags
 
 
 def tree_of_model(model, parameters):

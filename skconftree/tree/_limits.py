@@ -5,10 +5,135 @@ import numpy as np
 from .._compat import InvalidParameterError
 from ..bounds._beta import beta_lower
 from ..bounds._sequence import confidence_sequence
+from ..tables._labels import read_labels
+from ..tables._weights import stream_weights
+from ..utils._lock import reads
 from .nodes._apply import find_leaves
 from .nodes._derived import sum_of_leaves
 
 METHODS = ("conditional", "honest", "sequence")
+
+
+class LeafLimits:
+    """Mixin of a tree that knows how sure its leaves are; it has no state."""
+
+    @reads
+    def predict_proba_interval(self, X, *, confidence_level=0.95, method="conditional"):
+        """Limits of each class probability in the leaf reached.
+
+        They are limits of the class proportions in the leaf, with `class_weight`: a
+        probability that `shrinkage` has drawn towards those of other nodes may lie
+        outside.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+        confidence_level : float, default=0.95
+            Probability, in (0, 1), that the limits of a class hold.
+        method : {"conditional", "honest", "sequence"}, default="conditional"
+            Which rows the limits rest on, and when they hold:
+
+            - ``"conditional"``: those that grew the tree. The limits are conditional
+              on the tree, which was chosen with the same rows, and hence optimistic,
+              most of all where rows are few.
+            - ``"honest"``: those that had no say in the tree, which `fit` has kept
+              back by `honest_share`, or `recount_leaves` has counted.
+            - ``"sequence"``: those that `partial_fit` has learnt since the leaf was
+              made. They had no say in the tests above it either. In a stationary
+              stream the limits of a leaf hold at all times at once, however often one
+              looks, so that one may stop when they are narrow enough.
+
+            The first two are equal-tailed limits of a Dirichlet posterior with a prior
+            of 1 / n_classes per class, for one look: an absent class has the lower
+            limit 0, a class that fills its leaf the upper limit 1. The third are a
+            :func:`~skconftree.bounds.confidence_sequence`, which is wider.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper limits; 0 and 1 in a leaf without a row.
+
+        Raises
+        ------
+        ValueError
+            If honest limits are asked for and no rows have been counted, or a sequence
+            of a tree that has learnt no rows by `partial_fit`.
+
+        See Also
+        --------
+        recount_leaves : Counts the rows for honest limits.
+        leaf_counts : With ``fresh=True`` those of a sequence.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = ConfidenceTreeClassifier(bound="credible", delta=0.1).fit(X, y)
+        >>> tree.predict_proba_interval(X[:1]).round(3)
+        array([[[0.943, 1.   ],
+                [0.   , 0.039],
+                [0.   , 0.039]]])
+        """
+        check_limits(confidence_level, method, METHODS)
+        rows = self._rows(X)
+        return limits_in_leaves(self._model, rows, confidence_level, method)
+
+    @reads
+    def recount_leaves(self, X, y, sample_weight=None):
+        """Count rows that had no say in the tree, for honest limits.
+
+        The leaves of a tree have purer training rows than they will have new ones, as
+        the tree was chosen for that. These rows are counted in an array of their own:
+        tests, ``tree_.counts`` and predictions stay as they are, and
+        ``predict_proba_interval(method="honest")`` rests on them. Each call starts
+        anew; `fit` and `partial_fit` discard what has been counted, and so does each
+        call what `fit` has kept back by `honest_share`.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Rows that neither `fit`, nor `partial_fit`, nor a choice of parameters has
+            seen. That cannot be checked.
+        y : array-like of shape (n_samples,)
+            Class labels, out of `classes_`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, which are frequencies.
+
+        Returns
+        -------
+        ConfidenceTreeClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the input is invalid; what was counted before is then kept.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.model_selection import train_test_split
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> parts = train_test_split(*load_iris(return_X_y=True), random_state=0)
+        >>> X, X_kept, y, y_kept = parts
+        >>> tree = ConfidenceTreeClassifier().fit(X, y)
+        >>> tree = tree.recount_leaves(X_kept, y_kept)
+        >>> tree.predict_proba_interval(X[:1], method="honest").round(3)
+        array([[[0.   , 0.123],
+                [0.824, 1.   ],
+                [0.   , 0.123]]])
+        """
+        # Learning waits while it is read; readers see the counts of before or after.
+        rows = self._rows(X)
+        labels = read_labels(y, rows.X, type(self).__name__)
+        labels, weight = self._model.classes.codes(labels), None
+        if sample_weight is not None:
+            weight = stream_weights(
+                sample_weight, rows.X, "frequency", 0.0, stacklevel=3
+            )
+        self._model.recount(rows.X, labels, weight, rows.finite)
+        return self
 
 
 def limits_in_leaves(model, rows, confidence_level, method):

@@ -14,50 +14,7 @@ from .reading._summary import as_table, explain_text, summarize
 from .reading._to_sklearn import to_sklearn, warn_of_missing
 
 
-class TreeShape:
-    """Mixin of an estimator whose `tree_` has nodes."""
-
-    @reads
-    def get_depth(self):
-        """Return the depth of the deepest leaf.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.max_depth
-
-    @reads
-    def get_n_leaves(self):
-        """Return the number of leaves.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
-    @reads
-    def decision_path(self, X):
-        """Nodes that each row passes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
-
-        Returns
-        -------
-        csr_matrix of shape (n_samples, n_nodes)
-            1 where the row passes the node.
-        """
-        leaves = self.apply(X)
-        return self.tree_.path(leaves)
-
-
-class ReadableTree(TreeShape):
+class ReadableTree:
     """Mixin of a tree estimator that explains itself; it has no state of its own."""
 
     @reads

@@ -9,16 +9,15 @@ from ..._compat import (
     InvalidParameterError,
     RealNotInt,
     StrOptions,
-    _fit_context,
     validate_parameters,
 )
 from ...bounds._base import BaseBound
-from ...bounds._registry import BOUNDS
 from ...tables._learning import learn, read_call
+from ...tree._grown import GrownClassifier
 from ...tree._growth import check_stream
 from ...tree._other_words import knows_other_words
 from ...tree._parameters import CONSTRAINTS, MIN_BYTES
-from ...utils._learnt import LearntClassifier, learnt
+from ...utils._learnt import learnt
 from ...utils._lock import learns
 from ._growth import grow_forest, grow_forest_on
 from ._model import ForestModel
@@ -29,7 +28,7 @@ READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
 @knows_other_words
-class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
+class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     """A forest of confidence trees.
 
     Each tree is a :class:`~skconftree.ConfidenceTreeClassifier` grown on a sample of
@@ -292,63 +291,18 @@ class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    _kind = ForestModel
-
-    def _validate_params(self):
-        validate_parameters(self)
+    _kind, _grow = ForestModel, staticmethod(grow_forest)
 
     # -- what has been learnt -----------------------------------------------------
 
     estimators_ = learnt("estimators", "The trees.")
-    is_categorical_ = learnt("schema.is_categorical", "Which columns are nominal.")
-    categories_ = learnt(
-        "schema.categories", "Categories of the nominal columns.", changes=True
-    )
     max_features_ = learnt("max_features", "The resolved `max_features`.")
     bound_ = learnt("bound", "The resolved bound, or the list of them.")
     criterion_ = learnt("criterion", "The resolved criterion, or that of each bound.")
     oob_decision_function_ = learnt("oob_proba", "Probabilities out of bag.")
     oob_score_ = learnt("oob_score", "Score of the predictions out of bag.")
-    n_drifts_ = learnt("n_drifts", "Drifts found in all trees.", changes=True)
-    n_bytes_ = learnt("n_bytes", "Bytes that the trees take.", changes=True)
-    n_inactive_leaves_ = learnt(
-        "n_inactive_leaves", "Leaves that max_bytes has switched off.", changes=True
-    )
 
     # -- learning -----------------------------------------------------------------
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    @learns
-    def fit(self, X, y, sample_weight=None, *, X_pool=None):
-        """Grow the trees from a table.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_samples, n_features)
-            Training rows; numeric columns are converted to float32. Sparse ones in
-            CSR or CSC format, without NaN.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
-            out.
-        X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Rows without label, for bounds that weigh a child by all rows that fall
-            into it.
-
-        Returns
-        -------
-        ConfidenceForestClassifier
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the input or a parameter is invalid; the estimator is then as it was
-            before the call.
-        """
-        self._model = grow_forest(self, X, y, sample_weight, X_pool, stacklevel=3)
-        return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None, *, X_pool=None):
         """Go on growing the trees with further rows.
@@ -474,17 +428,3 @@ class ConfidenceForestClassifier(ForestPrediction, LearntClassifier):
 
     def _started(self, call, stacklevel):
         return grow_forest_on(self, call, stacklevel + 1)
-
-    # -- state --------------------------------------------------------------------
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
-        bounds = self.bound if isinstance(self.bound, list | tuple) else [self.bound]
-        bounds = [BOUNDS.get(one) if isinstance(one, str) else one for one in bounds]
-        tags.classifier_tags.poor_score = any(
-            getattr(one, "cautious", False) for one in bounds
-        )
-        return tags

@@ -23,11 +23,6 @@ LEAST_WORK = 1 << 16  # rows times trees that pay for another thread
 class ForestPrediction(VotingForest):
     """Mixin of a forest that says of rows what its trees do; it has no state."""
 
-    def _rows(self, X):
-        if self._model is None:
-            check_is_fitted(self)  # raises; it takes longer than routing a row
-        return self._model.schema.predict(X, type(self).__name__)
-
     def _in_parallel(self, function, n_rows, n_trees):
         # Apply a function to slices of rows. The result for a row is always the same,
         # so that neither their number nor the threads matter.

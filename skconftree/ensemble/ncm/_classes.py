@@ -19,9 +19,9 @@ from ...criteria._criterion import CRITERIA
 from ...tables._labels import Classes, read_classes
 from ...tables._learning import Call, learn
 from ...tables._table_rows import Rows
-from ...tree._readable import TreeShape
+from ...tree._prediction import TreePrediction
 from ...utils._learnt import LearntClassifier, learnt
-from ...utils._lock import learns, reads
+from ...utils._lock import learns
 from ._growing import resolve_plan
 from ._input import read_numbers
 from ._model import NCMTreeModel
@@ -148,7 +148,7 @@ class NCMEstimator(LearntClassifier):
         return read_numbers(X, self._model.schema, type(self).__name__)[0]
 
 
-class NCMTreeClassifier(TreeShape, NCMEstimator):
+class NCMTreeClassifier(TreePrediction, NCMEstimator):
     r"""A decision tree whose tests are nearest class means.
 
     A split draws some of the classes of its node and takes their means. Each mean has
@@ -346,54 +346,6 @@ class NCMTreeClassifier(TreeShape, NCMEstimator):
             n_updates=model.n_updates + 1,
             tree=tree,
         )
-
-    # -- reading ------------------------------------------------------------------
-
-    @reads
-    def apply(self, X):
-        """Index of the leaf that each row reaches.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), intp
-        """
-        rows = self._rows(X)
-        return self.tree_.apply(rows)
-
-    @reads
-    def predict_proba(self, X):
-        """Class proportions of the leaf that each row reaches.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        leaves = self.apply(X)
-        return self.tree_.value_of(leaves)
-
-    @reads
-    def predict(self, X):
-        """Most frequent class of the leaf that each row reaches.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Among equally frequent classes the first of `classes_`.
-        """
-        leaves = self.apply(X)
-        return self.classes_.take(self.tree_.best_of(leaves))
 
 
 def _grown(plan, samples, n_classes, seed):

@@ -78,6 +78,18 @@ class NCMTreeModel(NCMModel):
 
     tree: NCMTree
 
+    def leaves(self, X):
+        """Leaf that each row reaches."""
+        return self.tree.apply(X)
+
+    def proba(self, X):
+        """Class proportions there."""
+        return self.tree.value_of(self.leaves(X))
+
+    def best(self, X):
+        """Most frequent class there."""
+        return self.tree.best_of(self.leaves(X))
+
     def state(self):
         """Return all of it as a dict of arrays and plain values."""
         return canonical(super().state() | {"tree": write_nodes(self.tree)})
