@@ -307,7 +307,7 @@ def draw_fit():
         for row in table("fit-default")
     ]
     return bars(
-        "fit: times faster than scikit-learn's full tree",
+        "fit: times faster than scikit-learn's tree",
         rows,
         " x",
         mark=1,
