@@ -2,6 +2,26 @@
 
 import importlib as _importlib
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # who reads types does not run __getattr__
+    from . import active as active
+    from . import bounds as bounds
+    from . import datasets as datasets
+    from . import drift as drift
+    from . import ensemble as ensemble
+    from . import evaluation as evaluation
+    from . import inspection as inspection
+    from . import linear_model as linear_model
+    from . import tree as tree
+    from .ensemble import (
+        ConfidenceForestClassifier,
+        NCMForestClassifier,
+        NCMTreeClassifier,
+    )
+    from .linear_model import OASISClassifier
+    from .tables import BinaryTests
+    from .tree import ConfidenceTreeClassifier
 
 # What is asked for is loaded then, so that the command line can help without delay.
 _HOMES = {

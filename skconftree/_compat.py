@@ -4,9 +4,9 @@ import sys
 from functools import lru_cache
 from inspect import signature
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils import _safe_indexing
@@ -35,6 +35,20 @@ from sklearn.utils.validation import (
     _get_feature_names as get_feature_names,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Method = TypeVar("_Method")
+
+    # scikit-learn's have no types, and would hide those of the methods.
+    def _fit_context(
+        *, prefer_skip_nested_validation: bool
+    ) -> Callable[[_Method], _Method]: ...
+    def available_if(check: Any) -> Callable[[_Method], _Method]: ...
+else:
+    from sklearn.base import _fit_context
+    from sklearn.utils.metaestimators import available_if
+
 __all__ = [
     "HasMethods",
     "Hidden",
@@ -45,6 +59,7 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_safe_indexing",
+    "available_if",
     "check_feature_count",
     "check_feature_names",
     "check_feature_names_in",

@@ -76,6 +76,7 @@ MAY_IMPORT["ensemble"] = {"utils", *(f"ensemble.{room}" for room in INNER["ensem
 # Where what the rooms inside a room make is named: its door, and a list by names.
 NAMES_OF_ROOMS = {"active/__init__.py", "active/_registry.py", "ensemble/__init__.py"}
 PUBLIC_NAMES_OF_ANYTHING = {"inspection", "testing", "_cli"}
+TYPES = f"{PACKAGE}.utils._types"  # of arguments: what any public call is told by
 # Rooms that see the contract of bounds alone.
 BY_CONTRACT = {"tree.split", "tree.nodes", "tree.batch", "tree.stream"}
 COMPILED_OF_ENSEMBLE = {
@@ -184,7 +185,7 @@ def breach(found):
         if room != "_compat" and is_private(found.origin, found.name):
             return "_compat alone touches private parts of scikit-learn"
         return None
-    if top != PACKAGE:
+    if top != PACKAGE or found.origin == TYPES:
         return None
     inside = [*found.origin.split(".")[1:], *([found.name] if found.name else [])]
     target = room_of(inside)

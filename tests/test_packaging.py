@@ -4,10 +4,8 @@ Workflows run where no test of ours looks, so that a wrong name in them shows on
 of a release. Here every step is read: what it runs has to exist.
 """
 
-import ast
 import importlib
 import importlib.util
-import inspect
 import re
 import shlex
 import shutil
@@ -17,8 +15,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-import skconftree
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -219,123 +215,3 @@ def test_a_release_that_is_not_ready_is_refused(release, tmp_path, monkeypatch):
     assert release.complaints(f"v{version}") == []
     change("meson.build", r"version: '[^']+'", "version: '0.0.9'")
     assert len(release.complaints(f"v{version}")) == 1
-
-
-def compiled_names():
-    """Public names that come from an extension module, by the module."""
-    for room in ("bounds", "drift"):
-        package = importlib.import_module(f"skconftree.{room}")
-        for name in package.__all__:
-            module = inspect.getmodule(getattr(package, name))
-            if not module.__file__.endswith(".py"):
-                yield module.__name__, name, getattr(package, name)
-
-
-def stub_of(module):
-    path = ROOT.joinpath(*module.split(".")).with_suffix(".pyi")
-    assert path.exists(), f"{module} is compiled and public: it needs a stub"
-    tree = ast.parse(path.read_text("utf-8"))
-    return {node.name: node for node in tree.body if hasattr(node, "name")}
-
-
-def arguments(function):
-    """Names of parameters of a stub, with what they are by default."""
-    told = function.args
-    plain = dict.fromkeys((one.arg for one in told.args), inspect.Parameter.empty)
-    for one, value in zip(reversed(told.args), reversed(told.defaults), strict=False):
-        plain[one.arg] = ast.literal_eval(value)
-    only = {
-        one.arg: inspect.Parameter.empty if value is None else ast.literal_eval(value)
-        for one, value in zip(told.kwonlyargs, told.kw_defaults, strict=True)
-    }
-    return plain, only
-
-
-def test_stubs_have_the_signatures_of_the_compiled_code():
-    found = list(compiled_names())
-    assert len(found) > 25
-    for module, name, one in found:
-        stub = stub_of(module)[name]
-        if inspect.isclass(one):
-            inside = {node.name: node for node in stub.body if hasattr(node, "name")}
-            properties = {
-                key
-                for key, value in vars(one).items()
-                if isinstance(value, property) and not hasattr(one.__base__, key)
-            }
-            assert properties == set(inside) - {"__init__"}, name
-            stub, one = inside["__init__"], one.__init__
-        plain, only = arguments(stub)
-        parameters = inspect.signature(one).parameters.values()
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        assert only == {p.name: p.default for p in parameters if p.kind is keyword}, (
-            name
-        )
-        assert plain == {
-            p.name: p.default for p in parameters if p.kind is not keyword
-        }, name
-
-
-RIGHT = """
-import numpy as np
-
-from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.bounds import CredibleBound, HoeffdingBound, hoeffding_radius
-from skconftree.datasets import make_sea
-from skconftree.drift import ADWIN, DDM
-from skconftree.evaluation import prequential_score
-from skconftree.tree import export_text
-
-X, y = make_sea(500, random_state=0)
-bound = HoeffdingBound(0.01, against="no_split")
-tree = ConfidenceTreeClassifier(bound, delta=0.1, drift=DDM(min_samples=20))
-text: str = export_text(tree.partial_fit(X, y, classes=[0, 1]))
-limit: float = float(hoeffding_radius(100, bound.delta))
-forest = ConfidenceForestClassifier(5, bound=CredibleBound(prior="perks")).fit(X, y)
-share = np.mean(forest.predict(X) == y)
-score = prequential_score(ConfidenceTreeClassifier(), X, y)
-width: int = ADWIN().width_
-"""
-WRONG = """
-from skconftree.bounds import CredibleBound, hoeffding_radius
-from skconftree.drift import DDM
-
-CredibleBound(delta="0.1")
-CredibleBound(prior="flat")
-hoeffding_radius(100)
-DDM(min_sample=20)
-"""
-
-
-@pytest.mark.slow
-def test_programs_of_users_have_types(tmp_path):
-    pytest.importorskip("mypy", reason="checking types needs mypy")
-    exec(compile(RIGHT, "right.py", "exec"), {})
-    (tmp_path / "right.py").write_text(RIGHT, encoding="utf-8")
-    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
-    place = Path(skconftree.__file__).parents[1]
-    options = ["--no-incremental", "--follow-imports=silent"]
-    if place == ROOT:  # an editable install, which mypy does not know
-        shutil.copytree(
-            ROOT / "skconftree", tmp_path / "skconftree", copy_function=copy_types
-        )
-    run = subprocess.run(
-        [sys.executable, "-P", "-m", "mypy", *options, "right.py", "wrong.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    errors = [line for line in run.stdout.splitlines() if ": error:" in line]
-    wrong_lines = [line.split(":")[1] for line in errors if line.startswith("wrong.py")]
-    assert wrong_lines == ["5", "6", "7", "8"], run.stdout + run.stderr
-    assert len(errors) == 4, run.stdout
-
-
-def copy_types(source, target):
-    if Path(source).suffix in (".py", ".pyi", ".typed"):
-        shutil.copy(source, target)
-
-
-def test_the_package_says_that_it_has_types():
-    assert (ROOT / "skconftree/py.typed").exists()

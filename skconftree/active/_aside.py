@@ -3,6 +3,7 @@
 from functools import wraps
 
 from ..utils._lock import Lockable, learns
+from ..utils._types import Method
 
 
 class Aside(Lockable):
@@ -37,7 +38,7 @@ class Aside(Lockable):
         self._settle()
 
 
-def settled(method):
+def settled(method: Method) -> Method:
     """Decorate a method that reads: what was interrupted is settled before."""
 
     @wraps(method)

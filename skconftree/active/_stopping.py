@@ -1,5 +1,9 @@
 """What a stopping rule is."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from sklearn.base import BaseEstimator
 
 
@@ -37,7 +41,7 @@ class StoppingRule(BaseEstimator):
     needs = ()
     random_share = 0.0
 
-    def reached(self, context):
+    def reached(self, context: Any) -> bool:
         """Tell whether to stop.
 
         Parameters

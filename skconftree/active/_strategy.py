@@ -1,7 +1,13 @@
 """What a query strategy is: scores of candidates, and a choice among them."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from ..utils._types import Floats, Indices
 
 TIES = ("random", "leaf", "density")  # how rows of equal score are told apart
 # what random numbers are drawn for; leaves have numbers from FOR_LEAVES on
@@ -52,7 +58,7 @@ class SamplingStrategy(BaseEstimator):
     takes_costs = True
     without_model = False
 
-    def score(self, context):
+    def score(self, context: Any) -> Floats:
         """Score the candidates.
 
         Parameters
@@ -66,7 +72,7 @@ class SamplingStrategy(BaseEstimator):
         """
         raise NotImplementedError(f"{type(self).__name__} must define score(context).")
 
-    def select(self, context, k):
+    def select(self, context: Any, k: int) -> tuple[Indices, Floats]:
         """Choose rows.
 
         Parameters
@@ -85,7 +91,7 @@ class SamplingStrategy(BaseEstimator):
         chosen = largest(scores, k, context)
         return chosen, scores[chosen]
 
-    def select_rows(self, context, k):
+    def select_rows(self, context: Any, k: int) -> tuple[Indices, Floats]:
         """Choose rows as `select` does, but give their places in the pool.
 
         It is what the learner asks. A strategy that can do without a list of all the

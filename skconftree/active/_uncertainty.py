@@ -1,8 +1,13 @@
 """Strategies by the class probabilities of a row, and random sampling."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from scipy.special import xlogy
 
+from ..utils._types import Floats
 from ._strategy import FOR_ROWS, SamplingStrategy
 
 
@@ -20,7 +25,7 @@ class RandomSampling(SamplingStrategy):
     5
     """
 
-    def score(self, context):
+    def score(self, context: Any) -> Floats:
         return context.rng(FOR_ROWS).random(len(context.candidates))
 
 
@@ -48,7 +53,7 @@ class LeastConfidentSampling(SamplingStrategy):
 
     needs = ("predict_proba",)
 
-    def score(self, context):
+    def score(self, context: Any) -> Floats:
         return 1.0 - context.proba.max(axis=1)
 
 
@@ -80,7 +85,7 @@ class MarginSampling(SamplingStrategy):
 
     needs = ("predict_proba",)
 
-    def score(self, context):
+    def score(self, context: Any) -> Floats:
         return 1.0 - margins(context.proba)
 
 
@@ -101,7 +106,7 @@ class EntropySampling(SamplingStrategy):
 
     needs = ("predict_proba",)
 
-    def score(self, context):
+    def score(self, context: Any) -> Floats:
         return entropy(context.proba)
 
 

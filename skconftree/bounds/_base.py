@@ -1,11 +1,19 @@
 """What every bound's parameter object shares."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameters
 from ..utils import canonical
 from ._tree_defaults import TreeDefaults
+
+if TYPE_CHECKING:
+    from ._contract import Bound, BoundEvaluation
 
 
 class BaseBound(BaseEstimator):
@@ -95,18 +103,20 @@ class BaseBound(BaseEstimator):
     _parameter_constraints: dict = {}
 
     @property
-    def level_parameter(self):
+    def level_parameter(self) -> str:
         """Name of the parameter that `levels` are of."""
         return self.delta_parameter
 
     def __getstate__(self):
         return canonical(super().__getstate__())
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         """Raise ``InvalidParameterError`` unless every parameter is valid."""
         validate_parameters(self)
 
-    def kernel(self, criterion, n_classes, *, tie_threshold=0.0):
+    def kernel(
+        self, criterion: str | None, n_classes: int, *, tie_threshold: float = 0.0
+    ) -> Bound:
         """Make the compiled decision for one fit, scratch memory included.
 
         Parameters
@@ -144,7 +154,7 @@ class BaseBound(BaseEstimator):
             f"{type(self).__name__} has no _make_kernel, which makes what decides."
         )
 
-    def check_criterion(self, criterion):
+    def check_criterion(self, criterion: str | None) -> None:
         """Resolve a criterion.
 
         Parameters
@@ -173,19 +183,19 @@ class BaseBound(BaseEstimator):
 
     def evaluate(
         self,
-        children_counts,
+        children_counts: ArrayLike,
         *,
-        criterion=None,
-        pool=None,
-        n_tests=1,
-        time=None,
-        depth=0,
-        attributes=1,
-        attribute_tests=None,
-        attempt=1,
-        n_fresh=None,
-        rival=None,
-    ):
+        criterion: str | None = None,
+        pool: ArrayLike | None = None,
+        n_tests: int = 1,
+        time: float | None = None,
+        depth: int = 0,
+        attributes: int = 1,
+        attribute_tests: float | None = None,
+        attempt: int = 1,
+        n_fresh: float | None = None,
+        rival: float | None = None,
+    ) -> BoundEvaluation:
         """Ask the bound about one test of one node, without a tree.
 
         Parameters

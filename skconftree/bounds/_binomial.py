@@ -1,12 +1,19 @@
 """Upper confidence limit of an error rate."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ._beta import beta_lower
 from ._checks import check_open
 
 
-def binomial_upper(errors, n, delta=0.25):
+def binomial_upper(
+    errors: float | ArrayLike, n: float | ArrayLike, delta: float | ArrayLike = 0.25
+) -> float | NDArray[Any]:
     """Exact one-sided upper confidence limit of a binomial probability.
 
     Of `n` rows in a leaf, `errors` are of another class than the leaf predicts.

@@ -1,13 +1,19 @@
 """Grids over bounds: what `delta` means, and its range, differs between them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from ._registry import BOUNDS, resolve_bound
 
 
-def param_grid(bounds=None, n=3, *, prefix=""):
+def param_grid(
+    bounds: Sequence[Any] | None = None, n: int = 3, *, prefix: str = ""
+) -> list[dict[str, Any]]:
     """Make a grid over bounds and their strictness for ``GridSearchCV``.
 
     The `delta` of a bound is a tail probability, a p-value, an expected number or a

@@ -3,7 +3,12 @@
 Active learning asks them where a label is worth its price.
 """
 
+from __future__ import annotations
+
+from typing import Any, Literal
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import (
     betainc,
     betaincc,
@@ -15,6 +20,7 @@ from scipy.special import (
     xlogy,
 )
 
+from ..utils._types import Floats
 from ._beta import MANY, beta_lower, beta_upper
 from ._checks import check_choice, check_counts, check_open, check_range
 from ._credible import PRIORS
@@ -25,7 +31,14 @@ STEPS = 60  # at most; few are needed
 SMALL = 1e-7  # a step of the search that is its last: the next would be its square
 
 
-def risk_upper(counts, delta=0.1, *, weight=1.0, predicted=None, prior="uniform"):
+def risk_upper(
+    counts: ArrayLike,
+    delta: float | ArrayLike = 0.1,
+    *,
+    weight: float | ArrayLike = 1.0,
+    predicted: int | ArrayLike | None = None,
+    prior: Literal["uniform", "perks"] = "uniform",
+) -> Floats:
     """Upper credible limit of the risk of a leaf.
 
     The risk of a leaf is the probability that a row of it has another class than the
@@ -113,8 +126,13 @@ def _split(counts, prior):
 
 
 def excess_risk_upper(
-    counts, delta=0.1, *, weight=1.0, predicted=None, prior="uniform"
-):
+    counts: ArrayLike,
+    delta: float | ArrayLike = 0.1,
+    *,
+    weight: float | ArrayLike = 1.0,
+    predicted: int | ArrayLike | None = None,
+    prior: Literal["uniform", "perks"] = "uniform",
+) -> Floats:
     """Upper credible limit of the risk that another prediction would avoid.
 
     A leaf whose classes are equally frequent has a large risk, but none that a better
@@ -260,8 +278,14 @@ def _gap_of_many(a, b, r, delta):
 
 
 def consistency_radius(
-    n_queried, n_seen, delta=None, *, n_classes=2, form="theory", c=1.0
-):
+    n_queried: float | ArrayLike,
+    n_seen: float | ArrayLike,
+    delta: float | ArrayLike | None = None,
+    *,
+    n_classes: int = 2,
+    form: Literal["theory", "practical"] = "theory",
+    c: float | ArrayLike = 1.0,
+) -> NDArray[Any]:
     """How far from a tie the labels of a leaf have to be to settle its majority.
 
     A leaf whose labels were queried at random is consistent if half the gap between

@@ -1,14 +1,20 @@
 """Limits of class probabilities that hold at every look."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import betaln, xlog1py, xlogy
 
+from ..utils._types import Floats
 from ._checks import check_counts, check_open
 
 STEPS = 52  # of the bisection: all bits of a limit in [0, 1]
 
 
-def confidence_sequence(counts, alpha=0.05, *, a=0.5):
+def confidence_sequence(
+    counts: ArrayLike, alpha: float | ArrayLike = 0.05, *, a: float = 0.5
+) -> Floats:
     """Confidence limits of class probabilities that hold at all times at once.
 
     An ordinary confidence interval holds for a number of rows chosen beforehand. Who

@@ -1,8 +1,15 @@
 """Loan applicants after Agrawal et al."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..utils._types import Indices, Seed
 from ._checks import check_count, check_share
 from ._concepts import concept_of_rows, flip_labels
 
@@ -29,15 +36,15 @@ RANGES = {
 
 
 def make_agrawal(
-    n_samples=1000,
+    n_samples: int = 1000,
     *,
-    concept=1,
-    drift_at=None,
-    drift_width=0,
-    perturbation=0.0,
-    noise=0.0,
-    random_state=None,
-):
+    concept: int | Sequence[int] = 1,
+    drift_at: float | Sequence[Any] | None = None,
+    drift_width: float = 0,
+    perturbation: float = 0.0,
+    noise: float = 0.0,
+    random_state: Seed = None,
+) -> tuple[NDArray[np.float32], Indices]:
     """Make a stream of loan applicants, judged by one of ten rules.
 
     Nine features, six numeric (`salary`, `commission`, `age`, `hvalue`, `hyears`,

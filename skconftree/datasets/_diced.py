@@ -1,12 +1,18 @@
 """The DICED problem of active learning."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..utils._types import Indices, Seed
 from ._checks import check_count
 
 
-def make_diced(n_samples=500, n_features=2, *, random_state=None):
+def make_diced(
+    n_samples: int = 500, n_features: int = 2, *, random_state: Seed = None
+) -> tuple[NDArray[np.float32], Indices]:
     r"""Make a cube cut into dice, with the class told by one of the gaps.
 
     Each coordinate is uniform in [-1/2, -e] and [e, 1/2] with

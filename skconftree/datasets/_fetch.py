@@ -1,10 +1,15 @@
 """Loaders of the tables that streams are usually tried on."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import Bunch
 
+from ..utils._types import Method
 from ._tables import fetch_table, find_file, read_table, to_bunch
 
 
@@ -77,10 +82,10 @@ SHARED = """\
 HEADING, NEXT = "    Parameters\n    ----------\n", "    References\n"
 
 
-def loads(source):
+def loads(source: Any) -> Callable[[Method], Method]:
     """Decorate a loader: what all of them take and give goes into its docstring."""
 
-    def write(loader):
+    def write(loader: Method) -> Method:
         text = loader.__doc__
         if text is not None:  # nor is it with python -OO
             before, after = text.split(NEXT)
@@ -96,13 +101,13 @@ def loads(source):
 @loads(ELECTRICITY)
 def fetch_electricity(
     *,
-    folder=None,
-    data_home=None,
-    n_retries=3,
-    delay=1.0,
-    as_frame=False,
-    return_X_y=False,
-):
+    folder: str | Path | None = None,
+    data_home: str | Path | None = None,
+    n_retries: int = 3,
+    delay: float = 1.0,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch:
     """Load the electricity prices of New South Wales.
 
     45,312 half hours of the market of New South Wales, in order of time: date, day of
@@ -132,14 +137,14 @@ def fetch_electricity(
 @loads(COVERTYPE)
 def fetch_covertype(
     *,
-    binary=False,
-    folder=None,
-    data_home=None,
-    n_retries=3,
-    delay=1.0,
-    as_frame=False,
-    return_X_y=False,
-):
+    binary: bool = False,
+    folder: str | Path | None = None,
+    data_home: str | Path | None = None,
+    n_retries: int = 3,
+    delay: float = 1.0,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch:
     """Load the forest cover types.
 
     581,012 cells of 30 by 30 metres, 10 numeric and 44 binary features, seven types of
@@ -180,13 +185,13 @@ def fetch_covertype(
 @loads(AIRLINES)
 def fetch_airlines(
     *,
-    folder=None,
-    data_home=None,
-    n_retries=3,
-    delay=1.0,
-    as_frame=False,
-    return_X_y=False,
-):
+    folder: str | Path | None = None,
+    data_home: str | Path | None = None,
+    n_retries: int = 3,
+    delay: float = 1.0,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch:
     """Load the airline delays.
 
     539,383 flights of the United States in order of time: airline, two airports, day of
@@ -213,13 +218,13 @@ def fetch_airlines(
 @loads(A9A)
 def fetch_a9a(
     *,
-    folder=None,
-    data_home=None,
-    n_retries=3,
-    delay=1.0,
-    as_frame=False,
-    return_X_y=False,
-):
+    folder: str | Path | None = None,
+    data_home: str | Path | None = None,
+    n_retries: int = 3,
+    delay: float = 1.0,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch:
     """Load the census incomes in binary features.
 
     48,842 persons, 123 binary features made from the Adult table; the label tells who
@@ -244,13 +249,13 @@ def fetch_a9a(
 @loads(COD_RNA)
 def fetch_cod_rna(
     *,
-    folder=None,
-    data_home=None,
-    n_retries=3,
-    delay=1.0,
-    as_frame=False,
-    return_X_y=False,
-):
+    folder: str | Path | None = None,
+    data_home: str | Path | None = None,
+    n_retries: int = 3,
+    delay: float = 1.0,
+    as_frame: bool = False,
+    return_X_y: bool = False,
+) -> Bunch:
     """Load the RNA sequences, coding or not.
 
     488,565 pairs of sequences, 8 numeric features; a third of the pairs carries a

@@ -1,14 +1,27 @@
 """A concept on a grid, whose true risk is known."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from ..utils._types import Floats, Indices, Seed, TableLike
 from ._checks import check_count
 
 MOST_POINTS = 2**31  # at which a classifier is asked
 
 
-def make_grid_concept(n_samples=1000, *, depth=6, box=None, random_state=None):
+def make_grid_concept(
+    n_samples: int = 1000,
+    *,
+    depth: int = 6,
+    box: ArrayLike | None = None,
+    random_state: Seed = None,
+) -> tuple[NDArray[np.float32], Indices]:
     r"""Make noisy labels on a grid of cells, with a curved border.
 
     The unit square is halved `depth` times along alternating axes, the first one
@@ -67,7 +80,7 @@ def make_grid_concept(n_samples=1000, *, depth=6, box=None, random_state=None):
     return X, (rng.random_sample(n_samples) < p).astype(np.intp)
 
 
-def grid_concept_proba(X, *, depth=6):
+def grid_concept_proba(X: TableLike, *, depth: int = 6) -> Floats:
     """Tell the true probability of label 1 in `make_grid_concept`.
 
     Parameters
@@ -101,7 +114,9 @@ def grid_concept_proba(X, *, depth=6):
     return 1 / (1 + np.exp(-5 * (centre[:, 1] - np.sqrt(centre[:, 0]))))
 
 
-def grid_concept_risk(predict, *, depth=6, resolution=1):
+def grid_concept_risk(
+    predict: Callable[..., Any], *, depth: int = 6, resolution: int = 1
+) -> float:
     """Tell the true risk of a classifier on `make_grid_concept`.
 
     Parameters

@@ -1,8 +1,15 @@
 """Digits of a seven-segment display."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..utils._types import Indices, Seed
 from ._checks import check_count, check_share
 from ._concepts import concept_of_rows
 
@@ -26,15 +33,15 @@ SEGMENTS = np.array(
 
 
 def make_led(
-    n_samples=1000,
+    n_samples: int = 1000,
     *,
-    n_irrelevant=17,
-    concept=0,
-    drift_at=None,
-    drift_width=0,
-    noise=0.0,
-    random_state=None,
-):
+    n_irrelevant: int = 17,
+    concept: int | Sequence[int] = 0,
+    drift_at: float | Sequence[Any] | None = None,
+    drift_width: float = 0,
+    noise: float = 0.0,
+    random_state: Seed = None,
+) -> tuple[NDArray[np.float32], Indices]:
     """Make a stream of digits shown on a display with broken segments.
 
     Ten classes, seven binary features that show the digit, and irrelevant ones that

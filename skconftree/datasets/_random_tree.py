@@ -1,26 +1,33 @@
 """Streams labelled by a random tree."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..utils._types import Indices, Seed
 from ._checks import check_count, check_share
 from ._concepts import concept_of_rows, flip_labels
 
 
 def make_random_tree_stream(
-    n_samples=1000,
+    n_samples: int = 1000,
     *,
-    n_features=5,
-    n_leaves=50,
-    n_classes=2,
-    p_left=0.7,
-    p_right=0.3,
-    concept=0,
-    drift_at=None,
-    drift_width=0,
-    noise=0.0,
-    random_state=None,
-):
+    n_features: int = 5,
+    n_leaves: int = 50,
+    n_classes: int = 2,
+    p_left: float = 0.7,
+    p_right: float = 0.3,
+    concept: int | Sequence[int] = 0,
+    drift_at: float | Sequence[Any] | None = None,
+    drift_width: float = 0,
+    noise: float = 0.0,
+    random_state: Seed = None,
+) -> tuple[NDArray[np.float32], Indices]:
     """Make a stream that a random tree with noisy leaves has labelled.
 
     The unit cube is cut into boxes: a box that is to hold n leaves gives a uniformly

@@ -1,25 +1,32 @@
 """Gaussian balls around random centres."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..utils._types import Indices, Seed
 from ._checks import check_count, check_share, check_size
 from ._concepts import concept_of_rows, flip_labels
 
 
 def make_random_rbf(
-    n_samples=1000,
+    n_samples: int = 1000,
     *,
-    n_features=10,
-    n_classes=2,
-    n_centroids=50,
-    speed=0.0,
-    concept=0,
-    drift_at=None,
-    drift_width=0,
-    noise=0.0,
-    random_state=None,
-):
+    n_features: int = 10,
+    n_classes: int = 2,
+    n_centroids: int = 50,
+    speed: float = 0.0,
+    concept: int | Sequence[int] = 0,
+    drift_at: float | Sequence[Any] | None = None,
+    drift_width: float = 0,
+    noise: float = 0.0,
+    random_state: Seed = None,
+) -> tuple[NDArray[np.float32], Indices]:
     """Make a stream of Gaussian balls around random centres, which may move.
 
     Every centre has a class, a weight and a width. A row picks a centre in proportion

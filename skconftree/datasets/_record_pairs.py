@@ -1,8 +1,14 @@
 """Pairs of records, some of which are of the same person: entity resolution."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state, check_scalar
 
+from ..utils._types import Indices, Seed
 from ._checks import check_count, check_share, check_size
 from ._record_texts import (
     DIGIT,
@@ -18,14 +24,14 @@ HOUSEHOLD = 4  # people of one household, at most
 
 
 def make_record_pairs(
-    n_entities=2000,
-    n_pairs=20_000,
+    n_entities: int = 2000,
+    n_pairs: int = 20_000,
     *,
-    imbalance=100.0,
-    typos=0.3,
-    return_records=False,
-    random_state=None,
-):
+    imbalance: float = 100.0,
+    typos: float = 0.3,
+    return_records: bool = False,
+    random_state: Seed = None,
+) -> tuple[NDArray[np.float32], Indices, NDArray[Any], Indices]:
     """Make pairs of records of people; the label says whether they are of the same one.
 
     Each person has a record with names, an address and a date of birth. Some have

@@ -1,8 +1,15 @@
 """SEA concepts."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..utils._types import Indices, Seed
 from ._checks import check_count, check_share
 from ._concepts import concept_of_rows, flip_labels
 
@@ -10,14 +17,14 @@ THRESHOLDS = np.array([8.0, 9.0, 7.0, 9.5])
 
 
 def make_sea(
-    n_samples=1000,
+    n_samples: int = 1000,
     *,
-    concept=0,
-    drift_at=None,
-    drift_width=0,
-    noise=0.0,
-    random_state=None,
-):
+    concept: int | Sequence[int] = 0,
+    drift_at: float | Sequence[Any] | None = None,
+    drift_width: float = 0,
+    noise: float = 0.0,
+    random_state: Seed = None,
+) -> tuple[NDArray[np.float32], Indices]:
     """Make a stream whose class depends on the sum of two of three features.
 
     Features are uniform in [0, 10]; the label is 1 where the sum of the first two

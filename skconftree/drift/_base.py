@@ -1,10 +1,14 @@
 """What every detector's public side shares: parameters, checks, names."""
 
+from __future__ import annotations
+
 import sys
 from enum import IntEnum
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 
@@ -87,10 +91,10 @@ class BaseDetector(Lockable, BaseEstimator):
             refuse_damage(self, {"_running": sound})
             self._running = read_detector(type(self.kernel()), self._running)
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
 
-    def kernel(self):
+    def kernel(self) -> Detector:
         """Make a running detector for compiled code, independent of this one.
 
         Returns
@@ -107,7 +111,7 @@ class BaseDetector(Lockable, BaseEstimator):
         )
 
     @learns
-    def reset(self):
+    def reset(self) -> Self:
         """Forget everything, totals included, and take the parameters as they are.
 
         Returns
@@ -118,7 +122,7 @@ class BaseDetector(Lockable, BaseEstimator):
         self._running = self.kernel()
         return self
 
-    def update(self, error):
+    def update(self, error: float) -> Self:
         """Learn whether the model was wrong on one row.
 
         Parameters
@@ -133,7 +137,7 @@ class BaseDetector(Lockable, BaseEstimator):
         return DriftState(int(self.update_many([error])[0]))
 
     @learns
-    def update_many(self, errors):
+    def update_many(self, errors: ArrayLike) -> NDArray[np.int8]:
         """Learn outcomes in order, as a loop over `update` would.
 
         Parameters
@@ -156,35 +160,35 @@ class BaseDetector(Lockable, BaseEstimator):
 
     @property
     @reads
-    def state_(self):
+    def state_(self) -> Any:
         """What the last row gave."""
         return DriftState(self._current().state)
 
     @property
-    def drift_detected(self):
+    def drift_detected(self) -> bool:
         """Whether the last row gave a drift."""
         return self.state_ is DriftState.DRIFT
 
     @property
-    def warning_detected(self):
+    def warning_detected(self) -> bool:
         """Whether the last row gave a warning."""
         return self.state_ is DriftState.WARNING
 
     @property
     @reads
-    def n_rows_seen_(self):
+    def n_rows_seen_(self) -> int:
         """Rows given so far."""
         return self._current().n_seen
 
     @property
     @reads
-    def n_drifts_(self):
+    def n_drifts_(self) -> int:
         """Drifts found so far."""
         return self._current().n_drifts
 
     @property
     @reads
-    def n_rows_(self):
+    def n_rows_(self) -> int:
         """Rows since the last drift."""
         return self._current().n
 

@@ -1,16 +1,22 @@
 """What forests say of rows by what their trees do."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ..utils._lock import reads
+from ..utils._types import Floats, TableLike
 
 
 class VotingForest:
     """Mixin of a forest with `_rows(X)`, `_mean_proba(rows)` and a model of trees."""
 
     @reads
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> Floats:
         """Mean class probabilities of the trees.
 
         Parameters
@@ -26,7 +32,7 @@ class VotingForest:
         return self._mean_proba(self._rows(X))
 
     @reads
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Most probable class of each row.
 
         Parameters
@@ -43,7 +49,7 @@ class VotingForest:
         return self.classes_.take(best)
 
     @reads
-    def decision_path(self, X):
+    def decision_path(self, X: TableLike) -> tuple[Any, NDArray[Any]]:
         """Nodes that each row passes, in all trees.
 
         Parameters

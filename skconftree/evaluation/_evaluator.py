@@ -1,16 +1,22 @@
 """One prequential run: an estimator, the stream so far and its figures."""
 
+from __future__ import annotations
+
 import copy
 import time
+from collections.abc import Callable, Sequence
 from inspect import signature
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..tables._label_values import exact_labels, find_labels
 from ..utils import canonical, is_count
 from ..utils._lock import Lockable, learns, reads
+from ..utils._types import Estimator, LabelsLike, TableLike
 from ._delayed import DelayedStep, nothing_waits
 from ._evaluator_state import MOST_WEIGHT, check_run
 from ._record import PrequentialRecord
@@ -105,8 +111,14 @@ class PrequentialEvaluator(Lockable):
     """
 
     def __init__(
-        self, estimator, *, classes=None, pos_label=None, scoring=None, delay=0
-    ):
+        self,
+        estimator: Estimator,
+        *,
+        classes: ArrayLike | None = None,
+        pos_label: Any = None,
+        scoring: str | Callable[..., Any] | Sequence[Any] | None = None,
+        delay: float = 0,
+    ) -> None:
         per_row = hasattr(estimator, "partial_fit_predict")
         if not per_row and not (
             hasattr(estimator, "partial_fit") and hasattr(estimator, "predict")
@@ -143,7 +155,7 @@ class PrequentialEvaluator(Lockable):
         self._last_time = -NEVER
 
     @property
-    def n_waiting_(self):
+    def n_waiting_(self) -> int:
         """Rows predicted whose labels have not come yet."""
         return len(self._waiting)
 
@@ -165,7 +177,15 @@ class PrequentialEvaluator(Lockable):
         check_run(self)
 
     @learns
-    def update(self, X, y, sample_weight=None, *, delay=None, time=None):
+    def update(
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        delay: float | ArrayLike | None = None,
+        time: ArrayLike | None = None,
+    ) -> NDArray[Any] | None:
         """Predict rows, and learn those whose labels come meanwhile.
 
         Parameters
@@ -197,7 +217,7 @@ class PrequentialEvaluator(Lockable):
         return self._learn(*checked_rows(X, y, sample_weight), delay, time)
 
     @learns
-    def finish(self):
+    def finish(self) -> None:
         """Let all labels come that are on their way: those at the end of a stream."""
         if self.n_waiting_:
             self._check_there()
@@ -347,7 +367,7 @@ class PrequentialEvaluator(Lockable):
         )
 
     @learns
-    def report(self):
+    def report(self) -> PrequentialRecord:
         """Give the figures so far and begin a new window.
 
         Returns

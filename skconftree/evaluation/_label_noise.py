@@ -1,6 +1,9 @@
 """How many labels of a table are wrong."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import cross_val_predict
@@ -8,9 +11,18 @@ from sklearn.utils import check_consistent_length, check_scalar
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from ..tables._label_values import exact_labels
+from ..utils._types import Estimator, LabelsLike, TableLike
 
 
-def estimate_label_noise(estimator, X, y, cv=5, *, share=0.5, n_jobs=None):
+def estimate_label_noise(
+    estimator: Estimator,
+    X: TableLike,
+    y: LabelsLike,
+    cv: Any = 5,
+    *,
+    share: float = 0.5,
+    n_jobs: int | None = None,
+) -> float:
     """Estimate the probability that a label is wrong.
 
     Cross-validated predictions are compared with the labels where the classifier is

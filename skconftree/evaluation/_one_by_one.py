@@ -1,18 +1,23 @@
 """A model that learns dictionaries, one at a time."""
 
+from __future__ import annotations
+
 import copy
 import math
 import struct
 import warnings
 from operator import itemgetter
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import column_or_1d
 
 from ..tables._label_values import exact_labels
 from ..tables._records import Records
 from ..utils import are_classes, canonical, refuse_damage
 from ..utils._lock import Lockable, learns, reads
+from ..utils._types import Estimator
 
 MOST_WAITING = 100  # rows until each column must have told what it is
 KINDS = ("number", "category")
@@ -86,7 +91,13 @@ class OneByOne(Lockable):
     {'km': 'number', 'rain': 'category'}
     """
 
-    def __init__(self, model, *, classes=None, columns=None):
+    def __init__(
+        self,
+        model: Estimator,
+        *,
+        classes: ArrayLike | None = None,
+        columns: dict[str, Any] | None = None,
+    ) -> None:
         if not (hasattr(model, "partial_fit") and hasattr(model, "predict")):
             raise TypeError(
                 f"model must have partial_fit and predict. Got {model!r} instead."
@@ -102,17 +113,17 @@ class OneByOne(Lockable):
         self._prepare()
 
     @property
-    def columns_(self):
+    def columns_(self) -> dict[str, str] | None:
         """The columns in their order, and what they hold."""
         return dict(self._columns) if self._fitted else None
 
     @property
-    def n_waiting_(self):
+    def n_waiting_(self) -> int:
         """Rows that wait to be learnt."""
         return len(self._waiting)
 
     @learns
-    def learn_one(self, x, y, *, w=1.0):
+    def learn_one(self, x: dict[Any, Any], y: Any, *, w: float = 1.0) -> Self:
         """Learn one row.
 
         Parameters
@@ -141,7 +152,7 @@ class OneByOne(Lockable):
             self.model.partial_fit(self._row(x), label, sample_weight=[w])
 
     @reads
-    def predict_one(self, x):
+    def predict_one(self, x: dict[Any, Any]) -> Any:
         """Predict the label of one row.
 
         Parameters
@@ -159,7 +170,7 @@ class OneByOne(Lockable):
         return None
 
     @reads
-    def predict_proba_one(self, x):
+    def predict_proba_one(self, x: dict[Any, Any]) -> dict[Any, Any]:
         """Predict the probability of each label of one row.
 
         Parameters

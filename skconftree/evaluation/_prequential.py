@@ -1,16 +1,24 @@
 """Test-then-train over a whole stream."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from numbers import Integral
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
+from ..utils._types import Estimator, LabelsLike, TableLike
 from ._evaluator import PrequentialEvaluator, checked_rows
 from ._pieces import part
 from ._scoring import OWN, Predictions, resolved_scorers
 from ._waiting import timed
+
+if TYPE_CHECKING:
+    from ._record import PrequentialRecord
 
 REPORT_EVERY = 1000  # rows between two records, unless the user says otherwise
 SCORES = (
@@ -27,20 +35,20 @@ SCORES = (
 
 
 def iter_prequential(
-    estimator,
-    X,
-    y=None,
+    estimator: Estimator,
+    X: TableLike | Iterable[Any],
+    y: LabelsLike | None = None,
     *,
-    classes=None,
-    sample_weight=None,
-    chunk_size=1000,
-    report_every=REPORT_EVERY,
-    pos_label=None,
-    scoring=None,
-    delay=0,
-    time=None,
-    verbose=0,
-):
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    chunk_size: int = 1000,
+    report_every: int = REPORT_EVERY,
+    pos_label: Any = None,
+    scoring: str | Callable[..., Any] | Sequence[Any] | None = None,
+    delay: float | ArrayLike = 0,
+    time: ArrayLike | None = None,
+    verbose: int = 0,
+) -> Iterator[PrequentialRecord]:
     """Test an estimator on each row of a stream, then let it learn the row.
 
     Every row is first a test and then a training row, so no data are set aside and the
@@ -237,19 +245,19 @@ def _report(run, verbose, kept):
 
 
 def prequential_score(
-    estimator,
-    X,
-    y=None,
+    estimator: Estimator,
+    X: TableLike | Iterable[Any],
+    y: LabelsLike | None = None,
     *,
-    scoring="accuracy",
-    classes=None,
-    sample_weight=None,
-    chunk_size=1000,
-    pos_label=None,
-    delay=0,
-    time=None,
-    verbose=0,
-):
+    scoring: str | Callable[..., Any] | Sequence[Any] = "accuracy",
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    chunk_size: int = 1000,
+    pos_label: Any = None,
+    delay: float | ArrayLike = 0,
+    time: ArrayLike | None = None,
+    verbose: int = 0,
+) -> float | dict[str, float]:
     """Score of an estimator that is tested on each row of a stream, then learns it.
 
     Parameters

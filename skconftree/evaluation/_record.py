@@ -1,5 +1,7 @@
 """What a prequential run reports."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from ._tally import cohen_kappa
@@ -94,16 +96,16 @@ class PrequentialRecord:
     window_scores: dict
 
     @property
-    def kappa_temporal(self):
+    def kappa_temporal(self) -> float:
         """Accuracy gained over `no_change_accuracy`, as a share of what could be."""
         return cohen_kappa(self.accuracy, self.no_change_accuracy)
 
     @property
-    def window_kappa_temporal(self):
+    def window_kappa_temporal(self) -> float:
         """The same since the record before this one."""
         return cohen_kappa(self.window_accuracy, self.window_no_change_accuracy)
 
     @property
-    def kappa_majority(self):
+    def kappa_majority(self) -> float:
         """Accuracy gained over `majority_accuracy`, as a share of what could be."""
         return cohen_kappa(self.accuracy, self.majority_accuracy)

@@ -1,8 +1,17 @@
 """Learning curves of query strategies."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import NDArray
 
 from skconftree.tree import class_colors
+
+if TYPE_CHECKING:
+    from ..active.pool import SimulationResult
 
 BASELINE = "#8a8a8a"  # random sampling: what the others have to beat
 
@@ -51,13 +60,22 @@ class ActiveCurveDisplay:
     >>> display.figure_.savefig("curves.png")  # doctest: +SKIP
     """
 
-    def __init__(self, strategies, n_labels, scores):
+    def __init__(
+        self, strategies: Sequence[str], n_labels: NDArray[Any], scores: NDArray[Any]
+    ) -> None:
         self.strategies = strategies
         self.n_labels = n_labels
         self.scores = scores
 
     @classmethod
-    def from_simulation(cls, result, *, strategies=None, score_name="score", ax=None):
+    def from_simulation(
+        cls,
+        result: SimulationResult,
+        *,
+        strategies: Sequence[str] | None = None,
+        score_name: str = "score",
+        ax: Any = None,
+    ) -> Self:
         """Draw what `simulate` has found.
 
         Parameters
@@ -87,7 +105,7 @@ class ActiveCurveDisplay:
         display = cls(chosen, result.n_labels, np.asarray(result.scores)[places])
         return display.plot(ax, score_name=score_name)
 
-    def plot(self, ax=None, *, score_name="score"):
+    def plot(self, ax: Any = None, *, score_name: str = "score") -> Self:
         """Draw the curves.
 
         Parameters

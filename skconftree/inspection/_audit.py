@@ -1,11 +1,14 @@
 """Which splits of a grown tree new rows confirm."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import xlogy
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
@@ -13,6 +16,7 @@ from sklearn.utils import check_random_state
 from skconftree.bounds import log_evalue
 from skconftree.tree import ConfidenceTreeClassifier, node_table
 
+from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from ._audit_levels import countable, holm, top_down
 from ._audit_rows import TreeShape, count_rows, kept_counts, warn_of_training_rows
 from ._audit_tests import CHI2, DRAWN, EXACT, least_pvalue, margins, pvalue_of
@@ -116,7 +120,16 @@ class SplitAudit:
     True
     """
 
-    def __init__(self, tree, counts, *, alpha, correction, anytime, random_state):
+    def __init__(
+        self,
+        tree: Estimator,
+        counts: Floats,
+        *,
+        alpha: float,
+        correction: Literal["holm", "top-down"] | None,
+        anytime: bool,
+        random_state: Seed,
+    ) -> None:
         self.tree = tree
         self.alpha = alpha
         self.correction = correction
@@ -126,7 +139,12 @@ class SplitAudit:
         self._words = _words(tree, self._shape)
         self._judge(counts)
 
-    def update(self, X_new, y_new, sample_weight=None):
+    def update(
+        self,
+        X_new: TableLike,
+        y_new: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add further new rows.
 
         Parameters
@@ -164,7 +182,7 @@ class SplitAudit:
         self._judge(self.counts_ + counts)
         return self
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return the splits as a pandas frame, one row each.
 
         Returns
@@ -177,7 +195,7 @@ class SplitAudit:
         frame = pd.DataFrame(self.splits_, columns=AuditedSplit._fields)
         return frame.set_index("node")
 
-    def marks(self, tree):
+    def marks(self, tree: Estimator) -> dict[Any, Any]:
         """Say of each split in a few words what new rows say of it.
 
         Parameters
@@ -195,7 +213,7 @@ class SplitAudit:
         return {one.node: (one.verdict, self._grounds(one)) for one in self.splits_}
 
     @property
-    def legend(self):
+    def legend(self) -> str:
         """Lines that explain the marks."""
         return [
             f"audit: {_rows(self.n_rows_)} that had no say, level {self.alpha:g} "
@@ -396,16 +414,16 @@ def _write_e(log_e):
 
 
 def audit_splits(
-    tree,
-    X_new=None,
-    y_new=None,
+    tree: Estimator,
+    X_new: TableLike | None = None,
+    y_new: LabelsLike | None = None,
     *,
-    alpha=0.05,
-    correction="holm",
-    anytime=False,
-    sample_weight=None,
-    random_state=0,
-):
+    alpha: float = 0.05,
+    correction: Literal["holm", "top-down"] | None = "holm",
+    anytime: bool = False,
+    sample_weight: ArrayLike | None = None,
+    random_state: Seed = 0,
+) -> SplitAudit:
     """Test each split of a fitted tree on rows that had no say in it.
 
     A grown tree always fits its own rows. New ones are sent down, and at each node the

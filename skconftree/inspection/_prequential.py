@@ -1,9 +1,16 @@
 """Curves of models that are tested along a stream."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 
 from skconftree.evaluation import PrequentialRecord, iter_prequential
 from skconftree.tree import class_colors
+
+from ..utils._types import Estimator, LabelsLike, TableLike
 
 BASELINE = "#8a8a8a"  # what needs no model
 
@@ -63,7 +70,15 @@ class PrequentialDisplay:
     >>> display.figure_.savefig("stream.png")  # doctest: +SKIP
     """
 
-    def __init__(self, rows, scores, *, drifts=None, baseline=None, metric="accuracy"):
+    def __init__(
+        self,
+        rows: dict[str, Any],
+        scores: dict[str, Any],
+        *,
+        drifts: dict[str, Any] | None = None,
+        baseline: Any = None,
+        metric: str = "accuracy",
+    ) -> None:
         self.rows = rows
         self.scores = scores
         self.drifts = drifts
@@ -73,17 +88,17 @@ class PrequentialDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y,
+        estimator: Estimator,
+        X: TableLike,
+        y: LabelsLike,
         *,
-        metric="accuracy",
-        window=1000,
-        name=None,
-        changes=(),
-        ax=None,
-        **options,
-    ):
+        metric: str = "accuracy",
+        window: int = 1000,
+        name: str | None = None,
+        changes: Sequence[int] = (),
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
         """Test models along a stream, and draw their curves.
 
         Parameters
@@ -130,8 +145,14 @@ class PrequentialDisplay:
 
     @classmethod
     def from_records(
-        cls, records, *, metric="accuracy", drifts=None, changes=(), ax=None
-    ):
+        cls,
+        records: dict[str, Any],
+        *,
+        metric: str = "accuracy",
+        drifts: dict[str, Any] | None = None,
+        changes: Sequence[int] = (),
+        ax: Any = None,
+    ) -> Self:
         """Draw the records of runs.
 
         Parameters
@@ -178,7 +199,7 @@ class PrequentialDisplay:
         display = cls(rows, scores, drifts=drifts, baseline=baseline, metric=metric)
         return display.plot(ax, changes=changes)
 
-    def plot(self, ax=None, *, changes=()):
+    def plot(self, ax: Any = None, *, changes: Sequence[int] = ()) -> Self:
         """Draw the curves.
 
         Parameters

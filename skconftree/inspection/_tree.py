@@ -1,13 +1,21 @@
 """The picture of a tree with its evidence."""
 
+from __future__ import annotations
+
 import math
 import re
+from collections.abc import Sequence
 from numbers import Integral
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from skconftree.tree import class_colors, node_table
+
+from ..utils._types import Estimator
+
+if TYPE_CHECKING:
+    from ._audit import SplitAudit
 
 # In units of the picture: one leaf is 1 wide, one level of the tree 1 high.
 BOX_WIDTH = 0.9
@@ -117,7 +125,14 @@ class ConfidenceTreeDisplay:
     >>> display.figure_.savefig("tree.png")  # doctest: +SKIP
     """
 
-    def __init__(self, nodes, *, class_names, marks=None, notes=()):
+    def __init__(
+        self,
+        nodes: Sequence[Any],
+        *,
+        class_names: Sequence[str],
+        marks: dict[Any, Any] | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
         self.nodes = nodes
         self.class_names = class_names
         self.marks = marks
@@ -126,16 +141,16 @@ class ConfidenceTreeDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
+        estimator: Estimator,
         *,
-        feature_names=None,
-        class_names=None,
-        max_depth="auto",
-        compact=False,
-        verbose=False,
-        audit=None,
-        ax=None,
-    ):
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        max_depth: int | Literal["auto"] | None = "auto",
+        compact: bool = False,
+        verbose: bool = False,
+        audit: SplitAudit | None = None,
+        ax: Any = None,
+    ) -> Self:
         """Draw a fitted tree.
 
         Parameters
@@ -182,7 +197,14 @@ class ConfidenceTreeDisplay:
         display = cls(nodes, class_names=names, marks=marks, notes=notes)
         return display.plot(ax, max_depth=max_depth, compact=compact, verbose=verbose)
 
-    def plot(self, ax=None, *, max_depth="auto", compact=False, verbose=False):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        max_depth: int | Literal["auto"] | None = "auto",
+        compact: bool = False,
+        verbose: bool = False,
+    ) -> Self:
         """Draw the tree.
 
         Parameters

@@ -1,9 +1,13 @@
 """The OASIS estimator."""
 
+from __future__ import annotations
+
 import warnings
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +25,7 @@ from ..tables._learning import Call, learn
 from ..tables._missing_labels import is_missing, split_labels
 from ..utils._learnt import LearntClassifier, learnt
 from ..utils._lock import learns, reads
+from ..utils._types import Floats, LabelsLike, Seed, TableLike
 from ._columns import read_doubles
 from ._model import OASISModel
 from ._questions import Questions, decide
@@ -156,18 +161,18 @@ class OASISClassifier(Questions, LearntClassifier):
 
     def __init__(
         self,
-        likelihood="normal",
+        likelihood: Literal["normal", "steep", "flat"] | tuple[float, float] = "normal",
         *,
-        prior="cauchy",
-        scale=1.0,
-        n_particles=1000,
-        buffer_size=1000,
-        resample=True,
-        fit_intercept="auto",
-        standardize=True,
-        missing_label=None,
-        random_state=None,
-    ):
+        prior: Literal["cauchy", "normal"] = "cauchy",
+        scale: float = 1.0,
+        n_particles: int = 1000,
+        buffer_size: int = 1000,
+        resample: bool = True,
+        fit_intercept: bool | Literal["auto"] = "auto",
+        standardize: bool = True,
+        missing_label: float | str | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.likelihood = likelihood
         self.prior = prior
         self.scale = scale
@@ -191,7 +196,7 @@ class OASISClassifier(Questions, LearntClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @learns
-    def fit(self, X, y):
+    def fit(self, X: TableLike, y: LabelsLike) -> Self:
         """Learn a table, row by row in its order, from the prior on.
 
         Parameters
@@ -231,7 +236,13 @@ class OASISClassifier(Questions, LearntClassifier):
         self._warn_of_copies(0)
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn further rows.
 
         A stream gives the same model, bit for bit, however it is cut into calls. After
@@ -265,7 +276,13 @@ class OASISClassifier(Questions, LearntClassifier):
         self._learn(X, y, classes, sample_weight, False)
         return self
 
-    def partial_fit_predict(self, X, y, classes=None, sample_weight=None):
+    def partial_fit_predict(
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> NDArray[Any]:
         """Predict each row, then learn it: `partial_fit` with foresight.
 
         Parameters
@@ -405,7 +422,7 @@ class OASISClassifier(Questions, LearntClassifier):
         return self.classes_[_choice(decide(odds))]
 
     @reads
-    def decision_function(self, X):
+    def decision_function(self, X: TableLike) -> Floats:
         """Logarithm of the odds of each class against the rest.
 
         Parameters
@@ -423,7 +440,7 @@ class OASISClassifier(Questions, LearntClassifier):
         return decision[:, 0] if self.n_classes_ == 2 else decision
 
     @reads
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Predict the most probable class.
 
         Parameters
@@ -437,7 +454,7 @@ class OASISClassifier(Questions, LearntClassifier):
         return self._chosen(self._odds(X))
 
     @reads
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> Floats:
         r"""Predict class probabilities.
 
         The ratio of weighted sums :math:`\sum_j w_j L(1 \mid x, w_j)` over

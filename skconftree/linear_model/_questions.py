@@ -1,11 +1,17 @@
 """What a cloud of planes is asked: its particles, and what a label would tell."""
 
+from __future__ import annotations
+
+from typing import Any, Literal
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import InvalidParameterError
 from ..utils._lock import reads
+from ..utils._types import Floats, Indices, TableLike
 from ._model import FIRST_ROWS, count_problems
 
 SCORES = ("oasis", "gbs", "uc")
@@ -15,7 +21,9 @@ class Questions:
     """Mixin of an estimator with particles, for those who buy labels."""
 
     @reads
-    def query_score(self, X, score="oasis"):
+    def query_score(
+        self, X: TableLike, score: Literal["oasis", "gbs", "uc"] = "oasis"
+    ) -> NDArray[Any]:
         r"""Score rows by how much their label would tell.
 
         With the weights :math:`w_j` of the planes that have the row on their positive
@@ -57,7 +65,7 @@ class Questions:
         return sides.min(axis=2).max(axis=1, initial=0.0)
 
     @reads
-    def hypotheses(self, X):
+    def hypotheses(self, X: TableLike) -> tuple[NDArray[np.int16], Floats, Indices]:
         r"""Say what planes drawn from the cloud make of rows.
 
         As many planes as there are particles are drawn by their weights
@@ -92,7 +100,7 @@ class Questions:
         return outcomes, np.full(len(groups), 1.0 / len(groups)), groups
 
     @reads
-    def hypothesis_points(self):
+    def hypothesis_points(self) -> Floats:
         """Coordinates of the planes that `hypotheses` draws, to find alike ones by.
 
         Returns
@@ -131,7 +139,7 @@ class Questions:
 
     @property
     @reads
-    def particles_(self):
+    def particles_(self) -> NDArray[Any]:
         """Planes, (n_problems, n_particles, n_features), intercepts last.
 
         There is one problem for two classes, and else one a class.
@@ -140,13 +148,13 @@ class Questions:
 
     @property
     @reads
-    def weights_(self):
+    def weights_(self) -> Floats:
         """Weights of the planes, (n_problems, n_particles); they sum to 1."""
         return self._particles().shares()
 
     @property
     @reads
-    def ess_(self):
+    def ess_(self) -> Floats:
         """Effective sample size of each problem: 1 / sum of squared weights.
 
         Copies of one plane count as several; `n_distinct_` counts them once.
@@ -155,19 +163,19 @@ class Questions:
 
     @property
     @reads
-    def n_distinct_(self):
+    def n_distinct_(self) -> Indices:
         """How many different planes each problem has, of any weight."""
         return self._particles().n_distinct()
 
     @property
     @reads
-    def n_moves_(self):
+    def n_moves_(self) -> Indices:
         """How often the particles of each problem were resampled and moved."""
         return self._particles().counts()["n_moves"]
 
     @property
     @reads
-    def n_restarts_(self):
+    def n_restarts_(self) -> Indices:
         """How often each problem lost all its weights and began again from the prior.
 
         No row of an ordinary weight can do that.

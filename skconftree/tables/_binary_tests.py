@@ -1,14 +1,19 @@
 """Columns of tests with two outcomes, made of numeric and nominal columns."""
 
+from __future__ import annotations
+
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions, check_feature_names_in, validate_parameters
 from ..utils import unchanged_on_error
+from ..utils._types import TableLike
 from ._features import MISSING
 from ._schema import Schema
 
@@ -92,11 +97,16 @@ class BinaryTests(TransformerMixin, BaseEstimator):
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     }
 
-    def __init__(self, max_tests=32, *, categorical_features="from_dtype"):
+    def __init__(
+        self,
+        max_tests: int | None = 32,
+        *,
+        categorical_features: ArrayLike | int | str | None = "from_dtype",
+    ) -> None:
         self.max_tests = max_tests
         self.categorical_features = categorical_features
 
-    def fit(self, X, y=None):
+    def fit(self, X: TableLike, y: None = None) -> Self:
         """Choose the tests.
 
         Parameters
@@ -165,7 +175,7 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             codes = np.sort(codes[np.argsort(-rows, kind="stable")[: self.max_tests]])
         return codes[: len(codes) if several else 0], bool(several and is_missing.any())
 
-    def transform(self, X):
+    def transform(self, X: TableLike) -> NDArray[np.uint8]:
         """Make the tests.
 
         Parameters
@@ -200,7 +210,9 @@ class BinaryTests(TransformerMixin, BaseEstimator):
             return np.isnan(column)
         return column == self._schema.categories[j].index(MISSING)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: ArrayLike | None = None
+    ) -> NDArray[Any]:
         """Names of the tests, in brackets that stand for 1 if true and 0 if not.
 
         Parameters

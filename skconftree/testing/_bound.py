@@ -1,6 +1,9 @@
 """What a bound has to keep."""
 
+from __future__ import annotations
+
 import pickle
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +27,7 @@ CHILDREN = (
 )
 
 
-def check_bound(bound, *, leaf_memories=("auto",)):
+def check_bound(bound: BaseBound, *, leaf_memories: Sequence[str] = ("auto",)) -> None:
     """Check that a bound keeps the contract of bounds.
 
     It is cloned and pickled and stays as it is; any value of a parameter is refused by

@@ -1,6 +1,9 @@
 """What a criterion has to keep."""
 
+from __future__ import annotations
+
 import pickle
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +12,7 @@ from ._require import going_well, require
 N_TESTS = 50
 
 
-def check_criterion(criterion):
+def check_criterion(criterion: type[Any]) -> None:
     """Check that a criterion keeps the contract of criteria.
 
     The forms of its score agree: that of blocks of binary tests, that of any outcomes,

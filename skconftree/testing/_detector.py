@@ -1,5 +1,7 @@
 """What a change detector has to keep."""
 
+from __future__ import annotations
+
 import pickle
 
 import numpy as np
@@ -13,7 +15,7 @@ from ._require import going_well, require, require_equal
 from ._tables import errors_that_rise, turning
 
 
-def check_detector(detector):
+def check_detector(detector: BaseDetector) -> None:
     """Check that a change detector keeps the contract of detectors.
 
     It finds errors that rise from one in ten to six in ten within 1,000 rows, and

@@ -1,7 +1,10 @@
 """What a pruning has to keep."""
 
+from __future__ import annotations
+
 import pickle
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
@@ -11,8 +14,11 @@ from skconftree import ConfidenceTreeClassifier
 from ._require import going_well, require
 from ._tables import with_wrong_labels
 
+if TYPE_CHECKING:
+    from ..tree import BasePruning
 
-def check_pruning(pruning):
+
+def check_pruning(pruning: BasePruning) -> None:
     """Check that a pruning keeps the contract of prunings.
 
     It knows the range of its confidence, and can be cloned. A pruned tree is no larger,

@@ -1,18 +1,21 @@
 """What a stopping rule has to keep."""
 
+from __future__ import annotations
+
 import pickle
 
 import numpy as np
 
 from skconftree.active import ArrayOracle, StoppingRule
 
+from ..utils._types import Estimator
 from ._learners import learner, of_a_pool, serving
 from ._parameters import check_nonsense, check_object, unchanged
 from ._require import going_well, require
 from ._tables import pool, some_labels
 
 
-def check_stopping_rule(rule, estimator=None):
+def check_stopping_rule(rule: StoppingRule, estimator: Estimator | None = None) -> None:
     """Check that a stopping rule keeps the contract of rules.
 
     It says yes or no at every look, before the first label and after the last one too;

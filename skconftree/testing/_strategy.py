@@ -1,11 +1,14 @@
 """What a query strategy has to keep."""
 
+from __future__ import annotations
+
 import pickle
 
 import numpy as np
 
 from skconftree.active import ArrayOracle, SamplingStrategy, StreamStrategy
 
+from ..utils._types import Estimator
 from ._learners import learner, of_a_pool, serving
 from ._parameters import check_nonsense, check_object, unchanged
 from ._require import going_well, refused, require, require_equal
@@ -13,7 +16,9 @@ from ._stream_strategy import check_stream_strategy
 from ._tables import pool, some_labels
 
 
-def check_strategy(strategy, estimator=None):
+def check_strategy(
+    strategy: SamplingStrategy | StreamStrategy, estimator: Estimator | None = None
+) -> None:
     """Check that a query strategy keeps the contract of strategies.
 
     Of a strategy with a pool: rows that it chooses are different, have no label yet,

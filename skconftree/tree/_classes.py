@@ -1,6 +1,11 @@
 """The confidence tree estimator."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
@@ -8,6 +13,7 @@ from .._compat import _safe_indexing
 from ..tables._learning import learn, read_call
 from ..utils._learnt import learnt
 from ..utils._lock import learns, reads, share_lock
+from ..utils._types import LabelsLike, Seed, TableLike
 from ._grown import GrownClassifier
 from ._growth import check_stream, grow_model, grow_on
 from ._limits import LeafLimits
@@ -19,6 +25,11 @@ from ._prediction import TreePrediction
 from ._readable import ReadableTree
 from ._resolve import resolve_statement
 from ._row_index import RowIndex
+
+if TYPE_CHECKING:
+    from ..bounds._base import BaseBound
+    from ..drift._base import BaseDetector
+    from .pruning._base import BasePruning
 
 
 @knows_other_words
@@ -310,35 +321,58 @@ class ConfidenceTreeClassifier(
 
     def __init__(
         self,
-        bound="gtest",
+        bound: str | BaseBound | None = "gtest",
         *,
-        criterion=None,
-        delta=None,
-        splitter="best",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=None,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        pruning="auto",
-        pruning_confidence=None,
-        shrinkage="auto",
-        lookahead="auto",
-        honest_share=0.0,
-        categorical_features="from_dtype",
-        nominal_splits="auto",
-        grace_period="auto",
-        tie_threshold=0.0,
-        leaf_memory="auto",
-        max_bytes=None,
-        leaf_prediction="auto",
-        drift=None,
-        class_weight=None,
-        sample_weight_kind="frequency",
-        random_state=None,
-    ):
+        criterion: Literal[
+            "gini",
+            "entropy",
+            "log_loss",
+            "kearns_mansour",
+            "error",
+            "gain_ratio",
+            "ec2",
+            "balance",
+            "imbalance",
+        ]
+        | None = None,
+        delta: float | None = None,
+        splitter: Literal["best", "random"] = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | Literal["auto", "sqrt", "log2"] | None = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        pruning: Literal[
+            "auto",
+            "pessimistic",
+            "c45",
+            "possibilistic",
+            "cost_complexity",
+            "chi2",
+            "ec2",
+        ]
+        | BasePruning
+        | None = "auto",
+        pruning_confidence: float | None = None,
+        shrinkage: float | Literal["auto"] = "auto",
+        lookahead: int | Literal["auto"] = "auto",
+        honest_share: float = 0.0,
+        categorical_features: ArrayLike | None = "from_dtype",
+        nominal_splits: Literal["auto", "binary", "multiway"] = "auto",
+        grace_period: float | Literal["auto"] = "auto",
+        tie_threshold: float = 0.0,
+        leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
+        max_bytes: int | None = None,
+        leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
+        drift: Literal["ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"]
+        | BaseDetector
+        | None = None,
+        class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
+        sample_weight_kind: Literal["frequency", "relative"] = "frequency",
+        random_state: Seed = None,
+    ) -> None:
         self.bound = bound
         self.criterion = criterion
         self.delta = delta
@@ -394,14 +428,14 @@ class ConfidenceTreeClassifier(
 
     def partial_fit(
         self,
-        X,
-        y,
-        classes=None,
-        sample_weight=None,
+        X: TableLike,
+        y: LabelsLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_pool=None,
-        from_pool=None,
-    ):
+        X_pool: TableLike | None = None,
+        from_pool: ArrayLike | None = None,
+    ) -> Self:
         """Go on growing the tree with further rows.
 
         Rows are learnt one by one in their order: a stream gives the same tree,
@@ -457,14 +491,14 @@ class ConfidenceTreeClassifier(
 
     def partial_fit_predict(
         self,
-        X,
-        y,
-        classes=None,
-        sample_weight=None,
+        X: TableLike,
+        y: LabelsLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_pool=None,
-        return_proba=False,
-    ):
+        X_pool: TableLike | None = None,
+        return_proba: bool = False,
+    ) -> NDArray[Any]:
         """Predict each row, then learn it: `partial_fit` with foresight.
 
         Parameters
@@ -549,7 +583,7 @@ class ConfidenceTreeClassifier(
         return grow_on(self, self._model, call, statement, owner=self)
 
     @reads
-    def index_rows(self, X):
+    def index_rows(self, X: TableLike) -> RowIndex:
         """Keep track of which row of a table lies in which node while the tree grows.
 
         Parameters

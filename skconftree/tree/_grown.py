@@ -1,11 +1,17 @@
 """What a confidence tree and a confidence forest have in common."""
 
+from __future__ import annotations
+
+from typing import Self
+
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _fit_context, validate_parameters
 from ..bounds._registry import BOUNDS
 from ..utils._learnt import LearntClassifier, learnt
 from ..utils._lock import learns
+from ..utils._types import LabelsLike, TableLike
 
 
 class GrownClassifier(LearntClassifier):
@@ -33,7 +39,14 @@ class GrownClassifier(LearntClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @learns
-    def fit(self, X, y, sample_weight=None, *, X_pool=None):
+    def fit(
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_pool: TableLike | None = None,
+    ) -> Self:
         """Grow from a table, whatever was learnt before.
 
         Parameters

@@ -1,9 +1,12 @@
 """A tree that says in a few questions what another classifier says."""
 
+from __future__ import annotations
+
 import sys
 import warnings
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +17,7 @@ from ..tables._munge import can_make_up, make_up
 from ..tables._schema import Schema
 from ..tables._weights import stream_weights
 from ..utils import is_count
+from ..utils._types import Estimator, LabelsLike, Seed, TableLike
 from ._classes import ConfidenceTreeClassifier
 from .nodes._derived import sum_of_leaves
 
@@ -22,16 +26,16 @@ FEW = 50  # rows
 
 
 def imitate(
-    classifier,
-    X,
-    y=None,
+    classifier: Estimator,
+    X: TableLike,
+    y: LabelsLike | None = None,
     *,
-    sample_weight=None,
-    max_leaf_nodes=None,
-    n_rows=20_000,
-    categorical_features="from_dtype",
-    random_state=None,
-):
+    sample_weight: ArrayLike | None = None,
+    max_leaf_nodes: int | None = None,
+    n_rows: int | None = 20_000,
+    categorical_features: ArrayLike | None = "from_dtype",
+    random_state: Seed = None,
+) -> ConfidenceTreeClassifier:
     """Grow a tree that answers as another classifier does.
 
     A forest, a boosted model or a neural network may know more than a tree that is

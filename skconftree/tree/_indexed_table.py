@@ -6,6 +6,7 @@ from scipy.sparse import issparse
 
 from ..tables._table_rows import Rows
 from ..utils._lock import learns
+from ..utils._types import Method
 
 
 class IndexedTable:
@@ -31,7 +32,7 @@ class IndexedTable:
         return IndexedTable(self.estimator, self.given)
 
 
-def follows(method):
+def follows(method: Method) -> Method:
     """Decorate a method of an index, a `Lockable` with a `_table`, that has a lock.
 
     The estimator is held first: whoever waits for the index then never keeps a thread

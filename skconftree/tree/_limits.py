@@ -1,6 +1,11 @@
 """Limits of class probabilities, and the rows that they rest on."""
 
+from __future__ import annotations
+
+from typing import Literal, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._compat import InvalidParameterError
 from ..bounds._beta import beta_lower
@@ -8,6 +13,7 @@ from ..bounds._sequence import confidence_sequence
 from ..tables._labels import read_labels
 from ..tables._weights import stream_weights
 from ..utils._lock import reads
+from ..utils._types import Floats, LabelsLike, TableLike
 from .nodes._apply import find_leaves
 from .nodes._derived import sum_of_leaves
 
@@ -18,7 +24,13 @@ class LeafLimits:
     """Mixin of a tree that knows how sure its leaves are; it has no state."""
 
     @reads
-    def predict_proba_interval(self, X, *, confidence_level=0.95, method="conditional"):
+    def predict_proba_interval(
+        self,
+        X: TableLike,
+        *,
+        confidence_level: float = 0.95,
+        method: Literal["conditional", "honest", "sequence"] = "conditional",
+    ) -> Floats:
         """Limits of each class probability in the leaf reached.
 
         They are limits of the class proportions in the leaf, with `class_weight`: a
@@ -80,7 +92,9 @@ class LeafLimits:
         return limits_in_leaves(self._model, rows, confidence_level, method)
 
     @reads
-    def recount_leaves(self, X, y, sample_weight=None):
+    def recount_leaves(
+        self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Count rows that had no say in the tree, for honest limits.
 
         The leaves of a tree have purer training rows than they will have new ones, as

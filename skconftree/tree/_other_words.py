@@ -2,6 +2,8 @@
 
 from functools import wraps
 
+from ..utils._types import Method
+
 _COST = "pruning='cost_complexity' prunes as it does; its alpha is pruning_confidence"
 _ROUNDS = "Nothing is boosted here; ConfidenceForestClassifier has n_estimators"
 _SMOOTH = "shrinkage draws the leaves of small nodes upwards"
@@ -15,7 +17,7 @@ COUNTERPARTS = {
 }
 
 
-def knows_other_words(cls):
+def knows_other_words(cls: Method) -> Method:
     """Let the errors of an estimator's constructor and set_params name counterparts."""
     cls.__init__ = _checked(cls.__init__, TypeError)
     cls.set_params = _checked(cls.set_params, ValueError)

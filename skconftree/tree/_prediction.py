@@ -1,15 +1,21 @@
 """What a tree says of rows, by the leaves that they reach."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils._lock import reads
+from ..utils._types import Floats, Indices, TableLike
 
 
 class TreePrediction:
     """Mixin of an estimator with `tree_`, `_rows(X)`, and a model that knows leaves."""
 
     @reads
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Most probable class in the leaf that each row reaches.
 
         Parameters
@@ -26,7 +32,7 @@ class TreePrediction:
         return self._model.classes.names.take(self._model.best(rows))
 
     @reads
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> Floats:
         """Class probabilities in the leaf that each row reaches.
 
         They are its class proportions; or, of a
@@ -47,7 +53,7 @@ class TreePrediction:
         return self._model.proba(rows)
 
     @reads
-    def apply(self, X):
+    def apply(self, X: TableLike) -> Indices:
         """Index of the leaf that each row reaches.
 
         A row whose category did not occur at a node in training stays there.
@@ -65,7 +71,7 @@ class TreePrediction:
         return self._model.leaves(rows)
 
     @reads
-    def get_depth(self):
+    def get_depth(self) -> int:
         """Return the depth of the deepest leaf.
 
         Returns
@@ -76,7 +82,7 @@ class TreePrediction:
         return self.tree_.max_depth
 
     @reads
-    def get_n_leaves(self):
+    def get_n_leaves(self) -> int:
         """Return the number of leaves.
 
         Returns
@@ -87,7 +93,7 @@ class TreePrediction:
         return self.tree_.n_leaves
 
     @reads
-    def decision_path(self, X):
+    def decision_path(self, X: TableLike) -> Any:
         """Nodes that each row passes.
 
         Parameters

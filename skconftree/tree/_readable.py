@@ -1,5 +1,10 @@
 """What an estimator tells people, and other tools, of its tree."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
@@ -7,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..tables._schema import as_dense
 from ..tables._sparse import blocks
 from ..utils._lock import reads
+from ..utils._types import Estimator, Floats, LabelsLike, TableLike
 from .reading._explain import explain_rows
 from .reading._html import write_tree
 from .reading._pruning_path import pruning_path
@@ -18,7 +24,7 @@ class ReadableTree:
     """Mixin of a tree estimator that explains itself; it has no state of its own."""
 
     @reads
-    def explain(self, X):
+    def explain(self, X: TableLike) -> list[list[dict[str, Any]]]:
         """Evidence of every split on the path of each row.
 
         Parameters
@@ -51,7 +57,9 @@ class ReadableTree:
         ]
 
     @reads
-    def explain_text(self, X, *, verbose=False, audit=None):
+    def explain_text(
+        self, X: TableLike, *, verbose: bool = False, audit: Any = None
+    ) -> str:
         """Tell in words why rows get their class.
 
         Parameters
@@ -96,12 +104,12 @@ class ReadableTree:
 
     @property
     @reads
-    def feature_importances_(self):
+    def feature_importances_(self) -> Floats:
         """Share of each feature in the decrease of impurity."""
         return self.tree_.feature_importances()
 
     @reads
-    def leaf_counts(self, *, fresh=False):
+    def leaf_counts(self, *, fresh: bool = False) -> Floats:
         """Weight of the training rows of each class in each leaf.
 
         Parameters
@@ -131,7 +139,7 @@ class ReadableTree:
         return self._model.leaf_counts(fresh)
 
     @reads
-    def summary(self):
+    def summary(self) -> str:
         """Tell in a few lines what the tree is like.
 
         Its size, how many of its splits are overwhelming, strong or weak, the weakest
@@ -167,7 +175,7 @@ class ReadableTree:
         return summarize(self)
 
     @reads
-    def to_sklearn(self):
+    def to_sklearn(self) -> Estimator:
         """Copy the tree into a genuine scikit-learn classifier.
 
         Whatever accepts scikit-learn's trees (plotting, exporting, explaining)
@@ -200,7 +208,9 @@ class ReadableTree:
         warn_of_missing([self], stacklevel=2)
         return to_sklearn(self)
 
-    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+    def cost_complexity_pruning_path(
+        self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
         """Find the strengths of cost-complexity pruning at which the tree changes.
 
         A copy of the estimator is fitted without pruning, and its weakest link pruned

@@ -1,8 +1,12 @@
 """Which row of a table lies in which node of a growing tree."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..utils._lock import Lockable
+from ..utils._types import Estimator, Indices, TableLike
 from ._indexed_table import IndexedTable, follows
 from .nodes._row_index import NodeRanges
 
@@ -59,7 +63,7 @@ class RowIndex(Lockable):
     (array([ 0, 50, 99]), array([2]))
     """
 
-    def __init__(self, estimator, X):
+    def __init__(self, estimator: Estimator, X: TableLike) -> None:
         self._table = IndexedTable(estimator, X)
         self._ranges = NodeRanges(self._table.rows, self._table.finite)
         self._follow()
@@ -74,17 +78,17 @@ class RowIndex(Lockable):
         return self._ranges
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Rows of the table, those taken included."""
         return self._ranges.n_rows
 
     @property
-    def n_bytes(self):
+    def n_bytes(self) -> int:
         """Bytes that the index takes, without the table."""
         return self._ranges.n_bytes
 
     @follows
-    def update(self):
+    def update(self) -> Indices:
         """Tell which nodes have got or lost rows since the last call.
 
         Returns
@@ -96,7 +100,7 @@ class RowIndex(Lockable):
         return self._follow().changed()
 
     @follows
-    def counts(self):
+    def counts(self) -> Indices:
         """Count the rows in each node, but for those taken.
 
         Returns
@@ -106,7 +110,7 @@ class RowIndex(Lockable):
         return self._follow().counts()
 
     @follows
-    def apply(self):
+    def apply(self) -> Indices:
         """Node of each row, as `apply` of the estimator says.
 
         Returns
@@ -116,7 +120,7 @@ class RowIndex(Lockable):
         return self._follow().nodes()
 
     @follows
-    def members(self, node):
+    def members(self, node: int) -> Indices:
         """Rows that lie in a node, but for those taken.
 
         Parameters
@@ -131,7 +135,7 @@ class RowIndex(Lockable):
         return self._follow().members(node)
 
     @follows
-    def draw(self, node, key, size=None):
+    def draw(self, node: int, key: int, size: int | None = None) -> int | Indices:
         """Draw rows that lie in a node at random, each as likely as any other.
 
         The draw depends on the key and the rows in the node alone: not on how the
@@ -162,7 +166,7 @@ class RowIndex(Lockable):
         rows = self._follow().draw(node, key, 1 if size is None else size)
         return int(rows[0]) if size is None else rows
 
-    def take(self, rows):
+    def take(self, rows: int | ArrayLike) -> None:
         """Take rows out: they are counted, listed and drawn no more.
 
         Parameters
@@ -172,7 +176,7 @@ class RowIndex(Lockable):
         """
         self._mark(rows, True)
 
-    def put_back(self, rows):
+    def put_back(self, rows: int | ArrayLike) -> None:
         """Put rows that were taken back to where they belong by now.
 
         Parameters

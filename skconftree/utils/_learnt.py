@@ -1,12 +1,18 @@
 """What an estimator has of its model: properties, and a part of its state."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._canonical import canonical
 from ._damage import refuse_damage
 from ._lock import Lockable, reads
+from ._types import Floats, TableLike
 
 
 def learnt(name, doc, *, changes=False):
@@ -33,16 +39,18 @@ class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
 
     _model = None  # what has been learnt
 
-    classes_ = learnt("classes.names", "Class labels.")
-    n_classes_ = learnt("classes.n", "Number of classes.")
-    n_features_in_ = learnt("schema.n_features", "Number of features.")
-    feature_names_in_ = learnt("schema.feature_names", "Names of the features.")
-    n_rows_seen_ = learnt("n_rows_seen", "Number of rows learnt.")
+    classes_: NDArray[Any] = learnt("classes.names", "Class labels.")
+    n_classes_: int = learnt("classes.n", "Number of classes.")
+    n_features_in_: int = learnt("schema.n_features", "Number of features.")
+    feature_names_in_: NDArray[Any] = learnt(
+        "schema.feature_names", "Names of the features."
+    )
+    n_rows_seen_: int = learnt("n_rows_seen", "Number of rows learnt.")
 
     def __sklearn_is_fitted__(self):
         return self._model is not None
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: TableLike) -> Floats:
         """Logarithm of `predict_proba`.
 
         Parameters

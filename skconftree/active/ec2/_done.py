@@ -1,6 +1,9 @@
 """The stopping rule of EC2 trees, for labels that are bought."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import Any
 
 from ..._compat import Interval
 from ...bounds import ec2_confidence
@@ -63,13 +66,13 @@ class EC2Done(StoppingRule):
         "confidence": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def __init__(self, noise=0.01, confidence=0.5):
+    def __init__(self, noise: float = 0.01, confidence: float = 0.5) -> None:
         self.noise = noise
         self.confidence = confidence
 
     needs = ("hypotheses",)
 
-    def confidence_at(self, context):
+    def confidence_at(self, context: Any) -> float:
         """Confidence that the best label is worth buying.
 
         Parameters
@@ -89,5 +92,5 @@ class EC2Done(StoppingRule):
         n_bought = sum(int(one.known.sum()) for one in context.answers)
         return float(ec2_confidence(ask(context), n_bought, self.noise))
 
-    def reached(self, context):
+    def reached(self, context: Any) -> bool:
         return self.confidence_at(context) < self.confidence

@@ -1,10 +1,15 @@
 """Strategies that test hypotheses: equivalence class edge cutting, and halving."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..._compat import HasMethods, Interval, StrOptions, validate_parameters
+from ...utils._types import Floats, Indices
 from .._estimators import final_step
 from .._rows import check_costs, in_chunks
 from .._strategy import FOR_ROWS, SamplingStrategy, checked_scores, largest, tie_keys
@@ -119,14 +124,14 @@ class EC2Sampling(SamplingStrategy):
     def __init__(
         self,
         *,
-        lazy=False,
-        clustered=False,
-        pure=False,
-        clusterer=None,
-        stale_factor="consistent",
-        on_exhausted="random",
-        costs=None,
-    ):
+        lazy: bool = False,
+        clustered: bool = False,
+        pure: bool = False,
+        clusterer: Any = None,
+        stale_factor: Literal["consistent"] | float = "consistent",
+        on_exhausted: Literal["random", "resample"] = "random",
+        costs: ArrayLike | None = None,
+    ) -> None:
         self.lazy = lazy
         self.clustered = clustered
         self.pure = pure
@@ -135,7 +140,7 @@ class EC2Sampling(SamplingStrategy):
         self.on_exhausted = on_exhausted
         self.costs = costs
 
-    def score(self, context):
+    def score(self, context: Any) -> Floats:
         price = self._prices(context)
         if self.pure:
             scores = self._space(context).scores(context.candidates)
@@ -145,7 +150,7 @@ class EC2Sampling(SamplingStrategy):
         # those of the context are the learner's affair
         return scores if context.costs is not None or price is None else scores / price
 
-    def select(self, context, k):
+    def select(self, context: Any, k: int) -> tuple[Indices, Floats]:
         price = self._prices(context)
         if not self.lazy:
             scores = checked_scores(self, self.score(context), context)
@@ -267,7 +272,7 @@ class EC2Sampling(SamplingStrategy):
         state.pop("n_scored_", None)
         return state
 
-    def best_table(self, context):
+    def best_table(self, context: Any) -> Floats:
         """Hypotheses by what they foresee of the best row, and by group.
 
         Parameters
@@ -350,7 +355,7 @@ class GBSSampling(SamplingStrategy):
 
     needs = ("hypotheses",)
 
-    def score(self, context):
+    def score(self, context: Any) -> Floats:
         if hasattr(final_step(context.estimator)[0], "query_score"):
             final, before = final_step(context.estimator)
 

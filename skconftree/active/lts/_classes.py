@@ -1,8 +1,13 @@
 """Learning to sample: boosted trees that choose the labels they learn from."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
@@ -17,6 +22,7 @@ from ..._compat import (
 )
 from ...utils import canonical
 from ...utils._lock import learns, reads
+from ...utils._types import Floats, Seed, TableLike
 from .._aside import Aside
 from .._labels import LabelCodes
 from ._boosting import BoostedTrees
@@ -149,20 +155,20 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        budget=None,
+        budget: float | None = None,
         *,
-        n_rounds=None,
-        alpha=1.0,
-        groups=None,
-        max_dimensions=8,
-        trees_per_round=10,
-        learning_rate=0.3,
-        max_depth=4,
-        l2_regularization=1.0,
-        min_gain=0.0,
-        sampler=None,
-        random_state=None,
-    ):
+        n_rounds: int | None = None,
+        alpha: float = 1.0,
+        groups: Any = None,
+        max_dimensions: int = 8,
+        trees_per_round: int = 10,
+        learning_rate: float = 0.3,
+        max_depth: int = 4,
+        l2_regularization: float = 1.0,
+        min_gain: float = 0.0,
+        sampler: Any = None,
+        random_state: Seed = None,
+    ) -> None:
         self.budget = budget
         self.n_rounds = n_rounds
         self.alpha = alpha
@@ -176,7 +182,7 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         self.sampler = sampler
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: TableLike, y: Callable[..., Any] | ArrayLike) -> Self:
         """Buy labels and learn them.
 
         Parameters
@@ -253,7 +259,7 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         return self._trees.scores(X, len(self.classes_))
 
     @reads
-    def decision_function(self, X):
+    def decision_function(self, X: TableLike) -> Floats:
         """Sum of the trees' values.
 
         Parameters
@@ -269,7 +275,7 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @reads
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> Floats:
         """Class probabilities.
 
         They are those of the labels that were bought. Where rare classes were sought
@@ -286,7 +292,7 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         return softmax(self._scores(X), axis=1)
 
     @reads
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Predict classes.
 
         Parameters

@@ -1,10 +1,14 @@
 """Groups of a pool's rows, and the choice that weighs scores against diversity."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state, gen_batches
 
 from ...tables._missing_labels import is_missing
+from ...utils._types import Indices, Seed
 from .._rows import CHUNK
 
 
@@ -81,7 +85,14 @@ def find_groups(groups, X, n_cells, max_dimensions, seed):
     return np.unique(groups, return_inverse=True)[1].reshape(-1)
 
 
-def lts_select(scores, groups, k, alpha=1.0, *, random_state=None):
+def lts_select(
+    scores: ArrayLike,
+    groups: ArrayLike,
+    k: int,
+    alpha: float = 1.0,
+    *,
+    random_state: Seed = None,
+) -> Indices:
     r"""Choose rows with large scores from many groups.
 
     The set of k rows with the largest

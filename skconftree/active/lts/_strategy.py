@@ -1,11 +1,15 @@
 """The choice of rows of Learning-To-Sample, for any classifier."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from ..._compat import HasMethods, Interval, validate_parameters
+from ...utils._types import Floats, Indices
 from .._strategy import FOR_ROWS, SamplingStrategy
 from ._groups import choose, find_groups
 from ._sampling import ENOUGH, FOLDS, assign_folds, fit_sampler, predict_errors
@@ -72,13 +76,20 @@ class LTSSampling(SamplingStrategy):
         "sampler": [HasMethods(["fit", "predict"]), None],
     }
 
-    def __init__(self, alpha=1.0, *, groups=None, max_dimensions=8, sampler=None):
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        groups: Any = None,
+        max_dimensions: int = 8,
+        sampler: Any = None,
+    ) -> None:
         self.alpha = alpha
         self.groups = groups
         self.max_dimensions = max_dimensions
         self.sampler = sampler
 
-    def score(self, context):
+    def score(self, context: Any) -> Floats:
         self._check(context)
         if context.estimator is None:
             return np.zeros(len(context.candidates))
@@ -94,7 +105,7 @@ class LTSSampling(SamplingStrategy):
         )
         return predict_errors(model, context.points, context.candidates)
 
-    def select(self, context, k):
+    def select(self, context: Any, k: int) -> tuple[Indices, Floats]:
         scores = self.score(context)
         rng = _old_rng(context)
         seed = rng.randint(2**31 - 1)

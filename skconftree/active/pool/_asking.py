@@ -1,13 +1,20 @@
 """Questions of an active learner."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ...utils._lock import learns, reads
+from ...utils._types import Floats, Indices
 from .._aside import settled
 from .._estimators import needs_of
 from .._registry import STRATEGIES
@@ -19,12 +26,21 @@ from ._oracles import QuestionsEnded
 from ._recorded import Recorded
 from ._stopping import largest_share, read_rules
 
+if TYPE_CHECKING:
+    from .._stopping import StoppingRule
+
 
 class Asking:
     """Mixin of an active learner that chooses the rows to be labelled next."""
 
     @learns
-    def query(self, k=None, *, costs=None, return_scores=False):
+    def query(
+        self,
+        k: int | None = None,
+        *,
+        costs: ArrayLike | None = None,
+        return_scores: bool = False,
+    ) -> tuple[Indices, Floats]:
         """Say which rows to label next.
 
         The answer is the same until something is taught.
@@ -179,7 +195,7 @@ class Asking:
     def _read_costs(self, costs):
         return None if costs is None else check_costs(costs, self._pool.n_rows)
 
-    def reached(self, stop):
+    def reached(self, stop: StoppingRule | Sequence[Any]) -> bool:
         """Say whether to ask no more, as `run` does before each question.
 
         Parameters
@@ -210,7 +226,14 @@ class Asking:
         self._in_query = False
         return found
 
-    def run(self, oracle, budget=None, stop=None, *, save=None):
+    def run(
+        self,
+        oracle: Callable[..., Any],
+        budget: int | None = None,
+        stop: StoppingRule | Sequence[Any] | None = None,
+        *,
+        save: Path | None = None,
+    ) -> Self:
         """Ask an oracle until the budget is spent, a rule says stop, or no row is left.
 
         Parameters

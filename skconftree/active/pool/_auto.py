@@ -1,11 +1,19 @@
 """What is asked for unless a strategy is named."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
+from ...utils._types import Floats, Indices
 from .._estimators import final_step, serves
 from .._strategy import FOR_ROWS, SamplingStrategy, checked_scores, largest
 from .._uncertainty import MarginSampling, RandomSampling
+
+if TYPE_CHECKING:
+    from ._context import QueryContext
 
 CLUSTERED = 20000  # rows among which clusters are looked for
 FEW = 3  # labels a class, on average, up to which the pool is covered first
@@ -36,7 +44,7 @@ class AutoSampling(SamplingStrategy):
 
     takes_costs = True
 
-    def select(self, context, k):
+    def select(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
         few = len(context.labeled) < FEW * max(context.n_classes, 2)
         if context.estimator is None or (few and context.costs is None):
             return cover(context, k)

@@ -1,7 +1,15 @@
 """Strategies for classifiers with members that vote."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...utils._types import Floats
 from .._strategy import SamplingStrategy
 from .._uncertainty import entropy
+
+if TYPE_CHECKING:
+    from ._context import QueryContext
 
 
 class VoteEntropySampling(SamplingStrategy):
@@ -28,5 +36,5 @@ class VoteEntropySampling(SamplingStrategy):
 
     needs = ("committee",)
 
-    def score(self, context):
+    def score(self, context: QueryContext) -> Floats:
         return entropy(context.votes)

@@ -1,10 +1,16 @@
 """What a strategy may ask about a pool: each answer is made once a query."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from ...utils._types import Estimator, Floats, Indices
 from .._estimators import final_step
 from .._rows import in_chunks, take
 
@@ -71,7 +77,16 @@ class QueryContext:
     ...         return (1 - context.proba.max(axis=1)) * context.dist_to_labeled
     """
 
-    def __init__(self, pool, estimator, codes, labeled, classes, candidates, key):
+    def __init__(
+        self,
+        pool: object,
+        estimator: Estimator | None,
+        codes: Indices,
+        labeled: Indices | Callable[..., Any],
+        classes: Floats,
+        candidates: Indices | Callable[..., Any],
+        key: tuple[int, ...],
+    ) -> None:
         self._pool = pool
         self.X = pool.X
         self.estimator = estimator
@@ -106,7 +121,7 @@ class QueryContext:
         return given() if callable(given) else given
 
     @property
-    def n_labeled(self):
+    def n_labeled(self) -> int:
         """How many rows have a label."""
         return len(self.labeled)
 
@@ -115,7 +130,7 @@ class QueryContext:
         """How many rows may be asked for."""
         return len(self.candidates)
 
-    def draw_key(self, use):
+    def draw_key(self, use: int) -> int:
         """Key of draws for one use, as `rng` has; a whole number below 2**63.
 
         Parameters
@@ -130,11 +145,11 @@ class QueryContext:
         return ((seed << 32) ^ (n_taught & 0xFFFFFFFF)) ^ (use << 16)
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
         """Number of classes seen so far."""
         return len(self.classes)
 
-    def rng(self, use):
+    def rng(self, use: int) -> np.random.Generator:
         """Random numbers for one use, the same at each query until something is taught.
 
         Parameters
@@ -148,7 +163,7 @@ class QueryContext:
         """
         return np.random.default_rng([*self._key, use])
 
-    def model_after(self, n_answers):
+    def model_after(self, n_answers: int) -> Any:
         """Say what the classifier was after the first answers.
 
         Parameters
@@ -267,7 +282,7 @@ class QueryContext:
         """
         return self.density_of(10)
 
-    def density_of(self, n_neighbors):
+    def density_of(self, n_neighbors: int) -> NDArray[np.float32]:
         """`density` with another number of nearest rows.
 
         Parameters
@@ -289,7 +304,7 @@ class QueryContext:
         nearest = self._pool.embedding.nearest_labeled(self.labeled)
         return nearest[self.candidates]
 
-    def with_labeled(self, place):
+    def with_labeled(self, place: int) -> Self:
         """The same candidates, one of which counts as labelled for distances.
 
         So rows of a batch keep away from those that were chosen before them.
@@ -309,11 +324,11 @@ class QueryContext:
         return out
 
     @property
-    def points(self):
+    def points(self) -> NDArray[Any]:
         """Coordinates of all rows of the pool, as distances see them."""
         return self._pool.embedding.points
 
-    def squared_distances(self, row):
+    def squared_distances(self, row: int) -> NDArray[np.float32]:
         """Squared distances of the candidates to a row of the pool.
 
         Parameters
@@ -327,7 +342,7 @@ class QueryContext:
         """
         return self._pool.embedding.squared_distances(row, self.candidates)
 
-    def take(self, rows):
+    def take(self, rows: ArrayLike) -> None:
         """Take rows of the pool.
 
         Parameters

@@ -1,11 +1,18 @@
 """Strategies that look at where rows lie, not at what is predicted for them."""
 
+from __future__ import annotations
+
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._compat import Interval
+from ...utils._types import Floats, Indices
 from .._strategy import FOR_ROWS, SamplingStrategy
+
+if TYPE_CHECKING:
+    from ._context import QueryContext
 
 
 class DensitySampling(SamplingStrategy):
@@ -37,10 +44,10 @@ class DensitySampling(SamplingStrategy):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_neighbors=10):
+    def __init__(self, n_neighbors: int = 10) -> None:
         self.n_neighbors = n_neighbors
 
-    def score(self, context):
+    def score(self, context: QueryContext) -> Floats:
         sparse = context.density_of(self.n_neighbors).astype(np.float64)
         return sparse.max() - sparse
 
@@ -63,10 +70,10 @@ class DiversitySampling(SamplingStrategy):
     3
     """
 
-    def score(self, context):
+    def score(self, context: QueryContext) -> Floats:
         return _finite(context.dist_to_labeled)
 
-    def select(self, context, k):
+    def select(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
         return _farthest(self, context, k)
 
 

@@ -1,10 +1,15 @@
 """Active learning from a pool."""
 
+from __future__ import annotations
+
 import copy
 import warnings
+from collections.abc import Callable
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,6 +23,7 @@ from ..._compat import (
 )
 from ...utils import canonical
 from ...utils._lock import learns, reads
+from ...utils._types import Estimator, LabelsLike, Seed, TableLike
 from .._aside import settled
 from .._estimators import has_leaves, refuse_unserved
 from .._labels import LabelCodes
@@ -30,6 +36,9 @@ from ._learning import Learning
 from ._pickled import WithoutPool
 from ._reporting import Reporting
 from ._state import check_learner
+
+if TYPE_CHECKING:
+    from .._strategy import SamplingStrategy
 
 # attributes that a step changes in place
 CHANGING = ("_codes", "_parked", "_order", "_weights", "_answers", "_pool")
@@ -160,19 +169,19 @@ class ActiveLearner(
 
     def __init__(
         self,
-        estimator,
+        estimator: Estimator,
         *,
-        strategy="auto",
-        batch_size=1,
-        refit="auto",
-        tie_break="auto",
-        missing_label=None,
-        classes=None,
-        embedding=None,
-        neighbors=None,
-        prefit=False,
-        random_state=None,
-    ):
+        strategy: str | SamplingStrategy | Callable[..., Any] = "auto",
+        batch_size: int = 1,
+        refit: Literal["auto"] | bool = "auto",
+        tie_break: Literal["auto", "random", "leaf", "density"] = "auto",
+        missing_label: object = None,
+        classes: ArrayLike | None = None,
+        embedding: Callable[..., Any] | None = None,
+        neighbors: Any = None,
+        prefit: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.strategy = strategy
         self.batch_size = batch_size
@@ -188,7 +197,7 @@ class ActiveLearner(
     # -- the pool -----------------------------------------------------------------
 
     @learns
-    def fit(self, X, y=None):
+    def fit(self, X: TableLike, y: LabelsLike | None = None) -> Self:
         """Take a pool, and learn the labels that it has.
 
         Parameters
@@ -259,7 +268,12 @@ class ActiveLearner(
     # -- answers --------------------------------------------------------------------
 
     @learns
-    def teach(self, rows, labels, sample_weight=None):
+    def teach(
+        self,
+        rows: int | ArrayLike,
+        labels: object,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn labels.
 
         Parameters
@@ -343,7 +357,7 @@ class ActiveLearner(
             )
 
     @learns
-    def undo(self, n=1):
+    def undo(self, n: int = 1) -> Self:
         """Take back the last calls of `teach`.
 
         Parameters

@@ -4,14 +4,22 @@ All rows of a leaf have the same score, so that these strategies say how much a 
 is worth and draw inside it.
 """
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._compat import Interval, StrOptions, validate_parameters
 from ...bounds._risk import PRIORS, excess_risk_of_leaves, risk_of_leaves
+from ...utils._types import Floats, Indices
 from .._strategy import FOR_LEAVES, FOR_ROWS, SamplingStrategy
 from .._uncertainty import entropy
+
+if TYPE_CHECKING:
+    from ._context import QueryContext
 
 
 class LeafSampling(SamplingStrategy):
@@ -37,7 +45,7 @@ class LeafSampling(SamplingStrategy):
 
     needs = ("leaves",)
 
-    def worth(self, counts, sizes, total):
+    def worth(self, counts: Floats, sizes: NDArray[Any], total: int) -> Floats:
         """How much a label in a leaf is worth.
 
         Parameters
@@ -56,7 +64,7 @@ class LeafSampling(SamplingStrategy):
         """
         raise NotImplementedError
 
-    def score(self, context):
+    def score(self, context: QueryContext) -> Floats:
         leaves, sizes = _occupied(context)
         worth = np.zeros(len(context.leaf_sizes))
         worth[leaves] = self._settled(context).worth(
@@ -64,13 +72,13 @@ class LeafSampling(SamplingStrategy):
         )
         return worth[context.leaf_ids]
 
-    def select(self, context, k):
+    def select(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
         if context.costs is not None:
             return super().select(context, k)
         rows, scores = self._chosen(context, k)
         return np.searchsorted(context.candidates, rows), scores
 
-    def select_rows(self, context, k):
+    def select_rows(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
         # A choice of a subclass is heard.
         own = type(self).select is not LeafSampling.select
         if own or context.costs is not None:
@@ -223,7 +231,12 @@ class LeafRiskSampling(LeafSampling):
     }
     _is_local = True
 
-    def __init__(self, delta=0.1, gap="auto", prior="uniform"):
+    def __init__(
+        self,
+        delta: float = 0.1,
+        gap: Literal["auto"] | bool = "auto",
+        prior: Literal["uniform", "perks"] = "uniform",
+    ) -> None:
         self.delta = delta
         self.gap = gap
         self.prior = prior
@@ -235,7 +248,7 @@ class LeafRiskSampling(LeafSampling):
         vars(settled).update(vars(self), gap=context.grows)
         return settled
 
-    def worth(self, counts, sizes, total):
+    def worth(self, counts: Floats, sizes: Floats, total: float) -> Floats:
         rows = sizes + counts.sum(axis=1)
         counts = _two(counts)
         delta, prior = self.delta, self.prior
@@ -279,7 +292,7 @@ class LeafEntropySampling(LeafSampling):
     3
     """
 
-    def worth(self, counts, sizes, total):
+    def worth(self, counts: Floats, sizes: Floats, total: float) -> Floats:
         n = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
         return entropy(counts / n) * sizes / total
 
@@ -321,7 +334,7 @@ class ExpectedErrorSampling(LeafSampling):
     3
     """
 
-    def worth(self, counts, sizes, total):
+    def worth(self, counts: Floats, sizes: Floats, total: float) -> Floats:
         counts = _two(counts) + 1.0
         n = counts.sum(axis=1)
         predicted = counts.argmax(axis=1)

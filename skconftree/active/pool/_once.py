@@ -1,12 +1,30 @@
 """One question, for loops that keep the labels themselves."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from ...utils._types import Estimator, Indices, Seed, TableLike
 from ._learner import ActiveLearner
 
+if TYPE_CHECKING:
+    from .._strategy import SamplingStrategy
 
-def query_once(strategy, estimator, X, y, k=1, *, random_state=None):
+
+def query_once(
+    strategy: str | SamplingStrategy | Callable[..., Any],
+    estimator: Estimator,
+    X: TableLike,
+    y: ArrayLike | None,
+    k: int = 1,
+    *,
+    random_state: Seed = None,
+) -> Indices:
     """Say which rows of a pool to label next, without a learner that remembers.
 
     For a loop of your own, that keeps labels and models in its own way.

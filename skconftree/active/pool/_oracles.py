@@ -1,10 +1,16 @@
 """Who gives the labels: called with rows and their places in the pool."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ...tables._label_values import exact_labels
+from ...utils._types import LabelsLike, Seed
 
 
 class ArrayOracle(BaseEstimator):
@@ -22,7 +28,7 @@ class ArrayOracle(BaseEstimator):
     ['spam', 'ham']
     """
 
-    def __init__(self, y):
+    def __init__(self, y: LabelsLike) -> None:
         self.y = y
 
     def __call__(self, X, rows):
@@ -50,7 +56,7 @@ class NoisyOracle(BaseEstimator):
     True
     """
 
-    def __init__(self, y, noise, random_state=None):
+    def __init__(self, y: LabelsLike, noise: float, random_state: Seed = None) -> None:
         self.y = y
         self.noise = noise
         self.random_state = random_state
@@ -107,7 +113,9 @@ class ConsoleOracle(BaseEstimator):
     >>> learner.run(oracle, budget=20)  # doctest: +SKIP
     """
 
-    def __init__(self, classes, show=None):
+    def __init__(
+        self, classes: list[Any], show: Callable[..., Any] | None = None
+    ) -> None:
         self.classes = classes
         self.show = show
 

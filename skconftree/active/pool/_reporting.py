@@ -1,11 +1,17 @@
 """What an active learner tells: its labels, and what its classifier predicts."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..._compat import available_if
 from ...utils._lock import reads
+from ...utils._types import Estimator, Floats, Seed, TableLike
 from .._aside import settled
 from ._answers import Answer
 
@@ -25,7 +31,7 @@ class Reporting:
     @property
     @settled
     @reads
-    def classes_(self):
+    def classes_(self) -> NDArray[Any]:
         """Labels seen so far."""
         check_is_fitted(self, "_codes")
         return self._coder.classes
@@ -33,7 +39,7 @@ class Reporting:
     @property
     @settled
     @reads
-    def y_(self):
+    def y_(self) -> NDArray[Any]:
         """Labels of the pool's rows."""
         check_is_fitted(self, "_codes")
         return self._coder.write(self._codes)
@@ -41,7 +47,7 @@ class Reporting:
     @property
     @settled
     @reads
-    def n_labeled_(self):
+    def n_labeled_(self) -> int:
         """Rows with a label."""
         check_is_fitted(self, "_codes")
         return len(self._order)
@@ -49,7 +55,7 @@ class Reporting:
     @property
     @settled
     @reads
-    def history_(self):
+    def history_(self) -> list[Answer]:
         """What has been taught, in order."""
         check_is_fitted(self, "_codes")
         out = []
@@ -67,7 +73,7 @@ class Reporting:
     @property
     @settled
     @reads
-    def audit_(self):
+    def audit_(self) -> tuple[int, int]:
         """Wrong predictions among, and number of, the rows drawn for an audit."""
         check_is_fitted(self, "_codes")
         return self._audit()
@@ -95,7 +101,7 @@ class Reporting:
     @available_if(_estimator_has("predict"))
     @settled
     @reads
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Predict classes with the classifier fitted so far.
 
         Parameters
@@ -111,7 +117,7 @@ class Reporting:
     @available_if(_estimator_has("predict_proba"))
     @settled
     @reads
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> Floats:
         """Probabilities of the classifier fitted so far.
 
         Parameters
@@ -138,7 +144,7 @@ class Reporting:
     @available_if(_estimator_has("decision_function"))
     @settled
     @reads
-    def decision_function(self, X):
+    def decision_function(self, X: TableLike) -> Floats:
         """Decision values of the classifier fitted so far.
 
         Parameters
@@ -155,7 +161,13 @@ class Reporting:
 
     @settled
     @reads
-    def to_tree(self, *, max_leaf_nodes=None, n_rows=20_000, random_state=None):
+    def to_tree(
+        self,
+        *,
+        max_leaf_nodes: int | None = None,
+        n_rows: int | None = 20_000,
+        random_state: Seed = None,
+    ) -> Estimator:
         """Grow a tree that answers as the classifier does, on the whole pool.
 
         A forest makes more of few labels than a tree, and chooses better which to ask

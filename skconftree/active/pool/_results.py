@@ -1,5 +1,7 @@
 """Learning curves of query strategies, and their figures."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +86,7 @@ class SimulationResult(NamedTuple):
     scores: np.ndarray
     seconds: np.ndarray
 
-    def summary(self):
+    def summary(self) -> list[StrategySummary]:
         """Figures of each strategy, beside random sampling.
 
         Returns

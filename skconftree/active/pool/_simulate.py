@@ -1,7 +1,11 @@
 """What query strategies would have been worth, on labels that are known."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,6 +15,7 @@ from sklearn.utils import check_consistent_length, check_random_state, check_sca
 
 from ..._compat import _safe_indexing
 from ...tables._label_values import exact_labels
+from ...utils._types import Estimator, LabelsLike, Seed, TableLike
 from .._estimators import serves
 from .._registry import STRATEGIES, resolve_strategy
 from ._learner import ActiveLearner
@@ -20,22 +25,22 @@ BASELINES = ("random", "margin")
 
 
 def simulate(
-    estimator,
-    X,
-    y,
-    strategies=(),
+    estimator: Estimator,
+    X: TableLike,
+    y: LabelsLike,
+    strategies: list[Any] = (),
     *,
-    cv=10,
-    budget=100,
-    batch_size=1,
-    n_initial=0,
-    scoring=None,
-    refit="auto",
-    to_tree=False,
-    n_jobs=None,
-    verbose=0,
-    random_state=None,
-):
+    cv: Any = 10,
+    budget: int = 100,
+    batch_size: int = 1,
+    n_initial: int = 0,
+    scoring: str | Callable[..., Any] | None = None,
+    refit: Literal["auto"] | bool = "auto",
+    to_tree: bool | dict[Any, Any] = False,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Seed = None,
+) -> SimulationResult:
     """Compare query strategies on a table whose labels are known.
 
     In each run the rows are parted into a pool and test rows. Every strategy begins

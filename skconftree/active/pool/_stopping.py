@@ -1,6 +1,9 @@
 """When to stop buying labels."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -9,6 +12,9 @@ from ...bounds import confidence_sequence, risk_upper
 from .._estimators import refuse_unserved
 from .._rows import in_chunks
 from .._stopping import StoppingRule
+
+if TYPE_CHECKING:
+    from ._context import QueryContext
 
 COMPARED = 10_000  # rows whose predictions are compared between looks
 
@@ -34,10 +40,10 @@ class Budget(StoppingRule):
 
     _parameter_constraints = {"n_labels": [Interval(Integral, 1, None, closed="left")]}
 
-    def __init__(self, n_labels):
+    def __init__(self, n_labels: int) -> None:
         self.n_labels = n_labels
 
-    def reached(self, context):
+    def reached(self, context: QueryContext) -> bool:
         return context.n_labeled >= self.n_labels
 
 
@@ -91,23 +97,30 @@ class RiskBelow(StoppingRule):
         "audit_share": [Interval(Real, 0, 1, closed="right")],
     }
 
-    def __init__(self, eps, *, method="leaves", delta=0.05, audit_share=0.2):
+    def __init__(
+        self,
+        eps: float,
+        *,
+        method: Literal["leaves", "audit"] = "leaves",
+        delta: float = 0.05,
+        audit_share: float = 0.2,
+    ) -> None:
         self.eps = eps
         self.method = method
         self.delta = delta
         self.audit_share = audit_share
 
     @property
-    def needs(self):
+    def needs(self) -> tuple[str, ...]:
         """What the classifier must have."""
         return ("leaves",) if self.method == "leaves" else ()
 
     @property
-    def random_share(self):
+    def random_share(self) -> float:
         """Share of the questions that are drawn at random."""
         return self.audit_share if self.method == "audit" else 0.0
 
-    def limit(self, context):
+    def limit(self, context: QueryContext) -> float:
         """Upper limit of the risk on the pool.
 
         Parameters
@@ -132,7 +145,7 @@ class RiskBelow(StoppingRule):
         risk = risk_upper(counts[used], self.delta / used.sum(), weight=rows[used])
         return float(risk.sum() / len(leaves))
 
-    def reached(self, context):
+    def reached(self, context: QueryContext) -> bool:
         return self.limit(context) <= self.eps
 
 
@@ -165,11 +178,11 @@ class Stable(StoppingRule):
         "n_looks": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, agreement=0.99, n_looks=5):
+    def __init__(self, agreement: float = 0.99, n_looks: int = 5) -> None:
         self.agreement = agreement
         self.n_looks = n_looks
 
-    def reached(self, context):
+    def reached(self, context: QueryContext) -> bool:
         if context.estimator is None:
             return False
         n = len(context.codes)

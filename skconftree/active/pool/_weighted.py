@@ -1,10 +1,19 @@
 """Strategies that are weighed against each other."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..._compat import validate_parameters
+from ...utils._types import Floats, Indices
 from .._registry import resolve_strategy
 from .._strategy import SamplingStrategy, checked_scores, largest
+
+if TYPE_CHECKING:
+    from ._context import QueryContext
 
 
 class WeightedSampling(SamplingStrategy):
@@ -44,11 +53,11 @@ class WeightedSampling(SamplingStrategy):
     3
     """
 
-    def __init__(self, strategies):
+    def __init__(self, strategies: Sequence[Any]) -> None:
         self.strategies = strategies
 
     @property
-    def needs(self):
+    def needs(self) -> tuple[str, ...]:
         """What all of the strategies need."""
         return tuple(
             dict.fromkeys(n for _, one, _ in self._checked() for n in one.needs)
@@ -84,11 +93,11 @@ class WeightedSampling(SamplingStrategy):
             raise ValueError("strategies must not be empty.")
         return found
 
-    def score(self, context):
+    def score(self, context: QueryContext) -> Floats:
         parts = [(one.score(context), weight) for _, one, weight in self._checked()]
         return _sum_of(parts, np.ones(len(context.candidates), dtype=bool))
 
-    def select(self, context, k):
+    def select(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
         if k < 2:
             return super().select(context, k)
         left = np.ones(len(context.candidates), dtype=bool)

@@ -1,10 +1,17 @@
 """A sitting of labelling that can be ended at any moment, and gone on with."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Sequence
 from numbers import Integral, Real
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from ...utils._types import Floats, LabelsLike, TableLike
 from .._described import CannotBeMade, made
 from .._fingerprint import fingerprint
 from .._journal import Journal, read_head
@@ -18,6 +25,10 @@ from ._records import Progress, Question
 from ._shown import Shown
 from ._terminal import label_at_terminal
 from ._why import reasons
+
+if TYPE_CHECKING:
+    from .._stopping import StoppingRule
+    from ..pool._learner import ActiveLearner
 
 
 class LabelingSession:
@@ -94,18 +105,18 @@ class LabelingSession:
 
     def __init__(
         self,
-        learner,
-        path,
-        X,
-        y=None,
+        learner: ActiveLearner,
+        path: str | PathLike,
+        X: TableLike,
+        y: LabelsLike | None = None,
         *,
-        budget=None,
-        stop=None,
-        annotator=None,
-        ruling="last",
-        repeat=0.0,
-        shown=None,
-    ):
+        budget: int | None = None,
+        stop: StoppingRule | Sequence[Any] | None = None,
+        annotator: str | None = None,
+        ruling: Literal["last", "first", "majority"] = "last",
+        repeat: float = 0.0,
+        shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
+    ) -> None:
         if budget is not None and (not isinstance(budget, Integral) or budget < 1):
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
         if ruling not in RULINGS:
@@ -147,7 +158,16 @@ class LabelingSession:
         self._known = None, None, None  # lines, question, why there is none
 
     @classmethod
-    def resume(cls, path, X, *, learner=None, budget=None, annotator=None, shown=None):
+    def resume(
+        cls,
+        path: str | PathLike,
+        X: TableLike,
+        *,
+        learner: ActiveLearner | None = None,
+        budget: int | None = None,
+        annotator: str | None = None,
+        shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
+    ) -> Self:
         """Go on with a journal.
 
         Parameters
@@ -198,13 +218,13 @@ class LabelingSession:
     # -- questions and answers -----------------------------------------------------
 
     @property
-    def labels(self):
+    def labels(self) -> NDArray[Any]:
         """Labels to choose from: those of the learner, in its order, or all so far."""
         if self.learner.classes is None:
             return self.learner.classes_.tolist()
         return list(dict.fromkeys(np.asarray(self.learner.classes).tolist()))
 
-    def question(self):
+    def question(self) -> Question | None:
         """Say what to ask next.
 
         Returns
@@ -244,7 +264,7 @@ class LabelingSession:
         values = self._shown.values(asked.row)
         return Question(asked.row, values, guess, probability, asked.again)
 
-    def answer(self, label, row=None):
+    def answer(self, label: LabelsLike, row: int | None = None) -> None:
         """Answer the question.
 
         Parameters
@@ -258,7 +278,7 @@ class LabelingSession:
             raise ValueError("label must not be None. A row is left out by skip().")
         self._answer(label, row)
 
-    def skip(self, row=None):
+    def skip(self, row: int | None = None) -> None:
         """Leave the row out; it is asked for again in a later session.
 
         Parameters
@@ -279,7 +299,7 @@ class LabelingSession:
             )
         self._record.answer(self._asked, label, self.annotator)
 
-    def undo(self):
+    def undo(self) -> int:
         """Take back the last answer of this annotator, or what was mended last.
 
         Returns
@@ -289,7 +309,7 @@ class LabelingSession:
         """
         return self._record.undo(self.annotator).row
 
-    def mend(self, row, label):
+    def mend(self, row: int, label: LabelsLike) -> None:
         """Give an earlier row another label; later answers stay.
 
         Parameters
@@ -301,7 +321,7 @@ class LabelingSession:
         """
         self._record.mend(row, label, self.annotator)
 
-    def close(self):
+    def close(self) -> None:
         """Let the learner have all answers, and other sessions the journal."""
         try:
             self._record.finish()
@@ -319,7 +339,7 @@ class LabelingSession:
 
     # -- what is known -------------------------------------------------------------
 
-    def progress(self):
+    def progress(self) -> Progress:
         """Say how far the session is.
 
         Returns
@@ -336,7 +356,7 @@ class LabelingSession:
             ended,
         )
 
-    def answers(self):
+    def answers(self) -> list[dict[str, Any]]:
         """List the rows that have been asked for, the last one first.
 
         Returns
@@ -365,7 +385,7 @@ class LabelingSession:
             )
         return list(out.values())
 
-    def agreement(self):
+    def agreement(self) -> list[dict[str, Any]]:
         """Compare annotators on the rows that were asked for twice.
 
         Returns
@@ -376,7 +396,7 @@ class LabelingSession:
         """
         return agreement(self._record.ledger)
 
-    def why(self, row=None):
+    def why(self, row: int | None = None) -> list[str]:
         """Say what speaks for a row, in sentences.
 
         The leaf and the tests of a single tree, else the nearest rows with a label.
@@ -397,7 +417,7 @@ class LabelingSession:
             row = question.row
         return reasons(self.learner, row, self._record.has_model)
 
-    def forecast(self, n=20):
+    def forecast(self, n: int = 20) -> str:
         """Say what the next labels would probably bring.
 
         The course of the risk's limit if a rule has one, else the learning curve on the
@@ -414,7 +434,7 @@ class LabelingSession:
         """
         return forecast_text(self._record.whole_learner(), self._rules, n)
 
-    def predictions(self):
+    def predictions(self) -> tuple[NDArray[Any] | None, Floats | None]:
         """Predict the rows of the pool by all answers.
 
         Returns
@@ -433,7 +453,9 @@ class LabelingSession:
             proba = learner.predict_proba(X)
         return learner.predict(X), proba
 
-    def export(self, path, format="csv"):
+    def export(
+        self, path: str | PathLike, format: Literal["csv", "label_studio"] = "csv"
+    ) -> None:
         """Write all rows with their labels, who gave them, and predictions.
 
         Parameters
@@ -447,7 +469,7 @@ class LabelingSession:
             raise ValueError(f"format must be one of {list(FORMATS)}. Got {format!r}.")
         save_text(path, FORMATS[format](self))
 
-    def label(self, show=None):
+    def label(self, show: Sequence[str] | None = None) -> Self:
         """Ask at the terminal, until there is no question or the person quits.
 
         Keys are those of the labels, ``u`` takes the last answer back, ``s`` skips the

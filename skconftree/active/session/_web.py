@@ -1,14 +1,22 @@
 """A session in a browser."""
 
+from __future__ import annotations
+
 import html
 import threading
+from collections.abc import Sequence
 from http import HTTPStatus
+from os import PathLike
+from typing import TYPE_CHECKING
 
 from .._ledger import same_label
 from ._desk import ENDS, check_desk, progress_text
 from ._images import Images
 from ._server import Refused, Server
 from ._shown import visible
+
+if TYPE_CHECKING:
+    from ._session import LabelingSession
 
 MOST_LISTED = 100  # answers that can be mended on the page
 BRIEF = 80  # signs of a row in their list
@@ -65,7 +73,13 @@ class WebOracle:
     >>> folder.cleanup()
     """
 
-    def __init__(self, session, *, show=None, images=None):
+    def __init__(
+        self,
+        session: LabelingSession,
+        *,
+        show: Sequence[str] | None = None,
+        images: str | PathLike | None = None,
+    ) -> None:
         check_desk(session, show)
         self._desk = _Desk(
             session,
@@ -79,7 +93,7 @@ class WebOracle:
         )
         self._thread.start()
 
-    def wait(self, timeout=None):
+    def wait(self, timeout: float | None = None) -> bool:
         """Wait until somebody quits, on the page or by Ctrl-C.
 
         Parameters
@@ -101,7 +115,7 @@ class WebOracle:
             self._desk.quit.set()
         return True
 
-    def close(self):
+    def close(self) -> None:
         """Serve no more; an answer that has arrived is saved first."""
         self._server.shutdown()
         self._thread.join()

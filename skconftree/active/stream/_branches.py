@@ -1,10 +1,16 @@
 """Strategies that part a stream at random, and buy in each branch in another way."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._compat import Interval
+from ...utils._types import Floats
 from ._decisions import Accounts
 from ._strategies import (
     FOR_BRANCH,
@@ -25,11 +31,11 @@ class _RandomBranch(StreamStrategy):
         "n_accounts": [Interval(Integral, 1, 2, closed="both")],
     }
 
-    def start(self):
+    def start(self) -> Floats:
         accounts = np.zeros(6 if self.n_accounts == 2 else 0)
         return np.concatenate([super().start(), accounts])
 
-    def decide(self, context, state, asked):
+    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
         if self.n_accounts == 1:
             return super().decide(context, state, asked)
         state, spent = state[:-6], state[-6:]
@@ -39,7 +45,7 @@ class _RandomBranch(StreamStrategy):
         spent[:] = context.budget.spent
         return n
 
-    def random_branch(self, context):
+    def random_branch(self, context: Any) -> NDArray[np.uint8]:
         return (context.draws(FOR_BRANCH) < self.nu).astype(np.uint8)
 
 
@@ -81,7 +87,13 @@ class Split(_RandomBranch, VariableUncertainty):
         **_RandomBranch._parameter_constraints,
     }
 
-    def __init__(self, nu=0.2, step=0.01, noise=0.0, n_accounts=2):
+    def __init__(
+        self,
+        nu: float = 0.2,
+        step: float = 0.01,
+        noise: float = 0.0,
+        n_accounts: Literal[1, 2] = 2,
+    ) -> None:
         super().__init__(step, noise)
         self.nu = nu
         self.n_accounts = n_accounts
@@ -118,17 +130,17 @@ class SplitConfTree(_RandomBranch, ConfTreeSampling):
 
     def __init__(
         self,
-        nu=0.2,
-        consistency="theory",
-        c=1.0,
-        probability=query_probability,
-        n_accounts=2,
-    ):
+        nu: float = 0.2,
+        consistency: Literal["theory", "practical"] = "theory",
+        c: float = 1.0,
+        probability: Callable[..., Any] = query_probability,
+        n_accounts: Literal[1, 2] = 2,
+    ) -> None:
         super().__init__(consistency, c, probability)
         self.nu = nu
         self.n_accounts = n_accounts
 
-    def chances(self, context):
+    def chances(self, context: Any) -> Floats:
         chance = super().chances(context)
         chance[self.random_branch(context) == 1] = context.budget.share
         return chance

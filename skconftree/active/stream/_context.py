@@ -1,12 +1,20 @@
 """What a stream strategy may ask about the rows it decides on."""
 
+from __future__ import annotations
+
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...utils import canonical
+from ...utils._types import Estimator, TableLike
 from .._estimators import final_step
 from ._decisions import draws
+
+if TYPE_CHECKING:
+    from ._decisions import Account
 
 
 class StreamContext:
@@ -41,7 +49,17 @@ class StreamContext:
     ...         return context.certainty[i] < 0.8
     """
 
-    def __init__(self, estimator, X, n_classes, first, seed, leaves, budget, stop):
+    def __init__(
+        self,
+        estimator: Estimator | None,
+        X: TableLike,
+        n_classes: int,
+        first: int,
+        seed: int,
+        leaves: LeafLabels,
+        budget: Account,
+        stop: bool,
+    ) -> None:
         self.estimator = estimator
         self.X = X
         self.n_rows = X.shape[0]
@@ -71,7 +89,7 @@ class StreamContext:
         X = self.X if before is None else before.transform(self.X)
         return np.asarray(final.apply(X), dtype=np.intp)
 
-    def draws(self, use):
+    def draws(self, use: int) -> NDArray[Any]:
         """Draws from [0, 1) of the rows, which do not depend on how they are cut.
 
         Parameters

@@ -1,10 +1,14 @@
 """Active learning from a stream."""
 
+from __future__ import annotations
+
 import copy
 import warnings
 from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_array, check_random_state, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,6 +25,7 @@ from ...drift._registry import DETECTORS, resolve_detector
 from ...tables._label_values import check_labels, exact_labels, unique_classes
 from ...utils import canonical
 from ...utils._lock import learns, reads
+from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from .._aside import settled
 from .._estimators import refuse_unserved
 from .._rows import take
@@ -31,6 +36,9 @@ from ._run import compare
 from ._state import check_learner
 from ._steps import NOTHING, Begun, StreamSteps
 from ._strategies import StreamStrategy
+
+if TYPE_CHECKING:
+    from ._run import StreamRun
 
 LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
 
@@ -139,16 +147,16 @@ class StreamActiveLearner(
 
     def __init__(
         self,
-        estimator,
+        estimator: Estimator,
         *,
-        strategy="conf_tree",
-        budget=0.1,
-        strict_budget=True,
-        budget_estimate="exact",
-        drift=None,
-        classes=None,
-        random_state=None,
-    ):
+        strategy: str | StreamStrategy = "conf_tree",
+        budget: float = 0.1,
+        strict_budget: bool = True,
+        budget_estimate: Literal["exact", "windowed"] = "exact",
+        drift: str | BaseDetector | None = None,
+        classes: ArrayLike | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.strategy = strategy
         self.budget = budget
@@ -193,7 +201,7 @@ class StreamActiveLearner(
         self._pending = NOTHING  # of rows whose labels are awaited: random branch?
 
     @learns
-    def query(self, X):
+    def query(self, X: TableLike) -> NDArray[np.bool_]:
         """Decide whose labels to buy.
 
         Parameters
@@ -310,7 +318,9 @@ class StreamActiveLearner(
         return asked, n, branch[:n][asked[:n] == 1]
 
     @learns
-    def teach(self, X, y, sample_weight=None):
+    def teach(
+        self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn the labels that were asked for.
 
         Parameters
@@ -376,7 +386,7 @@ class StreamActiveLearner(
                 )
 
     @learns
-    def run(self, X, y):
+    def run(self, X: TableLike, y: LabelsLike) -> StreamRun:
         """Predict, decide and learn row by row, with labels that are known.
 
         Parameters
@@ -429,7 +439,7 @@ class StreamActiveLearner(
         return predictions, asked
 
     @learns
-    def fit(self, X, y):
+    def fit(self, X: TableLike, y: LabelsLike) -> Self:
         """Begin a stream anew, with rows whose labels are all known.
 
         The labels are learnt, and not charged to the budget.
@@ -464,7 +474,7 @@ class StreamActiveLearner(
     @property
     @settled
     @reads
-    def classes_(self):
+    def classes_(self) -> NDArray[Any]:
         """Labels of the stream."""
         check_is_fitted(self, "estimator_")
         return self._classes
@@ -472,41 +482,41 @@ class StreamActiveLearner(
     @property
     @settled
     @reads
-    def n_rows_seen_(self):
+    def n_rows_seen_(self) -> int:
         """Rows decided on."""
         return self._budget.n_rows if hasattr(self, "_budget") else 0
 
     @property
     @settled
     @reads
-    def n_asked_(self):
+    def n_asked_(self) -> int:
         """Labels asked for."""
         return self._budget.n_asked if hasattr(self, "_budget") else 0
 
     @property
     @settled
     @reads
-    def asked_share_(self):
+    def asked_share_(self) -> float:
         """Share of the rows whose labels were asked for."""
         return self.n_asked_ / max(self.n_rows_seen_, 1)
 
     @property
     @settled
     @reads
-    def n_taught_(self):
+    def n_taught_(self) -> int:
         """Labels learnt by `teach` and `run`."""
         return getattr(self, "_n_taught", 0)
 
     @property
     @settled
     @reads
-    def n_drifts_(self):
+    def n_drifts_(self) -> int:
         """Drifts found, each of which replaced the model."""
         return getattr(self, "_n_drifts", 0)
 
     @settled
     @reads
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Predict classes with the model so far.
 
         Parameters
@@ -523,7 +533,7 @@ class StreamActiveLearner(
 
     @settled
     @reads
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> Floats:
         """Class probabilities of the model so far.
 
         Parameters

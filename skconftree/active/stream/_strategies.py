@@ -1,8 +1,13 @@
 """Which labels of a stream to buy, row by row."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
@@ -10,7 +15,11 @@ from ..._compat import Interval, StrOptions
 from ...bounds import consistency_radius
 from ...bounds._checks import check_range
 from ...utils import canonical
+from ...utils._types import Floats
 from ._decisions import decide_by_chance, decide_by_threshold
+
+if TYPE_CHECKING:
+    from ._context import StreamContext
 
 # what draws are for
 FOR_CHANCE, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
@@ -56,7 +65,7 @@ class StreamStrategy(BaseEstimator):
 
     _parameter_constraints: dict = {}
 
-    def start(self):
+    def start(self) -> Floats:
         """Make what the strategy remembers, before the first row.
 
         Returns
@@ -65,7 +74,7 @@ class StreamStrategy(BaseEstimator):
         """
         return np.zeros(1)
 
-    def wants(self, context, i):
+    def wants(self, context: StreamContext, i: int) -> bool:
         """Say whether the label of a row is wanted; asked only if it can be paid for.
 
         Parameters
@@ -81,7 +90,9 @@ class StreamStrategy(BaseEstimator):
         """
         raise NotImplementedError(f"{type(self).__name__} must define wants.")
 
-    def decide(self, context, state, asked):
+    def decide(
+        self, context: StreamContext, state: Floats, asked: NDArray[np.uint8]
+    ) -> int:
         """Decide on rows in their order.
 
         Parameters
@@ -105,7 +116,7 @@ class StreamStrategy(BaseEstimator):
                 return i + 1
         return context.n_rows
 
-    def random_branch(self, context):
+    def random_branch(self, context: StreamContext) -> NDArray[np.uint8]:
         """Mark rows whose labels are bought by chance alone.
 
         Parameters
@@ -137,7 +148,7 @@ class RandomStream(StreamStrategy):
     True
     """
 
-    def decide(self, context, state, asked):
+    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
         chance = np.full(context.n_rows, context.budget.share)
         draw = context.draws(FOR_CHANCE)
         return decide_by_chance(context.budget, chance, draw, asked, context.stop)
@@ -165,10 +176,10 @@ class FixedUncertainty(StreamStrategy):
 
     _parameter_constraints = {"threshold": [Interval(Real, 0, 1, closed="right")]}
 
-    def __init__(self, threshold=0.9):
+    def __init__(self, threshold: float = 0.9) -> None:
         self.threshold = threshold
 
-    def decide(self, context, state, asked):
+    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
         unsure = (context.certainty < self.threshold).astype(np.float64)
         draw = np.full(context.n_rows, 0.5)
         return decide_by_chance(context.budget, unsure, draw, asked, context.stop)
@@ -217,11 +228,15 @@ class QueryScoreSampling(StreamStrategy):
         "threshold": [Interval(Real, 0, 1, closed="both"), None],
     }
 
-    def __init__(self, score="oasis", threshold=None):
+    def __init__(
+        self,
+        score: Literal["oasis", "gbs", "uc"] = "oasis",
+        threshold: float | None = None,
+    ) -> None:
         self.score = score
         self.threshold = threshold
 
-    def decide(self, context, state, asked):
+    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
         limit = self.threshold
         limit = THRESHOLDS[self.score] if limit is None else limit
         wanted = np.ones(context.n_rows)
@@ -268,14 +283,14 @@ class VariableUncertainty(StreamStrategy):
         "noise": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, step=0.01, noise=0.0):
+    def __init__(self, step: float = 0.01, noise: float = 0.0) -> None:
         self.step = step
         self.noise = noise
 
-    def start(self):
+    def start(self) -> Floats:
         return np.ones(1)
 
-    def decide(self, context, state, asked):
+    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
         noise = np.ones(context.n_rows)
         if self.noise > 0.0:
             u = np.maximum(context.draws(FOR_NOISE), 2.0**-54)
@@ -314,7 +329,7 @@ class SelectiveSampling(StreamStrategy):
 
     needs = ("predict_proba",)
 
-    def decide(self, context, state, asked):
+    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
         share, chance = context.budget.share, np.ones(context.n_rows)
         if context.estimator is not None:
             gap = np.abs(context.certainty - 1.0 / context.n_classes)
@@ -323,7 +338,9 @@ class SelectiveSampling(StreamStrategy):
         return decide_by_chance(context.budget, chance, draw, asked, context.stop)
 
 
-def query_probability(budget, radius, gap):
+def query_probability(
+    budget: float | ArrayLike, radius: float | ArrayLike, gap: float | ArrayLike
+) -> NDArray[Any]:
     """Probability of a question in a leaf whose majority is settled.
 
     Parameters
@@ -396,12 +413,17 @@ class ConfTreeSampling(StreamStrategy):
         "probability": [callable],
     }
 
-    def __init__(self, consistency="theory", c=1.0, probability=query_probability):
+    def __init__(
+        self,
+        consistency: Literal["theory", "practical"] = "theory",
+        c: float = 1.0,
+        probability: Callable[..., Any] = query_probability,
+    ) -> None:
         self.consistency = consistency
         self.c = c
         self.probability = probability
 
-    def chances(self, context):
+    def chances(self, context: StreamContext) -> Floats:
         """Probability that the label of each row is wanted.
 
         Parameters
@@ -438,7 +460,7 @@ class ConfTreeSampling(StreamStrategy):
         )
         return chance
 
-    def decide(self, context, state, asked):
+    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
         return decide_by_chance(
             context.budget,
             self.chances(context),

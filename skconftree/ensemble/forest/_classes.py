@@ -1,7 +1,12 @@
 """The confidence forest estimator."""
 
-from numbers import Integral, Real
+from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 
 from ..._compat import (
@@ -19,10 +24,15 @@ from ...tree._other_words import knows_other_words
 from ...tree._parameters import CONSTRAINTS, MIN_BYTES
 from ...utils._learnt import learnt
 from ...utils._lock import learns
+from ...utils._types import LabelsLike, Seed, TableLike
 from ._growth import grow_forest, grow_forest_on
 from ._model import ForestModel
 from ._parameters import TREE_PARAMETERS
 from ._prediction import ForestPrediction
+
+if TYPE_CHECKING:
+    from ...drift._base import BaseDetector
+    from ...tree.pruning._base import BasePruning
 
 READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
@@ -218,43 +228,48 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        bound="gtest",
-        criterion=None,
-        delta=None,
-        splitter="best",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features="auto",
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        pruning=None,
-        pruning_confidence=None,
-        shrinkage=0.0,
-        categorical_features="from_dtype",
-        nominal_splits="auto",
-        grace_period="auto",
-        tie_threshold=0.0,
-        leaf_memory="auto",
-        max_bytes=None,
-        leaf_prediction="auto",
-        drift=None,
-        class_weight=None,
-        sample_weight_kind="frequency",
-        bootstrap=True,
-        max_samples=None,
-        count_repeats=True,
-        online_rate=1.0,
-        vote="mean",
-        oob_score=False,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        bound: str | BaseBound | Sequence[Any] | None = "gtest",
+        criterion: object = None,
+        delta: object = None,
+        splitter: object = "best",
+        max_depth: object = None,
+        min_samples_split: object = 2,
+        min_samples_leaf: object = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | Literal["auto", "sqrt", "log2"] | None = "auto",
+        max_leaf_nodes: object = None,
+        min_impurity_decrease: object = 0.0,
+        pruning: str | BasePruning | None = None,
+        pruning_confidence: float | None = None,
+        shrinkage: float | Literal["auto"] = 0.0,
+        categorical_features: ArrayLike | None = "from_dtype",
+        nominal_splits: object = "auto",
+        grace_period: float | Literal["auto"] = "auto",
+        tie_threshold: object = 0.0,
+        leaf_memory: object = "auto",
+        max_bytes: int | None = None,
+        leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
+        drift: Literal["ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"]
+        | BaseDetector
+        | None = None,
+        class_weight: dict[Any, Any]
+        | Literal["balanced"]
+        | Literal["balanced_subsample"]
+        | None = None,
+        sample_weight_kind: Literal["frequency", "relative"] = "frequency",
+        bootstrap: bool = True,
+        max_samples: float | None = None,
+        count_repeats: bool = True,
+        online_rate: float = 1.0,
+        vote: Literal["mean", "accuracy"] = "mean",
+        oob_score: bool | Callable[..., Any] = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.bound = bound
         self.criterion = criterion
@@ -304,7 +319,15 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     # -- learning -----------------------------------------------------------------
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None, *, X_pool=None):
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_pool: TableLike | None = None,
+    ) -> Self:
         """Go on growing the trees with further rows.
 
         Each tree learns a row as often as a Poisson number says, whose mean is
@@ -358,8 +381,14 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         return self
 
     def partial_fit_predict(
-        self, X, y, classes=None, sample_weight=None, *, X_pool=None
-    ):
+        self,
+        X: TableLike,
+        y: LabelsLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_pool: TableLike | None = None,
+    ) -> NDArray[Any]:
         """Predict each row, then learn it: `partial_fit` with foresight.
 
         Parameters

@@ -1,9 +1,13 @@
 """What a forest says of rows."""
 
+from __future__ import annotations
+
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,10 +16,14 @@ from ...tree import imitate
 from ...tree._limits import check_limits
 from ...tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
 from ...utils._lock import reads
+from ...utils._types import Estimator, Floats, Indices, LabelsLike, Seed, TableLike
 from .._voting_forest import VotingForest
 from ._limits import METHODS, limits_of_votes
 from ._row_index import ForestRowIndex
 from ._voters import Voters
+
+if TYPE_CHECKING:
+    from ...tree._classes import ConfidenceTreeClassifier
 
 LEAST_WORK = 1 << 16  # rows times trees that pay for another thread
 
@@ -50,7 +58,7 @@ class ForestPrediction(VotingForest):
         return out
 
     @reads
-    def apply(self, X):
+    def apply(self, X: TableLike) -> Indices:
         """Index of the leaf that each row reaches in each tree.
 
         A row with a category that did not occur at a node in training stays there.
@@ -67,7 +75,7 @@ class ForestPrediction(VotingForest):
         return np.column_stack([tree.leaves(rows) for tree in self._model.trees])
 
     @reads
-    def hypotheses(self, X):
+    def hypotheses(self, X: TableLike) -> tuple[NDArray[np.int16], NDArray[Any], None]:
         """Say what each tree takes rows for, as a committee that may be tested.
 
         Parameters
@@ -103,7 +111,7 @@ class ForestPrediction(VotingForest):
         return outcomes, weights / weights.sum(), None
 
     @reads
-    def index_rows(self, X):
+    def index_rows(self, X: TableLike) -> ForestRowIndex:
         """Keep track of the leaves of a table's rows while the forest grows.
 
         Parameters
@@ -120,7 +128,7 @@ class ForestPrediction(VotingForest):
         return ForestRowIndex(self, X)
 
     @reads
-    def to_sklearn(self):
+    def to_sklearn(self) -> Estimator:
         """Copy the forest into a genuine scikit-learn classifier.
 
         Whatever accepts scikit-learn's forests (exporting, explaining) accepts the
@@ -168,14 +176,14 @@ class ForestPrediction(VotingForest):
     @reads
     def to_tree(
         self,
-        X,
-        y=None,
+        X: TableLike,
+        y: LabelsLike | None = None,
         *,
-        sample_weight=None,
-        max_leaf_nodes=None,
-        n_rows=20_000,
-        random_state=None,
-    ):
+        sample_weight: ArrayLike | None = None,
+        max_leaf_nodes: int | None = None,
+        n_rows: int | None = 20_000,
+        random_state: Seed = None,
+    ) -> ConfidenceTreeClassifier:
         """Grow a single tree that answers as the forest does.
 
         It can be read, and tells what the forest has learnt from few labels better than
@@ -226,13 +234,19 @@ class ForestPrediction(VotingForest):
 
     @property
     @reads
-    def feature_importances_(self):
+    def feature_importances_(self) -> Floats:
         """Mean over the trees of the share of each feature in the fall of impurity."""
         check_is_fitted(self)
         return self._model.feature_importances()
 
     @reads
-    def predict_proba_interval(self, X, *, confidence_level=0.95, method="jackknife"):
+    def predict_proba_interval(
+        self,
+        X: TableLike,
+        *,
+        confidence_level: float = 0.95,
+        method: Literal["jackknife"] = "jackknife",
+    ) -> Floats:
         """Limits of the class probabilities that such forests have on average.
 
         By the infinitesimal jackknife: probabilities vary with the training rows as

@@ -1,10 +1,14 @@
 """Which leaf each row of a table reaches in each tree of a growing forest."""
 
+from __future__ import annotations
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ...tree._indexed_table import IndexedTable, follows
 from ...tree.nodes._row_nodes import growth_of, send_on
 from ...utils._lock import Lockable
+from ...utils._types import Estimator, Floats, Indices, TableLike
 from ._voting import add_changes
 
 ONE = 1 << 40  # a probability of 1 in the sums: 8 million trees fit in
@@ -51,7 +55,7 @@ class ForestRowIndex(Lockable):
     0
     """
 
-    def __init__(self, estimator, X):
+    def __init__(self, estimator: Estimator, X: TableLike) -> None:
         self._table = IndexedTable(estimator, X)
         n = self._table.rows.shape[0]
         if n > 2**31 - 1:
@@ -94,18 +98,18 @@ class ForestRowIndex(Lockable):
         return self._nodes
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> int:
         """Rows of the table."""
         return len(self._moved)
 
     @property
-    def n_bytes(self):
+    def n_bytes(self) -> int:
         """Bytes that the index takes, without the table."""
         sums = 0 if self._sums is None else self._sums.nbytes
         return sum(nodes.nbytes for nodes in self._nodes) + self._moved.nbytes + sums
 
     @follows
-    def update(self):
+    def update(self) -> Indices:
         """Tell which rows have got another leaf in a tree since the last call.
 
         Returns
@@ -120,7 +124,7 @@ class ForestRowIndex(Lockable):
         return found
 
     @follows
-    def apply(self):
+    def apply(self) -> NDArray[np.int32]:
         """Leaf of each row in each tree, as `apply` of the estimator says.
 
         Returns
@@ -130,7 +134,7 @@ class ForestRowIndex(Lockable):
         return np.column_stack(self._follow())
 
     @follows
-    def predict_proba(self):
+    def predict_proba(self) -> Floats:
         """Class probabilities of each row, as `predict_proba` of the estimator says.
 
         Sums over the trees are kept as whole numbers, to which only rows of leaves that
@@ -179,7 +183,7 @@ class ForestRowIndex(Lockable):
         self._sums = sums
 
     @follows
-    def leaves(self, tree):
+    def leaves(self, tree: int) -> NDArray[np.int32]:
         """Leaf of each row in one tree.
 
         Parameters

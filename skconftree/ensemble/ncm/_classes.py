@@ -1,7 +1,10 @@
 """The NCM tree estimator."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,6 +25,7 @@ from ...tables._table_rows import Rows
 from ...tree._prediction import TreePrediction
 from ...utils._learnt import LearntClassifier, learnt
 from ...utils._lock import learns
+from ...utils._types import LabelsLike, Seed, TableLike
 from ._growing import resolve_plan
 from ._input import read_numbers
 from ._model import NCMTreeModel
@@ -63,7 +67,7 @@ class NCMEstimator(LearntClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @learns
-    def fit(self, X, y):
+    def fit(self, X: TableLike, y: LabelsLike) -> Self:
         """Learn a table, whatever was learnt before.
 
         Parameters
@@ -89,7 +93,7 @@ class NCMEstimator(LearntClassifier):
         return self
 
     @learns
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: TableLike, y: LabelsLike, classes: object = None) -> Self:
         """Learn further rows, of classes that are known or new.
 
         Each call is one update, see `update`. The first call does what `fit`
@@ -263,18 +267,18 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
     def __init__(
         self,
         *,
-        criterion=None,
-        bound=None,
-        delta=None,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        max_classes="sqrt",
-        n_assignments=256,
-        update="rlp",
-        max_stored_samples=None,
-        random_state=None,
-    ):
+        criterion: str | None = None,
+        bound: str | BaseBound | None = None,
+        delta: float | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_classes: float | Literal["sqrt"] | None = "sqrt",
+        n_assignments: int = 256,
+        update: Literal["rlp", "rrn"] = "rlp",
+        max_stored_samples: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.criterion = criterion
         self.bound = bound
         self.delta = delta

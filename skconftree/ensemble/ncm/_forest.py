@@ -1,7 +1,10 @@
 """The NCM forest estimator."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -11,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._compat import Interval, StrOptions
 from ...utils._learnt import learnt
 from ...utils._lock import reads
+from ...utils._types import Indices, Seed, TableLike
 from .._bootstrap import tree_seed
 from .._jobs import TASKS_PER_JOB
 from .._voting_forest import VotingForest
@@ -174,24 +178,24 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        criterion=None,
-        bound=None,
-        delta=None,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        max_classes="sqrt",
-        n_assignments=256,
-        update="hi-rf",
-        boost="decision",
-        alpha=0.0,
-        max_stored_samples=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        criterion: object = None,
+        bound: object = None,
+        delta: object = None,
+        max_depth: object = None,
+        min_samples_split: object = 2,
+        min_samples_leaf: object = 1,
+        max_classes: object = "sqrt",
+        n_assignments: object = 256,
+        update: Literal["hi-rf", "retrain", "rlp", "rrn"] = "hi-rf",
+        boost: Literal["decision", "persistent"] | None = "decision",
+        alpha: float = 0.0,
+        max_stored_samples: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.bound = bound
@@ -216,7 +220,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     n_bytes_ = learnt("n_bytes", "Bytes that trees and rows take.")
 
     @property
-    def estimators_(self):
+    def estimators_(self) -> list[Any]:
         """The trees."""
         check_is_fitted(self)
         model = self._model
@@ -226,7 +230,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         ]
 
     @property
-    def n_rows_stored_(self):
+    def n_rows_stored_(self) -> int:
         """Number of rows kept."""
         check_is_fitted(self)
         return len(self._model.samples.y)
@@ -340,7 +344,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         return out
 
     @reads
-    def apply(self, X):
+    def apply(self, X: TableLike) -> Indices:
         """Index of the leaf that each row reaches in each tree.
 
         Parameters

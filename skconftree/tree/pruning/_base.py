@@ -1,14 +1,23 @@
 """What every pruning shares."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from ..._compat import validate_parameters
 from ...utils import canonical
+from ...utils._types import Floats
 from ._pruning import cheaper_as_leaf
+
+if TYPE_CHECKING:
+    from ..nodes._leaf_cost import LeafCost
+    from ..nodes._tree import Tree
 
 
 class TrainingRows(NamedTuple):
@@ -56,7 +65,7 @@ class BasePruning(BaseEstimator):
     _parameter_constraints: dict = {}
 
     @property
-    def confidence_range(self):
+    def confidence_range(self) -> tuple[float, float]:
         """Least and largest confidence, of which either may itself be out of range."""
         interval = self._parameter_constraints["confidence"][0]
         return interval.left, math.inf if interval.right is None else interval.right
@@ -64,11 +73,11 @@ class BasePruning(BaseEstimator):
     def __getstate__(self):
         return canonical(super().__getstate__())
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         """Raise ``InvalidParameterError`` unless every parameter is valid."""
         validate_parameters(self)
 
-    def prune(self, tree, rows):
+    def prune(self, tree: Tree, rows: TrainingRows) -> Tree:
         """Return the pruned tree, the same one where nothing is pruned.
 
         Parameters
@@ -87,7 +96,7 @@ class BasePruning(BaseEstimator):
             return tree
         return tree._pruned(keep_as_leaf)
 
-    def keep_as_leaf(self, tree, rows):
+    def keep_as_leaf(self, tree: Tree, rows: TrainingRows) -> NDArray[np.bool_] | None:
         """Say which nodes become leaves.
 
         Parameters
@@ -101,7 +110,7 @@ class BasePruning(BaseEstimator):
         """
         return cheaper_as_leaf(tree, self.cost(tree, rows))
 
-    def leaf_cost(self, n_leaves):
+    def leaf_cost(self, n_leaves: int) -> LeafCost | None:
         """Make the same cost for growing trees, which look ahead by it.
 
         Parameters
@@ -116,7 +125,7 @@ class BasePruning(BaseEstimator):
         """
         return None
 
-    def cost(self, tree, rows):
+    def cost(self, tree: Tree, rows: TrainingRows) -> Floats | None:
         """Say what each node costs as a leaf; a tree costs the sum over its leaves.
 
         Parameters

@@ -1,6 +1,9 @@
 """C4.5's pruning, which may also raise a branch."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import issparse
@@ -9,6 +12,10 @@ from ..._compat import Interval
 from ...criteria._criterion import CRITERIA
 from ._base import BasePruning
 from ._pruning import SubtreeRaising
+
+if TYPE_CHECKING:
+    from ..nodes._tree import Tree
+    from ._base import TrainingRows
 
 
 class C45Pruning(BasePruning):
@@ -41,10 +48,10 @@ class C45Pruning(BasePruning):
         "confidence": [Interval(Real, 0.0, 0.5, closed="right")],
     }
 
-    def __init__(self, confidence=0.25):
+    def __init__(self, confidence: float = 0.25) -> None:
         self.confidence = confidence
 
-    def prune(self, tree, rows):
+    def prune(self, tree: Tree, rows: TrainingRows) -> Tree:
         X, y, weight = rows.take()
         weight = np.ones(len(y)) if weight is None else weight
         score = CRITERIA[rows.criterion](tree.n_classes)

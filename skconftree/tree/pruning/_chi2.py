@@ -1,10 +1,19 @@
 """Tests whose outcome and class are not dependent."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..._compat import Interval
 from ...bounds import Chi2Bound, chi2_pvalue
 from ._unsupported import UnsupportedTests
+
+if TYPE_CHECKING:
+    from ._base import TrainingRows
 
 
 class Chi2Pruning(UnsupportedTests):
@@ -36,10 +45,10 @@ class Chi2Pruning(UnsupportedTests):
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
     }
 
-    def __init__(self, confidence=0.05):
+    def __init__(self, confidence: float = 0.05) -> None:
         self.confidence = confidence
 
-    def stops(self, tables, depth, rows):
+    def stops(self, tables: Any, depth: Any, rows: TrainingRows) -> NDArray[np.bool_]:
         bound = rows.bound if isinstance(rows.bound, Chi2Bound) else Chi2Bound()
         # Exact p-values are ratios of small numbers: they meet .05 and rounding.
         p = chi2_pvalue(tables, fisher=bound.fisher)

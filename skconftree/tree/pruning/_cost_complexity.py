@@ -1,9 +1,17 @@
 """Impurity that a leaf has to earn."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING
 
 from ..._compat import Interval
+from ...utils._types import Floats
 from ._base import BasePruning
+
+if TYPE_CHECKING:
+    from ..nodes._tree import Tree
+    from ._base import TrainingRows
 
 
 class CostComplexityPruning(BasePruning):
@@ -31,14 +39,14 @@ class CostComplexityPruning(BasePruning):
         "confidence": [Interval(Real, 0.0, None, closed="left")],
     }
 
-    def __init__(self, confidence=0.0):
+    def __init__(self, confidence: float = 0.0) -> None:
         self.confidence = confidence
 
-    def prune(self, tree, rows):
+    def prune(self, tree: Tree, rows: TrainingRows) -> Tree:
         if self.confidence == 0.0:
             return tree  # as scikit-learn, which else would merge equal leaves
         return super().prune(tree, rows)
 
-    def cost(self, tree, rows):
+    def cost(self, tree: Tree, rows: TrainingRows) -> Floats | None:
         weight = tree.weighted_n_node_samples
         return tree.impurity * (weight / weight[0]) + self.confidence

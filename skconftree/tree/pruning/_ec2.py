@@ -1,10 +1,19 @@
 """Tests that label noise may explain."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..._compat import Interval
 from ...bounds import EC2Bound, ec2_confidence
 from ._unsupported import UnsupportedTests
+
+if TYPE_CHECKING:
+    from ._base import TrainingRows
 
 
 class EC2Pruning(UnsupportedTests):
@@ -36,10 +45,10 @@ class EC2Pruning(UnsupportedTests):
         "confidence": [Interval(Real, 0.0, 1.0, closed="both")],
     }
 
-    def __init__(self, confidence=0.5):
+    def __init__(self, confidence: float = 0.5) -> None:
         self.confidence = confidence
 
-    def stops(self, tables, depth, rows):
+    def stops(self, tables: Any, depth: Any, rows: TrainingRows) -> NDArray[np.bool_]:
         noise = rows.bound if isinstance(rows.bound, EC2Bound) else EC2Bound()
         sure = ec2_confidence(
             tables,

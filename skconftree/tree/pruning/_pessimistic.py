@@ -1,12 +1,22 @@
 """Errors at their upper confidence limit."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._compat import Interval
+from ...utils._types import Floats
 from ._base import BasePruning, proportionate_counts
 from ._pessimistic_cost import PessimisticCost
+
+if TYPE_CHECKING:
+    from ..nodes._leaf_cost import LeafCost
+    from ..nodes._tree import Tree
+    from ._base import TrainingRows
 
 
 class PessimisticPruning(BasePruning):
@@ -59,11 +69,13 @@ class PessimisticPruning(BasePruning):
         "keep_below": [Interval(Real, 0.0, None, closed="neither"), None],
     }
 
-    def __init__(self, confidence=0.25, *, keep_below=0.01):
+    def __init__(
+        self, confidence: float = 0.25, *, keep_below: float | None = 0.01
+    ) -> None:
         self.confidence = confidence
         self.keep_below = keep_below
 
-    def keep_as_leaf(self, tree, rows):
+    def keep_as_leaf(self, tree: Tree, rows: TrainingRows) -> NDArray[np.bool_] | None:
         keep_as_leaf = super().keep_as_leaf(tree, rows)
         counts_luck = getattr(rows.bound, "counts_luck", False)
         goes = keep_as_leaf & (tree.n_children > 0)
@@ -75,10 +87,10 @@ class PessimisticPruning(BasePruning):
 
     # Errors alone, in a growth that looks ahead too: strong splits that change no
     # prediction have no cost of errors by which trials could be told apart.
-    def leaf_cost(self, n_leaves):
+    def leaf_cost(self, n_leaves: int) -> LeafCost | None:
         return PessimisticCost(self.confidence, n_leaves)
 
-    def cost(self, tree, rows):
+    def cost(self, tree: Tree, rows: TrainingRows) -> Floats | None:
         return self.leaf_cost(tree.node_count).of_nodes(proportionate_counts(tree))
 
 

@@ -1,10 +1,18 @@
 """Possibilistic cumulative entropy of leaves against that of their parent."""
 
+from __future__ import annotations
+
 from numbers import Real
+from typing import TYPE_CHECKING
 
 from ..._compat import Interval
 from ...bounds import possibilistic_entropy
+from ...utils._types import Floats
 from ._base import BasePruning, proportionate_counts
+
+if TYPE_CHECKING:
+    from ..nodes._tree import Tree
+    from ._base import TrainingRows
 
 
 class PossibilisticPruning(BasePruning):
@@ -35,9 +43,9 @@ class PossibilisticPruning(BasePruning):
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
     }
 
-    def __init__(self, confidence=0.05):
+    def __init__(self, confidence: float = 0.05) -> None:
         self.confidence = confidence
 
-    def cost(self, tree, rows):
+    def cost(self, tree: Tree, rows: TrainingRows) -> Floats | None:
         counts = proportionate_counts(tree)
         return counts.sum(axis=1) * possibilistic_entropy(counts, self.confidence)

@@ -1,8 +1,17 @@
 """Tests above two leaves that do not earn their place, from the leaves upwards."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ._base import BasePruning, proportionate_counts
+
+if TYPE_CHECKING:
+    from ..nodes._tree import Tree
+    from ._base import TrainingRows
 
 
 class UnsupportedTests(BasePruning):
@@ -16,7 +25,7 @@ class UnsupportedTests(BasePruning):
         """
         raise NotImplementedError(f"{type(self).__name__} does not define stops.")
 
-    def keep_as_leaf(self, tree, rows):
+    def keep_as_leaf(self, tree: Tree, rows: TrainingRows) -> NDArray[np.bool_] | None:
         counts = proportionate_counts(tree)
         parent, depth, n_children = tree.parent, tree.depth, tree.n_children
         first = np.zeros(tree.node_count, dtype=np.intp)

@@ -1,5 +1,7 @@
 """Colours of classes, the same wherever a tree is shown."""
 
+from __future__ import annotations
+
 import colorsys
 
 # Told apart by people with any colour vision (Okabe and Ito).
@@ -16,7 +18,7 @@ COLORS = (
 GOLDEN = 0.6180339887498949
 
 
-def class_colors(n_classes):
+def class_colors(n_classes: int) -> list[str]:
     """Make a colour for each class, the same in all pictures and pages.
 
     Parameters

@@ -1,10 +1,15 @@
 """Trees as text, with the evidence behind every split."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...utils._types import Estimator
 from ._audit_marks import read_marks
 from ._node_table import read_nodes
 from ._strength import IMITATION, TINY
@@ -15,16 +20,16 @@ MOST_BARS = 10  # deeper nodes say their depth in place of a bar for each level
 
 
 def export_text(
-    estimator,
+    estimator: Estimator,
     *,
-    feature_names=None,
-    class_names=None,
-    max_depth=None,
-    decimals=4,
-    show_evidence=True,
-    verbose=False,
-    audit=None,
-):
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    max_depth: int | None = None,
+    decimals: int = 4,
+    show_evidence: bool = True,
+    verbose: bool = False,
+    audit: Any = None,
+) -> str:
     """Write a fitted confidence tree as text of at most 100 columns.
 
     Like :func:`sklearn.tree.export_text`, with a line below every split that says how

@@ -1,7 +1,12 @@
 """A tree in the language of Graphviz."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from sklearn.utils.validation import check_is_fitted
 
+from ...utils._types import Estimator
 from ._colors import class_colors
 from ._export import shortened
 from ._node_table import read_nodes
@@ -10,15 +15,15 @@ LONGEST = 40  # characters of a line in a box
 
 
 def export_graphviz(
-    estimator,
+    estimator: Estimator,
     *,
-    feature_names=None,
-    class_names=None,
-    max_depth=None,
-    decimals=4,
-    filled=True,
-    rotate=False,
-):
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    max_depth: int | None = None,
+    decimals: int = 4,
+    filled: bool = True,
+    rotate: bool = False,
+) -> str:
     r"""Write a fitted confidence tree in the DOT language of Graphviz.
 
     Boxes say what is asked, how strong the split is, and how many rows came; leaves

@@ -1,10 +1,15 @@
 """A tree as HTML that needs no script, no network and no eyes."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...utils._types import Estimator
 from ._audit_marks import read_marks
 from ._colors import class_colors
 from ._export import describe_evidence, shortened
@@ -215,13 +220,13 @@ def _bar(row, names, colors):
 
 
 def export_html(
-    estimator,
+    estimator: Estimator,
     *,
-    feature_names=None,
-    class_names=None,
-    title="Confidence tree",
-    audit=None,
-):
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    title: str = "Confidence tree",
+    audit: Any = None,
+) -> str:
     """Write a fitted confidence tree as a page that a browser shows.
 
     Nodes open and close; there is no script, and nothing is loaded from elsewhere.

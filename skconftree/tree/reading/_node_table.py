@@ -1,12 +1,16 @@
 """A grown tree as plain records, which all that shows a tree is written from."""
 
+from __future__ import annotations
+
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...tables._features import MISSING
+from ...utils._types import Estimator
 from ._numbers import write_probability, write_rows, write_weight
 from ._strength import Strength, imitated, strengths
 
@@ -103,7 +107,13 @@ class ImitatedRow(NodeRow):
         return f"{self.rows}, probability {write_probability(self.value[place])}"
 
 
-def node_table(estimator, *, feature_names=None, class_names=None, decimals=4):
+def node_table(
+    estimator: Estimator,
+    *,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    decimals: int = 4,
+) -> list[Any]:
     """Describe every node of a fitted confidence tree by a plain record.
 
     What :func:`export_text`, the picture of a tree and the command line show is made of

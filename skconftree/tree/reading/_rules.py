@@ -1,11 +1,16 @@
 """A tree as a program that needs nothing of ours."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...tables._features import MISSING
+from ...utils._types import Estimator
 from ._node_table import read_nodes
 
 INDENT = "    "
@@ -13,7 +18,13 @@ MOST_NESTED = 80  # Python refuses about a hundred levels of indentation
 LANGUAGES = ("python", "sql")
 
 
-def export_rules(estimator, language="python", *, feature_names=None, name="predict"):
+def export_rules(
+    estimator: Estimator,
+    language: Literal["python", "sql"] = "python",
+    *,
+    feature_names: Sequence[str] | None = None,
+    name: str = "predict",
+) -> str:
     """Write a fitted confidence tree as if-else rules, in Python or SQL.
 
     The program gives the same class as `predict` for every row, without any library.

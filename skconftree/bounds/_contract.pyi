@@ -1,0 +1,16 @@
+from typing import NamedTuple
+
+class BoundEvaluation(NamedTuple):
+    split: bool
+    score: float
+    rival_score: float
+    parent_limit: float
+    child_limit: float
+    radius: float
+    confidence: float
+    floor: float
+    sharp_floor: float
+    log_evidence: float
+
+class Bound:
+    def check(self) -> None: ...
