@@ -103,7 +103,7 @@ def write_api_pages(app, config):
     shutil.rmtree(folder / "generated", ignore_errors=True)
     for page in folder.glob("skconftree*.rst"):
         page.unlink()
-    listed = []
+    listed, index = [], []
     for module in public_modules():
         exported = {
             name: getattr(module, name)
@@ -131,6 +131,10 @@ def write_api_pages(app, config):
                 ]
                 lines += ["", *(f"   {one}" for one in names), ""]
         (folder / f"{name}.rst").write_text("\n".join(lines), encoding="utf-8")
+        index += [name, "-" * len(name), "", f".. currentmodule:: {name}", ""]
+        index += [".. autosummary::", "   :nosignatures:", ""]
+        index += [*(f"   {one}" for one in (*classes, *functions)), ""]
+    (folder / "skconftree.inc").write_text("\n".join(index), encoding="utf-8")
 
 
 def skip_foreign_members(app, what, name, obj, skip, options):

@@ -188,7 +188,7 @@ def draw_budgets():
     """Figure 5."""
     rows = [row for row in table("paper-c-active-values") if row["tree"] == "C-Tree"]
     return curves(
-        "Performance of C-Tree by the share of labels that may be bought",
+        "Performance of C-Tree by the share of labels that may be requested",
         [
             (words, {plain(row["strategy"]): along_shares(row) for row in ours})
             for words, ours in by_stream(rows, ", F1").items()

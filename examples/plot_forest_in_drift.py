@@ -16,7 +16,7 @@ from skconftree.datasets import make_agrawal
 X, y = make_agrawal(20_000, concept=[1, 4, 7, 10], perturbation=0.05, random_state=1)
 
 # %%
-# The adaptive forest lets each tree learn every row about six times, watches each with
+# The adaptive forest trains each tree on every row about six times, watches each with
 # ADWIN, and weighs its vote by how well it has predicted lately.
 
 models = {

@@ -2,7 +2,7 @@
 What a query strategy is worth
 ==============================
 
-Labels are bought one by one. Random sampling is what every strategy has to beat, and
+Labels are requested one by one. Random sampling is what every strategy has to beat, and
 margin sampling the usual one: `simulate` runs both beside the ones named, from the same
 beginnings.
 """
@@ -22,7 +22,7 @@ result = simulate(
 )
 
 # %%
-# The mean accuracy on rows outside the pool after each purchase, with standard errors.
+# The mean accuracy on rows outside the pool after each label, with standard errors.
 
 display = ActiveCurveDisplay.from_simulation(result, score_name="accuracy")
 

@@ -1,6 +1,6 @@
 """
-Which labels does Learning To Sample buy?
-=========================================
+Which labels does Learning To Sample request?
+=============================================
 
 Two records may be of the same person although a name is mistyped, or of two people of
 one family. Of 100,000 pairs of records one in a thousand is a match, and someone has to
@@ -40,7 +40,7 @@ print(f"F1: {f1_score(y, random.predict(X), zero_division=0.0):.2f}")
 
 # %%
 # The likeness of the names against that of the dates of birth: pairs at random on the
-# left, what was bought on the right, later rounds darker.
+# left, what was requested on the right, later rounds darker.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
 shake = np.random.default_rng(1).uniform(-0.02, 0.02, size=(len(y), 2))
@@ -55,6 +55,6 @@ found = axes[1].scatter(
     names[model.queried_], dates[model.queried_], s=14, c=rounds, cmap="viridis_r"
 )
 figure.colorbar(found, ax=axes[1], label="round")
-axes[1].set(title="labels that were bought")
+axes[1].set(title="labels that were requested")
 for axis in axes:
     axis.set_xlabel("first and last name: likeness")

@@ -3,8 +3,8 @@ Which gap tells the classes apart?
 ==================================
 
 The DICED table is a square cut into four dice. Without labels its two gaps look alike;
-the class is told by one of them. OASIS keeps a cloud of lines, lets rows without a
-label push lines out of the dice, and asks for a label where the cloud is undecided.
+one of them parts the classes. OASIS keeps a cloud of lines, lets unlabelled rows
+push lines out of the dice, and asks for a label where the cloud is undecided.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ X, y = make_diced(500, random_state=0)
 X = (X - X.mean(axis=0)) / (2 * X.std(axis=0))
 
 # %%
-# The first two labels are given. Of the other rows a label is bought only where the
+# The first two labels are given. Of the other rows a label is requested only where the
 # lines on either side of the row weigh nearly the same.
 
 start = [0, int((y != y[0]).argmax())]
@@ -38,7 +38,7 @@ print(f"error of the model at the end: {1 - model.score(X, y):.1%}")
 # %%
 # The direction in which each line looks, as an angle. The right answer is 0: the first
 # feature, rising. Its opposite, and the two directions of the other gap, are as good
-# for rows without a label.
+# for unlabelled rows.
 
 figure, axes = plt.subplots(2, 3, figsize=(9, 5.5), layout="constrained")
 for (n, (lines, weights, bought)), (left, right) in zip(

@@ -22,10 +22,18 @@ SOURCES = sorted(
 # Of the pages alone.
 CLUMSY = {
     "use": r"\b(is|are) had with\b",
-    "unlabelled rows": r"\b[Rr]ows without label\b",
-    "requested": r"\blabels are bought\b",
+    "can be reached": r"\b(is|are) (not )?to be had\b",
+    "unlabelled rows": r"\b[Rr]ows without (a )?label\b",
+    "requested": (
+        r"\blabels? (that )?(is|are|was|were) bought\b"
+        r"|\b(buys?|buying|bought) ((some|the|their) )?labels?\b"
+    ),
+    "train on": r"\blearns? (a|each|every) row\b",
     "neither ... nor": r"\bNeither do the\b",
-    "has no value": r"\bmisses a value\b",
+    "has no value": r"\bmiss(es|ed)? (a|the) value\b",
+    "not a number": r"\b(is|are) no (whole )?numbers?\b",
+    "shows, or stands in": r"\bis told (by|elsewhere|in)\b",
+    "count, assume": r"\breckon(s|ed|ing)?\b",
 }
 GIVEN_UP = {
     "a number called p": r"\bp ~|\bp: (how|chance)|\(p < ",
@@ -76,10 +84,17 @@ def test_pages_are_in_plain_english(path):
     "text",
     [
         "are had with `predict_proba_interval`",
+        "the figures are not to be had that way",
         "rows without label help",
+        "an answer for rows without a label",
         "labels are bought from a pool",
+        "strategies that buy labels within a budget",
+        "it learns a row in microseconds",
         "Neither do the number of jobs and the backend matter",
         "a row misses a value",
+        "a column whose values are no numbers",
+        "how to do it is told in another page",
+        "the risk is reckoned for a leaf",
     ],
 )
 def test_clumsy_english_is_noticed(text):
