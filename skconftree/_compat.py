@@ -49,7 +49,19 @@ else:
     from sklearn.base import _fit_context
     from sklearn.utils.metaestimators import available_if
 
+try:
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback._callback_support import callback_management_context
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:
+        """Mixin of an estimator that could tell callbacks, if there were any."""
+
+    callback_management_context = None
+
+
 __all__ = [
+    "CallbackSupportMixin",
     "HasMethods",
     "Hidden",
     "Interval",
@@ -60,6 +72,7 @@ __all__ = [
     "_fit_context",
     "_safe_indexing",
     "available_if",
+    "callback_management_context",
     "check_feature_count",
     "check_feature_names",
     "check_feature_names_in",

@@ -7,14 +7,15 @@ from typing import Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import _fit_context, validate_parameters
+from .._compat import CallbackSupportMixin, _fit_context, validate_parameters
 from ..bounds._registry import BOUNDS
 from ..utils._learnt import LearntClassifier, learnt
 from ..utils._lock import learns
 from ..utils._types import LabelsLike, TableLike
+from ._telling import telling
 
 
-class GrownClassifier(LearntClassifier):
+class GrownClassifier(CallbackSupportMixin, LearntClassifier):
     """A classifier that grows from tables and streams of any kind.
 
     A subclass has `_grow`, which makes a model of a table, and its class, `_kind`.
@@ -75,7 +76,12 @@ class GrownClassifier(LearntClassifier):
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
-        self._model = self._grow(self, X, y, sample_weight, X_pool, stacklevel=3)
+        with telling(self, X, y, sample_weight) as told:
+            model = self._grow(
+                self, X, y, sample_weight, X_pool, told=told, stacklevel=3
+            )
+            told.end(model)
+        self._model = model
         return self
 
     def _rows(self, X):

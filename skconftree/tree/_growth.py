@@ -23,8 +23,8 @@ from .stream._make_grower import make_grower_with_rows
 from .stream._recipe import make_recipe
 
 
-def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
-    """Grow the model of a tree from a table."""
+def grow_model(estimator, X, y, sample_weight, X_pool, *, told, stacklevel):
+    """Grow the model of a tree from a table; callbacks are `told`."""
     stacklevel += 1
     caller = type(estimator).__name__
     bound, criterion = resolve_statement(
@@ -48,6 +48,7 @@ def grow_model(estimator, X, y, sample_weight, X_pool, stacklevel):
         sample_weight_kind=estimator.sample_weight_kind,
         stacklevel=stacklevel,
     )
+    told.start()
     kept = None
     if estimator.honest_share > 0.0:
         table, kept = divide(table, float(estimator.honest_share))

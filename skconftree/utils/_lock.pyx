@@ -262,6 +262,24 @@ def learns(method):
     return learning
 
 
+cdef class paused:
+    """While the block runs, others may read and learn beside the thread that learns.
+
+    The model has to be whole there.
+    """
+
+    cdef ModelLock lock
+
+    def __cinit__(self, Lockable learner not None):
+        self.lock = learner._lock
+
+    def __enter__(self):
+        self.lock.leave()
+
+    def __exit__(self, kind, error, traceback):
+        self.lock.learn()
+
+
 # -- forks ------------------------------------------------------------------------
 
 cdef intp_t n_forks = 0             # between the first process and this one

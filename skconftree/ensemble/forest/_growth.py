@@ -26,8 +26,8 @@ from ._sampling import Sampler, number_of_draws, rows_at
 from ._side_by_side import NewTree, SharedTable, grow_trees, rows_of_sample
 
 
-def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
-    """Grow the model of a forest from a table."""
+def grow_forest(forest, X, y, sample_weight, X_pool, *, told, stacklevel):
+    """Grow the model of a forest from a table; callbacks are `told`."""
     stacklevel += 1
     caller, before = type(forest).__name__, forest._model
     kept = trees_to_keep(forest, stacklevel)
@@ -77,6 +77,24 @@ def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
         NewTree(index, tree_seed(seed, index), *plans[index % n_bounds])
         for index in range(len(kept), forest.n_estimators)
     ]
+
+    def model_of(grown):
+        trees = [
+            _model_of_tree(parameters[new.index % n_bounds], sample, sampler, new, tree)
+            for new, tree in zip(new_trees, grown, strict=False)
+        ]
+        return ForestModel(
+            table.schema,
+            table.classes,
+            seed,
+            parameters,
+            [plan.resolved for _, plan in plans],
+            kept + trees,
+            len(table.y),
+            listed=isinstance(forest.bound, list | tuple),
+            sampler=sampler,
+        )
+
     grown = grow_trees(
         sampler,
         new_trees,
@@ -84,22 +102,10 @@ def grow_forest(forest, X, y, sample_weight, X_pool, stacklevel):
         by_sample=forest.class_weight == "balanced_subsample",
         n_jobs=forest.n_jobs,
         verbose=forest.verbose,
+        told=told,
+        model_of=model_of,
     )
-    trees = [
-        _model_of_tree(parameters[new.index % n_bounds], sample, sampler, new, tree)
-        for new, tree in zip(new_trees, grown, strict=True)
-    ]
-    model = ForestModel(
-        table.schema,
-        table.classes,
-        seed,
-        parameters,
-        [plan.resolved for _, plan in plans],
-        kept + trees,
-        len(table.y),
-        listed=isinstance(forest.bound, list | tuple),
-        sampler=sampler,
-    )
+    model = model_of(grown)
     if forest.oob_score:
         model.out_of_bag = _out_of_bag(forest, model, table, order, rows[0], stacklevel)
     return model

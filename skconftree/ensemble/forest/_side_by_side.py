@@ -2,6 +2,7 @@
 
 import copy
 import threading
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ...tables._sparse import take_rows
 from ...tree._plan import Plan
+from ...tree._telling import STEPS
 from .._jobs import TASKS_PER_JOB
 
 
@@ -59,21 +61,44 @@ class NewTree(NamedTuple):
     plan: Plan
 
 
-def grow_trees(sampler, new_trees, *, count_repeats, by_sample, n_jobs, verbose):
-    """Grow trees."""
+def grow_trees(
+    sampler,
+    new_trees,
+    *,
+    count_repeats,
+    by_sample,
+    n_jobs,
+    verbose,
+    told,
+    model_of,
+):
+    """Grow trees, fewer if a callback has enough of them.
+
+    Callbacks are `told` of each batch; `model_of` makes a model of the trees so far.
+    """
     n_workers = effective_n_jobs(n_jobs)
     n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
-    n_parts = min(n_tasks, max(len(new_trees), 1))
-    parts = np.array_split(np.arange(len(new_trees)), n_parts)
+    n_steps = min(STEPS if told.in_steps else 1, max(len(new_trees), 1))
+    told.start(n_steps, "batch of trees")
+    grown = []
     # The work is done without the GIL, and threads share the encoded table. That is no
     # more than a preference: what the trees are does not depend on it.
-    grown = Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")(
-        delayed(_grow_batch)(
-            sampler, [new_trees[i] for i in part], count_repeats, by_sample, verbose
-        )
-        for part in parts
-    )
-    return [tree for batch in grown for tree in batch]
+    with Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads") as parallel:
+        for step in np.array_split(np.arange(len(new_trees)), n_steps):
+            done = parallel(
+                delayed(_grow_batch)(
+                    sampler,
+                    [new_trees[i] for i in part],
+                    count_repeats,
+                    by_sample,
+                    verbose,
+                )
+                for part in np.array_split(step, min(n_tasks, max(len(step), 1)))
+            )
+            grown += [tree for batch in done for tree in batch]
+            if told.step(partial(model_of, grown)):
+                break
+    return grown
 
 
 def _grow_batch(sampler, new_trees, count_repeats, by_sample, verbose):

@@ -1,0 +1,132 @@
+"""Callbacks of scikit-learn: told of a fit, and never in its way."""
+
+import threading
+
+import numpy as np
+import pytest
+from reference.threads import PATIENCE
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+
+callback = pytest.importorskip(
+    "sklearn.callback", reason="callbacks come with scikit-learn 1.9"
+)
+X, y = load_breast_cancer(return_X_y=True)
+X, y = X[::4], y[::4]
+ESTIMATORS = [
+    ConfidenceTreeClassifier(),
+    ConfidenceForestClassifier(24, random_state=0),
+    ConfidenceForestClassifier(24, n_jobs=2, random_state=0),
+]
+
+
+class Watch:
+    """Remembers what it is told; `at_end` is called with what is fitted so far."""
+
+    def __init__(self, at_end=lambda estimator, fitted: None):
+        self.log, self.at_end = [], at_end
+
+    def setup(self, estimator, context):
+        self.log.append("setup")
+
+    def teardown(self, estimator, context):
+        self.log.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.log.append(("begin", context.task_name, context.task_id))
+
+    def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator):
+        self.log.append(("end", context.task_name, context.task_id))
+        return self.at_end(estimator, fitted_estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_what_is_fitted_is_the_same_when_somebody_watches(estimator):
+    watch = Watch()
+    watched = clone(estimator).set_callbacks(watch).fit(X, y)
+    alone = clone(estimator).fit(X, y)
+    assert np.array_equal(watched.predict_proba(X), alone.predict_proba(X))
+    assert watch.log[:2] == ["setup", ("begin", "fit", 0)]
+    assert watch.log[-2:] == [("end", "fit", 0), "teardown"]
+    steps = [("batch of trees", i) for i in range(20)] * hasattr(alone, "estimators_")
+    told = [(kind, *step) for step in steps for kind in ("begin", "end")]
+    assert watch.log[2:-2] == told
+
+
+def test_a_callback_is_given_the_trees_so_far_and_may_have_enough():
+    sizes = []
+
+    def enough(forest, fitted):
+        sizes.append(len(fitted.estimators_))
+        assert fitted.predict(X).shape == y.shape
+        fitted.partial_fit(X, y)  # a copy: what the forest becomes does not change
+        return sizes[-1] >= 6
+
+    forest = ConfidenceForestClassifier(24, random_state=0)
+    forest.set_callbacks(Watch(enough)).fit(X, y)
+    assert sizes == [2, 4, 6, 6]
+    whole = ConfidenceForestClassifier(24, random_state=0).fit(X, y)
+    proba = np.mean([tree.predict_proba(X) for tree in whole.estimators_[:6]], axis=0)
+    np.testing.assert_allclose(forest.predict_proba(X), proba)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_while_a_callback_runs_the_estimator_is_what_it_was(estimator):
+    estimator = clone(estimator).fit(X[:, :3], y)
+    before, seen = estimator.predict_proba(X[:, :3]), []
+
+    def look(learning, fitted):
+        def read():
+            seen.append(learning.predict_proba(X[:, :3]))
+
+        other = threading.Thread(target=read, daemon=True)
+        other.start()
+        other.join(PATIENCE)
+        read()
+
+    estimator.set_callbacks(Watch(look)).fit(X, y)
+    assert len(seen) >= 2
+    assert all(np.array_equal(one, before) for one in seen)
+    assert estimator.n_features_in_ == X.shape[1]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_of_a_callback_leaves_the_estimator_as_it_was(estimator, error):
+    def fail(learning, fitted):
+        raise error("from a callback")
+
+    estimator = clone(estimator).fit(X[:, :3], y)
+    before = estimator.predict_proba(X[:, :3])
+    watch = Watch(fail)
+    estimator.set_callbacks(watch)
+    with pytest.raises(error, match="from a callback"):
+        estimator.fit(X, y)
+    assert watch.log[-1] == "teardown"
+    assert np.array_equal(estimator.predict_proba(X[:, :3]), before)
+    estimator.set_callbacks().fit(X, y)
+    assert estimator.n_features_in_ == X.shape[1]
+
+
+def test_bad_input_is_refused_before_a_callback_is_told():
+    watch = Watch()
+    with pytest.raises(ValueError, match="NaN"):
+        ConfidenceTreeClassifier().set_callbacks(watch).fit(X, np.full(len(y), np.nan))
+    assert watch.log == []
+
+
+def test_a_search_shows_its_fits_and_scores_are_monitored():
+    watch = callback.ScoringMonitor(scoring="accuracy")
+    forest = ConfidenceForestClassifier(24, random_state=0).set_callbacks(watch)
+    model = make_pipeline(StandardScaler(), forest)
+    grid = {"confidenceforestclassifier__delta": [0.1, 1.0]}
+    GridSearchCV(model, grid, cv=2).fit(X, y)
+    forest.fit(X, y)
+    scores = [row["accuracy"] for row in watch.get_logs(select="most_recent").data]
+    assert len(scores) == 21
+    assert scores[-1] == forest.score(X, y)
