@@ -219,7 +219,13 @@ class SplitAudit:
             f"audit: {_rows(self.n_rows_)} that had no say, level {self.alpha:g} "
             f"{CORRECTIONS[self.correction]}",
             "not confirmed does not mean false: chance alone may give such rows",
+            *self._imitation(),
         ]
+
+    def _imitation(self):
+        if not self._shape.imitates:
+            return []
+        return ["imitation: rows whose labels the classifier has learnt had a say"]
 
     def __repr__(self):
         found = Counter(one.verdict for one in self.splits_)
@@ -236,6 +242,7 @@ class SplitAudit:
         lines = [
             f"{splits}, {_rows(self.n_rows_)} that had no say: {said}",
             f"level {self.alpha:g} {CORRECTIONS[self.correction]}; {self._tests()}",
+            *self._imitation(),
             "",
         ]
         for one in self.splits_[:MOST_LINES]:

@@ -32,6 +32,7 @@ class TreeShape:
             self.depth[below] = self.depth[node] + 1
             waiting += below[::-1]
         self.classes = final.classes_
+        self.imitates = hasattr(final, "fidelity_")
         self.tests = _tests(tree)
         self.splits = [node for node in self.order if self.children[node]]
 

@@ -422,9 +422,9 @@ class ConfidenceTreeClassifier(
     # -- learning -----------------------------------------------------------------
 
     @learns
-    def _answer_as(self, classes, counts, n_node_samples, fidelity):
+    def _answer_as(self, *said):
         # Keep the tests; all else is what a classifier says of rows, see `imitate`.
-        self._model = self._model.imitating(classes, counts, n_node_samples, fidelity)
+        self._model = self._model.imitating(*said)
 
     def partial_fit(
         self,

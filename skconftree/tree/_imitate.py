@@ -19,7 +19,9 @@ from ..tables._weights import stream_weights
 from ..utils import is_count
 from ..utils._types import Estimator, LabelsLike, Seed, TableLike
 from ._classes import ConfidenceTreeClassifier
+from ._real_rivals import real_rivals
 from .nodes._derived import sum_of_leaves
+from .reading._numbers import write_rows
 
 LEAST_LEAVES = 16  # where the labels themselves would bear fewer
 FEW = 50  # rows
@@ -115,18 +117,49 @@ def imitate(
     >>> tree.get_n_leaves(), tree.fidelity_ > 0.9
     (8, True)
     """
+    return grow_imitation(
+        classifier,
+        X,
+        y,
+        sample_weight,
+        max_leaf_nodes,
+        n_rows,
+        categorical_features,
+        random_state,
+        stacklevel=3,
+    )
+
+
+def grow_imitation(
+    classifier,
+    X,
+    y,
+    sample_weight,
+    max_leaf_nodes,
+    n_rows,
+    categorical_features,
+    random_state,
+    *,
+    stacklevel,
+):
+    """Do what `imitate` says; `stacklevel` is that of the caller of who is asked."""
     classes = _check_classifier(classifier)
-    _check_sizes(max_leaf_nodes, n_rows, len(classes))
+    _check_sizes(max_leaf_nodes, n_rows, classes)
     rng = check_random_state(random_state)
     X = X if hasattr(X, "shape") else np.asarray(X)
     codes, _, schema = Schema.first(X, "imitate", categorical_features)
     known = _known_classes(y, X, classes)
     weight = np.ones(X.shape[0])
     if sample_weight is not None:
-        weight = stream_weights(sample_weight, codes, "frequency", 0.0, stacklevel=2)
-    chosen, others = _draw(X.shape[0], n_rows, rng)
-    real, known, weight = _safe_indexing(X, chosen), known[chosen], weight[chosen]
-    proba = _ask(classifier, real)
+        weight = stream_weights(
+            sample_weight, codes, "frequency", 0.0, stacklevel=stacklevel
+        )
+        if not weight.any():
+            raise ValueError("sample_weight must be above 0 for at least one row.")
+    chosen, others = _draw(np.flatnonzero(weight), n_rows, rng)
+    real, known = _safe_indexing(X, chosen), known[chosen]
+    rows, weights = real, weight[chosen]
+    proba = _ask(classifier, real, classes)
     proba[known >= 0] = np.eye(len(classes))[known[known >= 0]]
     grown = {"categorical_features": categorical_features}
     if max_leaf_nodes is None:
@@ -134,36 +167,39 @@ def imitate(
         default = ConfidenceTreeClassifier(**grown).fit(
             _safe_indexing(real, taught),
             classes[proba[taught].argmax(axis=1)],
-            sample_weight=weight[taught],
+            sample_weight=weights[taught],
         )
         max_leaf_nodes = max(LEAST_LEAVES, default.get_n_leaves())
-    rows, n_real = real, len(chosen)
+    n_real = len(chosen)
     n_made = 0 if n_rows is None else n_rows - n_real
     if n_made and can_make_up(X):
         if n_real < FEW:
             warnings.warn(
-                f"X has only {n_real} rows: {n_made} are made up from them. Give more "
-                "rows, which need no labels, or n_rows=None.",
+                f"X has only {write_rows(n_real)} to make up {n_made} others from. "
+                "Give more rows, which need no labels, or n_rows=None.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=stacklevel,
             )
         nominal = schema.is_categorical
         nominal = np.zeros(X.shape[1], dtype=bool) if nominal is None else nominal
-        made = make_up(real, codes[chosen], nominal, n_made, weight, rng)
+        made = make_up(real, codes[chosen], nominal, n_made, weights, rng)
         rows = _joined(real, made)
-        proba = np.concatenate([proba, _ask(classifier, made)])
-        weight = np.concatenate([weight, np.ones(n_made)])
+        proba = np.concatenate([proba, _ask(classifier, made, classes)])
+        weights = np.concatenate([weights, np.ones(n_made)])
     tree = ConfidenceTreeClassifier(
         max_leaf_nodes=max_leaf_nodes,
         pruning=None,
         random_state=rng.randint(2**31 - 1),
         **grown,
-    ).fit(rows, classes[proba.argmax(axis=1)], sample_weight=weight)
-    counts, n_node_samples = _counted(tree, rows, proba, weight, n_real)
-    judged = _safe_indexing(X, others) if len(others) else real
-    said = _ask(classifier, judged).argmax(axis=1)
+    ).fit(rows, classes[proba.argmax(axis=1)], sample_weight=weights)
+    counts, n_node_samples = _counted(tree, rows, proba, weights, n_real)
+    rivals = real_rivals(tree, rows, proba.argmax(axis=1), weights, n_real)
+    judged = others if len(others) else chosen
+    judged, weight = _safe_indexing(X, judged), weight[judged]
+    said = _ask(classifier, judged, classes).argmax(axis=1)
     agree = counts[tree.apply(judged)].argmax(axis=1) == said
-    tree._answer_as(Classes(classes), counts, n_node_samples, float(agree.mean()))
+    fidelity = float(np.average(agree, weights=weight))
+    tree._answer_as(Classes(classes), counts, n_node_samples, rivals, fidelity)
     return tree
 
 
@@ -174,7 +210,13 @@ def _check_classifier(classifier):
             "none."
         )
     check_is_fitted(classifier)
-    classes = np.asarray(classifier.classes_)
+    classes = getattr(classifier, "classes_", None)
+    if classes is None or isinstance(classes, list):
+        raise TypeError(
+            "The classifier must have classes_, an array of the classes of one output; "
+            f"{type(classifier).__name__} has {classes!r}."
+        )
+    classes = np.asarray(classes)
     if len(classes) < 2:
         raise ValueError(
             f"The classifier must tell at least two classes apart; "
@@ -183,15 +225,15 @@ def _check_classifier(classifier):
     return classes
 
 
-def _check_sizes(max_leaf_nodes, n_rows, n_classes):
-    for name, value, least in (
-        ("max_leaf_nodes", max_leaf_nodes, 2),
-        ("n_rows", n_rows, n_classes),
+def _check_sizes(max_leaf_nodes, n_rows, classes):
+    for name, value, least, why in (
+        ("max_leaf_nodes", max_leaf_nodes, 2, ""),
+        ("n_rows", n_rows, len(classes), ", the number of classes"),
     ):
         if value is not None and not (is_count(value) and value >= least):
             raise InvalidParameterError(
                 f"The {name!r} parameter of imitate must be None or an int of at least "
-                f"{least}. Got {value!r} instead."
+                f"{least}{why}. Got {value!r} instead."
             )
 
 
@@ -201,20 +243,35 @@ def _known_classes(y, X, classes):
     if y is not None:
         labels, has_label = split_labels(y)
         check_consistent_length(X, has_label)
+        strange = ~np.isin(labels, classes)
+        if strange.any():
+            raise ValueError(
+                f"y has labels that are no classes of the classifier: "
+                f"{np.unique(labels[strange])[:5]}. Its classes are {classes!r}; a "
+                "label that is not known is None."
+            )
         known[has_label] = Classes(classes).codes(labels, np.intp)
     return known
 
 
-def _draw(n, n_rows, rng):
+def _draw(rows, n_rows, rng):
     # Rows to ask of, and the others.
-    if n_rows is None or n <= n_rows:
-        return np.arange(n), np.arange(0)
-    order = rng.permutation(n)
-    return np.sort(order[:n_rows]), np.sort(order[n_rows:])
+    if n_rows is None or len(rows) <= n_rows:
+        return rows, rows[:0]
+    order = rng.permutation(len(rows))
+    return rows[np.sort(order[:n_rows])], rows[np.sort(order[n_rows:])]
 
 
-def _ask(classifier, rows):
-    return np.array(classifier.predict_proba(rows), dtype=np.float64)
+def _ask(classifier, rows, classes):
+    proba = np.array(classifier.predict_proba(rows), dtype=np.float64)
+    shape = rows.shape[0], len(classes)
+    if proba.shape != shape or not (proba >= 0.0).all() or not np.isfinite(proba).all():
+        raise ValueError(
+            f"predict_proba of {type(classifier).__name__} must give an array of shape "
+            f"{shape} of probabilities. Got one of shape {proba.shape} with values "
+            f"from {proba.min(initial=np.inf)} to {proba.max(initial=-np.inf)}."
+        )
+    return proba
 
 
 def _joined(real, made):

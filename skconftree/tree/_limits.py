@@ -68,8 +68,9 @@ class LeafLimits:
         Raises
         ------
         ValueError
-            If honest limits are asked for and no rows have been counted, or a sequence
-            of a tree that has learnt no rows by `partial_fit`.
+            If honest limits are asked for and no rows have been counted, a sequence of
+            a tree that has learnt no rows by `partial_fit`, or conditional limits of
+            one that imitates a classifier.
 
         See Also
         --------
@@ -159,6 +160,12 @@ def limits_in_leaves(model, rows, confidence_level, method):
         alpha = 1.0 - confidence_level
         return limits_of_sequence(counts, tree.class_weight, alpha)[row]
     if method == "conditional":
+        if model.imitates:
+            raise ValueError(
+                "This tree imitates a classifier, and what that says of rows is no "
+                "evidence for a limit. Call recount_leaves with rows whose labels the "
+                "classifier has not learnt, and use method='honest'."
+            )
         n = tree.counts[leaves].sum(axis=1, keepdims=True)
         return credible_limits(tree.raw_value[leaves] * n, n, confidence_level)[row]
     if model.honest_counts is None:

@@ -287,13 +287,14 @@ class TreeModel(Lockable):
             raise ValueError(NO_POOL)
         return pool
 
-    def imitating(self, classes, counts, n_node_samples, fidelity):
+    def imitating(self, classes, counts, n_node_samples, rivals, fidelity):
         """Another model, of the same tests, of what a classifier says of rows.
 
-        The counts are sums of its class probabilities over the rows of each node.
+        The counts are sums of its class probabilities over the rows of each node;
+        rivals those of `real_rivals`.
         """
         impurity = CRITERIA[self.resolved.criterion](len(classes)).impurities(counts)
-        tree = retold(self._tree, counts, n_node_samples, impurity)
+        tree = retold(self._tree, counts, n_node_samples, impurity, *rivals)
         return TreeModel(
             self.schema,
             classes,

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.stats import entropy
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -19,6 +20,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.inspection import audit_splits
 from skconftree.tree import export_text, imitate, node_table
 
 
@@ -49,7 +51,7 @@ def test_counts_are_of_the_real_rows(iris):
     for node in split:
         children = nodes.children(node)
         assert nodes.counts[children].sum(axis=0) == pytest.approx(nodes.counts[node])
-    for name in ("score", "confidence", "n_tests"):
+    for name in set(nodes.evidence.dtype.names) - {"z", "rival_feature"}:
         assert np.isnan(nodes.evidence[name]).all()
     share = nodes.counts / nodes.counts.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(nodes.impurity, entropy(share, base=2, axis=1))
@@ -94,6 +96,64 @@ def test_weights_count_rows(iris):
     two = imitate(teacher, np.repeat(X, weight, axis=0), n_rows=None, max_leaf_nodes=6)
     np.testing.assert_array_equal(one.tree_.feature, two.tree_.feature)
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), rtol=1e-12)
+
+
+def test_weight_0_is_absence_and_fidelity_has_weights(iris):
+    X, _, teacher = iris
+    weight = np.arange(150) % 3
+    given = {"max_leaf_nodes": 3, "n_rows": 400, "random_state": 0}
+    one = imitate(teacher, X, sample_weight=weight, **given)
+    two = imitate(teacher, X[weight > 0], sample_weight=weight[weight > 0], **given)
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    assert one.tree_.n_node_samples[0] == 100
+    agree = one.predict(X) == teacher.predict(X)
+    assert not agree[weight > 0].all()
+    assert one.fidelity_ == two.fidelity_ == np.average(agree, weights=weight)
+    with pytest.raises(ValueError, match="above 0 for at least one row"):
+        imitate(teacher, X, sample_weight=np.zeros(150))
+
+
+def test_real_rows_tell_ties_as_the_rows_of_a_tree_do():
+    """Without made-up rows the comparison is that of a tree of the predicted classes.
+
+    Numbers, categories and missing values; of some nodes each has no other test.
+    """
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(400, 4)).round(1), columns=list("abcd"))
+    X["e"] = pd.Categorical(rng.choice(["r", "g", "b", "w"], 400))
+    X.loc[rng.random(400) < 0.1, "b"] = np.nan
+    y = (X["a"] + X["b"].fillna(0.5) > 0.2 * X["e"].isin(["r", "g"])).astype(int)
+    teacher = ConfidenceForestClassifier(20, random_state=0).fit(X, y)
+    weight = rng.integers(1, 4, 400)
+    tree = imitate(teacher, X, sample_weight=weight, n_rows=None, max_leaf_nodes=8)
+    plain = ConfidenceTreeClassifier(max_leaf_nodes=8, pruning=None)
+    plain.fit(X, teacher.predict(X), sample_weight=weight)
+    ours, theirs = tree.tree_, plain.tree_
+    np.testing.assert_array_equal(ours.feature, theirs.feature)
+    z = ours.evidence["z"]
+    assert np.isfinite(z).sum() == 7
+    np.testing.assert_allclose(z, theirs.evidence["z"], rtol=1e-9, atol=1e-12)
+    names = list(X.columns)
+    for row, node in zip(node_table(tree), range(ours.node_count), strict=True):
+        if not row.branches:
+            continue
+        rival = names[theirs.evidence["rival_feature"][node]]
+        said = "decided" if z[node] >= 1.96 else f"tie with {rival}"
+        assert row.sure.endswith(f" rows, {said}")
+    decided = np.count_nonzero(z >= 1.96)
+    assert export_text(tree).count(" rows, decided") == decided > 0
+
+
+def test_made_up_rows_decide_nothing():
+    """Two columns that tell the same apart but for one row stay a tie."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:, 1] = X[:, 0]
+    X[0, 1] *= -1.0
+    teacher = LogisticRegression().fit(X, X[:, 0] > 0)
+    tree = imitate(teacher, X, n_rows=20_000, max_leaf_nodes=2, random_state=0)
+    root = node_table(tree)[0]
+    assert root.sure.endswith(f"; 60 rows, tie with x{1 - root.feature}")
 
 
 def test_how_many_leaves():
@@ -185,10 +245,28 @@ def test_it_says_that_it_is_an_imitation(iris):
     rows = node_table(tree)
     assert {row.strength.word for row in rows if row.branches} == {"imitation"}
     assert [row.weight for row in rows] == tree.tree_.n_node_samples.tolist()
-    assert "nan" not in tree._repr_html_().lower().replace("nanum", "")
+    html = tree._repr_html_().lower()
+    assert "nan" not in html.replace("nanum", "")
+    assert "no bound" not in html
     np.testing.assert_array_equal(
         tree.to_sklearn().predict_proba(X), tree.predict_proba(X)
     )
+
+
+def test_limits_and_audits_rest_on_labels():
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = ConfidenceForestClassifier(20, random_state=0).fit(X[:100], y[:100])
+    tree = forest.to_tree(X[:300], n_rows=1000, max_leaf_nodes=4, random_state=0)
+    with pytest.raises(ValueError, match="imitates a classifier.*recount_leaves"):
+        tree.predict_proba_interval(X)
+    audit = audit_splits(tree, X[300:], y[300:])
+    for text in (str(audit), export_text(tree, audit=audit)):
+        assert "imitation: rows whose labels the classifier has learnt" in text
+    plain = ConfidenceTreeClassifier().fit(X[:300], y[:300])
+    assert "imitation" not in str(audit_splits(plain, X[300:], y[300:]))
+    tree.recount_leaves(X[300:], y[300:])
+    low, high = np.moveaxis(tree.predict_proba_interval(X, method="honest"), 2, 0)
+    assert (low < high).all()
 
 
 def test_it_is_kept_and_does_not_grow(iris):
@@ -223,5 +301,44 @@ def test_bad_input(iris):
         imitate(teacher, X, np.full(150, 7))
     with pytest.raises(ValueError, match="inconsistent"):
         imitate(teacher, X, y[:10])
-    with pytest.warns(UserWarning, match="only 10 rows: 990 are made up"):
+    with pytest.raises(ValueError, match="no classes of the classifier: .-1.*None"):
+        imitate(teacher, X, np.where(np.arange(150) < 9, y, -1))
+    for some in (imitate, lambda model, *given, **more: model.to_tree(*given, **more)):
+        few = ConfidenceForestClassifier(5, random_state=0).fit(X, y)
+        with pytest.warns(UserWarning, match="only 1 row to") as told:
+            some(few, X[:1], n_rows=10)
+        assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="only 10 rows to make up 990 others"):
         imitate(teacher, X[::15], n_rows=1000, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("classes", "proba"),
+    [
+        ([0, 1, 2], np.full((150, 3), np.nan)),
+        ([0, 1, 2], np.full((150, 3), -1.0)),
+        ([0, 1, 2], np.full((150, 2), 0.5)),
+        ([0, 1, 2], np.full((149, 3), 0.5)),
+    ],
+)
+def test_probabilities_that_are_none(iris, classes, proba):
+    class Strange(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            return self
+
+        def __sklearn_is_fitted__(self):
+            return True
+
+        def predict_proba(self, X):
+            return proba
+
+    X = iris[0]
+    with pytest.raises(TypeError, match="must have classes_"):
+        imitate(Strange(), X)
+    strange = Strange()
+    strange.classes_ = classes
+    with pytest.raises(TypeError, match="array of the classes of one output"):
+        imitate(strange, X)
+    strange.classes_ = np.array(classes)
+    with pytest.raises(ValueError, match="predict_proba of Strange must give"):
+        imitate(strange, X)

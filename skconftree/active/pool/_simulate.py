@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable
 from numbers import Integral
@@ -164,7 +165,14 @@ def _reading(estimator, to_tree):
             "to_tree needs an estimator that has this method, as "
             f"ConfidenceForestClassifier. Got {estimator!r}."
         )
-    return {} if to_tree is True else to_tree
+    given = {} if to_tree is True else to_tree
+    known = inspect.signature(ActiveLearner.to_tree).parameters.keys() - {"self"}
+    if not given.keys() <= known:
+        raise ValueError(
+            f"to_tree must have arguments of ActiveLearner.to_tree only, which are "
+            f"{sorted(known)}. Got {to_tree!r}."
+        )
+    return given
 
 
 def _named(estimator, strategies):

@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ...tables._sparse import blocks
-from ...tree import imitate
+from ...tree._imitate import grow_imitation
 from ...tree._limits import check_limits
 from ...tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
 from ...utils._lock import reads
@@ -221,15 +221,16 @@ class ForestPrediction(VotingForest):
         >>> tree.fidelity_ > 0.9, bool(tree.score(X, y) > 0.9)
         (True, True)
         """
-        return imitate(
+        return grow_imitation(
             self,
             X,
             y,
-            sample_weight=sample_weight,
-            max_leaf_nodes=max_leaf_nodes,
-            n_rows=n_rows,
-            categorical_features=self.categorical_features,
-            random_state=random_state,
+            sample_weight,
+            max_leaf_nodes,
+            n_rows,
+            self.categorical_features,
+            random_state,
+            stacklevel=3,
         )
 
     @property

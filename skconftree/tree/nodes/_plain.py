@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._derived import NONE
+from ._derived import NONE, first_children
 from ._node_state import NODE_ARRAYS, damaged
 
 
@@ -27,19 +27,21 @@ def read_nodes(kind, state):
     return tree
 
 
-def retold(tree, counts, n_node_samples, impurity):
+def retold(tree, counts, n_node_samples, impurity, rivals, z):
     """Copy a tree with its tests, and with counts of other rows in its nodes.
 
-    There may be other classes. Its splits have no evidence, which the other rows do not
-    bear.
+    There may be other classes. Of the evidence of its splits there is only what the
+    other rows bear: by how much they prefer its test to that of a `rival`.
     """
     (n_features, _, _, keeps_evidence, _, _), arrays = write_nodes(tree)
     told = dict(zip(NODE_ARRAYS, arrays[1:], strict=False))
-    n_splits = tree.node_count - tree.n_leaves
+    splits = tree.parent[first_children(tree.parent)]
+    evidence = np.full(len(splits), NONE)
+    evidence["rival_feature"], evidence["z"] = rivals[splits], z[splits]
     told["counts"] = counts.tobytes()
     told["n_node_samples"] = n_node_samples.astype(np.intp).tobytes()
     told["impurity"] = impurity.tobytes()
-    told["evidence"] = np.full(n_splits, NONE).tobytes()
+    told["evidence"] = evidence.tobytes()
     other = type(tree)(n_features, counts.shape[1], None, keeps_evidence)
     other.__setstate__((arrays[0], *told.values(), *arrays[1 + len(told) :]))
     return other

@@ -14,6 +14,7 @@ from ._audit_marks import read_marks
 from ._colors import class_colors
 from ._export import describe_evidence, shortened
 from ._node_table import read_nodes
+from ._strength import IMITATION
 from ._summary import bound_name
 
 MOST_NODES = 1200  # written out
@@ -175,7 +176,9 @@ def _nodes(table, names, is_open, marks):
             continue
         state = " open" if is_open or row.depth < OPEN_LEVELS else ""
         one = row.strength
-        told = [one.compared, row.tie, row.lookahead, describe_evidence(row.evidence)]
+        told = [one.compared, row.tie, row.lookahead]
+        if one.word != IMITATION:
+            told.append(describe_evidence(row.evidence))
         told = escape("; ".join(filter(None, told)))
         asked = escape(shortened(row.name, 40))
         lines.append(

@@ -101,6 +101,20 @@ class ImitatedRow(NodeRow):
     __slots__ = ()
 
     @property
+    def tie(self):
+        """Whether real rows prefer the split to one by another feature, in words."""
+        z = self.evidence.get("z", 0.0)
+        if z <= -DECIDED:
+            return f"real rows prefer {self.evidence['rival']}"
+        return "decided" if z >= DECIDED else super().tie
+
+    @property
+    def sure(self):
+        """That there is no evidence, the real rows and what they prefer, in words."""
+        told = ", ".join(filter(None, [self.rows, self.tie]))
+        return f"{self.strength.long}; {told}"
+
+    @property
     def outcome(self):
         """How many rows a leaf has, and the probability of its class, in words."""
         place = max(range(len(self.value)), key=self.value.__getitem__)
@@ -373,7 +387,8 @@ class _Evidence:
     def __call__(self, values):
         said = zip(self.fields, values, strict=True)
         said = {field: value for field, value in said if not math.isnan(value)}
-        if math.isfinite(said.get("rival_score", math.inf)):
+        # an imitation has no scores, but what its real rows prefer
+        if math.isfinite(said.get("rival_score", said.get("z", math.inf))):
             rival = said["rival_feature"]
             said["rival"] = self.names[rival] if rival >= 0 else NO_SPLIT
         else:  # infinity stands for no rival, and a leaf has none

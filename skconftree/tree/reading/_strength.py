@@ -95,6 +95,7 @@ class Imitated(Strength):
         return [
             "imitation: the tree says what another classifier says of rows that may be",
             "made up; only rows with labels would say whether a split is real",
+            "decided: real rows prefer the split to any of another column; tie: maybe",
         ]
 
 

@@ -86,6 +86,7 @@ def test_simulation_without_a_tree_yet_scores_the_classifier():
     [
         (RandomForestClassifier(), True, TypeError, "that has this method"),
         (ConfidenceForestClassifier(5), "yes", ValueError, "must be a bool, or a dict"),
+        (ConfidenceForestClassifier(5), {"leaves": 3}, ValueError, "leaves"),
     ],
 )
 def test_simulation_with_a_bad_tree(estimator, to_tree, error, message):
