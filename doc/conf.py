@@ -59,7 +59,7 @@ toc_object_entries_show_parents = "hide"  # the side list is narrow
 GALLERY = """
 default_tree tree_evidence rows_for_a_split noise pruning_or_stopping categories
 missing_values probabilities forest_or_tree drift forest_in_drift new_class labelling
-learning_to_sample oasis_diced ec2_decision
+forest_as_tree learning_to_sample oasis_diced ec2_decision
 """.split()
 
 sphinx_gallery_conf = {
