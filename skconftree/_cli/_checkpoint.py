@@ -216,7 +216,8 @@ def _read_facts(path, file):
             "hold any program; if you trust its origin, make a copy of your own"
         )
     foreign = UserError(
-        f"{path} was not saved by this version of `skconftree`, or it is damaged"
+        f"{path} is not a model that this version of `skconftree` has saved, or it is "
+        "damaged"
     )
     end = found.st_size - len(MAGIC) - LENGTH
     if end < 0:

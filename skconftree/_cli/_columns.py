@@ -25,6 +25,7 @@ FEWEST_IDS = 50  # rows that tell an id from a column whose values happen to dif
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:.*)?", re.ASCII)
+_PARTS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
 
 
 def _written(group, decimal):
@@ -72,6 +73,23 @@ def _from_date(text):
     return (when - _EPOCH) / _DAY
 
 
+def _day_first(text):
+    return _from_parts(text, "dmy")
+
+
+def _month_first(text):
+    return _from_parts(text, "mdy")
+
+
+def _from_parts(text, order):
+    found = _PARTS.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(text)
+    first, second, year = int(found[1]), int(found[3]), int(found[4])
+    month, day = (second, first) if order == "dmy" else (first, second)
+    return (datetime(year, month, day, tzinfo=UTC) - _EPOCH) / _DAY
+
+
 class Reading(NamedTuple):
     """A way of reading texts as numbers; `parse` raises ValueError where it cannot."""
 
@@ -82,7 +100,12 @@ class Reading(NamedTuple):
 POINT = Reading("decimal point", _from_point)
 COMMA = Reading("decimal comma", _from_comma)
 DATE = Reading("days since 1970-01-01", _from_date)
-READINGS = {one.name: one for one in (POINT, COMMA, DATE)}
+# Which of the two a table has is for its owner to say: 03/04/2024 may be either.
+DATES = {
+    "dmy": Reading("days since 1970-01-01, day first", _day_first),
+    "mdy": Reading("days since 1970-01-01, month first", _month_first),
+}
+READINGS = {one.name: one for one in (POINT, COMMA, DATE, *DATES.values())}
 
 
 def is_missing(text):
@@ -118,10 +141,11 @@ class Guess(NamedTuple):
     names_rows: bool = False
 
 
-def guess(texts, comma_first=False):
+def guess(texts, comma_first=False, dates=None):
     """Tell what a column is, by its first values.
 
     `comma_first`: 1,234 is rather a bit more than one than a thousand and more.
+    `dates`: a key of DATES, in which order dates such as 31.12.2024 are written.
     """
     known = [text for text in texts if not is_missing(text)]
     try:
@@ -130,13 +154,16 @@ def guess(texts, comma_first=False):
     except ValueError:
         pass
     order = (COMMA, POINT, DATE) if comma_first else (POINT, COMMA, DATE)
+    if dates is not None:
+        order += (DATES[dates],)
     parsed = [(*_parsed(known, reading), reading) for reading in order]
     n_strays, example, reading = min(parsed, key=lambda one: one[0])
     if n_strays > MOST_STRAYS * len(known):
         names = [text.strip() for text in known]
-        return Guess(None, [], len(texts) >= FEWEST_IDS and names_rows(names))
+        told = _looks_like_dates(names)
+        return Guess(None, told, len(texts) >= FEWEST_IDS and names_rows(names))
     notes = []
-    if reading is DATE:
+    if reading is DATE or reading in DATES.values():
         notes.append(f"dates such as {example!r} are read as days since 1970-01-01")
     elif example is not None:
         notes.append(
@@ -160,6 +187,23 @@ def _parsed(texts, reading):
             except ValueError:
                 example = text
     return n_strays, example
+
+
+def _looks_like_dates(texts):
+    """Say of a column of categories that they are dates, and how these are read."""
+    fits = []
+    for dates, reading in DATES.items():
+        n_strays, example = _parsed(texts, reading)
+        if n_strays <= MOST_STRAYS * len(texts):
+            fits.append(dates)
+            shown = example
+    if not fits:
+        return []
+    return [
+        f"values such as {shown!r} look like dates and are taken as categories, which "
+        f"say nothing about other days; --dates {' or --dates '.join(fits)} makes "
+        "numbers of them"
+    ]
 
 
 def _looks_like_ids(values, n_rows):

@@ -5,6 +5,7 @@ import codecs
 import csv
 import gzip
 import lzma
+import re
 import zlib
 from functools import partial
 from itertools import chain, islice
@@ -37,10 +38,19 @@ class CsvStream:
     """Rows of a CSV file with a header; one that ends with .gz, .bz2 or .xz is packed.
 
     Without a delimiter it is what is most frequent in the header. Messages call the
-    file `name` or by its path.
+    file `name` or by its path. Lines of remarks above the header are `remarks`.
     """
 
-    def __init__(self, path, target, *, encoding="utf-8", delimiter=None, name=None):
+    def __init__(
+        self,
+        path,
+        target,
+        *,
+        encoding="utf-8",
+        delimiter=None,
+        dates=None,
+        name=None,
+    ):
         self.path = name or path
         for ending, remedy in REMEDIES.items():
             if str(path).lower().endswith(ending):
@@ -48,10 +58,14 @@ class CsvStream:
                 raise UserError(f"{path} is no CSV file; {remedy}")
         self._encoding = _checked_encoding(encoding)
         self._delimiter = _checked_delimiter(delimiter)
+        self._dates = dates
+        self.remarks = []
+        self._n_above = 0  # lines above the header
         self.n_rows = 0
         self.fingerprint = 0
         self._lines_fingerprint = 0
         self._n_lines = 0
+        self._ahead = ""  # a line that has been looked at
         self._length = 0  # of the row that is being read
         opened = next(
             (one for ending, one in OPENERS.items() if str(path).endswith(ending)), open
@@ -76,7 +90,7 @@ class CsvStream:
 
     def _read_header(self, target):
         with self._named_errors():
-            first = self._line()
+            first = self._first_line()
         if not first.strip():
             with self._named_errors():
                 blocks = iter(partial(self._file.read, 2**16), "")
@@ -86,7 +100,7 @@ class CsvStream:
                 f"{self.path} {what}; its first line has to have the names of the "
                 "columns, and rows have to be below it"
             )
-        delimiter = self._delimiter or max(",;\t|", key=first.count)
+        delimiter = self._delimiter or _most_frequent(first)
         self._csv = csv.reader(self._lines(first), delimiter=delimiter)
         with self._named_errors():
             self.header = [name.strip() for name in next(self._csv, [])]
@@ -96,8 +110,31 @@ class CsvStream:
         self._comma_first = delimiter == ";"
         self._label = None if target is None else self.header.index(target)
 
+    def _first_line(self):
+        """The line with the names of the columns, which remarks may stand above."""
+        line = self._line()
+        asked = re.fullmatch(r"sep=(.)\s*", line)  # of spreadsheets
+        if asked and self._delimiter in (None, asked[1]):
+            self._delimiter = asked[1]
+            line = self._line()
+        # `#id,name` is a header: the line below has as many fields.
+        while line.startswith("#"):
+            below = self._line()
+            delimiter = self._delimiter or _most_frequent(below)
+            if not below or line.count(delimiter) == below.count(delimiter) > 0:
+                self._ahead = below
+                break
+            self.remarks.append(line.strip())
+            line = below
+        self._n_above = self._n_lines - 1 - bool(self._ahead)
+        self._length = len(line) + len(self._ahead)
+        return line
+
     def _line(self):
         """The next line, empty at the end, of which no more is read than may be."""
+        if self._ahead:
+            line, self._ahead = self._ahead, ""
+            return line
         line = self._file.readline(MOST_OF_ROW + 1)
         self._n_lines += 1
         self._length += len(line)
@@ -125,9 +162,10 @@ class CsvStream:
                 if not row:
                     continue
                 if len(row) != width:
+                    fields = "1 field" if len(row) == 1 else f"{len(row)} fields"
                     raise UserError(
-                        f"{self.path}, line {self._csv.line_num}: {len(row)} fields "
-                        f"where the header has {width}"
+                        f"{self.path}, line {self._csv.line_num + self._n_above}: "
+                        f"{fields} where the header has {width}"
                     )
                 yield row, self._lines_fingerprint, length
 
@@ -153,7 +191,7 @@ class CsvStream:
             columns = [()] * len(self.header)
         if self._label is not None:
             del columns[self._label]
-        return [guess(texts, self._comma_first) for texts in columns]
+        return [guess(texts, self._comma_first, self._dates) for texts in columns]
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; False if there are fewer."""
@@ -231,6 +269,11 @@ def _checked_encoding(name):
             f"--encoding {name!r} is not known; try utf-8, latin-1, cp1252 or utf-16"
         ) from None
     return "utf-8-sig" if found == "utf-8" else found
+
+
+def _most_frequent(line):
+    """The sign that most probably separates the fields of a line."""
+    return max(",;\t|", key=line.count)
 
 
 def _checked_delimiter(sign):

@@ -25,10 +25,11 @@ from ._figures import (
     tested,
 )
 from ._names import with_columns
+from ._notes import unknown_notes
 from ._options import RIVALS
 from ._page import write_page
 from ._pictures import check_folder, check_picture, draw_tree
-from ._reading import listed
+from ._reading import headless, listed
 from ._run import FITTED
 from ._table import bundled_table, column_names, read_columns, read_table
 from ._text import UserError, make_progress, say
@@ -151,8 +152,12 @@ def _tested(options, table, tree, progress):
         raise UserError(
             f"target column {options.target!r} has no value in {options.test}"
         )
+    for note in unknown_notes(X, table.feature_names, tree.categories_):
+        progress(f"note: {options.test}: {note}", last=True)
     y = typed_labels([label.strip() for label in labels], options.target)
-    return tested(tree, X, y.astype(np.result_type(y, table.y)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said with more words already
+        return tested(tree, X, y.astype(np.result_type(y, table.y)))
 
 
 def save_tree(path, tree, table, options):
@@ -172,9 +177,11 @@ def asked_table(options, progress):
     """Return the table that the command is about."""
     if options.data is not None:
         if options.target is None:
+            columns = column_names(options)
+            hint = headless(options.data, columns)
             raise UserError(
                 f"say which column of {options.data} to predict: --target COLUMN, with "
-                f"one of {listed(column_names(options))}"
+                f"one of {listed(columns)}{hint and f'. {hint}'}"
             )
         return read_table(options, progress)
     for option in ("nominal", "drop", "target", "test"):

@@ -134,6 +134,7 @@ def _add_fit(commands):
     _add_columns(fit)
     _add_skip_missing(fit)
     _add_reading(fit)
+    _add_dates(fit)
     _add_tree(fit)
     fit.add_argument(
         "--folds", type=at_least(2), default=10, metavar="N", help="default: 10"
@@ -246,6 +247,7 @@ def _add_stream(commands):
         "many more have been predicted; default: 0",
     )
     _add_reading(stream)
+    _add_dates(stream)
     _add_tree(stream)
     stream.add_argument(
         "--chunk-size",
@@ -371,6 +373,7 @@ def _add_label(commands):
     )
     _add_nominal(label)
     _add_reading(label)
+    _add_dates(label)
     label.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     label.set_defaults(run=_later("_label", "run_label"))
 
@@ -425,6 +428,15 @@ def _add_reading(command):
         metavar="SIGN",
         help="of CSV, tab for a tab; default: the most frequent of , ; | and tab in "
         "the header",
+    )
+
+
+def _add_dates(command):
+    command.add_argument(
+        "--dates",
+        choices=("dmy", "mdy"),
+        help="read columns of dates such as 31.12.2024 or 12/31/2024 as numbers of "
+        "days: the day comes first, or the month",
     )
 
 

@@ -19,7 +19,7 @@ CODED = {*STRINGS, "binary", "large_binary", "binary_view"}
 class ParquetStream:
     """Rows of a .parquet file, a batch of a row group at a time."""
 
-    def __init__(self, path, target):
+    def __init__(self, path, target, *, dates=None):
         try:
             import pyarrow as pa
             import pyarrow.parquet as pq
@@ -29,6 +29,7 @@ class ParquetStream:
             ) from None
         self.path = path
         self.target = target
+        self._dates = dates
         self.n_rows = 0
         self.fingerprint = 0
         try:
@@ -108,7 +109,7 @@ class ParquetStream:
     def _guess(self, held, texts):
         if held == "dates":
             return Guess(DATE, ["dates are read as days since 1970-01-01"])
-        found = guess(texts)
+        found = guess(texts, dates=self._dates)
         if held == "numbers":
             return Guess(POINT, found.notes if found.reading is POINT else [])
         if held == "categories":

@@ -61,7 +61,7 @@ def read_pool(options):
     }
     tables, readings, kept = [], [], []
     for name, texts in left.items():
-        found = guess(texts[:HEAD])
+        found = guess(texts[:HEAD], dates=options.dates)
         reading = None if name in options.nominal else found.reading
         notes += [f"column {name!r}: {note}" for note in found.notes]
         if reading is None:

@@ -1,12 +1,14 @@
 """``skconftree predict``: the classes of the rows of a table, by a saved model."""
 
 import csv
+import warnings
 
 import numpy as np
 
 from ._checkpoint import load
 from ._columns import READINGS
 from ._names import with_columns
+from ._notes import unknown_notes
 from ._pictures import check_folder
 from ._table import kept_texts, read_columns
 from ._text import UserError, make_progress, standard_output
@@ -32,7 +34,11 @@ def run_predict(options):
     for note in notes:
         progress(f"note: {note}", last=True)
     tree = with_columns(tree, None)  # what was read has been put in order
-    proba = tree.predict_proba(X)
+    for note in unknown_notes(X, features, tree.categories_):
+        progress(f"note: {note}", last=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said with more words already
+        proba = tree.predict_proba(X)
     labels = tree.classes_[proba.argmax(axis=1)]
     rows = _rows(tree.classes_, labels, proba, options.proba, target or "class")
     if options.keep:

@@ -86,6 +86,27 @@ def places_of(names, stream, option="--nominal"):
     return [places[name] for name in names]
 
 
+def header_notes(stream):
+    """Say what stands above the header, and that it may be a row itself."""
+    notes = []
+    remarks = getattr(stream, "remarks", ())
+    if remarks:
+        more = f" and {len(remarks) - 1} more" if len(remarks) > 1 else ""
+        notes.append(f"{remarks[0][:60]!r}{more} above the header is left out")
+    return [*notes, *filter(None, [headless(stream.path, stream.header)])]
+
+
+def headless(path, header):
+    """Say that the first line may be a row; empty if it hardly is."""
+    numbers = [name for name in header if as_decimal(name) is not None]
+    if 2 * len(numbers) < max(len(header), 1):
+        return ""
+    return (
+        f"{path} may have no header, as columns have names such as {numbers[0]!r}; if "
+        "its first line is a row, write a line with the names of the columns above it"
+    )
+
+
 def settle_columns(stream, named, *, whole=False):
     """Settle columns by the first rows and what is `named` nominal; give notes on them.
 
@@ -141,8 +162,9 @@ def check_categories(known, X, first_row, stream):
                 break
         problem = UserError(
             f"row {first_row + n_rows}: column {stream.features[place]!r} has more "
-            f"than {MOST_CATEGORIES} categories; group them, or leave "
-            "the column out, by --drop where the command has it"
+            f"than {MOST_CATEGORIES} categories, as many as a tree can tell apart; "
+            f"leave it out by --drop {stream.features[place]}, or group rare ones "
+            "under one name in the table"
         )
     return n_rows, problem
 

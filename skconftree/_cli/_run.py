@@ -11,7 +11,13 @@ from ._chosen import Chosen
 from ._columns import READINGS
 from ._common import MISSING, tree_settings, typed_labels, whole_number
 from ._names import with_columns
-from ._reading import Strays, check_categories, nominal_places, settle_columns
+from ._reading import (
+    Strays,
+    check_categories,
+    header_notes,
+    nominal_places,
+    settle_columns,
+)
 from ._streams import open_stream
 from ._text import UserError
 
@@ -69,6 +75,7 @@ def opened(options):
         options.target,
         encoding=options.encoding,
         delimiter=options.delimiter,
+        dates=options.dates,
     )
     try:
         return Chosen(stream, options.drop, options.skip_missing)
@@ -137,7 +144,8 @@ class Run:
             raise UserError(
                 f"there is one class only: {self.labels.classes.tolist()[0]!r}"
             )
-        self.notes = settle_columns(self.stream, options.nominal)
+        self.notes = header_notes(self.stream)
+        self.notes += settle_columns(self.stream, options.nominal)
         nominal = nominal_places(self.stream.readings)
         self.tree = ConfidenceTreeClassifier(
             **self.settings, categorical_features=nominal or None
@@ -169,6 +177,7 @@ class Run:
             "--nominal": sorted(self.options.nominal),
             "--skip-missing": self.options.skip_missing,
             "--delay": self.options.delay,
+            "--dates": self.options.dates,
         }
 
     def _resume(self):

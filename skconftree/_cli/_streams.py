@@ -17,10 +17,11 @@ STANDARD_INPUT = "-"
 _spooled = []  # the file that standard input was copied to
 
 
-def open_stream(path, target, *, encoding="utf-8", delimiter=None):
+def open_stream(path, target, *, encoding="utf-8", delimiter=None, dates=None):
     """Open a table by the ending of its name; ``"-"`` is standard input.
 
     Encoding and delimiter are those of CSV; without a target the table has no labels.
+    `dates` is the order of dates that are written as texts, see `guess`.
     """
     if path == STANDARD_INPUT:
         return CsvStream(
@@ -28,12 +29,13 @@ def open_stream(path, target, *, encoding="utf-8", delimiter=None):
             target,
             encoding=encoding,
             delimiter=delimiter,
+            dates=dates,
             name="standard input",
         )
     for ending, reader in READERS.items():
         if str(path).endswith(ending):
-            return reader(path, target)
-    return CsvStream(path, target, encoding=encoding, delimiter=delimiter)
+            return reader(path, target, dates=dates)
+    return CsvStream(path, target, encoding=encoding, delimiter=delimiter, dates=dates)
 
 
 def _spool():

@@ -1,6 +1,5 @@
 """Tables that fit into memory: of `fit`, and those that a model predicts."""
 
-import hashlib
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +7,13 @@ from sklearn.datasets import load_breast_cancer
 
 from ._columns import MOST_STRAYS, READINGS, is_missing, names_rows
 from ._common import typed_labels
+from ._notes import column_notes, label_notes, same_notes
 from ._options import meant
 from ._reading import (
     Strays,
     check_categories,
+    header_notes,
+    headless,
     listed,
     nominal_places,
     places_of,
@@ -22,7 +24,6 @@ from ._text import UserError
 
 ROWS_AT_A_TIME = 10_000
 ROWS_A_NOTE = 100_000
-MANY_CATEGORIES = 100
 
 
 class LabelledTable(NamedTuple):
@@ -60,7 +61,8 @@ def read_table(options, progress):
     named = list(options.nominal)
     while True:
         with _opened(options, path, target) as stream:
-            notes = settle_columns(stream, named, whole=True)
+            notes = header_notes(stream)
+            notes += settle_columns(stream, named, whole=True)
             dropped = places_of(options.drop, stream, "--drop")
             pieces, strays = _pieces(stream, progress)
         if not pieces:
@@ -84,9 +86,9 @@ def read_table(options, progress):
     X = _without(X, stream, dropped)
     X, more = _without_names(X, stream, target)
     notes += more
-    notes += _column_notes(X, stream)
-    notes += _label_notes(y, target)
-    notes += _same_notes(X, y, stream.features, target)
+    notes += column_notes(X, stream)
+    notes += label_notes(y, target)
+    notes += same_notes(X, y, stream.features, target)
     _, problem = check_categories(None, X, 1, stream)
     if problem is not None:
         raise problem
@@ -156,6 +158,9 @@ def _lacks(stream, missing, features, target):
     shown = listed(list(map(repr, missing)))
     what = "column" if len(missing) == 1 else f"{len(missing)} columns"
     text = f"{stream.path} has no {what} {shown}, which the model needs; "
+    doubt = headless(stream.path, stream.header)
+    if doubt:
+        return text + doubt
     if not unused:
         return f"{text}all of its columns are in use"
     hint = meant(missing[0], unused) if len(missing) == 1 else ""
@@ -164,7 +169,12 @@ def _lacks(stream, missing, features, target):
 
 def _opened(options, path, target):
     return open_stream(
-        path, target, encoding=options.encoding, delimiter=options.delimiter
+        path,
+        target,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        # a saved model has settled how they are read
+        dates=getattr(options, "dates", None),
     )
 
 
@@ -234,79 +244,6 @@ def _without_names(X, stream, target):
             f"rows: {notes[0]}"
         )
     return _without(X, stream, out), notes
-
-
-def _column_notes(X, stream):
-    """Say which columns tell nothing, and which have very many categories."""
-    notes = []
-    for place, (name, reading) in enumerate(
-        zip(stream.features, stream.readings, strict=True)
-    ):
-        column = X[:, place]
-        if reading is None:
-            n = len(set(column.tolist()))
-            if n > MANY_CATEGORIES:
-                notes.append(
-                    f"column {name!r} has {n} categories; group them if some mean the "
-                    "same, or --drop it if it says nothing about new rows"
-                )
-        else:
-            values = column.astype(np.float32)
-            known = values[~np.isnan(values)]
-            n = int(len(known) < len(values)) + (
-                0 if not len(known) else 1 + int((known != known[0]).any())
-            )
-        if n <= 1:
-            notes.append(f"column {name!r} has one value only and says nothing")
-    return notes
-
-
-def _label_notes(y, target):
-    """Say which labels may be one class, written in several ways."""
-    alike = {}
-    for label in np.unique(y).tolist():
-        alike.setdefault("".join(str(label).casefold().split()), []).append(label)
-    return [
-        f"labels {', '.join(map(repr, same))} of the target {target!r} differ by case "
-        "or blanks only and are taken as different classes"
-        for same in alike.values()
-        if len(same) > 1
-    ]
-
-
-def _same_notes(X, y, names, target):
-    """Say which columns are others over again, or the target in other words."""
-    notes, first = [], {}
-    n_classes, classes = len(np.unique(y)), y.tolist()
-    for name, column in zip(names, X.T, strict=True):
-        earlier = first.setdefault(_digest(column), name)
-        if earlier != name:
-            notes.append(f"column {name!r} is an exact copy of column {earlier!r}")
-        if _renames(column.tolist(), classes, n_classes):
-            notes.append(
-                f"column {name!r} has one value for each class of {target!r} and gives "
-                "it away; --drop it if it will not be known when rows are predicted"
-            )
-    return notes
-
-
-def _digest(column):
-    """What equal columns have in common, in a few bytes."""
-    if column.dtype == object:
-        written = "\0".join(map(repr, column.tolist())).encode()
-    else:
-        written = np.ascontiguousarray(column)
-    return hashlib.sha256(written).digest()
-
-
-def _renames(values, classes, n_classes):
-    """Whether there is one value for each class, which no other class has."""
-    seen = {}
-    for value, label in zip(values, classes, strict=True):
-        value = value if value == value else None  # NaN equals no other
-        if seen.setdefault(value, label) != label or len(seen) > n_classes:
-            return False
-    return len(seen) == len(set(seen.values())) == n_classes
 
 
 def _share(strays, X, place):

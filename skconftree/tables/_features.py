@@ -127,7 +127,7 @@ class _Dictionary:
         if self.given_up:
             return np.zeros(len(found), dtype=np.float32), self
         found = found + 1
-        keys = [MISSING, *(MISSING if _is_missing(v) else v for v in values)]
+        keys = [MISSING, *(MISSING if is_missing(v) else v for v in values)]
         used = np.flatnonzero(np.bincount(found, minlength=len(keys)))
         kind = self._kind_of([keys[place] for place in used], name)
         dictionary = self
@@ -377,8 +377,8 @@ def _from_plain(value):
     return tuple(map(_from_plain, value)) if isinstance(value, list) else value
 
 
-def _is_missing(value):
-    # None, NaN, pandas' NA and NaT: not equal to themselves, or not even that.
+def is_missing(value):
+    """Whether it is None, NaN, pandas' NA or NaT: not equal to itself."""
     if value is None:
         return True
     try:

@@ -6,7 +6,7 @@ long as a row takes to be predicted. What is not as plain as it is here is left 
 
 import numpy as np
 
-from ._features import MISSING, UNKNOWN, _is_missing
+from ._features import MISSING, UNKNOWN, is_missing
 from ._frames import kind_of, library_of
 from ._records import Records
 
@@ -57,7 +57,7 @@ def _number(value, dictionary):
         raise TypeError
     if dictionary.given_up:
         return 0.0
-    if _is_missing(value):
+    if is_missing(value):
         return dictionary.codes.get(MISSING, UNKNOWN)
     if kind_of(value) != dictionary.kind:
         raise TypeError

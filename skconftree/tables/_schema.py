@@ -17,6 +17,7 @@ from ._records import Records, names_of
 from ._sparse import read_sparse
 from ._strays import warn_of_strays
 from ._table_rows import Rows, read_plain
+from ._unknown import warn_of_unknown
 
 FINITE, _, INFINITE = range(3)
 
@@ -99,6 +100,7 @@ class Schema(NamedTuple):
                 rows, features = features.learn(table, in_order=True)
             else:
                 rows = features.encode(table)
+                warn_of_unknown(table, rows, features)
             finite = _is_finite(rows, caller)
         elif issparse(X):
             rows = read_sparse(X, caller)

@@ -1,4 +1,4 @@
-"""A warning that an ensemble of scikit-learn says once, not once a member.
+"""Warnings that are said once: by an ensemble, not by each member, or by a model.
 
 Python's own "once a place" does not hold here: scikit-learn enters
 `warnings.catch_warnings` while it checks a table, upon which Python forgets what was
@@ -9,7 +9,22 @@ import sys
 import warnings
 from weakref import WeakKeyDictionary
 
-_said = WeakKeyDictionary()  # ensemble -> topics
+_said = WeakKeyDictionary()  # ensemble, or other owner -> topics
+OURS = ("skconftree", "sklearn")
+
+
+def warn_once(owner, topic, message):
+    """Warn at the line that called this package, unless `owner` has said it before."""
+    said = _said.setdefault(owner, set())
+    if topic in said:
+        return
+    said.add(topic)
+    level, frame = 2, sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").split(".")[0] not in OURS:
+            break
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def warn_once_an_ensemble(topic, message, *, stacklevel):

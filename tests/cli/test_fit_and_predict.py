@@ -237,7 +237,7 @@ def test_mistakes_with_models_are_one_line(table, tmp_path, rows, capsys):
     err = error(capsys, "predict", model, other)
     assert "has no column 'size', which the model needs" in err
     assert "Did you mean 'sizes'?" in err
-    assert "was not saved by" in error(capsys, "predict", table, table)
+    assert "is not a model that" in error(capsys, "predict", table, table)
     argv = ["fit", table, "--target", "kind"]
     for option in ("--output", "--report", "--json"):
         assert "there is no folder" in error(capsys, *argv, option, "/no/where/x")

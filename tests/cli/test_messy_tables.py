@@ -2,12 +2,14 @@
 
 import csv
 import io
+import re
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
 
 from skconftree._cli import main
-from skconftree._cli._table import _renames
+from skconftree._cli._notes import renames
 
 FAST = ["--folds", "2", "--rivals", "none"]
 N_ROWS = 120
@@ -79,9 +81,9 @@ def test_a_column_that_is_the_target_is_noted(write, run, columns):
 
 def test_missing_values_are_one_value_in_the_target_in_other_words():
     nan = float("nan")
-    assert _renames([nan, 1.0, float("nan")], ["a", "b", "a"], 2)
-    assert not _renames([nan, 1.0, nan], ["a", "b", "b"], 2)
-    assert not _renames([1, 2, 3], ["a", "b", "b"], 2)
+    assert renames([nan, 1.0, float("nan")], ["a", "b", "a"], 2)
+    assert not renames([nan, 1.0, nan], ["a", "b", "b"], 2)
+    assert not renames([1, 2, 3], ["a", "b", "b"], 2)
 
 
 def test_a_header_twice_is_told_with_both_places(tmp_path, run):
@@ -134,3 +136,137 @@ def test_columns_are_kept_beside_the_predictions(write, run, columns, tmp_path):
     assert out.startswith("who,size,answer,predicted answer,probability\n")
     err = run("predict", model, path, "--keep", "whom", code=1).err
     assert "--keep 'whom' is not one of the columns" in err
+
+
+# --- dates -----------------------------------------------------------------------
+
+
+def days(order, n=N_ROWS):
+    """Days of 2024, written in an order."""
+    pattern = {"dmy": "%d.%m.%Y", "mdy": "%m/%d/%Y"}[order]
+    first = datetime(2024, 1, 1)
+    return [(first + timedelta(days=n)).strftime(pattern) for n in range(n)]
+
+
+@pytest.mark.parametrize("order", ["dmy", "mdy"])
+def test_dates_in_another_order_are_noted_and_read_if_asked(write, run, order):
+    answer = ["no"] * (N_ROWS // 2) + ["yes"] * (N_ROWS // 2)
+    path = write({"when": days(order), "x": [0, 1] * (N_ROWS // 2), "answer": answer})
+    told = fitted(run, path)
+    assert "look like dates and are taken as categories" in told.err
+    assert f"--dates {order} makes numbers of them" in told.err
+    told = fitted(run, path, "--dates", order)
+    assert "are read as days since 1970-01-01" in told.err
+    # 2024-02-29 and the day after
+    assert "when <= 1.978e+04" in told.out
+    assert "98.3 %" in told.out
+
+
+def test_a_wrong_order_of_dates_is_told(write, run, columns):
+    columns["when"] = days("dmy")
+    err = fitted(run, write(columns), "--dates", "mdy").err
+    assert "--dates dmy makes numbers of them" in err
+    # which is which cannot be told of the first twelve days of a month
+    columns["when"] = [
+        f"{d:02}/{m:02}/2024" for m in range(1, 11) for d in range(1, 13)
+    ]
+    err = fitted(run, write(columns)).err
+    assert "--dates dmy or --dates mdy makes" in err
+
+
+def test_a_model_remembers_how_dates_are_read(write, run, columns, tmp_path):
+    model = tmp_path / "m.skc"
+    columns = {
+        "when": days("dmy"),
+        "answer": ["no"] * (N_ROWS // 2) + ["yes"] * (N_ROWS // 2),
+    }
+    path = write(columns)
+    fitted(run, path, "--dates", "dmy", "--output", model)
+    rows = list(csv.reader(io.StringIO(run("predict", model, path).out)))[1:]
+    assert [label for label, _ in rows] == columns["answer"]
+
+
+def test_a_stream_reads_dates_and_resumes_in_the_same_order(write, run, tmp_path):
+    model = tmp_path / "m.skc"
+    answer = ["no"] * (N_ROWS // 2) + ["yes"] * (N_ROWS // 2)
+    path = write({"when": days("mdy"), "answer": answer})
+    command = ["stream", path, "--target", "answer", "--output", model]
+    assert "nominal" not in run(*command, "--dates", "mdy").out
+    assert "--dates differ" in run(*command, "--resume", code=1).err
+
+
+# --- above the rows --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
+def test_a_remark_above_the_header_is_left_out(write, run, columns, delimiter):
+    columns = {"colour": ["red", "blue"] * (N_ROWS // 2), **columns}
+    path = write(columns, delimiter)
+    plain = fitted(run, path).out
+    path.write_text(f"# exported, by hand\n#\n{path.read_text()}")
+    told = fitted(run, path)
+    assert "'# exported, by hand' and 1 more above the header is left out" in told.err
+    timeless = [re.sub(r"\d+\.?\d* m?s", "", one) for one in (plain, told.out)]
+    assert timeless[0] == timeless[1]
+
+
+def test_a_header_may_begin_with_a_hash(write, run, columns):
+    path = write({"#n": list(range(N_ROWS)), **columns})
+    told = fitted(run, path)
+    assert "above the header" not in told.err
+    assert "2 columns, 2 classes" in told.out
+
+
+def test_the_separator_of_a_spreadsheet_is_heeded(write, run, columns):
+    path = write({"a,b": [1, 2] * (N_ROWS // 2), **columns}, ";")
+    path.write_text("sep=;\n" + path.read_text())
+    assert "2 columns, 2 classes" in fitted(run, path).out
+
+
+def test_errors_below_a_remark_name_the_line(tmp_path, run):
+    path = tmp_path / "t.csv"
+    path.write_text("# of last year\nsize,answer\n1,no\n2\n")
+    err = run("fit", path, "--target", "answer", code=1).err
+    assert "line 4: 1 field where the header has 2" in err
+
+
+def test_a_file_without_header_is_told_of(tmp_path, run, write, columns):
+    path = tmp_path / "t.csv"
+    path.write_text("5.1,3.5,1.4,yes\n4.9,3.0,1.4,no\n")
+    assert "may have no header" in run("fit", path, code=1).err
+    assert "may have no header" in run("fit", path, "--target", "yes", code=1).err
+    model = tmp_path / "m.skc"
+    fitted(run, write(columns, name="known.csv"), "--output", model)
+    assert "may have no header" in run("predict", model, path, code=1).err
+
+
+# --- categories ------------------------------------------------------------------
+
+
+def test_categories_that_a_model_has_not_seen_are_counted(write, run, tmp_path):
+    model = tmp_path / "m.skc"
+    colours = ["red"] * (N_ROWS // 2) + ["blue"] * (N_ROWS // 2)
+    answer = ["yes"] * (N_ROWS // 2) + ["no"] * (N_ROWS // 2)
+    fitted(run, write({"colour": colours, "answer": answer}), "--output", model)
+    new = {
+        "colour": ["Red"] * 40 + ["teal"] * 9 + [""] + ["blue"],
+        "answer": ["no"] * 51,
+    }
+    path = write(new, name="new.csv")
+    err = run("predict", model, path).err
+    assert (
+        "column 'colour': 50 of 51 rows have 3 categories that the model has not seen "
+        "('Red', 'teal', missing)" in err
+    )
+    known = write({"colour": colours, "answer": answer}, name="known.csv")
+    assert run("predict", model, known).err == ""
+    told = fitted(run, known, "--test", path)
+    assert "new.csv: column 'colour': 50 of 51 rows" in told.err
+
+
+def test_too_many_categories_come_with_a_remedy(write, run):
+    n = 4100
+    groups = [f"g{i // 2}" for i in range(2 * n)]
+    path = write({"group": groups, "answer": ["yes", "no"] * n})
+    err = run("fit", path, "--target", "answer", *FAST, code=1).err
+    assert "leave it out by --drop group, or group rare ones under one name" in err

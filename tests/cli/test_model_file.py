@@ -202,7 +202,7 @@ def test_a_program_in_the_place_of_a_model_does_not_run(table, folder, capsys):
         pickle.dump(Program(ran), file)
         pickle.dump(progress, file)
     assert stream(table, model, "--resume") == 1
-    assert "was not saved by" in capsys.readouterr().err
+    assert "is not a model that" in capsys.readouterr().err
     for parts in [(Program(ran), progress), (good, {**progress, "run": Program(ran)})]:
         _checkpoint.save(model, *parts)
         assert stream(table, model, "--resume") == 1
@@ -244,7 +244,7 @@ def test_nothing_is_unpickled_before_all_is_checked(table, folder, monkeypatch, 
         assert "damaged" in capsys.readouterr().err
     model.write_bytes(whole[:-1])
     assert stream(table, model, "--resume") == 1
-    assert "was not saved by" in capsys.readouterr().err
+    assert "is not a model that" in capsys.readouterr().err
     model.write_bytes(whole)
     assert stream(table, model, "--resume", "--delta", "0.5") == 1
     assert "its settings differ" in capsys.readouterr().err

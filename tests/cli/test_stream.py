@@ -329,14 +329,17 @@ def sealed(length=None, **facts):
 def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
     model = tmp_path / "model"
     for content, words in [
-        (b"", "was not saved by"),
-        (b"a,b\n1,2\n" * 20, "was not saved by"),
-        (pickle.dumps(3), "was not saved by"),
-        (pickle.dumps(3) + pickle.dumps({"format": 2}) + bytes(99), "was not saved by"),
+        (b"", "is not a model that"),
+        (b"a,b\n1,2\n" * 20, "is not a model that"),
+        (pickle.dumps(3), "is not a model that"),
+        (
+            pickle.dumps(3) + pickle.dumps({"format": 2}) + bytes(99),
+            "is not a model that",
+        ),
         (sealed(format=99), "has format 99"),
         (sealed(format=_checkpoint.FORMAT), "is damaged: KeyError('labels')"),
-        (sealed(length=2**63), "was not saved by"),
-        (sealed(length=0), "was not saved by"),
+        (sealed(length=2**63), "is not a model that"),
+        (sealed(length=0), "is not a model that"),
     ]:
         model.write_bytes(content)
         assert main(command(table, model, "--resume")) == 1

@@ -22,6 +22,7 @@ from skconftree.tree import export_text
 from skconftree.tree.nodes._tree_state import ARRAYS, BRANCHING_DTYPE, NODE_DTYPE
 
 TO_SKLEARN = pytest.mark.filterwarnings("ignore:Some tests send missing values")
+OTHER_WORDS = pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
 SETTINGS = {
     "binary": {},
     "multiway": {"nominal_splits": "multiway"},
@@ -41,6 +42,7 @@ def tree(request):
 # -- prediction -------------------------------------------------------------------
 
 
+@OTHER_WORDS
 def test_unknown_category_stays_at_its_node(tree):
     """The node's own proportions are the prediction (section B3)."""
     strange = FRAME.assign(color="mauve", shape=99)
@@ -111,6 +113,7 @@ def test_holes_as_in_scikit_learn(seed, holes):
 # -- what is said about the tree --------------------------------------------------
 
 
+@OTHER_WORDS
 @TO_SKLEARN
 def test_copy_made_of_scikit_learn_is_exact(tree):
     copy = tree.to_sklearn()
@@ -166,6 +169,7 @@ def test_categories_are_named():
     assert "{0, 1, 2, 3, 4, 5, 6, 7, and 1 more}" in export_text(tree)
 
 
+@OTHER_WORDS
 def test_explain_names_categories(tree):
     strange = FRAME.assign(color="mauve")
     steps = [step for row in tree.explain(FRAME) for step in row]
@@ -235,6 +239,7 @@ def test_prunings(pruning, nominal_splits):
     pickle.loads(pickle.dumps(tree))  # its state is valid
 
 
+@OTHER_WORDS
 def test_pickle(tree):
     again = pickle.loads(pickle.dumps(tree))
     assert pickle.dumps(again) == pickle.dumps(tree)

@@ -1,0 +1,78 @@
+"""A table most of whose categories are new to a model is warned of, once a model."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+
+pd = pytest.importorskip("pandas")
+COLOURS = np.array(["red", "blue"] * 40)
+LABELS = np.array(["yes", "no"] * 40)
+NEW = np.array(["Red", "Blue"] * 40)
+
+
+def frame(colours):
+    return pd.DataFrame({"colour": colours, "x": np.arange(len(colours))})
+
+
+@pytest.fixture(params=[ConfidenceTreeClassifier, ConfidenceForestClassifier])
+def model(request):
+    return request.param(random_state=0).fit(frame(COLOURS), LABELS)
+
+
+def said_of(model, X, method="predict"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        getattr(model, method)(X)
+    return caught
+
+
+def test_a_column_in_other_words_is_warned_of_once(model):
+    (one,) = said_of(model, frame(NEW))
+    assert "Column 'colour' has nothing but categories that were not" in str(
+        one.message
+    )
+    assert "'Red'" in str(one.message)
+    assert "known are 'blue', 'red'" in str(one.message)
+    assert one.filename == __file__
+    assert not said_of(model, frame(NEW), "predict_proba")
+
+
+def test_new_ones_among_others_are_the_way_of_the_world(model):
+    assert not said_of(model, frame([*NEW[:79], "red"]))
+    assert said_of(model, frame([*NEW[:79], None]))
+
+
+def test_a_few_rows_tell_nothing(model):
+    assert not said_of(model, frame(NEW[:9]))
+
+
+def test_a_column_that_is_missing_is_no_other_word(model):
+    assert not said_of(model, frame([None] * 80))
+
+
+def test_arrays_name_the_column_by_its_place():
+    X = np.array([COLOURS, LABELS], dtype=object).T
+    tree = ConfidenceTreeClassifier(categorical_features=[0, 1]).fit(X, LABELS)
+    X = np.array([COLOURS, NEW], dtype=object).T
+    (one,) = said_of(tree, X)
+    assert "Column 1 has nothing but categories that were not" in str(one.message)
+
+
+def test_what_was_said_is_no_part_of_the_state(model):
+    before = pickle.dumps(model)
+    assert said_of(model, frame(NEW))
+    assert pickle.dumps(model) == before
+    assert said_of(pickle.loads(before), frame(NEW))
+
+
+def test_rows_that_are_learnt_bring_categories_without_a_word():
+    tree = ConfidenceTreeClassifier(random_state=0)
+    tree.partial_fit(frame(COLOURS), LABELS, classes=["yes", "no"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree.partial_fit(frame(NEW), LABELS)
+        tree.partial_fit_predict(frame([f"{one}?" for one in NEW]), LABELS)
