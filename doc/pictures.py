@@ -10,16 +10,13 @@ the same bytes with any version of any library: a test draws them again and comp
 
 import math
 import re
-from itertools import zip_longest
+from typing import NamedTuple
 
 from curves import CURVES
 from drawing import (
-    COLOURS,
     HERE,
     INK,
-    LINE,
     PALE,
-    PAPER,
     SOFT,
     STRONG,
     Picture,
@@ -31,105 +28,23 @@ from maps import MAPS
 from sklearn.datasets import load_breast_cancer
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import export_text, node_table
 
 
-def arrange(below):
-    """Where nodes stand from left to right, subtrees as near as no level forbids.
+class Drawn(NamedTuple):
+    """A picture that the package has drawn."""
 
-    ``below[i]`` are the children of node i, which has a smaller number than they have.
-    """
-    places = [0.0] * len(below)
-    edges = [None] * len(below)  # of a subtree: leftmost and rightmost of each level
-
-    def move(node, by):
-        places[node] += by
-        edges[node] = [(left + by, right + by) for left, right in edges[node]]
-        for child in below[node]:
-            move(child, by)
-
-    for node in reversed(range(len(below))):
-        levels = []
-        for child in below[node]:
-            shared = zip(levels, edges[child], strict=False)
-            gap = [left[1] + 1 - right[0] for left, right in shared]
-            move(child, max(gap, default=0.0))
-            levels = [
-                ((left or right)[0], (right or left)[1])
-                for left, right in zip_longest(levels, edges[child])
-            ]
-        at = [places[child] for child in below[node]]
-        places[node] = (at[0] + at[-1]) / 2 if at else 0.0
-        edges[node] = [(places[node], places[node]), *levels]
-    least = min(left for left, _ in edges[0])
-    return [place - least for place in places]
+    text: str
 
 
 def draw_tree():
-    """The default tree on the breast cancer table."""
+    """The default tree on the breast cancer table, as anybody draws it."""
     data = load_breast_cancer(as_frame=True)
     tree = ConfidenceTreeClassifier().fit(data.data, data.target)
-    rows = node_table(tree, class_names=list(data.target_names))
-    places = arrange([[branch.node for branch in row.branches] for row in rows])
-    step, width, height = 186, 178, 112
-    depth = max(row.depth for row in rows)
-    leaves = sum(not row.branches for row in rows)
-    whole = step * (max(places) + 1) + 12, height * depth + 110
-    told = (
-        f"A tree with {leaves} leaves. Each split shows the evidence that allowed it."
-    )
-    picture = Picture(*whole, told)
-    middle = [step * (at + 0.5) + 6 for at in places]
-    top = {row.node: row.depth * height + 10 for row in rows}
-    for row in rows:
-        for branch, words in zip(row.branches, ("yes", "no"), strict=False):
-            x, x2, y2 = middle[row.node], middle[branch.node], top[branch.node]
-            share = math.sqrt(rows[branch.node].weight / rows[0].weight)
-            ends = x, top[row.node] + 78, x2, y2
-            picture.line(*ends, stroke=LINE, width=1.5 + 8 * share)
-            anchor, away = ("end", -8) if words == "yes" else ("start", 8)
-            at = (x + x2) / 2 + away, (ends[1] + y2) / 2 + 4
-            picture.say(*at, words, size=11, fill=SOFT, anchor=anchor)
-    for row in rows:
-        x, y = middle[row.node], top[row.node]
-        tall = 78 if row.branches else 70
-        edge = SOFT if row.branches else LINE
-        picture.box(x - width / 2, y, width, tall, fill=PAPER, radius=6, stroke=edge)
-        head = row.test or str(row.label)
-        picture.say(
-            x, y + 17, head, size=min(12.0, 258 / len(head)), anchor="middle", bold=True
-        )
-        start = x - width / 2 + 8
-        for count, colour in zip(row.counts, COLOURS, strict=True):
-            wide = (width - 16) * count / row.weight
-            picture.box(start, y + 24, wide, 7, fill=colour)
-            start += wide
-        if row.test:
-            said = [row.rows, row.strength.compared, row.strength.expected]
-        else:
-            said = row.outcome.split(", ")
-        for place, line in enumerate(said):
-            last = place == len(said) - 1
-            picture.say(
-                *(x, y + 45 + 13 * place),
-                line,
-                size=11 if last else 10,
-                fill=INK if last else SOFT,
-                anchor="middle",
-                bold=last,
-            )
-    y, x = whole[1] - 12, 14
-    for name, colour in zip(data.target_names, COLOURS, strict=True):
-        picture.box(x, y - 9, 10, 10, fill=colour)
-        picture.say(x + 15, y, name, size=11, fill=SOFT)
-        x += 28 + 7 * len(name)
-    picture.say(
-        *(x + 10, y),
-        rows[0].strength.legend[0],
-        size=11,
-        fill=SOFT,
-    )
-    return picture
+    names = list(data.target_names)
+    nodes = node_table(tree, class_names=names)
+    return Drawn(ConfidenceTreeDisplay(nodes, class_names=names).to_svg())
 
 
 def bars(title, rows, unit, *, mark):

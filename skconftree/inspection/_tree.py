@@ -13,6 +13,8 @@ import numpy as np
 from skconftree.tree import class_colors, node_table
 
 from ..utils._types import Estimator
+from ._tree_layout import arrange, readable_depth, width_of
+from ._tree_svg import write_svg
 
 if TYPE_CHECKING:
     from ._audit import SplitAudit
@@ -24,10 +26,10 @@ BOX_BOTTOM = -0.45
 LEAF_BOTTOM = -0.28
 MARGIN = 0.05
 # Inches of such a unit, in a figure of our own.
-LEAF_INCHES, LEVEL_INCHES = 1.9, 1.4
+LEAF_INCHES, LEVEL_INCHES = 1.6, 1.5
 COMPACT_INCHES, COMPACT_LEVEL_INCHES = 0.45, 0.75
 MOST_INCHES = 26.0
-AUTO_LEAVES = 12  # as wide as a picture becomes that nobody set a depth for
+AUTO_WIDTH = 6.0  # boxes beside each other, where nobody set a depth
 MOST_CLASSES = 12  # in the legend
 SMALLEST_FONT = 3.0
 WIDEST_EDGE, THINNEST_EDGE = 7.0, 0.6
@@ -225,17 +227,8 @@ class ConfidenceTreeDisplay:
         """
         import matplotlib.pyplot as plt
 
-        if isinstance(max_depth, str) and max_depth == "auto":
-            max_depth = None if compact else self._depth_of(AUTO_LEAVES)
-        elif max_depth is not None and (
-            not isinstance(max_depth, Integral) or max_depth < 0
-        ):
-            raise ValueError(
-                "max_depth must be 'auto', None or a whole number of at least 0. Got "
-                f"{max_depth!r} instead."
-            )
-        places = self._places(max_depth)
-        width = 1 + max(x for x, _ in places.values())
+        places = arrange(self.nodes, self._depth(max_depth, compact))
+        width = width_of(places)
         height = 1 - min(y for _, y in places.values())
         inches = (LEAF_INCHES, LEVEL_INCHES)
         if compact:
@@ -274,34 +267,63 @@ class ConfidenceTreeDisplay:
         ax.set_axis_off()
         return self
 
-    # --- where ---------------------------------------------------------------
+    def to_svg(
+        self, *, max_depth: int | str | None = "auto", compact: bool = False
+    ) -> str:
+        """Write the tree as plain SVG, which needs no matplotlib.
 
-    def _depth_of(self, most):
-        """Deepest level down to which the tree is not too wide."""
-        depth = np.array([row.depth for row in self.nodes])
-        is_leaf = np.array([not row.branches for row in self.nodes])
-        levels = np.bincount(depth)
-        # leaves above a level, and its nodes
-        ends = np.cumsum(np.bincount(depth[is_leaf], minlength=len(levels)))
-        width = levels + np.concatenate([[0], ends[:-1]])
-        return max(int(np.searchsorted(width, most, side="right")) - 1, 1)
+        The same tree gives the same text with any version of any library. Where the
+        picture is part of a page, or opened by itself, a node that is pointed at,
+        tapped or reached by the tabulator says how one gets there and what is there. It
+        is dark where a page is.
 
-    def _places(self, max_depth):
-        """Return where each drawn node goes: leaves side by side, parents centred."""
-        order, ends, waiting = [], set(), [0]
-        while waiting:  # from the left, parents before children
-            row = self.nodes[waiting.pop()]
-            order.append(row)
-            if not row.branches or row.depth == max_depth:
-                ends.add(row.node)
-            else:
-                waiting += [branch.node for branch in row.branches[::-1]]
-        leaves = (row.node for row in order if row.node in ends)
-        x = {node: place for place, node in enumerate(leaves)}
-        for row in reversed(order):
-            if row.node not in ends:
-                x[row.node] = (x[row.branches[0].node] + x[row.branches[-1].node]) / 2
-        return {row.node: (x[row.node], -row.depth) for row in order}
+        Parameters
+        ----------
+        max_depth : int, "auto" or None, default="auto"
+            Deepest level to draw, see `from_estimator`.
+        compact : bool, default=False
+            Whether to draw small boxes, which say what they are when they are asked.
+
+        Returns
+        -------
+        str
+            A whole file, and an element that a page of HTML may contain.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceTreeClassifier
+        >>> from skconftree.inspection import ConfidenceTreeDisplay
+        >>> from skconftree.tree import node_table
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> names = ["setosa", "versicolor", "virginica"]
+        >>> tree = ConfidenceTreeClassifier().fit(X, y)
+        >>> nodes = node_table(tree, class_names=names)
+        >>> picture = ConfidenceTreeDisplay(nodes, class_names=names).to_svg()
+        >>> picture[:5], picture.count('class="node"')
+        ('<svg ', 7)
+        """
+        return write_svg(
+            self.nodes,
+            self.class_names,
+            marks=self.marks,
+            notes=self.notes,
+            max_depth=self._depth(max_depth, compact),
+            compact=compact,
+        )
+
+    def _depth(self, max_depth, compact):
+        """Deepest level to draw; None for all."""
+        if isinstance(max_depth, str) and max_depth == "auto":
+            return None if compact else readable_depth(self.nodes, AUTO_WIDTH)
+        if max_depth is not None and (
+            not isinstance(max_depth, Integral) or max_depth < 0
+        ):
+            raise ValueError(
+                "max_depth must be 'auto', None or a whole number of at least 0. Got "
+                f"{max_depth!r} instead."
+            )
+        return max_depth
 
     # --- what ----------------------------------------------------------------
 
@@ -361,7 +383,7 @@ class ConfidenceTreeDisplay:
             self._draw_split(row, x, y, is_open)
             if verbose:
                 said = statements[node]
-                self._write(x, y - 0.39, said.text, self._muted, 6, most=BOX_WIDTH)
+                self._write(x, y - 0.41, said.text, self._muted, 6, most=BOX_WIDTH)
                 self._draw_scale(said, x - BOX_WIDTH / 2 + MARGIN, y - 0.08, scale)
 
     def _draw_box(self, x, y, bottom, **look):
@@ -412,12 +434,11 @@ class ConfidenceTreeDisplay:
         self._write(x, y + 0.26, row.name, self._ink, 8, most=BOX_WIDTH)
         self._write(x, y + 0.14, test, self._ink, 8, most=BOX_WIDTH)
         self._draw_mark(row, x, y)
-        sure = row.strength
-        word = ", ".join(filter(None, [sure.word, row.tie]))
-        self._write(x, y - 0.13, word, self._ink, 6.5, most=BOX_WIDTH)
-        self._write(x, y - 0.21, sure.expected, self._ink, 6.5, most=BOX_WIDTH)
         rows = row.rows if is_open else f"{row.rows}, split further"
-        self._write(x, y - 0.3, rows, self._muted, 6.5, most=BOX_WIDTH)
+        said = [row.strength.word, *filter(None, [row.tie, row.strength.expected])]
+        for place, line in enumerate([*said, rows]):
+            ink = self._muted if line is rows else self._ink
+            self._write(x, y - 0.11 - 0.075 * place, line, ink, 7, most=BOX_WIDTH)
 
     def _draw_mark(self, row, x, y):
         if self.marks and row.node in self.marks:
@@ -551,16 +572,24 @@ def _shortened(text, length):
 
 
 def _fitting(text, size, most):
-    """Leave out the middle of a text that is wider than so many points."""
+    """Leave out the last words of a text that is wider than so many points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=size)
-    length = len(text)
-    while length > 12:
-        width, _, _ = text_to_path.get_text_width_height_descent(text, font, False)
-        if width <= most:
-            break
-        length = max(min(int(len(text) * most / width), length - 1), 12)
-        text = _shortened(text, length)
+
+    def fits(text):
+        return text_to_path.get_text_width_height_descent(text, font, False)[0] <= most
+
+    if fits(text):
+        return text
+    words = text.split(" ")
+    for n in range(len(words) - 1, 0, -1):
+        shorter = f"{' '.join(words[:n])} ..."
+        if fits(shorter):
+            return shorter
+    length = len(words[0])
+    while length > 12 and not fits(text):  # a single word has no other place to cut
+        text = _shortened(words[0], length)
+        length -= 1
     return text

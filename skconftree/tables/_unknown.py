@@ -18,7 +18,7 @@ def warn_of_unknown(table, rows, features):
     """
     if len(rows) < FEWEST:
         return
-    for j in np.flatnonzero(features.is_categorical):
+    for j in np.flatnonzero(features.is_categorical).tolist():
         codes = features.dictionaries[j].codes
         is_known = rows[:, j] != UNKNOWN
         if MISSING in codes:

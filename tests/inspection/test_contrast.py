@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_rgb
 
+from skconftree.inspection import _tree_svg
 from skconftree.inspection._tree import _mixed
 from skconftree.tree import class_colors
 from skconftree.tree.reading._html import OTHERS, PAGE, STYLE
@@ -65,6 +66,15 @@ def test_pictures_of_trees(scheme):
     for color in class_colors(100):
         fill = _mixed(color, ground, 0.45)  # of a leaf that is quite sure
         assert contrast(ink, fill) > TEXT, color
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_pictures_of_trees_as_svg(scheme):
+    ground = _tree_svg.PAPER[scheme]
+    assert contrast(_tree_svg.SOFT[scheme], ground) > TEXT
+    for color in class_colors(100):
+        fill = _mixed(color, ground, 0.45)
+        assert contrast(_tree_svg.INK[scheme], fill) > TEXT, color
 
 
 def test_pictures_of_the_documentation():

@@ -40,7 +40,9 @@ def texts(display):
 def test_every_node_and_its_evidence_are_drawn(bound, words):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     tree = ConfidenceTreeClassifier(bound, max_depth=3, random_state=0).fit(X, y)
-    display = ConfidenceTreeDisplay.from_estimator(tree, class_names=["bad", "good"])
+    display = ConfidenceTreeDisplay.from_estimator(
+        tree, class_names=["bad", "good"], max_depth=None
+    )
     drawn = texts(display)
     leaves = tree.get_n_leaves()
     assert leaves > 1
@@ -53,7 +55,7 @@ def test_every_node_and_its_evidence_are_drawn(bound, words):
     assert sum(text.startswith("probability ") for text in drawn) == leaves
     if words:
         assert not any(words in text for text in drawn)
-        drawn = texts(display.plot(verbose=True))
+        drawn = texts(display.plot(verbose=True, max_depth=None))
         assert sum(words[:13] in text for text in drawn) == leaves - 1
 
 

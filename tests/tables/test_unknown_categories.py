@@ -76,3 +76,13 @@ def test_rows_that_are_learnt_bring_categories_without_a_word():
         warnings.simplefilter("error")
         tree.partial_fit(frame(NEW), LABELS)
         tree.partial_fit_predict(frame([f"{one}?" for one in NEW]), LABELS)
+
+
+def test_polars_and_arrow_columns_are_named():
+    for library in ("polars", "pyarrow"):
+        module = pytest.importorskip(library)
+        make = module.DataFrame if library == "polars" else module.table
+        X = make({"colour": COLOURS, "x": np.arange(80)})
+        tree = ConfidenceTreeClassifier(random_state=0).fit(X, LABELS)
+        (one,) = said_of(tree, make({"colour": NEW, "x": np.arange(80)}))
+        assert "Column 'colour' has nothing but" in str(one.message)

@@ -1,0 +1,346 @@
+"""The picture of a tree as plain SVG: no library draws it, and its nodes answer."""
+
+import re
+from html import escape
+
+from skconftree.tree import class_colors
+
+from ._tree_layout import arrange, width_of
+
+STEP, BOX = 158, 152  # from box to box, and of a box
+LEVEL, LINE, STRIP = 146, 14, 7
+SMALL_STEP, SMALL_BOX, SMALL_LEVEL = 18, 14, 34
+MARGIN = 8
+LEAST = 620  # width of a picture, for what stands below the tree
+HEAD, TEXT, SMALL = 12.5, 11.2, 11.2  # sizes of letters
+BOLD = 1.12  # how much wider bold letters are
+MOST_CLASSES = 12
+MOST_LINES = 3  # of what a node answers
+SOFT = {"light": "#4a5866", "dark": "#aab5bf"}
+INK = {"light": "#1b2733", "dark": "#ffffff"}
+PAPER = {"light": "#ffffff", "dark": "#161616"}
+EDGE = {"light": "#c5ced6", "dark": "#4c5863"}
+# Widths of letters in ems, of a sans serif.
+NARROW, WIDE = set("iljtfrI.,:;'|!()[]{} -"), set("mwMW%@")
+
+
+def _style():
+    rules = {
+        ".ink": ("fill", INK),
+        ".soft": ("fill", SOFT),
+        ".paper": ("fill", PAPER),
+        ".line": ("stroke", SOFT),
+        ".edge": ("stroke", EDGE),
+    }
+
+    def of(scheme):
+        return "".join(
+            f".sct {name}{{{what}:{colors[scheme]}}}"
+            for name, (what, colors) in rules.items()
+        )
+
+    return (
+        f"{of('light')}@media screen and (prefers-color-scheme:dark){{{of('dark')}}}"
+        ".sct .said{visibility:hidden}"
+        ".sct .node:hover .said,.sct .node:focus .said{visibility:visible}"
+        ".sct .node{cursor:help;outline:none}"
+        ".sct .node:hover .box,.sct .node:focus .box{stroke-width:2.5}"
+    )
+
+
+def write_svg(nodes, class_names, *, marks=None, notes=(), max_depth, compact):
+    """Write the picture of `nodes` down to a level; None: all of it."""
+    return _Picture(nodes, class_names, marks or {}, notes, compact).text(max_depth)
+
+
+class _Picture:
+    def __init__(self, nodes, class_names, marks, notes, compact):
+        self.nodes = nodes
+        self.names = class_names
+        self.colors = class_colors(len(class_names))
+        self.marks = marks
+        self.notes = notes
+        self.compact = compact
+        self.step, self.level = (SMALL_STEP, SMALL_LEVEL) if compact else (STEP, LEVEL)
+        self.parts = []
+
+    def text(self, max_depth):
+        """The whole file."""
+        places = arrange(self.nodes, max_depth)
+        drawn = self.step * width_of(places)
+        self.width = max(drawn + 2 * MARGIN, LEAST)
+        left = (self.width - drawn) / 2 + self.step / 2
+        self.at = {
+            node: (left + x * self.step, MARGIN - y * self.level)
+            for node, (x, y) in places.items()
+        }
+        bottom = max(
+            self.at[row.node][1] + self._height(row)
+            for row in self.nodes
+            if row.node in self.at
+        )
+        for row in self.nodes:
+            if row.node in self.at:
+                self._edges(row)
+        below = self._legend(bottom + 2 * LINE)
+        self.height = max(below, bottom + 2 * LINE + (MOST_LINES + 1) * LINE) + MARGIN
+        for row in self.nodes:
+            if row.node in self.at:
+                self._node(row, bottom + LINE)
+        leaves = sum(not row.branches for row in self.nodes)
+        told = f"A decision tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}"
+        size = f"{_number(self.width)} {_number(self.height)}"
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" '
+                f'width="{_number(self.width)}" height="{_number(self.height)}" '
+                'class="sct" role="img" font-family="system-ui, sans-serif" '
+                'style="max-width:100%;height:auto">',
+                f"<title>{told}</title>",
+                f"<style>{_style()}</style>",
+                '<rect class="paper" width="100%" height="100%" fill="#ffffff"/>',
+                *self.parts,
+                "</svg>\n",
+            ]
+        )
+
+    # --- parts ---------------------------------------------------------------
+
+    def _is_end(self, row):
+        return not any(branch.node in self.at for branch in row.branches)
+
+    def _height(self, row):
+        if self.compact:
+            return SMALL_BOX
+        lines = len(self._head(row)) + len(self._lines(row))
+        return LINE * lines + STRIP + 16
+
+    def _head(self, row):
+        name = row.name if row.branches else str(row.label)
+        lines = wrapped(name, HEAD * BOLD, BOX - 8, 2)
+        if row.branches:
+            test = "which category?"
+            if len(row.branches) == 2:
+                test = row.test[len(row.name) + 1 :]
+            lines.append(cut(test, HEAD * BOLD, BOX - 8))
+        return lines
+
+    def _lines(self, row):
+        """What stands below the strip of a box."""
+        if not row.branches:
+            return row.outcome.split(", ")
+        sure = row.strength
+        rows = row.rows if not self._is_end(row) else f"{row.rows}, split further"
+        return [sure.word, *filter(None, [row.tie, sure.expected]), rows]
+
+    def _edges(self, row):
+        if self._is_end(row):
+            return
+        x, y = self.at[row.node]
+        y += self._height(row)
+        words = ["yes", "no"]
+        if len(row.branches) > 2:
+            words = [one.words[len(row.name) + 1 :] for one in row.branches]
+        total = max(self.nodes[0].weight, 1e-300)
+        for place, (branch, word) in enumerate(zip(row.branches, words, strict=True)):
+            if branch.node not in self.at:
+                continue
+            to_x, to_y = self.at[branch.node]
+            share = min(max(self.nodes[branch.node].weight / total, 0.0), 1.0)
+            wide = (1.0 + 7.0 * share) * (0.4 if self.compact else 1.0)
+            self._add(
+                f'<line class="edge" stroke="#c5ced6" stroke-width="{_number(wide)}" '
+                f'x1="{_number(x)}" y1="{_number(y)}" x2="{_number(to_x)}" '
+                f'y2="{_number(to_y)}"/>'
+            )
+            if self.compact:
+                continue
+            word = cut(word, SMALL, STEP / 2)
+            aside = (-14 if place == 0 else 14) if len(words) == 2 else 0
+            self._say(
+                (x + to_x) / 2 + aside, (y + to_y) / 2 + 4, word, SMALL, soft=True
+            )
+
+    def _legend(self, y):
+        shown = range(len(self.names))
+        if len(self.names) > MOST_CLASSES:
+            weight = self.nodes[0].counts
+            shown = sorted(sorted(shown, key=lambda one: -weight[one])[:MOST_CLASSES])
+        x = MARGIN + 4
+        for place in shown:
+            name = cut(self.names[place], SMALL, 150)
+            wide = 24 + width_in(name, SMALL)
+            if x + wide > self.width - MARGIN and x > MARGIN + 4:
+                x, y = MARGIN + 4, y + LINE + 2
+            self._add(
+                f'<rect x="{_number(x)}" y="{_number(y - 9)}" width="10" height="10" '
+                f'fill="{self.colors[place]}"/>'
+            )
+            self._say(x + 15, y, name, SMALL, anchor="start")
+            x += wide + 8
+        if len(shown) < len(self.names):
+            left = len(self.names) - len(shown)
+            self._say(x, y, f"and {left} classes more", SMALL, anchor="start")
+        lines = []
+        root = self.nodes[0]
+        if root.branches:
+            lines = [*root.strength.legend, *self.notes]
+        for line in lines:
+            for part in wrapped(line, SMALL, self.width - 2 * MARGIN - 8, 3):
+                y += LINE + 1
+                self._say(MARGIN + 4, y, part, SMALL, soft=True, anchor="start")
+        return y + 4
+
+    def _node(self, row, below):
+        x, y = self.at[row.node]
+        best = max(range(len(row.value)), key=row.value.__getitem__)
+        answer = self._answer(row)
+        self._add(f'<g class="node" tabindex="0"><title>{escape(answer)}</title>')
+        if self.compact:
+            self._small_box(row, x, y, best)
+        else:
+            self._large_box(row, x, y, best)
+        self._said(answer, below)
+        self._add("</g>")
+
+    def _small_box(self, row, x, y, best):
+        color = self.colors[best]
+        look = f'fill="{color}"'
+        if row.branches and not self._is_end(row):
+            look = 'class="box paper" fill="#ffffff"'
+        else:
+            look = f'class="box" {look}'
+        self._add(
+            f'<rect {look} stroke="{color}" stroke-width="1.5" '
+            f'x="{_number(x - SMALL_BOX / 2)}" y="{_number(y)}" '
+            f'width="{SMALL_BOX}" height="{SMALL_BOX}" rx="2"/>'
+        )
+
+    def _large_box(self, row, x, y, best):
+        height, left = self._height(row), x - BOX / 2
+        where = (
+            f'x="{_number(left)}" y="{_number(y)}" width="{BOX}" '
+            f'height="{_number(height)}" rx="6"'
+        )
+        self._add(f'<rect class="paper" fill="#ffffff" {where}/>')
+        if row.branches:
+            width, dashes = {"overwhelming": (1.6, ""), "strong": (1.0, "")}.get(
+                row.strength.word, (1.0, ' stroke-dasharray="4 3"')
+            )
+            self._add(
+                f'<rect class="box line" fill="none" stroke="#4a5866" '
+                f'stroke-width="{width}"{dashes} {where}/>'
+            )
+        else:
+            sure = 0.12 + 0.33 * min(max(row.value[best], 0.0), 1.0)
+            color = self.colors[best]
+            self._add(
+                f'<rect class="box" fill="{color}" fill-opacity="{sure:.2f}" '
+                f'stroke="{color}" {where}/>'
+            )
+        down = y + 5
+        for line in self._head(row):
+            down += LINE
+            self._say(x, down - 1, line, HEAD, bold=True)
+        self._strip(row, left + 7, down + 4)
+        down += STRIP + 6
+        for place, line in enumerate(self._lines(row)):
+            down += LINE
+            line = cut(line, TEXT, BOX - 8)
+            last = place == len(self._lines(row)) - 1
+            self._say(x, down, line, TEXT, soft=last and bool(row.branches))
+        if row.node in self.marks:
+            self._say(x, y - 2, self.marks[row.node][0], SMALL, bold=True)
+
+    def _strip(self, row, left, y):
+        for share, color in zip(row.value, self.colors, strict=True):
+            wide = (BOX - 14) * share
+            if wide > 0.05:
+                self._add(
+                    f'<rect x="{_number(left)}" y="{_number(y)}" '
+                    f'width="{_number(wide)}" height="{STRIP}" fill="{color}"/>'
+                )
+            left += wide
+
+    def _answer(self, row):
+        """What a node says when asked: how one gets there, and what is there."""
+        path, one = [], row
+        while one.parent >= 0:
+            parent = self.nodes[one.parent]
+            words = next(b.words for b in parent.branches if b.node == one.node)
+            path.append(words)
+            one = parent
+        where = " and ".join(reversed(path)) or "all rows"
+        if not row.branches:
+            return f"{where}: class {row.label}, {row.outcome}"
+        sure = "; ".join(filter(None, [row.sure, row.lookahead]))
+        return f"{where}: {row.rows}, asked whether {row.test} ({sure})"
+
+    def _said(self, answer, y):
+        lines = wrapped(answer, TEXT, self.width - 2 * MARGIN - 12, MOST_LINES)
+        self._add(
+            f'<g class="said"><rect class="paper line" fill="#ffffff" stroke="#4a5866" '
+            f'x="{MARGIN}" y="{_number(y)}" width="{_number(self.width - 2 * MARGIN)}" '
+            f'height="{_number(self.height - MARGIN / 2 - y)}" rx="4"/>'
+        )
+        for place, line in enumerate(lines, 1):
+            self._say(
+                MARGIN + 8, y + 3 + (LINE + 1) * place, line, TEXT, anchor="start"
+            )
+        self._add("</g>")
+
+    def _say(self, x, y, words, size, *, bold=False, soft=False, anchor="middle"):
+        weight = ' font-weight="600"' if bold else ""
+        self._add(
+            f'<text class="{"soft" if soft else "ink"}" x="{_number(x)}" '
+            f'y="{_number(y)}" font-size="{_number(size)}" text-anchor="{anchor}" '
+            f'fill="{(SOFT if soft else INK)["light"]}"{weight}>{escape(words)}</text>'
+        )
+
+    def _add(self, part):
+        self.parts.append(part)
+
+
+def _number(value):
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def width_in(text, size):
+    """About how wide a text is at most, in the unit of `size`."""
+    return size * sum(
+        0.36
+        if one in NARROW
+        else 0.9
+        if one in WIDE
+        else 0.68
+        if one.isupper()
+        else 0.6
+        for one in text
+    )
+
+
+def wrapped(text, size, most, lines):
+    """Break a text at words into lines; dots stand for what these have no room for."""
+    found = [""]
+    words = re.sub(r"\s+", " ", text).strip().split(" ")
+    for place, word in enumerate(words):
+        longer = f"{found[-1]} {word}".strip()
+        if width_in(longer, size) <= most or not found[-1]:
+            found[-1] = longer
+        elif len(found) < lines:
+            found.append(word)
+        else:
+            found[-1] = " ".join([found[-1], *words[place:]])
+            break
+    return [cut(one, size, most) for one in found]
+
+
+def cut(text, size, most):
+    """Leave out the last words of a text that is too wide, or part of its only one."""
+    text = re.sub(r"\s+", " ", text).strip()
+    if width_in(text, size) <= most:
+        return text
+    while text and width_in(f"{text}...", size) > most:
+        shorter = text.rpartition(" ")[0]
+        text = shorter or text[:-1]
+    return f"{text}..."
