@@ -268,7 +268,10 @@ class ConfidenceTreeDisplay:
         return self
 
     def to_svg(
-        self, *, max_depth: int | str | None = "auto", compact: bool = False
+        self,
+        *,
+        max_depth: int | Literal["auto"] | None = "auto",
+        compact: bool = False,
     ) -> str:
         """Write the tree as plain SVG, which needs no matplotlib.
 
@@ -301,7 +304,7 @@ class ConfidenceTreeDisplay:
         >>> nodes = node_table(tree, class_names=names)
         >>> picture = ConfidenceTreeDisplay(nodes, class_names=names).to_svg()
         >>> picture[:5], picture.count('class="node"')
-        ('<svg ', 7)
+        ('<svg ', 9)
         """
         return write_svg(
             self.nodes,
