@@ -7,7 +7,8 @@ works are those of `fit`, `stream` and `tables`, without their peers. Each is ti
 three processes, this build, the other, this build again, call by call: CPU seconds, one
 thread. A row says what this build takes of the other's time, and how far two processes
 of this build are apart, which is how much of the ratio means nothing. A row whose two
-trees are of different size compares two methods, not two builds. ``--quick`` shrinks
+trees are of different size compares two methods, not two builds. Nothing is written but
+to ``--results``: the documentation has no figures of other builds. ``--quick`` shrinks
 the tables to try the script; its figures mean nothing.
 """
 
@@ -25,6 +26,7 @@ from common.generators import (
     make_table,
     make_texts,
 )
+from common.results import Tables
 from common.streams import make_stream
 from common.timing import print_environment, save_table
 from scipy.sparse import csr_matrix
@@ -155,7 +157,7 @@ def main(argv=None):
     builds = [Build(one) for one in (sys.executable, options.other, sys.executable)]
     try:
         note = f"beside {builds[1].name}; medians of {repeats} rounds"
-        shown = command.tables("compare", options, note)
+        shown = Tables("compare", options.results, note)
         print_environment(shown.facts)
         rows = []
         with tempfile.TemporaryDirectory() as folder:

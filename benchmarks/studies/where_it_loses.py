@@ -78,6 +78,14 @@ CASES = (
         "default",
     ),
     Case(
+        "share of pairs of trees with the same first question, beside pruned CART",
+        "stability",
+        ({"rule": "greedy root", "tables": "chosen on"}, "same root"),
+        ({"rule": "CART, pruned by CV", "tables": "chosen on"}, "same root"),
+        "not found out; on the held-out tables both are level",
+        "stability",
+    ),
+    Case(
         "50 classes, 18 rows a class, % right, beside CART",
         "many-classes",
         ({"table": "ucr-fiftywords", "rule": "default"}, "accuracy"),
@@ -90,7 +98,7 @@ CASES = (
         "default-categories",
         ({"rule": "default, native, multiway"}, "to one-hot CART"),
         ({"rule": "CART, one-hot, pruned by CV"}, "to one-hot CART"),
-        "children get too few rows",
+        "presumably children get too few rows",
         "default_study",
     ),
     Case(
@@ -174,6 +182,25 @@ CASES = (
         "streams",
     ),
     Case(
+        "SEA with drift, 10,000 rows, forest, % right, beside MOA's adaptive forest",
+        "stream-growing-peers",
+        ({"per cent right": "ours, forest"}, "SEA with drift"),
+        ({"per cent right": "MOA, adaptive forest"}, "SEA with drift"),
+        "ours has no detector here",
+        "growing",
+    ),
+    Case(
+        "frames of one row with texts, µs for each, beside river's tree",
+        "one-by-one",
+        (
+            {"stream": "numbers and texts", "rows as": "frame, a slice of one row"},
+            "us a row",
+        ),
+        ({"stream": "numbers and texts", "rows as": "river's own tree"}, "us a row"),
+        "what pandas takes for a frame; ``OneByOne`` takes dictionaries as river does",
+        "../guide/from_river",
+    ),
+    Case(
         "letter as a stream, forest as published, beside MOA's random patches",
         "stream-forests-moa",
         ({"stream": "letter, 20,000 x 16"}, "as published"),
@@ -182,12 +209,20 @@ CASES = (
         "streams",
     ),
     Case(
-        "labels for a forest on balance-scale, share of what random labels need",
+        'forest on diabetes, ``"auto"``, share of random\'s labels, beside margin',
         "active-sets-forests",
-        ({"table": "balance-scale", "strategy": "auto"}, "share of its labels"),
-        ({"table": "balance-scale", "strategy": "margin"}, "share of its labels"),
+        ({"table": "diabetes", "strategy": "auto"}, "share of its labels"),
+        ({"table": "diabetes", "strategy": "margin"}, "share of its labels"),
         "not found out",
         "active",
+    ),
+    Case(
+        "Learning To Sample with 50 labels of adult, % right, beside random labels",
+        "paper-e-adult",
+        ({"labels": "50"}, "LTS, alpha 1"),
+        ({"labels": "50"}, "XG"),
+        "no class is rare there",
+        "../guide/lts",
     ),
     Case(
         "OASIS with all labels of vowel, % wrong, beside logistic regression",
@@ -202,7 +237,7 @@ CASES = (
         "paper-d-few-labels",
         ({"labels": "banknote"}, "OASIS, 20 and all others unlabelled"),
         ({"labels": "banknote"}, "logistic regression, 20"),
-        "rows without a label choose a gap, and the classes meet elsewhere",
+        "unlabelled rows choose a gap, and the classes meet elsewhere",
         "paper_d",
     ),
     Case(

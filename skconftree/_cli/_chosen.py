@@ -1,4 +1,4 @@
-"""What a run leaves out of a table: columns, and rows without a label."""
+"""What a run leaves out of a table: columns, and unlabelled rows."""
 
 import numpy as np
 

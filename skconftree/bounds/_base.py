@@ -46,7 +46,7 @@ class BaseBound(BaseEstimator):
         Whether that number is one of splits as good by luck, or their chance: the
         smaller, the stronger. A pruning may keep strong splits by it.
     uses_pool : bool
-        Whether rows without label weigh the children (``X_pool`` of a fit).
+        Whether unlabelled rows weigh the children (``X_pool`` of a fit).
     counts_every_row : bool
         Whether a growing leaf may count the rows it took over from its parent as
         evidence, whatever form they were handed over in. Otherwise only those that came

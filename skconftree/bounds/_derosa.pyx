@@ -150,7 +150,7 @@ class DeRosaBound(BaseBound):
       and every question compared. Holds at all times together for tests fixed
       in advance, and does not depend on the length of the stream.
 
-    Except ``"practical"`` all need thousands of rows for a clear gap: use them for
+    Except ``"practical"`` all need a thousand rows and more for a clear gap: use them for
     long streams where a wrong split is worse than a late one. On small tables, where
     attributes are often tied, even ``"practical"`` waits unless ``against="no_split"``.
 

@@ -44,7 +44,7 @@ def risk_upper(
     The risk of a leaf is the probability that a row of it has another class than the
     leaf predicts, times the weight of the leaf. The class probabilities have a
     Dirichlet posterior, the prior plus the counts; the risk is above the limit with
-    posterior probability `delta`. Labels bought where this limit is largest shrink
+    posterior probability `delta`. Labels requested where this limit is largest shrink
     the risk of the whole tree (BOCT-AL).
 
     Parameters

@@ -244,8 +244,9 @@ class KSWIN(BaseDetector):
 
     Use it to find large changes within few rows; smaller ones need larger samples. The
     same rows are tested again and again, and `drift_delta` is about one look; but between
-    samples of right and wrong the test is strict, so that false alarms are rare. Of other
-    numbers they are not: take a `drift_delta` of 1e-5 or less.
+    samples of right and wrong the test is strict, so that false alarms are rare unless
+    errors are frequent. Of other numbers they are not: take a `drift_delta` of 1e-5 or
+    less.
 
     Parameters
     ----------

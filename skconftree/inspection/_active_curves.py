@@ -17,7 +17,7 @@ BASELINE = "#8a8a8a"  # random sampling: what the others have to beat
 
 
 class ActiveCurveDisplay:
-    """Scores of query strategies against the labels they bought.
+    """Scores of query strategies against the labels they requested.
 
     Each line is the mean over the runs of :func:`skconftree.active.simulate`, and the
     band around it one standard error to either side. Random sampling is drawn in grey.
@@ -29,7 +29,7 @@ class ActiveCurveDisplay:
     strategies : list of str
         Names.
     n_labels : ndarray of shape (n_steps,)
-        Labels bought at each step.
+        Labels requested at each step.
     scores : ndarray of shape (n_strategies, n_runs, n_steps)
         Scores on rows outside the pool.
 

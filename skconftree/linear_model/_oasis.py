@@ -112,7 +112,7 @@ class OASISClassifier(Questions, LearntClassifier):
     n_rows_seen_ : int
         Rows given so far, those of weight 0 left out.
     learns_unlabeled : bool
-        True: rows without a label teach something.
+        True: unlabelled rows teach something.
 
     See Also
     --------
@@ -224,7 +224,7 @@ class OASISClassifier(Questions, LearntClassifier):
         if not len(labels):
             raise ValueError(
                 "y has no label: fit does not know the classes. Give them to "
-                "partial_fit, which can learn rows without a label first."
+                "partial_fit, which can learn unlabelled rows first."
             )
         classes, _ = Classes.of(labels, stacklevel=3)
         model = OASISModel(rows.schema, classes, self._draw_seed())

@@ -19,7 +19,7 @@ class Call(NamedTuple):
     """What one call is to teach, read and checked.
 
     `labels` are codes of `classes`; a `weight` of 0 is that of a row that is not
-    learnt. `class_weight` and `X_pool`, float32 rows without label, are those of a
+    learnt. `class_weight` and `X_pool`, float32 unlabelled rows, are those of a
     stream that starts; else None.
     """
 

@@ -184,7 +184,7 @@ class Schema(NamedTuple):
         return self.settled(rows, known, learnt, weight, in_order=True)
 
     def with_pool(self, X, X_pool, rows, known, weight, caller):
-        """Read rows without label, which come before the rows of a stream.
+        """Read unlabelled rows, which come before the rows of a stream.
 
         Their categories get the first codes: these must not depend on how much of the
         stream came with them. So `rows`, what reading X gave, are read anew; `known` is

@@ -20,7 +20,7 @@ class Sample(NamedTuple):
 
     `count` has whole weights, None if all are 1, or in `weight`, which has those that
     are no such counts. `class_counts` are weights, `n_labelled` is a number of rows,
-    `pool` the weight of the rows without label.
+    `pool` the weight of the unlabelled rows.
     """
 
     count: np.ndarray | None
@@ -36,13 +36,13 @@ class Sample(NamedTuple):
 
 
 class TrainingData:
-    """An encoded table with labels, weights and rows without label.
+    """An encoded table with labels, weights and unlabelled rows.
 
     Made once for any number of trees; growing them does not change it. Sample weights
     are frequencies; whole ones (`is_whole`) are kept as such. The rows of `X_pool` are
     the last ones of the table; their `y` is `n_classes`. `n_categories` is 0 for a
     numeric feature, in which NaN is a missing value; else its values are codes below
-    this number, or -1 in rows without label. None: all are numeric.
+    this number, or -1 in unlabelled rows. None: all are numeric.
     """
 
     def __init__(

@@ -89,7 +89,7 @@ def _check_choices(strategy, estimator):
         )
         require(
             all(label is None for label in one.y_[rows]),
-            f"{name} must choose rows without a label. Got {rows}.",
+            f"{name} must choose unlabelled rows. Got {rows}.",
         )
         require(
             np.shape(scores) == rows.shape and np.isfinite(scores).all(),

@@ -12,7 +12,7 @@ from ._parameters import check_nonsense, check_object, unchanged
 from ._require import going_well, require, require_equal
 from ._tables import turning
 
-SHARES = (0.03, 0.1, 0.5, 1.0)  # of labels that may be bought
+SHARES = (0.03, 0.1, 0.5, 1.0)  # of labels that may be requested
 N_ROWS = 600
 
 
@@ -44,7 +44,7 @@ def _learner(estimator, strategy, budget=0.1):
 
 
 def _check_budget(strategy, estimator, share):
-    """No row finds more labels bought than the budget allows, and some are."""
+    """No row finds more labels requested than the budget allows, and some are."""
     name = type(strategy).__name__
     X, y = turning(N_ROWS)
     with going_well(f"{name} must decide on the rows of a stream"):

@@ -458,7 +458,7 @@ class ConfidenceTreeClassifier(
             Weights of the rows. The weight of a row enters at once; a row of weight
             0 is not learnt.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Rows without label, on the first call only. A bound with a `pool_weight`
+            Unlabelled rows, on the first call only. A bound with a `pool_weight`
             (``"credible"``) weighs a child by all rows that fall into it.
         from_pool : array-like of shape (n_samples,), default=None
             Learn these rows of `X_pool`, that of the first call, given by their places,
@@ -512,7 +512,7 @@ class ConfidenceTreeClassifier(
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. A row of weight 0 is predicted, but not learnt.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Rows without label, on the first call only.
+            Unlabelled rows, on the first call only.
         return_proba : bool, default=False
             Give class probabilities instead of classes.
 

@@ -61,7 +61,7 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
             Weights of the rows, see `sample_weight_kind`. Rows of weight 0 are left
             out.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Rows without label. A bound with a `pool_weight` (``"credible"``) weighs
+            Unlabelled rows. A bound with a `pool_weight` (``"credible"``) weighs
             a child by all rows that fall into it, labelled or not; other bounds
             do not use them.
 

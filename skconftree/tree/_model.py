@@ -281,7 +281,7 @@ class TreeModel(Lockable):
 
     @property
     def pool(self):
-        """Rows without label that weigh the children of a test; an error if none do."""
+        """Unlabelled rows that weigh the children of a test; an error if none do."""
         pool = None if self.grower is None else self.grower.recipe.X_pool
         if pool is None:
             raise ValueError(NO_POOL)

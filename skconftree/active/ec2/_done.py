@@ -1,4 +1,4 @@
-"""The stopping rule of EC2 trees, for labels that are bought."""
+"""The stopping rule of EC2 trees, for labels that are requested."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class EC2Done(StoppingRule):
 
     The rule of :class:`~skconftree.bounds.EC2Bound`, with labels as tests: hypotheses
     are the rows, what the best label is expected to cut is compared with what the
-    labels bought so far may have cut by mistake. That it be tried on labels is an open
-    question of the thesis [1]_. It is no sensible place: the rule is a number of labels
-    that `noise` sets alone, about 70 for a noise of 0.01, 14 for 0.05, 7 for 0.1 and 4
-    for 0.2, whatever is still unknown; :doc:`/results/paper_d` has the study. It also
-    stops once no edge is left, when there is nothing more to ask for.
+    labels requested so far may have cut by mistake. That it be tried on labels is an
+    open question of the thesis [1]_. It is no sensible place: the rule is a number of
+    labels that `noise` sets alone, about 70 for a noise of 0.01, 14 for 0.05, 7 for 0.1
+    and 4 for 0.2, whatever is still unknown; :doc:`/results/paper_d_ec2` has the study.
+    It also stops once no edge is left, when there is nothing more to ask for.
 
     Parameters
     ----------

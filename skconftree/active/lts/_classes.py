@@ -36,30 +36,30 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
 
     For pools of very many rows, few of which can be labelled, with classes that may be
     rare: pairs of records that are of the same person, fraud, defects. In each round
-    the labels bought so far get more trees, a *sampling model* is fitted to how wrong
-    the trees are about them, and the next labels are bought where it expects large
-    errors, spread over many *groups* of rows.
+    the labels requested so far get more trees, a *sampling model* is fitted to how
+    wrong the trees are about them, and the next labels are requested where it expects
+    large errors, spread over many *groups* of rows.
 
     Parameters
     ----------
     budget : int, float or None, default=None
-        Labels to buy: a number, or a share of the rows, in (0, 1]. None: 100, or all
-        rows where there are fewer.
+        Labels to request: a number, or a share of the rows, in (0, 1]. None: 100, or
+        all rows where there are fewer.
     n_rounds : int, default=None
-        Rounds in which they are bought, in equal parts. None: 10, or as many as there
-        are labels.
+        Rounds in which they are requested, in equal parts. None: 10, or as many as
+        there are labels.
     alpha : float, default=1.0
         Weight of diversity against the expected error, in [0, inf]: at 0 only the
         error counts, at infinity the number of groups, and the error within them.
     groups : array-like of shape (n_rows,), clusterer or None, default=None
         Groups of the pool's rows: one for each row, or what ``fit_predict`` of a
-        clusterer gives. None: cells of a grid, at least as many as labels are bought in
-        a round, on the standardised columns or their principal components.
+        clusterer gives. None: cells of a grid, at least as many as labels are requested
+        in a round, on the standardised columns or their principal components.
     max_dimensions : int, default=8
         Of that grid, which has at least two cells along each.
     trees_per_round : int, default=10
-        Steps of boosting in each round, on all labels bought so far. Trees of earlier
-        rounds stay as they are.
+        Steps of boosting in each round, on all labels requested so far. Trees of
+        earlier rounds stay as they are.
     learning_rate : float, default=0.3
         What leaf values are multiplied by.
     max_depth : int, default=4
@@ -77,15 +77,15 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Labels that were bought. A class that no bought label has is not known.
+        Labels that were requested. A class that no label requested has is not known.
     queried_ : ndarray of shape (n_labeled,), intp
-        Rows whose labels were bought, in order.
+        Rows whose labels were requested, in order.
     labels_ : ndarray of shape (n_labeled,)
         Their labels.
     skipped_ : ndarray of shape (n_skipped,), intp
         Rows for which the oracle had no label (None or NaN).
     n_labeled_ : int
-        Labels that were bought.
+        Labels that were requested.
     n_rounds_ : int
         Rounds that were finished.
     n_trees_ : int
@@ -109,13 +109,13 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
     the targets of g open: here they are :math:`1 - p` of the true class, out of fold
     from 20 labels on, and weights balance the classes. The first labels come from as
     many groups as possible.
-    Nothing is bought after the last trees.
+    Nothing is requested after the last trees.
 
     If the oracle raises, or is interrupted, the exception passes, and the model is
     fitted to the labels of the rounds before.
 
-    Any number of threads may share a model. Until `fit` has bought and learnt the last
-    label the model is the one before, which may be read, by the oracle too.
+    Any number of threads may share a model. Until `fit` has requested and learnt the
+    last label the model is the one before, which may be read, by the oracle too.
 
     References
     ----------
@@ -192,7 +192,7 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
         y : callable or array-like of shape (n_rows,)
             An oracle, called as ``y(rows, places)`` with rows of `X` and their places,
             which gives their labels, None or NaN where it has none. Or labels, of which
-            only those that are bought are looked at.
+            only those that are requested are looked at.
 
         Returns
         -------
@@ -278,7 +278,7 @@ class LearningToSampleClassifier(Aside, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: TableLike) -> Floats:
         """Class probabilities.
 
-        They are those of the labels that were bought. Where rare classes were sought
+        They are those of the labels that were requested. Where rare classes were sought
         out, as they are meant to be, these are not the shares of the pool.
 
         Parameters

@@ -244,7 +244,7 @@ class Asking:
             answers so far are kept. A person who has had enough of
             :class:`ConsoleOracle` ends the run.
         budget : int, default=None
-            Labels to buy, at most. None: no limit.
+            Labels to request, at most. None: no limit.
         stop : stopping rule or list of them, default=None
             Looked at before each question; one of them suffices.
         save : path, default=None

@@ -216,7 +216,7 @@ class Learning(Aside):
 
 
 def weighs_pool(estimator, method):
-    """Whether a tree or forest weighs its tests by the rows without a label.
+    """Whether a tree or forest weighs its tests by the unlabelled rows.
 
     ``fit`` and ``partial_fit`` take the rows as `X_pool`, the second one also learns
     rows of it by their places.

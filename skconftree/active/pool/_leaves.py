@@ -55,7 +55,7 @@ class LeafSampling(SamplingStrategy):
         sizes : ndarray of shape (n_leaves,)
             Rows of the leaf without a label, at least one.
         total : int
-            Rows without a label in all leaves.
+            Unlabelled rows in all leaves.
 
         Returns
         -------

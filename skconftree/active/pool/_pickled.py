@@ -17,7 +17,7 @@ class WithoutPool:
 
     A tree that weighs its tests by a pool has it as float32, the learner as it was
     given: two tables of the same rows. A tree that grows has all of the pool, one that
-    is fitted anew the rows without a label. A sign stands in `written` for the pool.
+    is fitted anew the unlabelled rows. A sign stands in `written` for the pool.
     """
 
     __slots__ = ("written",)
@@ -30,7 +30,7 @@ class WithoutPool:
 
     @classmethod
     def of(cls, classifier, X, rest):
-        """Take the pool out of a classifier; `rest` are its rows without a label."""
+        """Take the pool out of a classifier; `rest` are its unlabelled rows."""
         file = io.BytesIO()
         _Writer(file, X, rest).dump(classifier)
         return cls(file.getvalue())

@@ -64,7 +64,7 @@ class SimulationResult(NamedTuple):
     strategies : list of str
         Names.
     n_labels : ndarray of shape (n_steps,)
-        Labels bought at each step.
+        Labels requested at each step.
     scores : ndarray of shape (n_strategies, n_runs, n_steps)
         Scores on the test rows.
     seconds : ndarray of shape (n_strategies, n_runs)

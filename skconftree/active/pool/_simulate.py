@@ -62,7 +62,7 @@ def simulate(
     cv : int, cross-validation generator or iterable, default=10
         Parts the rows into pool and test rows. A number is that of random halves.
     budget : int, default=100
-        Labels that each strategy buys, those of the beginning included.
+        Labels that each strategy requests, those of the beginning included.
     batch_size : int, default=1
         Labels between two scores.
     n_initial : int, default=0

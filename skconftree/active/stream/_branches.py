@@ -52,9 +52,9 @@ class _RandomBranch(StreamStrategy):
 class Split(_RandomBranch, VariableUncertainty):
     """Part the stream at random: some labels by chance, the others by uncertainty.
 
-    A row falls into the random branch with probability `nu`. Labels bought there, with
-    the probability of the budget, are a fair sample of the stream: they alone feed the
-    drift detector.
+    A row falls into the random branch with probability `nu`. Labels requested there,
+    with the probability of the budget, are a fair sample of the stream: they alone feed
+    the drift detector.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Split(_RandomBranch, VariableUncertainty):
     n_accounts : {1, 2}, default=2
         2: each branch may spend the budget's share of its own rows. 1: both pay from
         one account, as published; the other branch then spends most of it, and the
-        smaller the budget, the fewer of the labels are bought at random.
+        smaller the budget, the fewer of the labels are requested at random.
 
     References
     ----------

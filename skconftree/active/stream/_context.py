@@ -33,11 +33,11 @@ class StreamContext:
     seed : int
         What draws are keyed by.
     leaves : LeafLabels
-        Labels bought in each leaf of a single tree since it was made.
+        Labels requested in each leaf of a single tree since it was made.
     budget : Account
         What has been spent.
     stop : bool
-        Decide no further than the first label that is bought.
+        Decide no further than the first label that is requested.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class StreamContext:
 
 
 class LeafLabels:
-    """Labels bought in each leaf since it was made, and rows seen there.
+    """Labels requested in each leaf since it was made, and rows seen there.
 
     Node ids are append-only: what is known of a leaf that was split stays with the
     inner node, and its children begin with nothing.
@@ -131,7 +131,7 @@ class LeafLabels:
         np.add.at(self.seen, leaves, 1.0)
 
     def add_labels(self, leaves, codes, n_classes):
-        """Count labels that were bought."""
+        """Count labels that were requested."""
         self._reserve(int(leaves.max(initial=-1)) + 1, n_classes)
         np.add.at(self.counts, (leaves, codes), 1.0)
 

@@ -36,7 +36,7 @@ cdef class Account:
     cdef readonly int64_t window
     cdef readonly int64_t n_rows
     cdef readonly int64_t n_asked
-    cdef readonly float64_t recent      # labels bought in the window, by estimate
+    cdef readonly float64_t recent      # labels requested in the window, by estimate
 
     def __init__(self, float64_t share, bint strict, int64_t window):
         if not (0.0 < share <= 1.0 and window >= 0):
@@ -159,8 +159,8 @@ def decide_by_threshold(
 
     The one of `theta` is changed, by the part `step` a row, and times the row's
     `noise`; it stays as it is while nothing can be paid for. In the random branch
-    labels are bought by chance, if `draw` is below the budget's share. Writes `asked`
-    and returns how many rows are decided; `stop`: up to the first label bought.
+    labels are requested by chance, if `draw` is below the budget's share. Writes `asked`
+    and returns how many rows are decided; `stop`: up to the first label requested.
     """
     cdef intp_t i
     cdef bint paid

@@ -69,7 +69,7 @@ class StreamActiveLearner(
         Those with ``conf_tree`` in their name need a single tree; ``"oasis"``,
         ``"gbs"`` and ``"uc"`` a classifier with `query_score`.
     budget : float, default=0.1
-        Largest share of rows whose labels are bought, in (0, 1].
+        Largest share of rows whose labels are requested, in (0, 1].
     strict_budget : bool, default=True
         Keep to the budget at every row. False: as published, a label may be bought
         while the share of the rows before is below the budget.
@@ -77,8 +77,8 @@ class StreamActiveLearner(
         Count all rows, or estimate the share of the latest 100, so that labels saved
         long ago cannot be spent now. The budget is kept on average then.
     drift : str, BaseDetector or None, default=None
-        Watches the errors on labels bought at random, and replaces the model when they
-        have risen; only for strategies that buy labels at random, ``"split"`` and
+        Watches the errors on labels requested at random, and replaces the model when
+        they have risen; only for strategies that buy labels at random, ``"split"`` and
         ``"split_conf_tree"``. ``"ddm"`` is the published one.
     classes : array-like, default=None
         All labels of the stream. None: labels are held back until there are two

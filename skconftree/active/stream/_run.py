@@ -15,7 +15,7 @@ class StreamRun(NamedTuple):
     predictions : ndarray of shape (n_rows,)
         Class predicted for each row before its label could be learnt.
     asked : ndarray of shape (n_rows,), bool
-        Rows whose labels were bought.
+        Rows whose labels were requested.
     accuracy : float
         Share of right predictions; NaN without any.
     f1 : float

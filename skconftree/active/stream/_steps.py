@@ -25,7 +25,7 @@ class Begun(NamedTuple):
     # with the rows that they had seen before, and what changes when they have learnt.
     X: object
     y: np.ndarray
-    branch: np.ndarray | None  # None: rows without a label, which are not counted
+    branch: np.ndarray | None  # None: unlabelled rows, which are not counted
     weight: np.ndarray | None
     at: int = 0
     end: int = 0
@@ -177,7 +177,7 @@ class StreamSteps(Aside):
         vars(self).update(changes)
 
     def _watched(self, wrong):
-        # What a label bought at random changes, before it is learnt.
+        # What a label requested at random changes, before it is learnt.
         detector = copy.deepcopy(self._detector)
         changes = {"_detector": detector}
         state = int(detector.update_many(np.array([float(wrong)]))[0])

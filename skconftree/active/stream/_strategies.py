@@ -40,7 +40,7 @@ class StreamStrategy(BaseEstimator):
         What the estimator must have: ``"predict_proba"``, ``"leaves"``,
         ``"query_score"``.
     has_random_branch : bool
-        Some labels are bought at random, and they alone feed the drift detector.
+        Some labels are requested at random, and they alone feed the drift detector.
 
     See Also
     --------
@@ -102,12 +102,12 @@ class StreamStrategy(BaseEstimator):
         state : ndarray of float64
             What the strategy remembers; changed in place.
         asked : ndarray of shape (n_rows,), uint8
-            Written: 1 where a label is bought.
+            Written: 1 where a label is requested.
 
         Returns
         -------
         int
-            Rows decided: all, or up to the first label bought with ``context.stop``.
+            Rows decided: all, or up to the first label requested with ``context.stop``.
         """
         for i in range(context.n_rows):
             asked[i] = context.budget.begin() and bool(self.wants(context, i))
@@ -117,7 +117,7 @@ class StreamStrategy(BaseEstimator):
         return context.n_rows
 
     def random_branch(self, context: StreamContext) -> NDArray[np.uint8]:
-        """Mark rows whose labels are bought by chance alone.
+        """Mark rows whose labels are requested by chance alone.
 
         Parameters
         ----------
@@ -189,16 +189,16 @@ class QueryScoreSampling(StreamStrategy):
     """Buy labels of rows whose score, by the classifier itself, is beyond a threshold.
 
     The classifier has `query_score`, as :class:`~skconftree.OASISClassifier` has. The
-    first labels are bought unseen, until there is a model.
+    first labels are requested unseen, until there is a model.
 
     Parameters
     ----------
     score : {"oasis", "gbs", "uc"}, default="oasis"
         Which score. Small is worth asking; of ``"gbs"`` large is.
     threshold : float or None, default=None
-        Labels are bought below it, with ``"gbs"`` above it. ``"oasis"`` and ``"gbs"``
-        ask for the same rows at thresholds :math:`s` and :math:`(1 - s) / 2`. None:
-        0.1, 0.45 and 0.05.
+        Labels are requested below it, with ``"gbs"`` above it. ``"oasis"`` and
+        ``"gbs"`` ask for the same rows at thresholds :math:`s` and :math:`(1 - s) / 2`.
+        None: 0.1, 0.45 and 0.05.
 
     References
     ----------
@@ -250,8 +250,8 @@ class QueryScoreSampling(StreamStrategy):
 class VariableUncertainty(StreamStrategy):
     """Buy labels of uncertain rows, by a threshold that follows the stream.
 
-    It falls by a share `step` with each label bought and rises with each row that is
-    let go, so that labels are bought all along; while the budget is spent it stays.
+    It falls by a share `step` with each label requested and rises with each row that is
+    let go, so that labels are requested all along; while the budget is spent it stays.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def query_probability(
     Parameters
     ----------
     budget : float or array-like
-        Share of labels that may be bought, in (0, 1].
+        Share of labels that may be requested, in (0, 1].
     radius : float or array-like
         How sure the majority is, see :func:`~skconftree.bounds.consistency_radius`;
         not negative.
@@ -378,9 +378,9 @@ class ConfTreeSampling(StreamStrategy):
     """Buy labels where the leaf of a tree has not settled its majority (ConfTree).
 
     In a leaf that is consistent, its most frequent class being the most probable one
-    with probability ``1 - delta``, labels are bought with `probability`; elsewhere
-    always, as long as they can be paid for. Counted are labels that were bought since
-    the leaf was made.
+    with probability ``1 - delta``, labels are requested with `probability`; elsewhere
+    always, as long as they can be paid for. Counted are labels that were requested
+    since the leaf was made.
 
     Parameters
     ----------

@@ -352,7 +352,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
             Weights of the rows. The weight of a row enters at once, times the
             Poisson number; a row of weight 0 is not learnt.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Rows without label, on the first call only, for bounds that weigh a child
+            Unlabelled rows, on the first call only, for bounds that weigh a child
             by all rows that fall into it.
 
         Returns
@@ -402,7 +402,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. A row of weight 0 is predicted, but not learnt.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
-            Rows without label, on the first call only.
+            Unlabelled rows, on the first call only.
 
         Returns
         -------

@@ -18,7 +18,7 @@ from .._jobs import TASKS_PER_JOB
 class SharedTable:
     """Rows that trees are grown from, encoded once in each process that grows some.
 
-    The settings say whether rows without label matter.
+    The settings say whether unlabelled rows matter.
     """
 
     def __init__(self, rows, settings):
@@ -39,7 +39,7 @@ class SharedTable:
 
     @property
     def n_pool(self):
-        """Number of rows without label."""
+        """Number of unlabelled rows."""
         return len(self.data.y) - len(self.rows.y)
 
 

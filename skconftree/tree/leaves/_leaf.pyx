@@ -53,7 +53,7 @@ cdef void forget(Leaf* leaf) noexcept nogil:
 
 
 cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    # Its rows without label are counted elsewhere: the lists of all leaves stay.
+    # Its unlabelled rows are counted elsewhere: the lists of all leaves stay.
     cdef intp_t size = sizeof(Leaf)
     size += LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     if leaf.box != NULL:

@@ -2,7 +2,7 @@
 
 A leaf is a header of whole numbers, numbers, its counts, what its memory writes, and its
 box. Where leaves draw their features, the node follows whose features its past has, -1
-without one, and its past. Which rows without label it has, the tree says.
+without one, and its past. Which unlabelled rows it has, the tree says.
 """
 
 from libc.math cimport fabs

@@ -98,7 +98,7 @@ cdef class LeafStore:
                 leaf.memory.open(leaf, policy_of(leaf, &self.policy))
 
     def open_pool(self, const intp_t[::1] home):
-        """Hand rows without label to the leaves they reach; -1: it has its label."""
+        """Hand unlabelled rows to the leaves they reach; -1: it has its label."""
         cdef Leaf* leaf
         cdef intp_t i, node
         cdef intp_t start = 0

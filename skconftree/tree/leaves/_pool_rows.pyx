@@ -1,4 +1,4 @@
-"""The rows without label in each leaf."""
+"""The unlabelled rows in each leaf."""
 
 from libc.string cimport memcpy, memmove, memset
 

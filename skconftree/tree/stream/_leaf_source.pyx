@@ -23,7 +23,7 @@ from skconftree.utils._spare_memory cimport take_array
 cdef class LeafSource(Source):
     """The rows of a growing leaf.
 
-    `pool` has the rows without label, or is None; `root_box` the limits of the
+    `pool` has the unlabelled rows, or is None; `root_box` the limits of the
     features, if the weight of a leaf is its volume, else None.
     """
 
@@ -253,13 +253,13 @@ cdef class LeafSource(Source):
         return scan.finish()
 
     cdef intp_t _walk_with_pool(self, intp_t feature, Scan scan) noexcept nogil:
-        # Rows without label lie on the side of the midpoint between the labelled values
+        # Unlabelled rows lie on the side of the midpoint between the labelled values
         # around them. What they weigh is added as a walk over all rows would add it.
         cdef intp_t K = self.node.n_classes
         cdef float64_t* running = scan.running
         cdef float64_t w, cut
         cdef float64_t n_left = 0.0
-        cdef intp_t below = 0       # rows without label below the last labelled value
+        cdef intp_t below = 0       # unlabelled rows below the last labelled value
         cdef intp_t last = -1
         cdef intp_t until = 0
         cdef intp_t step = max(self.n_pool_seen // max(self.n_labelled_seen, 1), 1)

@@ -23,7 +23,7 @@ class Recipe(NamedTuple):
     """What a growing tree is made from.
 
     `seed` is that of drawn features and cuts; `nominal` features ascend; `X_pool` are
-    rows without label; `box` has the limits of the features, if the weight of a leaf is
+    unlabelled rows; `box` has the limits of the features, if the weight of a leaf is
     its volume. `in_forest`: it is a tree of one. There a leaf draws `max_features`
     features once, and remembers these alone; else it remembers all and draws at each
     attempt. A tree that takes another's place after a drift then has a seed of its own.
