@@ -12,10 +12,16 @@ WORDS = {
 
 
 def final_step(estimator):
-    """The classifier at the end of a pipeline, and what comes before it."""
-    if isinstance(estimator, Pipeline):
-        return estimator[-1], estimator[:-1] if len(estimator) > 1 else None
-    return estimator, None
+    """The classifier at the end of a pipeline, and a function: what it sees of rows."""
+    if not isinstance(estimator, Pipeline):
+        return estimator, _as_they_are
+    before = estimator[:-1]
+    seen = (lambda X: before.transform(X)) if len(before) else _as_they_are
+    return estimator[-1], seen
+
+
+def _as_they_are(X):
+    return X
 
 
 def serves(strategy, estimator):

@@ -74,8 +74,8 @@ class Hypotheses:
 
     def _ask(self, X):
         # What the classifier says, checked: compiled code indexes by it.
-        final, before = final_step(self.estimator)
-        X = X if before is None else before.transform(X)
+        final, seen = final_step(self.estimator)
+        X = seen(X)
         told = final.hypotheses(X)
         if not (isinstance(told, tuple) and len(told) == 3):
             raise ValueError(

@@ -356,14 +356,13 @@ class GBSSampling(SamplingStrategy):
     needs = ("hypotheses",)
 
     def score(self, context: Any) -> Floats:
-        if hasattr(final_step(context.estimator)[0], "query_score"):
-            final, before = final_step(context.estimator)
-
-            def ask(X):
-                X = X if before is None else before.transform(X)
-                return final.query_score(X, "gbs")
-
-            return in_chunks(context.X, context.candidates, ask)
+        final, seen = final_step(context.estimator)
+        if hasattr(final, "query_score"):
+            return in_chunks(
+                context.X,
+                context.candidates,
+                lambda X: final.query_score(seen(X), "gbs"),
+            )
         hypotheses = Hypotheses(context.estimator, context.X)
         n_classes = len(hypotheses.classes)
         found = []

@@ -291,18 +291,21 @@ class Asking:
             if not len(rows):
                 break
             asked[rows] = True
-            enough = False
-            try:
-                answers = oracle(take(self._pool.X, rows), rows)
-            except QuestionsEnded as end:
-                answers, enough = end.answers, True
+            answers, enough = self._told_by(oracle, rows)
+            if enough:
                 rows = rows[: len(answers)]
-                if not len(rows):
-                    break
-            left -= self._take_answers(rows, answers, audit is not None)
+            if len(rows):
+                left -= self._take_answers(rows, answers, audit is not None)
             if enough:
                 break
         return self
+
+    def _told_by(self, oracle, rows):
+        # Answers of an oracle, and whether it wants no more questions.
+        try:
+            return oracle(take(self._pool.X, rows), rows), False
+        except QuestionsEnded as end:
+            return end.answers, True
 
     def _run_saved(self, oracle, budget, rules, path):
         with Recorded(self, path, rules) as record:
@@ -312,12 +315,7 @@ class Asking:
                 asked = record.ask()
                 if asked is None:
                     break
-                row = np.array([asked.row])
-                enough = False
-                try:
-                    answers = oracle(take(self._pool.X, row), row)
-                except QuestionsEnded as end:
-                    answers, enough = end.answers, True
+                answers, enough = self._told_by(oracle, np.array([asked.row]))
                 if len(answers):
                     record.answer(asked, answers[0])
                 if enough:

@@ -186,17 +186,18 @@ class QueryContext:
         """Class probabilities of the candidates, (n_candidates, n_classes)."""
         if self._pool_proba is not None:
             return self._pool_proba().take(self.candidates, axis=0)
-        final, before = final_step(self.estimator)
-        if self.tie_break == "leaf" and before is not None and hasattr(final, "apply"):
-            return self._proba_and_leaves(final, before)
+        final, seen = final_step(self.estimator)
+        is_tree = self.tie_break == "leaf" and hasattr(final, "apply")
+        if is_tree and final is not self.estimator:
+            return self._proba_and_leaves(final, seen)
         return in_chunks(self.X, self.candidates, self.estimator.predict_proba)
 
-    def _proba_and_leaves(self, final, before):
+    def _proba_and_leaves(self, final, seen):
         # What comes before a tree takes longer than the tree: once for both.
         leaves = []
 
         def ask(X):
-            X = before.transform(X)
+            X = seen(X)
             leaves.append(final.apply(X))
             return final.predict_proba(X)
 
@@ -207,12 +208,12 @@ class QueryContext:
     @cached_property
     def votes(self):
         """Share of the committee's members for each class, as `proba`."""
-        final, before = final_step(self.estimator)
+        final, seen = final_step(self.estimator)
         members = np.ravel(final.estimators_)
         classes = {label: i for i, label in enumerate(final.classes_.tolist())}
 
         def count(X):
-            X = X if before is None else before.transform(X)
+            X = seen(X)
             out = np.zeros((X.shape[0], len(classes)))
             rows = np.arange(len(out))
             for member in members:
@@ -241,12 +242,9 @@ class QueryContext:
         return self._leaves_of(np.arange(len(self.codes)))
 
     def _leaves_of(self, rows):
-        final, before = final_step(self.estimator)
-
-        def leaves(X):
-            return final.apply(X if before is None else before.transform(X))
-
-        return in_chunks(self.X, rows, leaves).astype(np.intp)
+        final, seen = final_step(self.estimator)
+        leaves = in_chunks(self.X, rows, lambda X: final.apply(seen(X)))
+        return leaves.astype(np.intp)
 
     @cached_property
     def leaf_counts(self):

@@ -24,12 +24,12 @@ def reasons(learner, row, has_model):
 
 
 def _of_leaf(learner, row):
-    final, before = final_step(learner.estimator_)
+    model = learner.estimator_
+    final, seen = final_step(model)
     X, codes = learner._pool.X, learner._codes
 
     def leaves(rows):
-        found = take(X, rows)
-        return final.apply(found if before is None else before.transform(found))
+        return final.apply(seen(take(X, rows)))
 
     here = int(leaves(np.array([row]))[0])
     labeled = np.flatnonzero(codes >= 0)
@@ -42,8 +42,8 @@ def _of_leaf(learner, row):
     )
     out = [f"It lies in leaf {here}, whose labels are: {told or 'none'}."]
     names = get_feature_names(X)
-    if before is not None:
-        names = getattr(before, "get_feature_names_out", lambda: None)()
+    if model is not final and len(model) > 1:
+        names = getattr(model[:-1], "get_feature_names_out", lambda: None)()
     tests = _tests(final.tree_, here, names)
     if tests:
         out.append(f"The leaf is where {' and '.join(tests[:MOST_TESTS])}.")

@@ -85,9 +85,8 @@ class StreamContext:
     @cached_property
     def leaf_ids(self):
         """Leaf of each row in a single tree, (n_rows,)."""
-        final, before = final_step(self.estimator)
-        X = self.X if before is None else before.transform(self.X)
-        return np.asarray(final.apply(X), dtype=np.intp)
+        final, seen = final_step(self.estimator)
+        return np.asarray(final.apply(seen(self.X)), dtype=np.intp)
 
     def draws(self, use: int) -> NDArray[Any]:
         """Draws from [0, 1) of the rows, which do not depend on how they are cut.

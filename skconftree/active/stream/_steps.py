@@ -203,10 +203,10 @@ class StreamSteps(Aside):
     def _with_labels(self, leaves, model, X, y):
         # Counts of labels in the leaves as they are before these are learnt; a model's
         # first labels are counted in those that they have made.
-        final, before = final_step(model)
+        final, seen = final_step(model)
         if "leaves" not in self._strategy.needs or not hasattr(final, "classes_"):
             return leaves
-        found = final.apply(X if before is None else before.transform(X))
+        found = final.apply(seen(X))
         codes = np.searchsorted(self._classes, y)
         leaves = leaves.copy()
         leaves.add_labels(np.asarray(found, dtype=np.intp), codes, len(self._classes))
