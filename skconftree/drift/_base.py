@@ -199,34 +199,11 @@ def check_count(detector, name, low, high=LARGEST):
     check_scalar(value, name, Integral, min_val=low, max_val=high)
 
 
-def check_level(detector, name):
-    """Raise unless a parameter is finite and above 0."""
+def check_number(detector, name, high=sys.float_info.max, boundaries="both"):
+    """Raise unless a parameter is a number from 0 to `high`, with these boundaries."""
+    value = getattr(detector, name)
     check_scalar(
-        getattr(detector, name),
-        name,
-        Real,
-        min_val=0,
-        max_val=sys.float_info.max,
-        include_boundaries="right",
-    )
-
-
-def check_limit(detector, name):
-    """Raise unless a parameter is finite and at least 0."""
-    check_scalar(
-        getattr(detector, name), name, Real, min_val=0, max_val=sys.float_info.max
-    )
-
-
-def check_share(detector, name, include_boundaries="neither"):
-    """Raise unless a parameter is between 0 and 1."""
-    check_scalar(
-        getattr(detector, name),
-        name,
-        Real,
-        min_val=0,
-        max_val=1,
-        include_boundaries=include_boundaries,
+        value, name, Real, min_val=0, max_val=high, include_boundaries=boundaries
     )
 
 
@@ -242,7 +219,7 @@ def check_order(detector, low, high):
 def check_deltas(detector):
     """Raise unless both deltas are shares, that of a drift not the larger one."""
     for name in ("warning_delta", "drift_delta"):
-        check_share(detector, name)
+        check_number(detector, name, 1, "neither")
     check_order(detector, "drift_delta", "warning_delta")
 
 

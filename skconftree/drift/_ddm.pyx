@@ -1,6 +1,6 @@
 """The drift detection method of Gama et al. (2004)."""
 
-from skconftree.drift._base import BaseDetector, check_count, check_level, check_order
+from skconftree.drift._base import BaseDetector, check_count, check_number, check_order
 from skconftree.drift._detector import damaged, require_counts
 from skconftree.utils._lock import reads
 
@@ -182,8 +182,8 @@ class DDM(BaseDetector):
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
         check_count(self, "min_samples", 1)
         check_count(self, "min_errors", 0)
-        check_level(self, "warning_level")
-        check_level(self, "drift_level")
+        check_number(self, "warning_level", boundaries="right")
+        check_number(self, "drift_level", boundaries="right")
         check_order(self, "warning_level", "drift_level")
 
     def _make_kernel(self):

@@ -1,6 +1,6 @@
 """Hoeffding's drift detection methods, HDDM-A and HDDM-W (Frías-Blanco et al. 2015)."""
 
-from skconftree.drift._base import BaseDetector, check_deltas, check_share
+from skconftree.drift._base import BaseDetector, check_deltas, check_number
 from skconftree.drift._detector import damaged
 from skconftree.utils._lock import reads
 
@@ -335,7 +335,7 @@ class HDDMW(BaseDetector):
     def check_parameters(self):
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
         check_deltas(self)
-        check_share(self, "smoothing")
+        check_number(self, "smoothing", 1, "neither")
 
     def _make_kernel(self):
         return HDDMWKernel(self.warning_delta, self.drift_delta, self.smoothing)

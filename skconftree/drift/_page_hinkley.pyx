@@ -1,13 +1,6 @@
 """The Page-Hinkley test, a cumulative sum of Page (1954)."""
 
-from skconftree.drift._base import (
-    BaseDetector,
-    check_count,
-    check_level,
-    check_limit,
-    check_order,
-    check_share,
-)
+from skconftree.drift._base import BaseDetector, check_count, check_number, check_order
 from skconftree.drift._detector import damaged, require_counts
 from skconftree.utils._lock import reads
 
@@ -185,10 +178,10 @@ class PageHinkley(BaseDetector):
     def check_parameters(self):
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
         check_count(self, "min_samples", 1)
-        check_limit(self, "delta")
-        check_level(self, "threshold")
-        check_level(self, "warning_threshold")
-        check_share(self, "alpha", include_boundaries="right")
+        check_number(self, "delta")
+        check_number(self, "threshold", boundaries="right")
+        check_number(self, "warning_threshold", boundaries="right")
+        check_number(self, "alpha", 1, "right")
         check_order(self, "warning_threshold", "threshold")
 
     def _make_kernel(self):
