@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._beta import beta_lower
-from ._checks import check_open
+from ._checks import check_range
 
 
 def binomial_upper(
@@ -57,7 +57,7 @@ def binomial_upper(
     """
     errors = np.asarray(errors, dtype=np.float64)
     n = np.asarray(n, dtype=np.float64)
-    delta = check_open("delta", delta, 0, 1)
+    delta = check_range("delta", delta, 0, 1)
     if not errors.shape == n.shape == delta.shape:
         errors, n, delta = np.broadcast_arrays(errors, n, delta)
     if not np.all((n > 0) & np.isfinite(n)):

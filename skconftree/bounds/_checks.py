@@ -19,53 +19,43 @@ def check_choice(name, value, choices):
 
 def check_counts(counts, name="counts"):
     """Return class counts as floats of shape (..., n_classes)."""
-    try:
-        counts = np.asarray(counts, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"{name} must be an array of counts of shape (..., n_classes). "
-            f"Got {counts!r} instead."
-        ) from error
-    if counts.ndim == 0 or counts.shape[-1] < 2:
-        raise ValueError(
-            f"{name} must have shape (..., n_classes) with at least two classes. "
-            f"Got shape {counts.shape}."
-        )
-    if not (np.all(np.isfinite(counts)) and np.all(counts >= 0)):
-        raise ValueError(f"{name} must be finite and not negative.")
-    _check_most(counts, name)
-    return counts
+    return _floats(counts, name, "(..., n_classes)", (2,), "at least two classes")
 
 
 def check_tables(tables, name="tables"):
     """Counts of shape (..., n_outcomes, n_classes) as a C-contiguous float array."""
+    shape, what = "(..., n_outcomes, n_classes)", "at least one outcome and one class"
+    return np.ascontiguousarray(_floats(tables, name, shape, (1, 1), what))
+
+
+def _floats(given, name, shape, least, what):
+    # Counts of such a shape, whose last dimensions have so many at the least.
     try:
-        out = np.ascontiguousarray(tables, dtype=np.float64)
+        counts = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"{name} must be an array of counts of shape (..., n_outcomes, "
-            f"n_classes). Got {tables!r} instead."
+            f"{name} must be an array of counts of shape {shape}. Got {given!r} "
+            "instead."
         ) from error
-    if np.ndim(tables) < 2 or 0 in out.shape[-2:]:
+    last = counts.shape[-len(least) :]
+    if len(last) < len(least) or any(
+        n < few for n, few in zip(last, least, strict=True)
+    ):
         raise ValueError(
-            f"{name} must have shape (..., n_outcomes, n_classes) with at least one "
-            f"outcome and one class. Got shape {np.shape(tables)} instead."
+            f"{name} must have shape {shape} with {what}. Got shape {counts.shape} "
+            "instead."
         )
-    bad = ~(np.isfinite(out) & (out >= 0))
+    bad = ~(np.isfinite(counts) & (counts >= 0))
     if bad.any():
         raise ValueError(
-            f"{name} must hold finite counts >= 0. Got {out[bad][0]} instead."
+            f"{name} must hold finite counts >= 0. Got {counts[bad][0]} instead."
         )
-    _check_most(out, name)
-    return out
-
-
-def _check_most(counts, name):
     if counts.size and counts.max() > MOST:
         raise ValueError(
             f"{name} must be at most 2**53 (about 9e15), up to which counts are exact. "
             f"Got {counts.max():g}."
         )
+    return counts
 
 
 def check_range(name, value, low, high, *, closed="neither"):
@@ -90,8 +80,3 @@ def check_range(name, value, low, high, *, closed="neither"):
             f"instead."
         )
     return out
-
-
-def check_open(name, value, low, high):
-    """Return the value as floats, all inside the open interval."""
-    return check_range(name, value, low, high)

@@ -8,7 +8,7 @@ from libc.math cimport INFINITY, exp
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_tables
+from skconftree.bounds._checks import check_choice, check_tables
 
 from skconftree.bounds._contingency cimport (
     FREEMAN_HALTON,
@@ -207,10 +207,7 @@ def chi2_pvalue(tables, *, fisher="freeman_halton"):
     >>> chi2_pvalue([[[4, 4], [4, 4]], [[9, 2], [3, 8]]]).round(4)
     array([1.    , 0.0323])
     """
-    if fisher not in ("freeman_halton", "point"):
-        raise ValueError(
-            f"fisher must be 'freeman_halton' or 'point'. Got {fisher!r} instead."
-        )
+    check_choice("fisher", fisher, ("freeman_halton", "point"))
     tables = check_tables(tables)
     cdef Contingency work = Contingency(exact=True)
     cdef Fisher kind = POINT if fisher == "point" else FREEMAN_HALTON

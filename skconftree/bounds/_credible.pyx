@@ -16,7 +16,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
 from skconftree._compat import Interval, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_choice, check_counts, check_open
+from skconftree.bounds._checks import check_choice, check_counts, check_range
 
 CRITERIA = ("entropy", "gini", "kearns_mansour")
 PRIORS = ("uniform", "perks")
@@ -240,7 +240,7 @@ def credible_interval(
     check_choice("criterion", criterion, CRITERIA)
     check_choice("prior", prior, PRIORS)
     counts = check_counts(counts)
-    delta = check_open("delta", delta, 0, 0.5)
+    delta = check_range("delta", delta, 0, 0.5)
     *leading, k = counts.shape
     shape = np.broadcast_shapes(tuple(leading), delta.shape)
     rows = np.ascontiguousarray(np.broadcast_to(counts, (*shape, k))).reshape(-1, k)

@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import broadcast_table, check_range
+from skconftree.bounds._checks import broadcast_table, check_choice, check_range
 
 from skconftree.bounds._contract cimport NodeFacts, SplitEvidence
 from skconftree.bounds._race cimport RaceBound
@@ -262,15 +262,6 @@ class DeRosaBound(BaseBound):
         )
 
 
-def check_impurity(criterion):
-    if criterion not in DeRosaBound.criteria:
-        raise ValueError(
-            f"criterion must be one of {list(DeRosaBound.criteria)}. Got "
-            f"{criterion!r} instead."
-        )
-    return impurity_code(criterion)
-
-
 def derosa_radius(
     n, delta, *, criterion="gini", n_classes=2, n_outcomes=2, form="tight"
 ):
@@ -325,9 +316,9 @@ def derosa_radius(
     >>> derosa_radius([1_000, 100_000], 0.05, form="paper").round(4)
     array([0.2983, 0.0298])
     """
-    cdef Impurity code = check_impurity(criterion)
-    if form not in ("tight", "paper"):
-        raise ValueError(f"form must be 'tight' or 'paper'. Got {form!r} instead.")
+    check_choice("criterion", criterion, DeRosaBound.criteria)
+    cdef Impurity code = <Impurity> impurity_code(criterion)
+    check_choice("form", form, ("tight", "paper"))
     cdef bint tight = form == "tight"
     table, shape = broadcast_table(
         check_range("n", n, 1, np.inf, closed="left"),
@@ -400,10 +391,7 @@ def derosa_share(
     >>> derosa_share(0.05, attempt=[1, 2, 3], n_tests=100, form="anytime")
     array([1.25000000e-04, 4.16666667e-05, 2.08333333e-05])
     """
-    if form not in ("tight", "paper", "anytime"):
-        raise ValueError(
-            f"form must be 'tight', 'paper' or 'anytime'. Got {form!r} instead."
-        )
+    check_choice("form", form, ("tight", "paper", "anytime"))
     cdef bint anytime = form == "anytime"
     table, shape = broadcast_table(
         check_range("delta", delta, 0, 1),
@@ -470,7 +458,8 @@ def derosa_practical_radius(
     >>> derosa_practical_radius([100, 10_000], time=10_000, n_attributes=10).round(4)
     array([0.0455, 0.0055])
     """
-    cdef Impurity code = check_impurity(criterion)
+    check_choice("criterion", criterion, DeRosaBound.criteria)
+    cdef Impurity code = <Impurity> impurity_code(criterion)
     table, shape = broadcast_table(
         check_range("n", n, 1, np.inf, closed="left"),
         check_range("depth", depth, 0, np.inf, closed="left"),

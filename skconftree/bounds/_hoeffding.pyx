@@ -19,7 +19,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 from skconftree._compat import Interval, InvalidParameterError, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import check_open
+from skconftree.bounds._checks import check_range
 
 
 cdef class HoeffdingRace(RaceBound):
@@ -211,9 +211,9 @@ def hoeffding_radius(n, delta, *, value_range=1.0):
     >>> hoeffding_radius([200, 800], 1e-7).round(3)
     array([0.201, 0.1  ])
     """
-    n = check_open("n", n, 0, np.inf)
-    delta = check_open("delta", delta, 0, 1)
-    value_range = check_open("value_range", value_range, 0, np.inf)
+    n = check_range("n", n, 0, np.inf)
+    delta = check_range("delta", delta, 0, 1)
+    value_range = check_range("value_range", value_range, 0, np.inf)
     # a quotient of roots, as the root of a quotient may overflow
     return value_range * (np.sqrt(-0.5 * np.log(delta)) / np.sqrt(n))
 

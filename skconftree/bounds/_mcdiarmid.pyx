@@ -8,7 +8,7 @@ import numpy as np
 
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import broadcast_table, check_range
+from skconftree.bounds._checks import broadcast_table, check_choice, check_range
 
 from skconftree.bounds._contract cimport NodeFacts, SplitEvidence
 from skconftree.bounds._race cimport RaceBound
@@ -154,11 +154,7 @@ def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
     >>> mcdiarmid_radius([10_000, 10**8], 0.05, criterion="entropy").round(3)
     array([3.237, 0.062])
     """
-    if criterion not in McDiarmidBound.criteria:
-        raise ValueError(
-            f"criterion must be one of {list(McDiarmidBound.criteria)}. Got "
-            f"{criterion!r} instead."
-        )
+    check_choice("criterion", criterion, McDiarmidBound.criteria)
     cdef bint entropy = criterion == "entropy"
     table, shape = broadcast_table(
         check_range("n", n, 1, np.inf, closed="left"),

@@ -15,12 +15,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 from skconftree._compat import Interval, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound
-from skconftree.bounds._checks import (
-    check_choice,
-    check_counts,
-    check_open,
-    check_range,
-)
+from skconftree.bounds._checks import check_choice, check_counts, check_range
 from skconftree.bounds._tree_defaults import TreeDefaults
 
 
@@ -126,7 +121,7 @@ def agresti_coull_upper(p, n, gamma=0.05):
     p = check_range("p", p, 0, 1, closed="both")
     n = check_range("n", n, 0, np.inf, closed="left")
     # half of the smallest number would be 0
-    half = np.maximum(0.5 * check_open("gamma", gamma, 0, 1), 5e-324)
+    half = np.maximum(0.5 * check_range("gamma", gamma, 0, 1), 5e-324)
     z = -normal_quantile(half)
     m = n + z * z
     centre = (p * n + 0.5 * z * z) / m
@@ -174,7 +169,7 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
     """
     check_choice("normalization", normalization, ("qlog2", "shifted"))
     counts = check_counts(counts)
-    z = -normal_quantile(0.5 * check_open("gamma", gamma, 0, 1))
+    z = -normal_quantile(0.5 * check_range("gamma", gamma, 0, 1))
     *leading, k = counts.shape
     shape = np.broadcast_shapes(tuple(leading), z.shape)
     table = np.ascontiguousarray(np.broadcast_to(counts, (*shape, k))).reshape(-1, k)

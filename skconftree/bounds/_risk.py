@@ -22,7 +22,7 @@ from scipy.special import (
 
 from ..utils._types import Floats
 from ._beta import MANY, beta_lower, beta_upper
-from ._checks import check_choice, check_counts, check_open, check_range
+from ._checks import check_choice, check_counts, check_range
 from ._credible import PRIORS
 
 NODES, SHARES = np.polynomial.legendre.leggauss(64)  # of the quadrature
@@ -201,7 +201,7 @@ def _leaves(counts, delta, weight, predicted, prior):
     check_choice("prior", prior, PRIORS)
     counts = check_counts(counts)
     n_classes = counts.shape[-1]
-    delta = check_open("delta", delta, 0, 1)
+    delta = check_range("delta", delta, 0, 1)
     weight = check_range("weight", weight, 0, np.inf, closed="left")
     if predicted is None:
         predicted = counts.argmax(-1)
@@ -337,7 +337,7 @@ def consistency_radius(
     check_choice("form", form, ("theory", "practical"))
     n_queried = check_range("n_queried", n_queried, 0, np.inf, closed="left")
     n_seen = check_range("n_seen", n_seen, 1, np.inf, closed="left")
-    c = check_open("c", c, 0, np.inf)
+    c = check_range("c", c, 0, np.inf)
     if not isinstance(n_classes, (int, np.integer)) or n_classes < 2:
         raise ValueError(f"n_classes must be an integer of 2 or more. Got {n_classes}.")
     if delta is None:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, xlog1py, xlogy
 
 from ..utils._types import Floats
-from ._checks import check_counts, check_open
+from ._checks import check_counts, check_range
 
 STEPS = 52  # of the bisection: all bits of a limit in [0, 1]
 
@@ -65,8 +65,8 @@ def confidence_sequence(
             [0.082, 0.496]]])
     """
     counts = check_counts(counts)
-    alpha = check_open("alpha", alpha, 0, 1)[..., None]
-    a = check_open("a", a, 0, np.inf)
+    alpha = check_range("alpha", alpha, 0, 1)[..., None]
+    a = check_range("a", a, 0, np.inf)
     if a.ndim:
         raise ValueError(f"a must be one number. Got an array of shape {a.shape}.")
     total = counts.sum(-1, keepdims=True)
