@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from sklearn.base import BaseEstimator
+
+
+class Stops(Protocol):
+    """What serves as a stopping rule."""
+
+    def reached(self, context: Any) -> bool:
+        """Whether to stop."""
 
 
 class StoppingRule(BaseEstimator):

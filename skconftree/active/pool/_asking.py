@@ -27,7 +27,7 @@ from ._recorded import Recorded
 from ._stopping import largest_share, read_rules
 
 if TYPE_CHECKING:
-    from .._stopping import StoppingRule
+    from .._stopping import Stops
 
 
 class Asking:
@@ -195,7 +195,7 @@ class Asking:
     def _read_costs(self, costs):
         return None if costs is None else check_costs(costs, self._pool.n_rows)
 
-    def reached(self, stop: StoppingRule | Sequence[Any]) -> bool:
+    def reached(self, stop: Stops | Sequence[Stops]) -> bool:
         """Say whether to ask no more, as `run` does before each question.
 
         Parameters
@@ -230,7 +230,7 @@ class Asking:
         self,
         oracle: Callable[..., Any],
         budget: int | None = None,
-        stop: StoppingRule | Sequence[Any] | None = None,
+        stop: Stops | Sequence[Stops] | None = None,
         *,
         save: Path | None = None,
     ) -> Self:

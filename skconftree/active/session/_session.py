@@ -27,7 +27,7 @@ from ._terminal import label_at_terminal
 from ._why import reasons
 
 if TYPE_CHECKING:
-    from .._stopping import StoppingRule
+    from .._stopping import Stops
     from ..pool._learner import ActiveLearner
 
 
@@ -111,7 +111,7 @@ class LabelingSession:
         y: LabelsLike | None = None,
         *,
         budget: int | None = None,
-        stop: StoppingRule | Sequence[Any] | None = None,
+        stop: Stops | Sequence[Stops] | None = None,
         annotator: str | None = None,
         ruling: Literal["last", "first", "majority"] = "last",
         repeat: float = 0.0,
