@@ -1,0 +1,206 @@
+"""Whether an installed package does what it does where it is developed."""
+
+import hashlib
+import inspect
+import pickle
+import platform
+import sys
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.utils.estimator_checks import check_estimator
+
+import skconftree
+from skconftree import (
+    BinaryTests,
+    ConfidenceForestClassifier,
+    ConfidenceTreeClassifier,
+    NCMForestClassifier,
+    NCMTreeClassifier,
+    OASISClassifier,
+    active,
+    bounds,
+    drift,
+    tree,
+)
+from skconftree.datasets import make_agrawal, make_sea
+
+from ._bound import check_bound
+from ._detector import check_detector
+from ._pruning import check_pruning
+from ._require import require, require_equal
+from ._stopping_rule import check_stopping_rule
+from ._strategy import check_strategy
+
+TABLES = {
+    "iris": load_iris,
+    "wine": load_wine,
+    "breast cancer": load_breast_cancer,
+    "digits": load_digits,
+}
+STRATEGIES = (active.SamplingStrategy, active.StreamStrategy, active.LeafSampling)
+KEPT = ("score", "rival_score", "confidence", "n_tests", "z")  # of the evidence
+# What trees of these tables look like, see `described`: the same on every machine.
+KNOWN = {
+    "iris": "ce73e22496d9d186",
+    "wine": "bf4d0334f59b45bb",
+    "breast cancer": "0bfabca040fb3bb4",
+    "digits": "53e39c75b71f0dce",
+    "grown from a stream": "9c2d9edfa09326b2",
+}
+
+
+def described(estimator):
+    """Tell all of a tree: tests and counts exactly, evidence to six digits."""
+    nodes, text = estimator.tree_, []
+    for node in range(nodes.node_count):
+        test = f"{nodes.feature[node]} {float(nodes.threshold[node])!r}"
+        counts = " ".join(f"{one:g}" for one in nodes.counts[node])
+        evidence = " ".join(
+            f"{name} {nodes.evidence[name][node]:.6g}"
+            for name in KEPT
+            if np.isfinite(nodes.evidence[name][node])
+        )
+        text.append(f"{node}: {test}; {counts}; {evidence}")
+    return "\n".join(text)
+
+
+def known_trees():
+    """Trees of known tables are what they are elsewhere."""
+    for name, load in TABLES.items():
+        X, y = load(return_X_y=True)
+        _compare(name, ConfidenceTreeClassifier(random_state=0).fit(X, y))
+    X, y = make_agrawal(3000, noise=0.1, random_state=0)
+    grown = ConfidenceTreeClassifier().partial_fit(X, y, classes=[0, 1])
+    _compare("grown from a stream", grown)
+
+
+def _compare(name, estimator):
+    text = described(estimator)
+    found = hashlib.sha256(text.encode()).hexdigest()[:16]
+    require(
+        found == KNOWN[name],
+        f"The tree of {name} is another one ({found}, not {KNOWN[name]}). Please tell "
+        f"its developers, with what stands above and this:\n{text}",
+    )
+
+
+def estimators():
+    """Estimators pass the checks of scikit-learn."""
+    for estimator in (
+        ConfidenceTreeClassifier(),
+        ConfidenceForestClassifier(5),
+        NCMTreeClassifier(),
+        NCMForestClassifier(5),
+        OASISClassifier(),
+        BinaryTests(),
+    ):
+        check_estimator(estimator, on_skip=None)
+
+
+def streams():
+    """A stream gives the same however it is cut, and after a pickle."""
+    X, y = make_sea(3000, noise=0.1, random_state=0)
+    for model in (
+        ConfidenceTreeClassifier(drift="ddm"),
+        ConfidenceForestClassifier(5, n_jobs=2, random_state=0),
+        OASISClassifier(random_state=0),
+    ):
+        whole = pickle.loads(pickle.dumps(model)).partial_fit(X, y, classes=[0, 1])
+        for first in range(0, len(y), 700):
+            model.partial_fit(X[first : first + 700], y[first : first + 700], [0, 1])
+            model = pickle.loads(pickle.dumps(model))
+        require_equal(
+            model.predict_proba(X),
+            whole.predict_proba(X),
+            f"{type(model).__name__} must not depend on how a stream is cut.",
+        )
+
+
+def threads():
+    """Many threads read a tree while one lets it learn."""
+    X, y = make_sea(20_000, noise=0.1, random_state=0)
+    model = ConfidenceTreeClassifier().partial_fit(X[:1000], y[:1000], [0, 1])
+
+    def learn():
+        for first in range(1000, len(y), 1000):
+            model.partial_fit(X[first : first + 1000], y[first : first + 1000])
+
+    def read():
+        return all(
+            np.isclose(model.predict_proba(X[:100]).sum(axis=1), 1.0).all()
+            for _ in range(50)
+        )
+
+    with ThreadPoolExecutor(5) as pool:
+        learning = pool.submit(learn)
+        reading = [pool.submit(read) for _ in range(4)]
+        learning.result()
+        require(all(one.result() for one in reading), "Probabilities must sum to 1.")
+    alone = ConfidenceTreeClassifier().partial_fit(X, y, [0, 1])
+    require_equal(
+        model.predict(X), alone.predict(X), "What threads read must not change a tree."
+    )
+
+
+def plugins():
+    """Bounds, prunings, detectors, strategies and rules keep their contracts."""
+    for bound in _made(bounds, bounds.BaseBound):
+        if bound.levels:
+            bound.set_params(**{bound.level_parameter: bound.levels[-1]})
+        check_bound(bound)
+    for pruning in _made(tree, tree.BasePruning):
+        check_pruning(pruning)
+    for detector in _made(drift, drift.BaseDetector):
+        if isinstance(detector, drift.PageHinkley):
+            detector = drift.PageHinkley(threshold=10.0, warning_threshold=5.0)
+        check_detector(detector)
+    for strategy in _made(active, *STRATEGIES):
+        check_strategy(strategy)
+    for rule in (active.Budget(20), active.RiskBelow(0.1), active.Stable()):
+        check_stopping_rule(rule)
+
+
+def _made(room, *bases):
+    # One object of each public class, but for those that are made of others.
+    for name in room.__all__:
+        kind = getattr(room, name)
+        if inspect.isclass(kind) and issubclass(kind, bases) and kind not in bases:
+            needed = [
+                one
+                for one in inspect.signature(kind).parameters.values()
+                if one.default is one.empty
+            ]
+            if not needed and not inspect.isabstract(kind):
+                yield kind()
+
+
+PARTS = (known_trees, estimators, streams, threads, plugins)
+
+
+def run():
+    """Run all parts, say how each went, and return how many failed."""
+    print(
+        f"skconftree {skconftree.__version__}, Python {platform.python_version()}, "
+        f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn "
+        f"{sklearn.__version__}, {platform.system()} {platform.machine()}"
+    )
+    failed = 0
+    for part in PARTS:
+        begin = time.perf_counter()
+        try:
+            part()
+            how = "passed"
+        except Exception:
+            traceback.print_exc(file=sys.stdout)
+            failed += 1
+            how = "FAILED"
+        seconds = time.perf_counter() - begin
+        print(f"{how} in {seconds:4.1f} s: {part.__doc__}", flush=True)
+    print(f"{len(PARTS) - failed} passed, {failed} failed")
+    return failed
