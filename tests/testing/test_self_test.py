@@ -41,5 +41,5 @@ def test_all_of_a_tree_is_described():
     X, y = load_iris(return_X_y=True)
     text = described(ConfidenceTreeClassifier().fit(X, y))
     assert text.splitlines()[0].startswith("0: 3 0.800000011920929; 50 50 50; score")
-    for other in (ConfidenceTreeClassifier(delta=0.5), ConfidenceTreeClassifier(None)):
+    for other in (ConfidenceTreeClassifier(delta=1e-3), ConfidenceTreeClassifier(None)):
         assert described(other.fit(X, y)) != text
