@@ -25,6 +25,7 @@ from .reading._numbers import write_rows
 
 LEAST_LEAVES = 16  # where the labels themselves would bear fewer
 FEW = 50  # rows
+PRIOR = 20  # real rows that all rows of a leaf are worth beside its real ones
 
 
 def imitate(
@@ -45,7 +46,8 @@ def imitate(
     classifier says of many rows: those of `X`, whose labels need not be known, and rows
     made up between them and their neighbours (MUNGE [1]_). The most probable class of
     each row decides where the tree splits; a leaf predicts the mean of the class
-    probabilities of its rows.
+    probabilities of its real rows, drawn towards that of all its rows as if by 20 real
+    ones.
 
     Use it where labels are few and chosen by a forest, see
     :meth:`skconftree.active.ActiveLearner.to_tree`, or to look into a model that is
@@ -281,15 +283,22 @@ def _joined(real, made):
 
 
 def _counted(tree, rows, proba, weight, n_real):
-    # What the classifier says of all rows of each node, as many as there are real ones,
-    # which come first; and how many of these there are.
-    leaves = tree.apply(rows)
-    counts = _sums(tree.tree_, leaves, proba * weight[:, None])
+    # What the classifier says of the rows of each node, as many as real rows, which
+    # come first, are to be expected there; and how many of these there are.
+    leaves, n_nodes = tree.apply(rows), tree.tree_.node_count
+    said = proba * weight[:, None]
+    real, every = _sums(n_nodes, leaves[:n_real], said), _sums(n_nodes, leaves, said)
+    n_every = every.sum(axis=1, keepdims=True)
+    # made-up rows may lie where no row does: the real ones tell more
+    every /= np.where(n_every > 0.0, n_every, 1.0)
+    counts = real + PRIOR * every
+    counts *= n_every / (real.sum(axis=1, keepdims=True) + PRIOR)
     counts *= weight[:n_real].sum() / weight.sum()
-    return counts, _sums(tree.tree_, leaves[:n_real], np.ones((n_real, 1)))[:, 0]
+    n_rows = _sums(n_nodes, leaves[:n_real], np.ones((n_real, 1)))
+    return sum_of_leaves(counts, tree.tree_), sum_of_leaves(n_rows, tree.tree_)[:, 0]
 
 
-def _sums(tree, leaves, values):
-    # Of the values of the rows in each node.
-    sums = [np.bincount(leaves, column, tree.node_count) for column in values.T]
-    return sum_of_leaves(np.column_stack(sums), tree)
+def _sums(n_nodes, leaves, values):
+    # Of the values of the first rows, in each leaf.
+    columns = values[: len(leaves)].T
+    return np.column_stack([np.bincount(leaves, one, n_nodes) for one in columns])

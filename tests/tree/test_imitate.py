@@ -57,6 +57,36 @@ def test_counts_are_of_the_real_rows(iris):
     np.testing.assert_allclose(nodes.impurity, entropy(share, base=2, axis=1))
 
 
+def test_real_rows_tell_more_of_a_leaf():
+    """Every probability, from what the classifier was asked and said."""
+    X, y = load_wine(return_X_y=True)
+
+    class Noted(RandomForestClassifier):
+        def predict_proba(self, X):
+            asked.append(X)
+            return super().predict_proba(X)
+
+    teacher = Noted(20, random_state=0).fit(X, y)
+    asked = []
+    weight = 1.0 + np.arange(len(X)) % 3
+    tree = imitate(teacher, X, sample_weight=weight, n_rows=3000, random_state=0)
+    real, made = asked[:2]
+    np.testing.assert_array_equal(real, X)
+    assert len(made) == 3000 - len(X)
+    said = teacher.predict_proba(X) * weight[:, None], teacher.predict_proba(made)
+    leaves, others = tree.apply(X), tree.apply(made)
+    for leaf in np.unique(tree.apply(made)):
+        own = said[0][leaves == leaf].sum(axis=0)
+        every = own + said[1][others == leaf].sum(axis=0)
+        expected = own + 20.0 * every / every.sum()
+        expected /= expected.sum()
+        (row,) = made[others == leaf][:1]
+        np.testing.assert_allclose(tree.predict_proba([row])[0], expected, rtol=1e-9)
+        count = tree.tree_.counts[leaf].sum()
+        share = weight.sum() / (weight.sum() + len(made))
+        np.testing.assert_allclose(count, every.sum() * share, rtol=1e-9)
+
+
 def test_made_up_rows_have_a_say_in_the_probabilities(iris):
     X, _, teacher = iris
     tree = imitate(teacher, X, random_state=0, n_rows=5000, max_leaf_nodes=4)
