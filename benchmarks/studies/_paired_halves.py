@@ -15,9 +15,11 @@ def halves(runs):
     return ShuffleSplit(runs, test_size=0.5, random_state=0)
 
 
-def begin(script, about, argv):
+def begin(script, about, argv, parts=()):
     """Read the options; answer them, the results, and name, X, y of each table."""
     parser = command.parser(about, "data", "quick", "json")
+    if parts:
+        parser.add_argument("--part", choices=parts, help="one of the tables")
     parser.add_argument("--runs", type=int, default=20, help="paired runs")
     options = parser.parse_args(argv)
     folder = data_folder(options.data)

@@ -10,7 +10,8 @@ with forests, 150. The area is the mean accuracy over all numbers of labels.
   grow (an examination at each label, rows kept in the leaves), on eight tables and on a
   4 x 4 checkerboard of which a tenth is labelled wrongly (300 labels, ten at a time).
 - ``--part forests``: a forest of 50 trees, fitted anew, on sixteen tables: labels
-  that a strategy needs for the accuracy that random labels reach at the end.
+  that a strategy needs for the accuracy that random labels reach at the end, and what
+  half of the labels are worth beside it.
 
 At most 2,000 rows a table, drawn in proportion to the classes; nominal columns are
 codes, holes are filled. The tables were chosen before anything was run. Half an hour of
@@ -22,6 +23,7 @@ import time
 import numpy as np
 from common import options as command
 from common.data import data_folder, encoded, impute
+from common.judging import with_error
 from common.timing import print_environment, write_json
 from scipy.stats import wilcoxon
 
@@ -30,6 +32,7 @@ from skconftree.active import LeafRiskSampling, simulate
 from skconftree.bounds import CredibleBound, EValueBound, GTestBound, PossibilisticBound
 
 MAX_ROWS = 2000
+AGAIN = 500  # times that runs are drawn again for a standard error
 SMALL = (
     "banknote",
     "diabetes",
@@ -162,22 +165,66 @@ def grown_rows(found, names, models):
             yield [model, strategy, *map(told, gaps)]
 
 
-def label_rows(found, names, model):
-    """Labels for the final accuracy of random labels, as a share of them."""
-    for name in names:
-        result = found[model, name]
-        curves = result.scores.mean(axis=1)
-        base = result.strategies.index("random")
-        goal, total = curves[base, -1], result.n_labels[-1]
-        cells = []
-        for i in range(len(curves)):
-            enough = np.flatnonzero(curves[i] >= goal)
-            share = result.n_labels[enough[0]] / total if len(enough) else np.inf
-            cells.append(share)
-        areas = result.scores.mean(axis=2)
-        for i, strategy in enumerate(result.strategies):
-            if i != base:
-                yield name, strategy, goal, cells[i], areas[i] - areas[base]
+def shares(scores, base, n_labels):
+    """Labels for the final accuracy of random labels, as a share of them.
+
+    `scores` are those of [strategy, run, number of labels]; infinite if not reached.
+    """
+    curves = scores.mean(axis=1)
+    reached = curves >= curves[base, -1]
+    first = n_labels[reached.argmax(axis=1)] / n_labels[-1]
+    return np.where(reached.any(axis=1), first, np.inf)
+
+
+def forest_rows(results):
+    """Rows of the table of forests; `results` of each table, all of one forest.
+
+    First-passage shares jump where a curve is flat. So there is also what half of the
+    labels, and all of them, are worth beside random's end, with errors over the runs.
+    """
+    kinds = ("half", "end", "area")
+    base = results[next(iter(results))].strategies.index("random")
+    rows, gaps, found = [], {}, {}
+    for name, one in results.items():
+        scores, goal = one.scores, one.scores[base, :, -1]
+        part = shares(scores, base, one.n_labels)
+        half = np.searchsorted(one.n_labels, 0.5 * one.n_labels[-1])
+        for i, strategy in enumerate(one.strategies):
+            if i == base:
+                continue
+            each = {
+                "half": scores[i, :, half] - goal,
+                "end": scores[i, :, -1] - goal,
+                "area": (scores[i] - scores[base]).mean(axis=1),
+            }
+            found.setdefault(strategy, []).append(part[i])
+            gaps.setdefault(strategy, []).append([each[k].mean() for k in kinds])
+            cells = (told(each[k]) for k in kinds)
+            rows.append([name, strategy, f"{goal.mean():.3f}", shown(part[i]), *cells])
+    errors = _errors_of_medians(results, base, found)
+    for strategy, part in found.items():
+        said = f"{np.median(part):.2f} ± {errors[strategy]:.2f}"
+        means = (with_error(100 * one, 1) for one in np.array(gaps[strategy]).T)
+        worst = f"(worst: {shown(max(part))})"
+        rows.append(["median; means", strategy, "-", f"{said} {worst}", *means])
+    return rows
+
+
+def _errors_of_medians(results, base, strategies):
+    # Standard errors of the median shares, by drawing the runs of each table again.
+    rng = np.random.default_rng(0)
+    medians = []
+    for _ in range(AGAIN):
+        drawn = []
+        for one in results.values():
+            n_runs = one.scores.shape[1]
+            some = one.scores[:, rng.integers(n_runs, size=n_runs)]
+            drawn.append(shares(some, base, one.n_labels))
+        medians.append(np.median(drawn, axis=0))
+    # a share that is not reached is large; no median may be infinite
+    errors = np.minimum(medians, 2.0).std(axis=0)
+    known = results[next(iter(results))].strategies
+    return {strategy: errors[known.index(strategy)] for strategy in strategies}
 
 
 def main(argv=None):
@@ -203,18 +250,11 @@ def main(argv=None):
         tables.show("active-sets-grown", header, list(grown_rows(found, names, models)))
     else:
         (model,) = models
-        rows = list(label_rows(found, names, model))
-        cells = [
-            [name, strategy, f"{goal:.3f}", shown(share), told(gaps)]
-            for name, strategy, goal, share, gaps in rows
-        ]
-        for strategy in dict.fromkeys(row[1] for row in rows):
-            shares = [row[3] for row in rows if row[1] == strategy]
-            told_shares = f"{np.median(shares):.2f} (worst: {shown(max(shares))})"
-            cells.append(["median", strategy, "-", told_shares, "-"])
-        header = ["table", "strategy", "random's final accuracy"]
-        header += ["share of its labels", "area, points over random"]
-        tables.show("active-sets-forests", header, cells)
+        rows = forest_rows({name: found[model, name] for name in names})
+        header = ["table", "strategy", "random's final accuracy", "share of its labels"]
+        header += ["points over it with half of the labels", "with as many"]
+        header.append("area, points over random")
+        tables.show("active-sets-forests", header, rows)
     curves = {
         f"{model}: {name}": {
             strategy: result.scores[i].mean(axis=0).tolist()
