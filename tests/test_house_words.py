@@ -34,6 +34,7 @@ CLUMSY = {
     "not a number": r"\b(is|are) no (whole )?numbers?\b",
     "shows, or stands in": r"\bis told (by|elsewhere|in)\b",
     "count, assume": r"\breckon(s|ed|ing)?\b",
+    "no longer": r"\btrue no more\b",
 }
 GIVEN_UP = {
     "a number called p": r"\bp ~|\bp: (how|chance)|\(p < ",
@@ -95,6 +96,7 @@ def test_pages_are_in_plain_english(path):
         "a column whose values are no numbers",
         "how to do it is told in another page",
         "the risk is reckoned for a leaf",
+        "it forgets what is true no more",
     ],
 )
 def test_clumsy_english_is_noticed(text):
