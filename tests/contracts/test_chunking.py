@@ -26,7 +26,8 @@ from reference.streams import (
 from skconftree import ConfidenceTreeClassifier
 
 few = settings(
-    max_examples=examples(1000), suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(1000, by_day=200),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 
 

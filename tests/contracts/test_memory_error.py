@@ -4,12 +4,15 @@ Each case runs in a process of its own, whose address space is limited to what i
 and some megabytes more.
 """
 
+import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.effort import cases
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
@@ -75,15 +78,21 @@ def learn_without_memory(name, megabytes):
     sys.stdout.buffer.write(pickle.dumps((failed, pickle.dumps(model))))
 
 
+CASES = [
+    *((name, 9) for name in SETTINGS),
+    ("histogram", 20),
+    *((name, 30) for name in FORESTS),
+]
+
+
 @pytest.mark.parametrize(
-    ("name", "megabytes"),
-    [(name, 9) for name in SETTINGS]
-    + [("histogram", 20)]
-    + [(name, 30) for name in FORESTS],
+    ("name", "megabytes"), cases(CASES, [("rows", 9), ("forest-threads", 30)])
 )
 def test_state_after_a_memory_error(name, megabytes):
     ran = subprocess.run(
-        [sys.executable, __file__, name, str(megabytes)], capture_output=True
+        [sys.executable, __file__, name, str(megabytes)],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
     )
     assert ran.returncode == 0, ran.stderr.decode()
     failed, state = pickle.loads(ran.stdout)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.threads import at_once
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import (
@@ -82,7 +83,9 @@ def test_a_tree_is_that_of_a_frame_of_the_same_rows(make, numbers_only):
 def test_models_of_numbers_are_those_of_an_array(make):
     X, y = make_agrawal(200, random_state=0)
     X = X[:, :3].astype(float)
-    one, model = OneByOne(make(random_state=0), classes=[0, 1]), make(random_state=0)
+    few = {"n_estimators": 10} if make is NCMForestClassifier else {}
+    model = make(**few, random_state=0)
+    one = OneByOne(clone(model), classes=[0, 1])
     for row, label in zip(X, y.tolist(), strict=True):
         one.learn_one(dict(zip("abc", row.tolist(), strict=True)), label)
         model.partial_fit(row[np.newaxis], [label], classes=[0, 1])

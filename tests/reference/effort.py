@@ -1,10 +1,17 @@
-"""How many examples a property is tried on, where each of them takes a while."""
+"""How often a property is tried, where each time takes a while."""
 
 import os
 
 NIGHT = os.environ.get("SKCONFTREE_HYPOTHESIS") == "nightly"
 
 
-def examples(n):
-    """All `n` of them at night, half of them for every change."""
-    return n if NIGHT else n // 2
+def examples(n, by_day=None):
+    """All `n` of them at night; for every change `by_day`, or half of them."""
+    if NIGHT:
+        return n
+    return n // 2 if by_day is None else by_day
+
+
+def cases(everything, by_day):
+    """All cases at night; for every change those `by_day`, each of its own kind."""
+    return [one for one in everything if NIGHT or one in by_day]
