@@ -1,4 +1,4 @@
-"""``python -m skconftree.testing``: a self test of an installed package."""
+"""``python -m skconftree.testing``: check a package where it is installed."""
 
 import sys
 import warnings
