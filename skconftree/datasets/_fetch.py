@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,39 +48,39 @@ def load(source, folder, data_home, n_retries, delay):
 
 
 SHARED = """\
-    folder : str, path or None, default=None
-        Folder with a file ``{name}.csv`` or ``{name}.csv.gz``: a header
-        line, the label in a column ``target``. None asks OpenML.
-    data_home : str, path or None, default=None
-        Where scikit-learn keeps what it has fetched; None is its default.
-    n_retries : int, default=3
-        How often a failing download is tried.
-    delay : float, default=1.0
-        Seconds between the tries.
-    as_frame : bool, default=False
-        Whether data and target are a pandas DataFrame, nominal columns as
-        categories, and a Series.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` alone.
+folder : str, path or None, default=None
+    Folder with a file ``{name}.csv`` or ``{name}.csv.gz``: a header
+    line, the label in a column ``target``. None asks OpenML.
+data_home : str, path or None, default=None
+    Where scikit-learn keeps what it has fetched; None is its default.
+n_retries : int, default=3
+    How often a failing download is tried.
+delay : float, default=1.0
+    Seconds between the tries.
+as_frame : bool, default=False
+    Whether data and target are a pandas DataFrame, nominal columns as
+    categories, and a Series.
+return_X_y : bool, default=False
+    Whether to return ``(data, target)`` alone.
 
-    Returns
-    -------
-    Bunch
-        ``data`` of shape (n_samples, {n_features}), float64, nominal values as codes;
-        ``target`` of shape (n_samples,), positions in ``target_names``;
-        ``feature_names``; ``categories``, the values of each nominal column;
-        ``categorical_features``, a mask of the nominal columns; ``frame``;
-        ``DESCR``. With `return_X_y`, a tuple of the first two.
+Returns
+-------
+Bunch
+    ``data`` of shape (n_samples, {n_features}), float64, nominal values as codes;
+    ``target`` of shape (n_samples,), positions in ``target_names``;
+    ``feature_names``; ``categories``, the values of each nominal column;
+    ``categorical_features``, a mask of the nominal columns; ``frame``;
+    ``DESCR``. With `return_X_y`, a tuple of the first two.
 
-    Raises
-    ------
-    OSError
-        If there is no such file, or OpenML cannot be reached.
-    ValueError
-        If the table is not what it should be.
+Raises
+------
+OSError
+    If there is no such file, or OpenML cannot be reached.
+ValueError
+    If the table is not what it should be.
 
 """
-HEADING, NEXT = "    Parameters\n    ----------\n", "    References\n"
+HEADING, NEXT = "Parameters\n----------\n", "References\n"
 
 
 def loads(source: Any) -> Callable[[Method], Method]:
@@ -88,11 +89,12 @@ def loads(source: Any) -> Callable[[Method], Method]:
     def write(loader: Method) -> Method:
         text = loader.__doc__
         if text is not None:  # nor is it with python -OO
-            before, after = text.split(NEXT)
+            # from 3.13 on Python has taken the indentation out by itself
+            before, after = cleandoc(text).split(NEXT)
             own = before.rstrip() + "\n" if HEADING in before else before + HEADING
             name, shared = source.stems[0], SHARED
             shared = shared.format(name=name, n_features=source.n_features)
-            loader.__doc__ = own + shared + NEXT + after
+            loader.__doc__ = own + shared + NEXT + after + "\n"
         return loader
 
     return write

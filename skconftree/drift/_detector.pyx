@@ -75,7 +75,7 @@ cdef class Detector:
         cdef intp_t i
         states = np.empty(n, dtype=np.int8)
         cdef int8_t[::1] out = states
-        # The GIL is the lock of the detector: nobody learns or reads it within a row.
+        # Threads that share a detector have a lock for it, see `BaseDetector`.
         for i in range(n):
             out[i] = <int8_t> self.update(losses[i], 1.0)
             if self.n_seen % BOUNDARY == 0:

@@ -6,11 +6,18 @@
 # handler, a callback or a finalizer that interrupts a call of the same thread may
 # read what that call reads, and gets an error where it would have to wait.
 #
-# The GIL guards the fields of the lock: a free lock costs a few comparisons, and
-# nothing here gives the GIL up but a wait.
+# A guard keeps the fields of the lock consistent, for as long as it takes to look and
+# to write: a free lock costs a few comparisons.
 
+cimport cython
+
+from skconftree.utils._guard cimport Guard
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport intp_t
+
+
+cdef extern from "pythread.h":
+    ctypedef void* Gate "PyThread_type_lock"
 
 
 cdef struct Hold:
@@ -18,30 +25,41 @@ cdef struct Hold:
     intp_t depth                # calls of the thread, one within the other
 
 
-cdef class Ticket:              # of a call that waits
-    cdef unsigned long thread
-    cdef bint learning
-    cdef bint granted
-    cdef object gate
+cdef struct Waiter:             # a call that waits
+    unsigned long thread
+    bint learning
+    bint granted
+    Gate gate                   # closed until it is granted
+    Waiter* behind
 
 
+@cython.final
 cdef class ModelLock:
+    cdef Guard guard            # of all that follows
     cdef unsigned long learner  # thread that learns; 0 = none
     cdef intp_t n_readers
     cdef intp_t room
     cdef Blocks blocks
     cdef Hold* readers          # [room]
-    cdef list queue             # of tickets
+    cdef Waiter* first          # of the queue
+    cdef intp_t n_waiting
     cdef intp_t n_forks         # that it has heard of
 
     cdef int read(self) except -1
     cdef int learn(self) except -1
     cdef void leave(self) noexcept
     cdef bint is_mine(self) noexcept
-    cdef int _refuse(self, unsigned long me) except -1
-    cdef int _reserve(self, intp_t room) except -1
-    cdef void _add(self, unsigned long thread) noexcept
+    cdef int _enter(self, bint learning) except -1
     cdef int _wait(self, unsigned long me, bint learning) except -1
+    # What follows is for whoever has taken the guard.
+    cdef int _ask(self, unsigned long me, bint learning) noexcept
+    cdef Hold* _hold_of(self, unsigned long thread) noexcept
+    cdef bint _is_waiting(self, unsigned long thread) noexcept
+    cdef bint _reserve(self, intp_t room) noexcept
+    cdef void _add(self, unsigned long thread) noexcept
+    cdef void _leave(self, unsigned long me) noexcept
+    cdef Waiter* _line_up(self, unsigned long me, bint learning, Gate gate) noexcept
+    cdef void _step_out(self, Waiter* waiter) noexcept
     cdef void _admit(self) noexcept
     cdef void _leave_behind(self) noexcept
 

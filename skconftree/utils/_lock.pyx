@@ -2,26 +2,40 @@
 
 import os
 import time
-from _thread import allocate_lock
 from functools import wraps
 from inspect import signature
 
+cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
-from skconftree.utils._memory cimport give_all_back, longer_array
+from skconftree.utils._guard cimport leave_guard, take_guard
+from skconftree.utils._memory cimport (
+    give_all_back, give_back, longer_array, new_array,
+)
 
 
-cdef extern from "Python.h":
+cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() noexcept
+    Gate PyThread_allocate_lock() noexcept
+    void PyThread_free_lock(Gate gate) noexcept
+    void PyThread_release_lock(Gate gate) noexcept
+    int PyThread_acquire_lock(Gate gate, int waits) noexcept
+    int PyThread_acquire_lock_timed(
+        Gate gate, long long microseconds, int can_be_interrupted
+    ) noexcept nogil
+    int PY_LOCK_ACQUIRED
 
 
 cdef object ABSENT = object()       # what no caller gives
 
+cdef enum:          # what is said to a call that wants to hold a lock
+    ENTERED
+    MUST_WAIT
+    REFUSED
+    NO_MEMORY
 
-cdef class Ticket:
-    pass
 
-
+@cython.final
 cdef class ModelLock:
     """A lock that many threads hold to read, or one to learn.
 
@@ -32,7 +46,6 @@ cdef class ModelLock:
     """
 
     def __cinit__(self):
-        self.queue = []
         self.n_forks = n_forks
 
     def __dealloc__(self):
@@ -49,76 +62,47 @@ cdef class ModelLock:
 
     cdef int read(self) except -1:
         # Hold the lock beside others that read.
-        cdef unsigned long me = PyThread_get_thread_ident()
-        cdef intp_t i
-        if self.n_forks != n_forks:
-            self._leave_behind()
-        if self.learner == me:
-            self._refuse(me)
-        for i in range(self.n_readers):
-            if self.readers[i].thread == me:
-                self.readers[i].depth += 1
-                return 0
-        if self.learner != 0 or len(self.queue) > 0:
-            return self._wait(me, False)
-        if self.n_readers == self.room:
-            self._reserve(self.n_readers + 1)
-        self._add(me)
-        return 0
+        return self._enter(False)
 
     cdef int learn(self) except -1:
         # Hold the lock alone.
-        cdef unsigned long me = PyThread_get_thread_ident()
-        cdef intp_t i
-        if self.n_forks != n_forks:
-            self._leave_behind()
-        if self.learner == me:
-            self._refuse(me)
-        for i in range(self.n_readers):
-            if self.readers[i].thread == me:
-                self._refuse(me)
-        if self.learner != 0 or self.n_readers > 0 or len(self.queue) > 0:
-            return self._wait(me, True)
-        self.learner = me
-        return 0
+        return self._enter(True)
 
     cdef void leave(self) noexcept:
         # Give up what this thread took last.
         cdef unsigned long me = PyThread_get_thread_ident()
-        cdef intp_t i
-        if self.n_forks != n_forks:
-            self._leave_behind()
-        if self.learner == me:
-            self.learner = 0
-        else:
-            for i in range(self.n_readers):
-                if self.readers[i].thread == me:
-                    self.readers[i].depth -= 1
-                    if self.readers[i].depth > 0:
-                        return
-                    self.n_readers -= 1
-                    self.readers[i] = self.readers[self.n_readers]
-                    break
-        if len(self.queue) > 0:
-            self._admit()
+        take_guard(&self.guard)
+        self._leave_behind()
+        self._leave(me)
+        leave_guard(&self.guard)
 
     cdef bint is_mine(self) noexcept:
         # Whether this thread holds the lock or waits for it: it cannot wait for itself.
         cdef unsigned long me = PyThread_get_thread_ident()
-        cdef intp_t i
-        cdef Ticket ticket
-        if self.learner == me:
-            return True
-        for i in range(self.n_readers):
-            if self.readers[i].thread == me:
-                return True
-        for ticket in self.queue:
-            if ticket.thread == me:
-                return True
-        return False
+        cdef bint mine
+        take_guard(&self.guard)
+        mine = (
+            self.learner == me or self._hold_of(me) != NULL or self._is_waiting(me)
+        )
+        leave_guard(&self.guard)
+        return mine
 
-    cdef int _refuse(self, unsigned long me) except -1:
-        if self.learner == me:
+    cdef int _enter(self, bint learning) except -1:
+        cdef unsigned long me = PyThread_get_thread_ident()
+        cdef int said
+        cdef bint is_learner
+        take_guard(&self.guard)
+        self._leave_behind()
+        said = self._ask(me, learning)
+        is_learner = self.learner == me
+        leave_guard(&self.guard)
+        if said == ENTERED:
+            return 0
+        if said == MUST_WAIT:
+            return self._wait(me, learning)
+        if said == NO_MEMORY:
+            raise MemoryError("No memory for another thread that reads.")
+        if is_learner:
             raise RuntimeError(
                 "This model is learning in this very thread: a signal handler or "
                 "callback that interrupts the learning can neither read the model nor "
@@ -131,15 +115,82 @@ cdef class ModelLock:
             "it when that call has returned, or in another thread."
         )
 
-    cdef int _reserve(self, intp_t room) except -1:
+    cdef int _wait(self, unsigned long me, bint learning) except -1:
+        # No line of Python has run since this thread was told to wait.
+        cdef Gate gate = PyThread_allocate_lock()
+        cdef Waiter* waiter = NULL
+        if gate != NULL:
+            PyThread_acquire_lock(gate, 0)
+            take_guard(&self.guard)
+            waiter = self._line_up(me, learning, gate)
+            self._admit()
+            leave_guard(&self.guard)
+        if waiter == NULL:
+            if gate != NULL:
+                PyThread_free_lock(gate)
+            raise MemoryError("No memory for another thread that waits.")
+        try:
+            pass_through(gate)      # signal handlers run, and may raise
+        except BaseException:
+            take_guard(&self.guard)
+            if waiter.granted:
+                self._leave(me)
+            else:
+                self._step_out(waiter)
+                self._admit()
+            leave_guard(&self.guard)
+            raise
+        finally:
+            # whoever opened the gate had taken the guard, and is through with both
+            take_guard(&self.guard)
+            give_back(&self.blocks, waiter)
+            leave_guard(&self.guard)
+            PyThread_free_lock(gate)
+        return 0
+
+    cdef int _ask(self, unsigned long me, bint learning) noexcept:
+        cdef Hold* mine = self._hold_of(me)
+        if self.learner == me or learning and mine != NULL:
+            return REFUSED
+        if mine != NULL:
+            mine.depth += 1
+            return ENTERED
+        if (
+            self.learner != 0 or self.n_waiting > 0 or learning and self.n_readers > 0
+        ):
+            return REFUSED if self._is_waiting(me) else MUST_WAIT
+        if learning:
+            self.learner = me
+        elif self._reserve(self.n_readers + 1):
+            self._add(me)
+        else:
+            return NO_MEMORY
+        return ENTERED
+
+    cdef Hold* _hold_of(self, unsigned long thread) noexcept:
+        cdef intp_t i
+        for i in range(self.n_readers):
+            if self.readers[i].thread == thread:
+                return &self.readers[i]
+        return NULL
+
+    cdef bint _is_waiting(self, unsigned long thread) noexcept:
+        cdef const Waiter* waiter = self.first
+        while waiter != NULL:
+            if waiter.thread == thread:
+                return True
+            waiter = waiter.behind
+        return False
+
+    cdef bint _reserve(self, intp_t room) noexcept:
         cdef void* larger
         if room > self.room:
             larger = longer_array(&self.blocks, self.readers, 2 * room, sizeof(Hold))
             if larger == NULL:
-                raise MemoryError("No memory for another thread that reads.")
+                return False
             self.readers = <Hold*> larger
             self.room = 2 * room
-        return 0
+        return True
 
     cdef void _add(self, unsigned long thread) noexcept:
         # There is room.
@@ -147,50 +198,67 @@ cdef class ModelLock:
         self.readers[self.n_readers].depth = 1
         self.n_readers += 1
 
-    cdef int _wait(self, unsigned long me, bint learning) except -1:
-        cdef Ticket ticket
-        for ticket in self.queue:
-            if ticket.thread == me:
-                self._refuse(me)
-        ticket = Ticket()
-        ticket.thread = me
-        ticket.learning = learning
-        ticket.gate = allocate_lock()
-        ticket.gate.acquire()
-        self._reserve(self.n_readers + len(self.queue) + 1)
-        self.queue.append(ticket)
+    cdef void _leave(self, unsigned long me) noexcept:
+        cdef Hold* mine
+        if self.learner == me:
+            self.learner = 0
+        else:
+            mine = self._hold_of(me)
+            if mine != NULL:
+                mine.depth -= 1
+                if mine.depth > 0:
+                    return
+                self.n_readers -= 1
+                mine[0] = self.readers[self.n_readers]
         self._admit()
-        try:
-            ticket.gate.acquire()   # signal handlers run, and may raise
-        except BaseException:
-            if ticket.granted:
-                self.leave()
-            else:
-                self.queue.remove(ticket)
-                self._admit()
-            raise
-        return 0
+
+    cdef Waiter* _line_up(self, unsigned long me, bint learning, Gate gate) noexcept:
+        # With room for all who want to read, so that admitting them cannot fail.
+        cdef Waiter* waiter = NULL
+        cdef Waiter** end = &self.first
+        if self._reserve(self.n_readers + self.n_waiting + 1):
+            waiter = <Waiter*> new_array(&self.blocks, 1, sizeof(Waiter), True)
+        if waiter == NULL:
+            return NULL
+        waiter.thread = me
+        waiter.learning = learning
+        waiter.gate = gate
+        while end[0] != NULL:
+            end = &end[0].behind
+        end[0] = waiter
+        self.n_waiting += 1
+        return waiter
+
+    cdef void _step_out(self, Waiter* waiter) noexcept:
+        cdef Waiter** place = &self.first
+        while place[0] != waiter:
+            place = &place[0].behind
+        place[0] = waiter.behind
+        self.n_waiting -= 1
 
     cdef void _admit(self) noexcept:
-        # Whose turn it is. There is room for all who want to read.
-        cdef Ticket first
-        while len(self.queue) > 0 and self.learner == 0:
-            first = self.queue[0]
+        # Whose turn it is.
+        cdef Waiter* first
+        while self.first != NULL and self.learner == 0:
+            first = self.first
             if not first.learning:
                 self._add(first.thread)
             elif self.n_readers == 0:
                 self.learner = first.thread
             else:
                 return
-            del self.queue[0]
+            self._step_out(first)
             first.granted = True
-            first.gate.release()
+            PyThread_release_lock(first.gate)
 
     cdef void _leave_behind(self) noexcept:
         # In a forked process there is one thread: nobody else holds or waits.
-        cdef intp_t i
+        cdef Waiter* waiter
+        cdef Waiter* behind
         cdef intp_t kept = 0
-        cdef Ticket ticket
+        cdef intp_t i
+        if self.n_forks == n_forks:
+            return
         self.n_forks = n_forks
         if self.learner != survivor:
             self.learner = 0
@@ -199,8 +267,25 @@ cdef class ModelLock:
                 self.readers[kept] = self.readers[i]
                 kept += 1
         self.n_readers = kept
-        self.queue = [ticket for ticket in self.queue if ticket.thread == survivor]
+        waiter = self.first
+        while waiter != NULL:
+            behind = waiter.behind
+            if waiter.thread != survivor:
+                self._step_out(waiter)
+                give_back(&self.blocks, waiter)
+            waiter = behind
         self._admit()
+
+
+cdef int pass_through(Gate gate) except -1:
+    # Wait until somebody opens it.
+    cdef int outcome
+    while True:
+        with nogil:
+            outcome = PyThread_acquire_lock_timed(gate, -1, 1)
+        if outcome == PY_LOCK_ACQUIRED:
+            return 0
+        PyErr_CheckSignals()
 
 
 cdef class Lockable:
@@ -284,48 +369,67 @@ cdef class paused:
 
 cdef intp_t n_forks = 0             # between the first process and this one
 cdef unsigned long survivor = 0     # the thread that the last of them left
+cdef Guard gathering                # of the two below
 cdef intp_t n_forking = 0           # threads that are about to fork
 cdef intp_t n_running = 0           # threads within a row
 cdef double PATIENCE = 1e-3         # seconds between two looks
 
 
+cdef bint count_running(intp_t change, bint waits) noexcept:
+    # Unless it waits for threads that are about to fork.
+    global n_running
+    cdef bint counted
+    take_guard(&gathering)
+    counted = not waits or n_forking == 0
+    if counted:
+        n_running += change
+    leave_guard(&gathering)
+    return counted
+
+
+cdef bint count_forking(intp_t change) noexcept:
+    # Whether threads are within a row.
+    global n_forking
+    cdef bint running
+    take_guard(&gathering)
+    n_forking += change
+    running = n_running > 0
+    leave_guard(&gathering)
+    return running
+
+
 cdef int begin_rows() except -1:
     # From here to `end_rows` the model may be in the middle of a row.
-    global n_running
-    while n_forking > 0:
+    while not count_running(1, waits=True):
         time.sleep(PATIENCE)
-    n_running += 1
     return 0
 
 
 cdef int between_rows() except -1:
     # Where the model is whole: signal handlers and forks may come.
-    global n_running
-    n_running -= 1
+    end_rows()
     try:
         PyErr_CheckSignals()
-        while n_forking > 0:
-            time.sleep(PATIENCE)
-    finally:
-        n_running += 1
+        begin_rows()
+    except BaseException:
+        count_running(1, waits=False)   # whoever called ends them
+        raise
     return 0
 
 
 cdef void end_rows() noexcept:
-    global n_running
-    n_running -= 1
+    count_running(-1, waits=False)
 
 
 def _before_fork():
-    global n_forking
-    n_forking += 1
-    while n_running > 0:
+    running = count_forking(1)
+    while running:
         time.sleep(PATIENCE)
+        running = count_forking(0)
 
 
 def _after_fork_in_parent():
-    global n_forking
-    n_forking -= 1
+    count_forking(-1)
 
 
 def _after_fork_in_child():

@@ -1,56 +1,61 @@
 """Memory that is kept back for the end of a block of rows."""
 
-from threading import Lock
-
 from libc.stdlib cimport free, malloc
 
+from skconftree.utils._guard cimport Guard, leave_guard, take_guard
 from skconftree.utils._memory cimport is_refused, longer_array, new_array, relieve
 
 # No owner has it: what count_arrays() counts are the arrays of models.
 cdef void* spare = NULL
 cdef intp_t spare_size = 0
-cdef object lock = Lock()
+cdef Guard guard            # of both
+
+
+cdef void _replace(void* larger, intp_t n_bytes) noexcept:
+    global spare, spare_size
+    free(spare)
+    spare = larger
+    spare_size = n_bytes
 
 
 cdef int set_aside(intp_t n_bytes) except -1:
-    global spare, spare_size
     cdef void* larger
-    if spare_size >= n_bytes:
-        return 0
-    with lock:
-        if spare_size < n_bytes:
-            relieve(False)
-            larger = NULL if is_refused() else malloc(n_bytes)
-            if larger == NULL:
-                raise MemoryError(
-                    "No memory to learn further rows; n_rows_seen_ says how many have "
-                    "been learnt."
-                )
-            free(spare)
-            spare = larger
-            spare_size = n_bytes
+    cdef bint enough
+    take_guard(&guard)
+    enough = spare_size >= n_bytes
+    if not enough:
+        relieve(False)
+        larger = NULL if is_refused() else malloc(n_bytes)
+        enough = larger != NULL
+        if enough:
+            _replace(larger, n_bytes)
+    leave_guard(&guard)
+    if not enough:
+        raise MemoryError(
+            "No memory to learn further rows; n_rows_seen_ says how many have been "
+            "learnt."
+        )
     return 0
 
 
 cdef int give_way() except -1:
-    global spare, spare_size
-    with lock:
-        if spare == NULL:
-            raise MemoryError("No memory to finish these rows.")
-        free(spare)
-        spare = NULL
-        spare_size = 0
+    cdef bint given
+    take_guard(&guard)
+    given = spare != NULL
+    if given:
+        _replace(NULL, 0)
         relieve(True)
+    leave_guard(&guard)
+    if not given:
+        raise MemoryError("No memory to finish these rows.")
     return 0
 
 
 cdef void let_go_of_much() noexcept:
-    global spare, spare_size
+    take_guard(&guard)
     if spare_size > KEPT_BYTES:
-        with lock:
-            free(spare)
-            spare = NULL
-            spare_size = 0
+        _replace(NULL, 0)
+    leave_guard(&guard)
 
 
 cdef void* take_array(Blocks* blocks, intp_t n, size_t size) except NULL nogil:

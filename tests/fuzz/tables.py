@@ -4,9 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas
-import polars
 import pyarrow
 from scipy import sparse
+
+try:
+    import polars
+except ImportError:  # it has no wheels for a Python without its global lock
+    polars = None
 
 KINDS = ("real", "ties", "constant", "binary", "holes", "skewed", "zeros", "extreme")
 CATEGORIES = (
@@ -220,6 +224,8 @@ class Table:
         return pandas.DataFrame(columns)
 
     def _as_polars(self, X):
+        if polars is None:
+            return self._as_arrow(X)
         columns = {}
         for j, name in enumerate(self.names):
             if j in self.categories:

@@ -71,10 +71,10 @@ cdef class Crew:
     cdef list starts, ends      # a lock of each thread, released for the other side
     cdef intp_t n_wanted
     cdef bint is_over
-    cdef object error           # of a task that did not begin
+    cdef list errors            # of tasks that did not begin
 
     def __init__(self, intp_t n_threads):
-        self.to_do, self.starts, self.ends = [], [], []
+        self.to_do, self.starts, self.ends, self.errors = [], [], [], []
         self.n_wanted = n_threads - 1
 
     def __enter__(self):
@@ -100,8 +100,8 @@ cdef class Crew:
         # Do tasks; what a signal handler raises meanwhile is given back.
         self.to_do[:] = tasks[::-1]
         held = self._together()
-        if self.error is not None:
-            raise self.error
+        if self.errors:
+            raise self.errors[0]
         return held
 
     cdef object _together(self):
@@ -127,7 +127,7 @@ cdef class Crew:
             try:
                 learn_step(**task)
             except BaseException as error:
-                self.error = error
+                self.errors.append(error)   # of a list, which threads may share
 
 
 def work_beside(Crew crew not None, start, end):

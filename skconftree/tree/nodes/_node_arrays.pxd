@@ -9,6 +9,7 @@
 
 from skconftree.bounds._contract cimport SplitEvidence
 from skconftree.tree.nodes._snapshot cimport Snapshot
+from skconftree.utils._guard cimport Guard
 from skconftree.utils._lock cimport ModelLock
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
@@ -38,6 +39,7 @@ cdef class NodeArrays:
     cdef readonly double shrinkage      # of the values towards those of the parents
     cdef intp_t capacity
     cdef dict _arrays
+    cdef Guard guard                    # of what follows
     cdef Snapshot _shown                # what was last looked at
 
     # Of a tree that grows row by row.
@@ -73,6 +75,8 @@ cdef class NodeArrays:
     cdef void _leave(self) noexcept
     cdef Snapshot _still(self)
     cdef Snapshot _look(self, Snapshot old)
+    cdef Snapshot _last_shown(self)
+    cdef void _show(self, Snapshot shown) noexcept
     cdef bint _is_fresh(self, Snapshot shown) noexcept
     cdef object _copy_to(self, Snapshot new, Snapshot old)
     cdef object _few(self, object nodes)

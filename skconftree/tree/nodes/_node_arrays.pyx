@@ -17,6 +17,8 @@ from cpython.buffer cimport (
     PyBUF_C_CONTIGUOUS, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
 
+from skconftree.utils._guard cimport leave_guard, take_guard
+
 cdef enum:
     FIRST_ROOM = 64     # nodes; more room costs many small arrays at a time
 
@@ -115,7 +117,7 @@ cdef class NodeArrays:
             size = self._size(name)
             arrays[name] = array if len(array) == size else array[:size].copy()
         self._hold(arrays)
-        self._shown = None
+        self._show(None)
 
     cdef object _hold(self, dict arrays):
         # Own these arrays and point into them: all of them, or none if it fails.
@@ -193,13 +195,28 @@ cdef class NodeArrays:
         cdef Snapshot shown
         self._read()
         try:
-            shown = self._shown
+            shown = self._last_shown()
             if not self._is_fresh(shown):
                 shown = self._look(shown)
-                self._shown = shown
+                self._show(shown)
             return shown
         finally:
             self._leave()
+
+    cdef Snapshot _last_shown(self):
+        # Many threads look at once, and keep what they saw for the next one.
+        cdef Snapshot shown
+        take_guard(&self.guard)
+        shown = self._shown
+        leave_guard(&self.guard)
+        return shown
+
+    cdef void _show(self, Snapshot shown) noexcept:
+        cdef Snapshot _old      # to be let go of when the guard has been left
+        take_guard(&self.guard)
+        _old = self._shown
+        self._shown = shown
+        leave_guard(&self.guard)
 
     cdef bint _is_fresh(self, Snapshot shown) noexcept:
         return (
@@ -357,7 +374,7 @@ cdef class NodeArrays:
     cdef int fill_value(self, intp_t node, float64_t* out) except -1:
         # A row of `value`, for whoever holds the lock to learn.
         cdef const float64_t[:, ::1] value = (
-            self._look(self._shown).of_counts(proportions)
+            self._look(self._last_shown()).of_counts(proportions)
         )
         cdef intp_t c
         for c in range(self.n_classes):
@@ -389,7 +406,7 @@ cdef class NodeArrays:
             return None
         self._read()
         try:
-            shown = self._shown
+            shown = self._last_shown()
             if (
                 self._is_fresh(shown)
                 or self._arrays["n_children"].take(nodes).any()

@@ -95,7 +95,7 @@ cdef class NodeTable(NodeArrays):
         # at the impurity take nothing from the criterion of the growth.
         self.criterion = type(criterion)(self.n_classes)
         self.lock = lock
-        self._shown = None
+        self._show(None)
 
     # -- pruning ------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ cdef class NodeTable(NodeArrays):
         proportions.
         """
         self.shrinkage = checked_shrinkage(shrinkage)
-        self._shown = None
+        self._show(None)
 
     # -- state --------------------------------------------------------------------
     #
@@ -212,4 +212,4 @@ cdef class NodeTable(NodeArrays):
         self.node_count = len(arrays["parent"])
         self.n_leaves = self.node_count - np.count_nonzero(arrays["n_children"])
         self.max_depth = arrays["depth"].max()
-        self._shown = None
+        self._show(None)

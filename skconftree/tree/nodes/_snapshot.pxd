@@ -1,7 +1,7 @@
 # Snapshot: what the arrays of a tree were at one moment, and what was built from them.
 #
 # Any number of threads may look at one: what a look builds it puts in its place when it
-# is whole, under the GIL. Two that build the same thing at once build equal ones.
+# is whole, in a dictionary. Two that build the same thing at once build equal ones.
 
 from skconftree.utils._typedefs cimport intp_t
 
