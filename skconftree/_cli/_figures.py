@@ -65,11 +65,12 @@ def compare(table, models, folds, seed, progress, budget=np.inf):
     """Cross-validate models, the rivals as long as the budget lasts.
 
     Returns the figures of the folds of each model that came to an end, what the
-    confidence tree predicted of rows that it had not seen, and the models that were
-    late.
+    confidence tree predicted of rows that it had not seen, how sure it was, and the
+    models that were late.
     """
     found, late = {}, []
     predicted = np.empty_like(table.y)
+    sure = np.empty(len(table.y))
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
     parts = list(splits.split(table.X, table.y))
     classes = np.unique(table.y)
@@ -84,10 +85,11 @@ def compare(table, models, folds, seed, progress, budget=np.inf):
             model = fit(X[train], table.y[train])
             figures["seconds"].append(time.process_time() - start)
             labels = model.predict(X[test])
+            proba = _of_classes(model, model.predict_proba(X[test]), classes)
             if name == OWN:
                 predicted[test] = labels
+                sure[test] = proba.max(axis=1)
             figures["accuracy"].append(float((labels == table.y[test]).mean()))
-            proba = _of_classes(model, model.predict_proba(X[test]), classes)
             figures["log_loss"].append(_log_loss(table.y[test], proba, classes))
             figures["leaves"].append(int(model.get_n_leaves()))
             if name != OWN:
@@ -97,7 +99,7 @@ def compare(table, models, folds, seed, progress, budget=np.inf):
                     break
         else:
             found[name] = figures
-    return found, predicted, late
+    return found, predicted, sure, late
 
 
 def majority(table, folds, seed):

@@ -27,9 +27,9 @@ from ._figures import (
 from ._names import with_columns
 from ._notes import unknown_notes
 from ._options import RIVALS
-from ._page import write_page
 from ._pictures import check_folder, check_picture, draw_tree
 from ._reading import headless, listed
+from ._report import headline, write_report
 from ._run import FITTED
 from ._table import bundled_table, column_names, read_columns, read_table
 from ._text import UserError, make_progress, say
@@ -73,7 +73,7 @@ def run_fit(options):
     models = make_models(tree, rivals, options.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said of the whole table already
-        found, predicted, late = compare(
+        found, predicted, sure, late = compare(
             table, models, options.folds, options.seed, progress, options.budget
         )
     progress("", last=True)
@@ -82,13 +82,28 @@ def run_fit(options):
     figures = figures_text(
         found, base, classes, late, options, rivals, test, table.nominal
     )
+    nodes = node_table(tree, **names)
+    sentences = headline(found, base, classes, tree, nodes)
     if not quiet:
-        say(f"\n{figures}")
+        say(f"\n{chr(10).join(sentences)}\n\n{figures}")
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
     if options.report is not None:
-        title = f"Confidence tree of {table.name}"
-        write_page(options.report, title, summary(table), tree, names, figures, notes)
+        told = {
+            "sentences": sentences,
+            "about": summary(table).replace("\n", "; "),
+            "tested": f"{options.folds}-fold cross-validation",
+            "classes": classes,
+            "test": test and {"name": options.test, **test},
+            "confidence": sure,
+            "is_right": predicted == table.y,
+            "found": found,
+            "base": base,
+            "remarks": remarks(found, late, options, rivals, table.nominal),
+            "notes": notes,
+            "settings": with_feature_names(tree, table.feature_names),
+        }
+        write_report(options.report, table, tree, names, told)
     if options.json is not None:
         shown = {name: one for name, one in settings.items() if name != "random_state"}
         shown |= {"folds": options.folds, "seed": options.seed}
@@ -109,7 +124,7 @@ def run_fit(options):
 
 def _check_places(options):
     """Find out before the work whether its results can be written."""
-    check_picture(options.plot)
+    check_picture(options.plot, of_tree=True)
     if options.output is not None:
         check_writable(options.output)
     for path in (options.report, options.json):
@@ -213,19 +228,22 @@ def _counted(n, what):
 
 def tree_text(tree, names, options):
     """The tree, or its upper levels."""
-    called = with_feature_names(tree, names["feature_names"])
     if tree.get_n_leaves() == 1:
-        return f"{called}\ngrown on all rows:\n\n{tree.summary()}"
-    if tree.get_n_leaves() <= MOST_LEAVES:
-        return (
-            f"{called}\ngrown on all rows, with how strong each split is:\n\n"
+        text = f"grown on all rows:\n\n{tree.summary()}"
+    elif tree.get_n_leaves() <= MOST_LEAVES:
+        text = (
+            "grown on all rows, with how strong each split is:\n\n"
             f"{export_text(tree, **names, verbose=options.verbose)}"
         )
-    return (
-        f"{called}\ngrown on all rows, {tree.get_n_leaves()} leaves; the upper {TOP} "
-        "levels (--json and --report have all), with how strong each split is:\n\n"
-        f"{export_text(tree, **names, max_depth=TOP, verbose=options.verbose)}"
-    )
+    else:
+        text = (
+            f"grown on all rows, {tree.get_n_leaves()} leaves; the upper {TOP} levels "
+            "(--json and --report have all), with how strong each split is:\n\n"
+            f"{export_text(tree, **names, max_depth=TOP, verbose=options.verbose)}"
+        )
+    if options.verbose:
+        return f"{with_feature_names(tree, names['feature_names'])}\n{text}"
+    return text[0].upper() + text[1:]
 
 
 def with_feature_names(tree, names):
@@ -252,18 +270,7 @@ def figures_text(found, base, classes, late, options, rivals, test, nominal):
         f"probabilities,\nmean number of leaves, mean CPU time of a fit"
         f"{' (for pruned CART the search included)' * (rivals == 'all' and not late)}.",
     ]
-    if "CART" in found and nominal:
-        lines.append("CART sees a column for each category.")
-    if late:
-        lines.append(
-            f"{' and '.join(late)}: not finished within {options.budget:g} s, which is "
-            "--budget."
-        )
-    if options.rivals is None and rivals != "all":
-        lines.append(
-            f"so large a table is compared with {LEFT[rivals]};\n--rivals all has "
-            "them both, and takes its time"
-        )
+    lines += remarks(found, late, options, rivals, nominal)
     lines += ["", "Classes, each row predicted by a tree that had not seen it:", ""]
     lines.append(classes_table(classes))
     if test is not None:
@@ -276,6 +283,24 @@ def figures_text(found, base, classes, late, options, rivals, test, nominal):
             classes_table(test),
         ]
     return "\n".join(lines)
+
+
+def remarks(found, late, options, rivals, nominal):
+    """Say what has to be known about the comparison."""
+    lines = []
+    if "CART" in found and nominal:
+        lines.append("CART sees a column for each category.")
+    if late:
+        lines.append(
+            f"{' and '.join(late)}: not finished within {options.budget:g} s, which is "
+            "--budget."
+        )
+    if options.rivals is None and rivals != "all":
+        lines.append(
+            f"so large a table is compared with {LEFT[rivals]};\n--rivals all has "
+            "them both, and takes its time"
+        )
+    return lines
 
 
 # --- files -------------------------------------------------------------------

@@ -165,7 +165,7 @@ def _add_fit(commands):
     fit.add_argument(
         "--plot",
         metavar="FILE",
-        help="draw the tree there: .svg, .png or .pdf (needs matplotlib)",
+        help="draw the tree there: .svg, or .png or .pdf (need matplotlib)",
     )
     _add_report(fit)
     _add_json(fit, "the figures and the tree")

@@ -4,18 +4,27 @@ import os
 
 import numpy as np
 
+from skconftree.inspection import ConfidenceTreeDisplay
+from skconftree.tree import node_table
+
+from ._common import write_text
 from ._text import UserError
 
 ENDINGS = (".svg", ".png", ".pdf")
 
 
-def check_picture(path):
-    """Find out before the work whether a picture, if a path names one, can be drawn."""
+def check_picture(path, *, of_tree=False):
+    """Find out before the work whether a picture, if a path names one, can be drawn.
+
+    `of_tree`: as SVG it is drawn without matplotlib.
+    """
     if path is None:
         return
     if not path.lower().endswith(ENDINGS):
         raise UserError(f"--plot {path} must end with one of {', '.join(ENDINGS)}")
     check_folder(path)
+    if of_tree and path.lower().endswith(".svg"):
+        return
     try:
         import matplotlib as mpl
     except ImportError:
@@ -34,8 +43,12 @@ def check_folder(path):
 
 def draw_tree(path, tree, names):
     """Draw a tree; of a large one the upper levels."""
-    from skconftree.inspection import ConfidenceTreeDisplay
-
+    if path.lower().endswith(".svg"):
+        shape = ConfidenceTreeDisplay(
+            node_table(tree, **names), class_names=names["class_names"]
+        )
+        write_text(path, shape.to_svg())
+        return
     _save(path, ConfidenceTreeDisplay.from_estimator(tree, **names).figure_)
 
 

@@ -171,7 +171,9 @@ def test_test_table(table, tmp_path, rows, capsys):
 
 def test_settings_by_name(table, capsys):
     argv = ["fit", table, "--target", "kind", *FAST]
-    out = told(capsys, *argv, "--set", "max_depth=1", "--set", "splitter=random").out
+    out = told(
+        capsys, *argv, "--set", "max_depth=1", "--set", "splitter=random", "--verbose"
+    ).out
     assert "max_depth=1" in out
     assert "splitter='random'" in out
     assert "Did you mean 'max_depth'?" in error(capsys, *argv, "--set", "max_dept=1")
@@ -251,7 +253,7 @@ def test_picture_and_page(table, tmp_path, capsys):
     assert picture.read_text().rstrip().endswith("</svg>")
     text = page.read_text()
     assert text.count("<html") == text.count("</html>") == 1
-    for part in ("<details", "classes<br>nominal", "row numbers", "recall", "|--- "):
+    for part in ("<details", "classes; nominal", "row numbers", "<h2>Rules</h2>"):
         assert part in text
     assert "<script" not in text
 

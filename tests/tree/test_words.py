@@ -479,6 +479,7 @@ def test_large_trees_stay_readable_pages():
 # --- other tools ---------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
 def test_rules_in_python_predict_as_the_tree_does(tree):
     rules = export_rules(tree)
     assert "import" not in rules
@@ -492,6 +493,7 @@ def test_rules_in_python_predict_as_the_tree_does(tree):
         assert [program["predict"](row) for row in holes] == got
 
 
+@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
 def test_rules_in_sql_predict_as_the_tree_does(tree):
     rules = export_rules(tree, "sql")
     strange = FRAME.assign(**{"bark's kind": "glows", 'height "m"': np.nan})

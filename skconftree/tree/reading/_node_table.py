@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from ._strength import Strength, imitated, strengths
 
 MOST_NAMES = 8  # categories written out
 NO_SPLIT = "no split"
+# Categories that need no quotation marks to be told from what stands around them.
+PLAIN = re.compile(r"(?!missing$)[^\W\d]\w*(?:[ ./_-]\w+)*")
 DECIDED = 1.96  # standard errors between the gains of a test and the next best
 
 
@@ -334,8 +337,14 @@ class _Tests:
         children = self.tree.children(node).tolist()
         if is_nominal:
             targets, known = self.tree.branches(node), self.categories[feature]
+            written = _written(known)
             return tuple(
-                Branch(child, f"{name} {_set(group)}", tuple(group), MISSING in group)
+                Branch(
+                    child,
+                    f"{name} {_set(group, written)}",
+                    tuple(group),
+                    MISSING in group,
+                )
                 for child, group in _groups(children, targets, known).items()
             )
         if threshold == math.inf:
@@ -367,8 +376,22 @@ def _groups(children, targets, known):
     return groups
 
 
-def _set(group):
-    labels = ["missing" if one is MISSING else str(one) for one in group[:MOST_NAMES]]
+def _written(categories):
+    """Categories as a test names them: all in quotation marks if one needs them."""
+    texts = [one for one in categories if isinstance(one, str)]
+    mark = '"' if not all(map(PLAIN.fullmatch, texts)) else ""
+    return {
+        one: "missing"
+        if one is MISSING
+        else f"{mark}{one}{mark}"
+        if isinstance(one, str)
+        else str(one)
+        for one in categories
+    }
+
+
+def _set(group, written):
+    labels = [written[one] for one in group[:MOST_NAMES]]
     if len(group) == 1:
         return f"= {labels[0]}"
     if len(group) > MOST_NAMES:

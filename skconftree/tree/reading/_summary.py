@@ -197,7 +197,11 @@ def _sentence(row, following, value, width):
     value = _value(value)
     if words is None:
         words = f"{row.name} is unknown or missing, as in no row of the node"
-    elif words not in (f"{row.name} = {value}", f"{row.name} is {value}"):
+    elif words not in (
+        f"{row.name} = {value}",
+        f'{row.name} = "{value}"',
+        f"{row.name} is {value}",
+    ):
         words += f" (here {value})"
     return fit_words(row.name, words, width)
 
