@@ -52,9 +52,12 @@ def headline(found, base, classes, tree, nodes):
         for word in ("overwhelming", "strong", "weak")
         if word in words
     ]
-    told[0] = told[0].replace(" ", " is " if told[0].startswith("one ") else " are ", 1)
-    of = "1 split" if len(splits) == 1 else f"{_word(len(splits))} splits"
-    lines.append(f"{leaves} leaves; of {of}, {_and(told)}.")
+    if len(splits) == 1:
+        lines.append(f"{leaves} leaves; the split is {words[0]}.")
+    else:
+        verb = " is " if told[0].startswith("one ") else " are "
+        told[0] = told[0].replace(" ", verb, 1)
+        lines.append(f"{leaves} leaves; of {_word(len(splits))} splits, {_and(told)}.")
     rivals = [name for name in found if name != OWN]
     if rivals:
         best = max(rivals, key=lambda name: np.mean(found[name]["accuracy"]))
