@@ -197,7 +197,7 @@ def test_texts_below_many_numbers_make_a_column_nominal(tmp_path, capsys):
     path.write_text("\n".join(["size,kind,other", *rows]))
     named = fitted(capsys, path, "--nominal", "size")
     assert "categorical_features=['size']" in named
-    assert "size = 1\n" in named
+    assert 'size = "1"\n' in named
     assert "size <= " in fitted(capsys, path)
 
 
