@@ -10,6 +10,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
+from itertools import chain
 
 from .findings import name_of, name_of_crash
 from .sequence import THEMES, Sequence
@@ -133,7 +134,7 @@ def run(seeds, theme=None, timeout=120.0, seconds=None, crash=None):
                 continue
             seeds.remove(line["seed"])
             current = None
-            yield line
+            yield line | {"theme": theme}
         status, said = child.end(kill=silent)
         if current is not None or (status and not silent):
             current = seeds[0] if current is None else current
@@ -141,6 +142,7 @@ def run(seeds, theme=None, timeout=120.0, seconds=None, crash=None):
             seeds.remove(current)
             yield {
                 "seed": current,
+                "theme": theme,
                 "calls": {},
                 "traits": [],
                 "found": [name, said[:6000]],
@@ -168,9 +170,12 @@ def summarize(reports, stop=False, out=sys.stdout):
         traits.update(report["traits"])
         if report["found"]:
             name, text = report["found"]
+            seed = str(report["seed"])
+            if report["theme"] is not None:
+                seed += f" --theme {report['theme']}"
             if name not in said:
-                print(f"seed {report['seed']}: {name}", file=out, flush=True)
-            found[name].append(report["seed"])
+                print(f"seed {seed}: {name}", file=out, flush=True)
+            found[name].append(seed)
             said.setdefault(name, text)
             if stop:
                 break
@@ -184,7 +189,7 @@ def summarize(reports, stop=False, out=sys.stdout):
     print(f"findings: {len(found)}", file=out)
     for name, seeds in sorted(found.items(), key=lambda one: -len(one[1])):
         print(f"  {len(seeds):5d}  {name}", file=out)
-        print(f"         seeds {' '.join(map(str, seeds[:12]))}", file=out)
+        print(f"         seeds {', '.join(seeds[:12])}", file=out)
         print(f"         {said[name][:300]!r}", file=out)
     return len(found)
 
@@ -196,7 +201,9 @@ def main(arguments=None):
     parser.add_argument("n", type=int, nargs="?", default=200, help="sequences")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--seed", type=int, help="run one sequence here and show it")
-    parser.add_argument("--theme", choices=sorted(THEMES), help="of all sequences")
+    parser.add_argument(
+        "--theme", nargs="+", choices=sorted(THEMES), help="so many sequences of each"
+    )
     parser.add_argument("--seconds", type=float, help="begin no sequence after these")
     parser.add_argument("--timeout", type=float, default=120.0, help="of a sequence")
     parser.add_argument("--stop", action="store_true", help="at the first finding")
@@ -204,8 +211,11 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     if options.seed is not None:
         print(f"seed {options.seed}", file=sys.stderr)
-        print(run_one(options.seed, options.theme, echo=True))
+        print(run_one(options.seed, (options.theme or [None])[0], echo=True))
         return 0
     seeds = range(options.first, options.first + options.n)
-    reports = run(seeds, options.theme, options.timeout, options.seconds, options.crash)
+    reports = chain.from_iterable(
+        run(seeds, theme, options.timeout, options.seconds, options.crash)
+        for theme in options.theme or [None]
+    )
     return min(summarize(reports, options.stop), 1)
