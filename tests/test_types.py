@@ -128,32 +128,43 @@ def copy_types(source, target):
         shutil.copy(source, target)
 
 
-@pytest.fixture
-def told(tmp_path):
-    """What mypy says of programs, given by their names and texts."""
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What mypy says of all programs at once, by their names; and where they are."""
     pytest.importorskip("mypy", reason="checking types needs mypy")
+    folder = tmp_path_factory.mktemp("programs")
     if Path(skconftree.__file__).parents[1] == ROOT:
         # an editable install, which mypy does not know
         shutil.copytree(
-            ROOT / "skconftree", tmp_path / "skconftree", copy_function=copy_types
+            ROOT / "skconftree", folder / "skconftree", copy_function=copy_types
         )
-
-    def check(**programs):
-        for name, text in programs.items():
-            (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
-        options = ["--no-incremental", "--follow-imports=silent"]
-        names = [f"{name}.py" for name in programs]
-        run = subprocess.run(
-            [sys.executable, "-P", "-m", "mypy", *options, *names],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert not run.stderr
-        return run.stdout.splitlines()
-
-    return check
+    text = EXPECTED.read_text("utf-8")
+    other = ("assert_type(tree.n_classes_, int)", "assert_type(tree.n_classes_, str)")
+    rooms = "".join(f"import skconftree{room}\n" for room in ROOMS)
+    programs = {
+        "right": RIGHT,
+        "wrong": WRONG,
+        "expected": text,
+        "unexpected": text.replace(*other),
+        "calls": rooms + "".join(f"reveal_type({call})\n" for call in public_calls()),
+    }
+    for name, program in programs.items():
+        (folder / f"{name}.py").write_text(program, encoding="utf-8")
+    options = ["--no-incremental", "--follow-imports=silent"]
+    run = subprocess.run(
+        [sys.executable, "-P", "-m", "mypy", *options, *(f"{n}.py" for n in programs)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not run.stderr
+    lines = run.stdout.splitlines()
+    said = {
+        name: [line for line in lines if line.startswith(f"{name}.py:")]
+        for name in programs
+    }
+    return said | {"folder": folder}
 
 
 def errors(lines):
@@ -163,20 +174,16 @@ def errors(lines):
 @pytest.mark.slow
 def test_programs_of_users_have_types(told):
     exec(compile(RIGHT, "right.py", "exec"), {})
-    found = errors(told(right=RIGHT, wrong=WRONG))
-    assert [line.split(":")[:2] for line in found] == [
-        ["wrong.py", str(number)] for number in range(7, 15)
+    assert errors(told["right"]) == []
+    assert [line.split(":")[1] for line in errors(told["wrong"])] == [
+        str(number) for number in range(7, 15)
     ]
 
 
 @pytest.mark.slow
 def test_types_are_those_expected(told):
-    text = EXPECTED.read_text("utf-8")
-    assert errors(told(expected=text)) == []
-    wrong = text.replace(
-        "assert_type(tree.n_classes_, int)", "assert_type(tree.n_classes_, str)"
-    )
-    assert len(errors(told(expected=wrong))) == 1
+    assert errors(told["expected"]) == []
+    assert len(errors(told["unexpected"])) == 1
 
 
 def public_calls():
@@ -199,11 +206,8 @@ def public_calls():
 
 @pytest.mark.slow
 def test_every_public_call_has_a_type(told):
-    calls = list(public_calls())
+    calls, lines = list(public_calls()), told["calls"]
     assert len(calls) > 400
-    rooms = "".join(f"import skconftree{room}\n" for room in ROOMS)
-    program = rooms + "".join(f"reveal_type({call})\n" for call in calls)
-    lines = told(calls=program)
     assert errors(lines) == []
     types = [line.split("Revealed type is ")[1] for line in lines if "Revealed" in line]
     assert len(types) == len(calls)
@@ -216,12 +220,11 @@ def test_every_public_call_has_a_type(told):
 
 
 @pytest.mark.slow
-def test_pyright_sees_the_same_types(tmp_path, told):
+def test_pyright_sees_the_same_types(told):
     pytest.importorskip("basedpyright", reason="one of the two checkers, of the night")
-    told(expected=EXPECTED.read_text("utf-8"))
     run = subprocess.run(
         [sys.executable, "-P", "-m", "basedpyright", "--level=error", "expected.py"],
-        cwd=tmp_path,
+        cwd=told["folder"],
         capture_output=True,
         text=True,
         check=False,
