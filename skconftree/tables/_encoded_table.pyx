@@ -5,12 +5,15 @@ import hashlib
 from scipy.sparse import issparse
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS, encode
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tables._sparse_table cimport SparseTable
-from skconftree.utils._sorting cimport make_nan_canonical, presort
+from skconftree.utils._sorting cimport (
+    make_nan_canonical, ordered_bits, presort, value_of_bits,
+)
 from skconftree.utils._typedefs cimport uint64_t
 
 
@@ -24,10 +27,20 @@ cdef class EncodedTable:
 
     X, dense or a sparse CSR or CSC without NaN, and with each place once and in order,
     stays alive with this object. `n_categories` is 0 for a numeric feature; else its
-    values are codes below this number, or -1.
+    values are codes below this number, or -1. Numeric features of a dense X are cut
+    into at most `max_bins` bins of about equal `weight`, unless it is 0.
     """
 
-    def __init__(self, X, const int32_t[::1] n_categories=None):
+    def __init__(
+        self, X, const int32_t[::1] n_categories=None, *, intp_t max_bins=0,
+        const float64_t[::1] weight=None,
+    ):
+        if not 0 <= max_bins < MAX_LEVELS:
+            raise ValueError(
+                f"max_bins must be from 0 to {MAX_LEVELS - 1}. Got {max_bins}."
+            )
+        self.max_bins = max_bins
+        self.weight = weight
         self.n_rows = X.shape[0]
         self.n_features = X.shape[1]
         if self.n_rows >= 1 << 31:
@@ -77,6 +90,7 @@ cdef class EncodedTable:
                 + _bytes(column.wide, n * sizeof(label_t))
                 + _bytes(column.order, n * sizeof(uint32_t))
                 + _bytes(column.levels, column.n_levels * sizeof(float32_t))
+                + _bytes(column.floors, column.n_levels * sizeof(float32_t))
             )
         if sparse is not None:
             found.update(
@@ -152,6 +166,13 @@ cdef class EncodedTable:
         if codes[0] == NULL:
             codes[0] = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
         column.n_levels = encode(values, n, codes[0], levels)
+        if self.max_bins > 0 and (
+            column.n_levels == 0
+            or column.n_levels - column.has_missing > self.max_bins
+        ):
+            self._add_bins(column, values, codes[0], keys)
+            codes[0] = NULL
+            return 0
         if column.n_levels > 0:
             kept = <float32_t*> self.arena.take(column.n_levels, sizeof(float32_t))
             memcpy(kept, levels, column.n_levels * sizeof(float32_t))
@@ -162,6 +183,63 @@ cdef class EncodedTable:
             return 0
         column.order = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
         presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, column.order)
+        return 0
+
+    cdef int _add_bins(
+        self, Column* column, const float32_t* values, uint8_t* codes, void* keys
+    ) except -1 nogil:
+        # A value goes where the middle of its rows, in ascending order, falls among
+        # bins of equal weight: what bins there are depends on the sums alone.
+        cdef intp_t n = self.n_rows
+        cdef uint32_t* order = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
+        cdef float32_t* levels
+        cdef float32_t* floors
+        cdef float64_t total = 0.0
+        cdef float64_t below = 0.0
+        cdef float64_t here
+        cdef float32_t value
+        cdef intp_t n_present = n
+        cdef intp_t n_bins = 0
+        cdef intp_t last = -1
+        cdef intp_t i, j, k, bin_
+        presort(values, n, <uint64_t*> keys, <uint64_t*> keys + n, order)
+        while n_present > 0 and isnan(values[order[n_present - 1] >> 1]):
+            n_present -= 1
+        levels = <float32_t*> self.arena.take(self.max_bins + 1, sizeof(float32_t))
+        floors = <float32_t*> self.arena.take(self.max_bins + 1, sizeof(float32_t))
+        for i in range(n_present):
+            total += self._weight_of(order[i] >> 1)
+        i = 0
+        while i < n_present:
+            here = self._weight_of(order[i] >> 1)
+            j = i + 1
+            while j < n_present and not order[j] & 1:
+                here += self._weight_of(order[j] >> 1)
+                j += 1
+            bin_ = <intp_t> ((below + here / 2.0) / total * self.max_bins)
+            bin_ = min(bin_, self.max_bins - 1)
+            value = value_of_bits(ordered_bits(values[order[i] >> 1]))
+            if bin_ > last:
+                floors[n_bins] = value
+                n_bins += 1
+                last = bin_
+            levels[n_bins - 1] = value
+            for k in range(i, j):
+                codes[order[k] >> 1] = <uint8_t> (n_bins - 1)
+            below += here
+            i = j
+        if n_present < n:
+            levels[n_bins] = values[order[n_present] >> 1]
+            floors[n_bins] = levels[n_bins]
+            for k in range(n_present, n):
+                codes[order[k] >> 1] = <uint8_t> n_bins
+            n_bins += 1
+        self.arena.give_back(order)
+        column.codes = codes
+        column.n_levels = n_bins
+        column.levels = levels
+        column.floors = floors
+        self.n_coded += 1
         return 0
 
     cdef int _add_nominal(

@@ -42,7 +42,8 @@ class TrainingData:
     are frequencies; whole ones (`is_whole`) are kept as such. The rows of `X_pool` are
     the last ones of the table; their `y` is `n_classes`. `n_categories` is 0 for a
     numeric feature, in which NaN is a missing value; else its values are codes below
-    this number, or -1 in unlabelled rows. None: all are numeric.
+    this number, or -1 in unlabelled rows. None: all are numeric. `max_bins`: of a
+    numeric feature of a dense X, see `EncodedTable`.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class TrainingData:
         class_weight=None,
         X_pool=None,
         n_categories=None,
+        max_bins=0,
     ):
         rows, labels, weight = X, y, sample_weight
         if X_pool is not None:
@@ -75,7 +77,12 @@ class TrainingData:
                 self._count = weight.astype(np.int32)
             else:
                 self._weight = np.ascontiguousarray(weight, dtype=np.float64)
-        self.table = EncodedTable(rows, n_categories)
+        self.table = EncodedTable(
+            rows,
+            n_categories,
+            max_bins=max_bins,
+            weight=None if weight is None else weight.astype(np.float64),
+        )
         self._row_codes, self._lock = None, threading.Lock()
 
     @property

@@ -93,6 +93,12 @@ class ConfidenceTreeClassifier(
         Grow best-first, by weighted decrease of impurity, up to this many leaves.
     min_impurity_decrease : float, default=0.0
         Smallest weighted decrease of impurity of a split, in scikit-learn's units.
+    max_bins : int or None, default=None
+        `fit` only. Numeric columns with more values are cut into so many bins, from 2
+        to 255, of about as many rows each, and tests ask for the limits of bins alone.
+        That takes less time, and evidence counts fewer questions. None: every value is
+        examined; so it is in sparse tables, with ``splitter="random"``, and if the
+        bound weighs an `X_pool`.
     pruning : {"auto", "pessimistic", "c45", "possibilistic", "cost_complexity", \
             "chi2", "ec2"}, pruning object or None, default="auto"
         `fit` only. What removes splits from the grown tree, from the leaves upwards: a
@@ -344,6 +350,7 @@ class ConfidenceTreeClassifier(
         max_features: float | Literal["auto", "sqrt", "log2"] | None = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
+        max_bins: int | None = None,
         pruning: Literal[
             "auto",
             "pessimistic",
@@ -384,6 +391,7 @@ class ConfidenceTreeClassifier(
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
+        self.max_bins = max_bins
         self.pruning = pruning
         self.pruning_confidence = pruning_confidence
         self.shrinkage = shrinkage

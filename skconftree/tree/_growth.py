@@ -61,7 +61,10 @@ def grow_model(estimator, X, y, sample_weight, X_pool, *, told, stacklevel):
     plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
     seed = check_random_state(estimator.random_state).randint(2**31 - 1)
     tree, taken_back = plan.grow(
-        table.encode(settings), seed, lambda: table.rows, spends=True
+        table.encode(settings, estimator.max_bins),
+        seed,
+        lambda: table.rows,
+        spends=True,
     )
     honest_counts = None
     if kept is not None:

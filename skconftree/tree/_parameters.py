@@ -175,6 +175,7 @@ PARAMETERS = {
         [Interval(Real, 0.0, LARGEST, closed="both")],
         {"min_impurity_decrease": _number},
     ),
+    "max_bins": Parameter([Interval(Integral, 2, 255, closed="both"), None]),
     "pruning": Parameter([StrOptions({"auto", *PRUNINGS}), BasePruning, None]),
     "pruning_confidence": Parameter(
         [Interval(Real, 0.0, LARGEST, closed="both"), None]

@@ -45,17 +45,24 @@ class TrainingTable(NamedTuple):
         """The rows, their class indices, and their weights."""
         return self.X, self.y, self.weight
 
-    def encode(self, settings):
-        """Encode the table for trees with such settings."""
+    def encode(self, settings, max_bins=None):
+        """Encode the table for trees with such settings, and so many bins a feature.
+
+        Cuts that are drawn need no order of the rows, and what falls between two bins
+        is known of rows with labels alone.
+        """
         features = self.schema.features
+        X_pool = self.X_pool if settings.uses_pool else None
+        binned = not settings.random_cuts and X_pool is None
         return TrainingData(
             self.X,
             self.y,
             len(self.classes),
             sample_weight=self.weight,
             class_weight=self.class_weight,
-            X_pool=self.X_pool if settings.uses_pool else None,
+            X_pool=X_pool,
             n_categories=None if features is None else features.n_categories,
+            max_bins=max_bins if binned and max_bins is not None else 0,
         )
 
 

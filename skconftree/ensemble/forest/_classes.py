@@ -70,6 +70,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     max_leaf_nodes, min_impurity_decrease : object
         Further limits of each tree, as in
         :class:`~skconftree.ConfidenceTreeClassifier`.
+    max_bins : int or None, default=None
+        As there; the bins are those of the whole table, for all trees.
     pruning : str, pruning object or None, default=None
         As there; each tree is pruned by its own sample.
     pruning_confidence : float or None, default=None
@@ -131,7 +133,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     ----------
     estimators_ : list of ConfidenceTreeClassifier
         The trees. Each is what `fit` gives with its parameters on the rows of its
-        sample, if repeats count.
+        sample, if repeats count and there are no bins.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_classes_ : int
@@ -231,24 +233,36 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         n_estimators: int = 100,
         *,
         bound: str | BaseBound | Sequence[Any] | None = "gtest",
-        criterion: object = None,
-        delta: object = None,
-        splitter: object = "best",
-        max_depth: object = None,
-        min_samples_split: object = 2,
-        min_samples_leaf: object = 1,
+        criterion: Literal[
+            "gini",
+            "entropy",
+            "log_loss",
+            "kearns_mansour",
+            "error",
+            "gain_ratio",
+            "ec2",
+            "balance",
+            "imbalance",
+        ]
+        | None = None,
+        delta: float | None = None,
+        splitter: Literal["best", "random"] = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_features: float | Literal["auto", "sqrt", "log2"] | None = "auto",
-        max_leaf_nodes: object = None,
-        min_impurity_decrease: object = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        max_bins: int | None = None,
         pruning: str | BasePruning | None = None,
         pruning_confidence: float | None = None,
         shrinkage: float | Literal["auto"] = 0.0,
         categorical_features: ArrayLike | None = "from_dtype",
-        nominal_splits: object = "auto",
+        nominal_splits: Literal["auto", "binary", "multiway"] = "auto",
         grace_period: float | Literal["auto"] = "auto",
-        tie_threshold: object = 0.0,
-        leaf_memory: object = "auto",
+        tie_threshold: float = 0.0,
+        leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
         drift: Literal["ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"]
@@ -282,6 +296,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
+        self.max_bins = max_bins
         self.pruning = pruning
         self.pruning_confidence = pruning_confidence
         self.shrinkage = shrinkage

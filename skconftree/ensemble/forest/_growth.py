@@ -68,7 +68,9 @@ def grow_forest(forest, X, y, sample_weight, X_pool, *, told, stacklevel):
             in_forest=True,
         )
         with_pool = table.X_pool is not None and settings.uses_pool
-        shared = tables.setdefault(with_pool, SharedTable(sample, settings))
+        shared = tables.setdefault(
+            with_pool, SharedTable(sample, settings, forest.max_bins)
+        )
         shrinkage = resolve_shrinkage(forest.shrinkage, bound)
         plan = Plan(settings, pruning, shrinkage, left_out=left_out)
         plans.append((shared, plan))

@@ -18,23 +18,23 @@ from .._jobs import TASKS_PER_JOB
 class SharedTable:
     """Rows that trees are grown from, encoded once in each process that grows some.
 
-    The settings say whether unlabelled rows matter.
+    `max_bins` are those of a feature. The settings say whether unlabelled rows matter.
     """
 
-    def __init__(self, rows, settings):
-        self.rows, self.settings = rows, settings
+    def __init__(self, rows, settings, max_bins):
+        self.rows, self.settings, self.max_bins = rows, settings, max_bins
         self._data = None
         self._lock = threading.Lock()
 
     def __reduce__(self):
-        return SharedTable, (self.rows, self.settings)
+        return SharedTable, (self.rows, self.settings, self.max_bins)
 
     @property
     def data(self):
         """The encoded table, for all threads."""
         with self._lock:
             if self._data is None:
-                self._data = self.rows.encode(self.settings)
+                self._data = self.rows.encode(self.settings, self.max_bins)
             return self._data
 
     @property

@@ -92,6 +92,7 @@ cdef class DrawnSource(RowSource):
     ) noexcept nogil
     cdef void _look_up(self, intp_t feature) noexcept nogil
     cdef float32_t _value(self, intp_t feature, intp_t i) noexcept nogil
+    cdef float32_t _floor(self, intp_t feature, intp_t i) noexcept nogil
     cdef void _count_codes(self) noexcept nogil
     cdef intp_t _walk_tally(self, intp_t feature, Scan scan) noexcept nogil
     cdef intp_t _walk_histogram(self, intp_t feature, Scan scan) noexcept nogil

@@ -3,6 +3,7 @@
 from libc.math cimport fmin, isnan
 from libc.string cimport memset
 
+from skconftree.tables._encoded_table cimport floor_of
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._code_counts cimport SORT_LIMIT
@@ -211,6 +212,13 @@ cdef class DrawnSource(RowSource):
             <intp_t> self.ids[self.node.record.start + i] * self.table.stride
         ]
 
+    cdef float32_t _floor(self, intp_t feature, intp_t i) noexcept nogil:
+        # The smallest value that such a code stands for.
+        cdef const Column* column = &self.table.columns[feature]
+        if column.levels != NULL:
+            return floor_of(column, self.codes[i])
+        return self._value(feature, i)
+
     # -- walks --------------------------------------------------------------------
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
@@ -401,7 +409,7 @@ cdef class DrawnSource(RowSource):
         if self.sided != feature or self.sided_place != place:
             self._set_sides(feature, place)
         return midpoint(
-            self._value(feature, self.below), self._value(feature, self.above)
+            self._value(feature, self.below), self._floor(feature, self.above)
         )
 
     cdef void _set_sides(self, intp_t feature, intp_t place) noexcept nogil:

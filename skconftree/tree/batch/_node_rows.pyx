@@ -160,6 +160,7 @@ cdef class NodeRows:
         cdef uint8_t rank[MAX_LEVELS]
         cdef uint8_t* codes = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
         cdef float32_t* levels
+        cdef float32_t* floors = NULL
         cdef intp_t i
         column.codes = codes
         if n == self.table.n_rows:
@@ -173,12 +174,17 @@ cdef class NodeRows:
             return 0
         column.has_missing = original.has_missing and rank[original.n_levels - 1]
         levels = <float32_t*> self.arena.take(original.n_levels, sizeof(float32_t))
+        if original.floors != NULL:
+            floors = <float32_t*> self.arena.take(original.n_levels, sizeof(float32_t))
         for i in range(original.n_levels):
             if rank[i]:
                 levels[n_levels] = original.levels[i]
+                if floors != NULL:
+                    floors[n_levels] = original.floors[i]
                 rank[i] = <uint8_t> n_levels
                 n_levels += 1
         column.levels = levels
+        column.floors = floors
         column.n_levels = n_levels
         if n_levels < original.n_levels:
             for i in range(n):

@@ -3,6 +3,7 @@
 from libc.math cimport fmin
 from libc.string cimport memset
 
+from skconftree.tables._encoded_table cimport floor_of
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
@@ -430,7 +431,7 @@ cdef class TableSource(RowSource):
                     low = max(low, <intp_t> column.codes[i])
                 else:
                     high = min(high, <intp_t> column.codes[i])
-        return midpoint(column.levels[low], column.levels[high])
+        return midpoint(column.levels[low], floor_of(column, high))
 
     cdef bint count_sides(
         self, intp_t feature, intp_t place, Children* children, ValueCounts* values
