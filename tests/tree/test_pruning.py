@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import pruning as reference
 from reference.contingency import UndecidedError
+from reference.effort import examples
 from reference.registries import PRUNINGS
 from skconftree.tree.pruning._pruning import c45_errors
 from sklearn.base import clone
@@ -176,7 +177,7 @@ def assert_consistent(tree):
 
 @pytest.mark.filterwarnings("ignore:Some tests send missing values to the left")
 @pytest.mark.parametrize("pruning", DEFINED)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(data=st.data())
 def test_prunes_as_defined(pruning, data):
     X, nominal, y, weight, class_weight = data.draw(tables())
