@@ -15,6 +15,7 @@ from ..utils._lock import reads
 from ..utils._types import Estimator, Floats, LabelsLike, TableLike
 from .reading._explain import explain_rows
 from .reading._html import write_tree
+from .reading._node_table import check_rivals
 from .reading._pruning_path import pruning_path
 from .reading._summary import as_table, explain_text, summarize
 from .reading._to_sklearn import to_sklearn, warn_of_missing
@@ -24,12 +25,15 @@ class ReadableTree:
     """Mixin of a tree estimator that explains itself; it has no state of its own."""
 
     @reads
-    def explain(self, X: TableLike) -> list[list[dict[str, Any]]]:
+    def explain(self, X: TableLike, *, rivals: int = 0) -> list[list[dict[str, Any]]]:
         """Evidence of every split on the path of each row.
 
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
+        rivals : int, default=0
+            How many tests of other features to name that each split was chosen over,
+            at most 3.
 
         Returns
         -------
@@ -39,6 +43,9 @@ class ReadableTree:
             branch taken, None at a numeric test), ``value`` (of the row), ``goes``
             (``"left"``, ``"right"``, ``"branch"`` of a multiway test, or ``"stays"``
             if the category was not known there) and the fields of ``tree_.evidence``.
+            If asked for, ``rivals``: dicts of the ``feature``, ``name``, ``test`` in
+            words, ``gain`` and ``z`` of other tests, see
+            :func:`~skconftree.tree.node_table`.
 
         Examples
         --------
@@ -49,11 +56,20 @@ class ReadableTree:
         >>> step = tree.explain(X[:1])[0][0]
         >>> step["name"], step["goes"], step["child_limit"] < step["parent_limit"]
         ('x2', 'left', True)
+
+        What other question would have done as well?
+
+        >>> tree = ConfidenceTreeClassifier().fit(X, y)
+        >>> step = tree.explain(X[:1], rivals=1)[0][0]
+        >>> step["name"], [(one["test"], round(one["z"], 2)) for one in step["rivals"]]
+        ('x3', [('x2 <= 2.45', 0.0)])
         """
+        rows = self._rows(X).X
+        check_rivals(self, rivals, stacklevel=3)
         return [
             explanation
-            for _, block in blocks(self._rows(X).X)
-            for explanation in explain_rows(self, block)
+            for _, block in blocks(rows)
+            for explanation in explain_rows(self, block, rivals)
         ]
 
     @reads
@@ -68,8 +84,8 @@ class ReadableTree:
             Some rows; also a single one, an array of shape (n_features,) or a row of a
             pandas frame.
         verbose : bool, default=False
-            Whether to add what each test was chosen by, where growth looked ahead, and
-            what the bound compared, number by number.
+            Whether to add what each test was chosen by, where growth looked ahead, what
+            the bound compared, number by number, and the best tests of other features.
         audit : SplitAudit or None, default=None
             What :func:`skconftree.inspection.audit_splits` said of this tree.
 

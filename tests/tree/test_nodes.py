@@ -10,15 +10,13 @@ from reference.shapes import node_table_of
 from reference.streams import grown, make_stream
 from skconftree.tree._settings import GrowthSettings
 from skconftree.tree.nodes._node_table import NodeTable
-from skconftree.tree.nodes._tree import Tree
-from skconftree.tree.stream._grower import Grower
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import GTestBound
 from skconftree.tables._training_data import TrainingData
 from skconftree.tree import node_table
 from skconftree.tree.batch._grow import grow
-from skconftree.tree.nodes._derived import NONE
+from skconftree.tree.nodes._derived import NO_RIVAL, NONE
 from skconftree.tree.nodes._node_state import COSTS_DTYPE, NODE_ARRAYS
 from skconftree.tree.nodes._tree_state import BRANCHING_DTYPE, NODE_DTYPE, TEST_ARRAYS
 
@@ -37,6 +35,7 @@ OF_A_NODE = 4 * 4 + 8 + 8 + 8 * 3 + NODE_DTYPE.itemsize + BRANCHING_DTYPE.itemsi
 OF_A_SPLIT = NONE.nbytes
 WITHOUT_A_BOUND = 8  # the number of tests alone
 OF_A_LOOK = COSTS_DTYPE.itemsize
+OF_RIVALS = 3 * NO_RIVAL.nbytes
 
 
 @pytest.mark.parametrize("how", ["fit", "stream", "pruned", "pickled"])
@@ -51,7 +50,7 @@ def test_bytes_are_those_of_the_arrays(how):
         tree = pickle.loads(pickle.dumps(tree))
     n_splits = tree.node_count - tree.n_leaves
     assert n_splits >= 2
-    of_a_split = OF_A_SPLIT + (0 if how == "stream" else OF_A_LOOK)
+    of_a_split = OF_A_SPLIT + (0 if how == "stream" else OF_A_LOOK + OF_RIVALS)
     assert tree.n_bytes == tree.node_count * OF_A_NODE + n_splits * of_a_split
     state = dict(zip(NODE_ARRAYS, tree.__getstate__()[1:], strict=False))
     assert len(state["evidence"]) == n_splits * OF_A_SPLIT
@@ -99,7 +98,7 @@ def test_no_evidence_without_a_bound(how):
 
 def test_evidence_that_a_tree_cannot_have():
     tree = make_model(bound=None, delta=None).fit(*FIT).tree_
-    kind, (*size, weight, keeps, refuses, shrinkage), state = tree.__reduce__()
+    kind, (*size, weight, keeps, shrinkage), state = tree.__reduce__()
     assert not keeps
     n_splits = tree.node_count - tree.n_leaves
     place = 1 + NODE_ARRAYS.index("evidence")
@@ -114,8 +113,8 @@ def test_evidence_that_a_tree_cannot_have():
     ):
         changed = (*state[:place], data, *state[place + 1 :])
         with pytest.raises(ValueError, match="'evidence'"):
-            kind(*size, weight, keeps, refuses, shrinkage).__setstate__(changed)
-    claims = kind(*size, weight, True, refuses, shrinkage)
+            kind(*size, weight, keeps, shrinkage).__setstate__(changed)
+    claims = kind(*size, weight, True, shrinkage)
     claims.__setstate__((*state[:place], more, *state[place + 1 :]))
     for bound, other in ((None, claims), ("gtest", tree)):
         model = make_model(bound=bound, delta=None).fit(*FIT)
@@ -165,61 +164,22 @@ def test_tests_of_a_pruned_tree_are_those_of_the_tree(how):
     assert pickle.dumps(pickle.loads(pickle.dumps(pruned))) == pickle.dumps(pruned)
 
 
-def test_evidence_of_leaves_that_were_refused_a_split():
-    """How close they were; of a leaf that was never examined, nothing is known."""
-    plain, tree = grow_tree(), grow_tree(keep_refusals=True)
-    assert plain.refused_evidence is None
-    assert tree.evidence.tobytes() == plain.evidence.tobytes()
-    assert tree.n_bytes == plain.n_bytes + OF_A_SPLIT * tree.node_count
-    refused, leaf = tree.refused_evidence, tree.n_children == 0
-    examined = refused["rival_feature"] != -2
-    assert not examined[~leaf].any()
-    assert examined[leaf].any()
-    # there was a test, and its chance was too large
-    assert np.all(refused["n_tests"][examined] > 0)
-    assert np.nanmin(refused["confidence"][examined]) > 0.01
-    again = pickle.loads(pickle.dumps(tree))
-    assert again.refused_evidence.tobytes() == refused.tobytes()
-    best_first = grow_tree(keep_refusals=True, max_leaves=10**6)
-    assert (best_first.refused_evidence["n_tests"] > 0).sum() == examined.sum()
-    pruned = tree._pruned(np.arange(tree.node_count) == tree.children_left[0])
-    known = pruned.refused_evidence["n_tests"] > 0
-    assert not known[pruned.n_children > 0].any()
-
-
-def test_evidence_of_leaves_that_grow():
-    stream = make_model(delta=1e-3, leaf_prediction="majority")
-    stream.partial_fit(STREAM.X[:10], STREAM.y[:10], STREAM.classes)
-    tree = Tree(stream.n_features_in_, stream.n_classes_, keep_refusals=True)
-    tree._add_root()
-    grower = Grower(tree, stream._model.grower.recipe)
-    grower.open_leaves()
-    seen = set()
-    for i in range(len(STREAM.y)):
-        row = slice(i, i + 1)
-        grower.learn(STREAM.X[row], STREAM.y[row].astype(np.uint16), None, True)
-        refused = tree.refused_evidence
-        seen.add(refused["confidence"].tobytes())
-        assert np.isnan(refused["n_tests"][tree.n_children > 0]).all()
-    assert tree.node_count > 3
-    assert len(seen) > 5
-
-
-@pytest.mark.parametrize("damage", [-3, 3, 2**40])
-def test_damaged_refusals(damage):
-    tree = grow_tree(keep_refusals=True)
+@pytest.mark.parametrize("damage", [-3, 3, 2**30])
+def test_damaged_rivals(damage):
+    tree = make_model().fit(*FIT).tree_
     kind, arguments, state = tree.__reduce__()
-    place = 1 + tree_arrays(tree).index("refused")
-    refused = np.frombuffer(state[place], NONE.dtype).copy()
-    refused["rival_feature"][1] = damage
-    for data in (refused.tobytes(), refused[:-1].tobytes(), b""):
+    place = 1 + tree_arrays(tree).index("rivals")
+    rivals = np.frombuffer(state[place], NO_RIVAL.dtype).copy()
+    rivals["feature"][1] = damage
+    for data in (rivals.tobytes(), rivals[:-1].tobytes(), rivals[:-3].tobytes(), b""):
         changed = (*state[:place], data, *state[place + 1 :])
-        with pytest.raises(ValueError, match="'refused'"):
+        with pytest.raises(ValueError, match="'rivals'"):
             kind(*arguments).__setstate__(changed)
 
 
 def tree_arrays(tree):
-    return [*NODE_ARRAYS, *(["refused"] if tree.keeps_refusals else []), *TEST_ARRAYS]
+    kept = [name for name in ("costs", "rivals") if getattr(tree, f"keeps_{name}")]
+    return [*NODE_ARRAYS, *kept, *TEST_ARRAYS]
 
 
 # -- looks -------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A split is decided, or a tie: its gain beside that of the best other attribute."""
+"""A split is decided, or a tie: its gain beside those of the best other attributes."""
 
 import copy
 import pickle
@@ -190,7 +190,6 @@ def test_what_is_not_known_is_nan():
     X, y = mixed()
     X = X[["a", "b"]].fillna(0.0)
     for model in (
-        ConfidenceTreeClassifier("credible").fit(X, y),  # no attribute is its rival
         ConfidenceTreeClassifier("gtest", max_features=1, random_state=0).fit(X, y),
         ConfidenceTreeClassifier().partial_fit(X, y, [0, 1]),
         ConfidenceForestClassifier(2, bound="gtest", random_state=0)
@@ -199,19 +198,44 @@ def test_what_is_not_known_is_nan():
     ):
         assert model.tree_.node_count > 1
         assert np.isnan(model.tree_.evidence["z"]).all()
+        assert model.tree_.rivals is None
         assert not any(row.tie for row in node_table(model))
+        with pytest.warns(UserWarning, match="knows no rivals"):
+            assert not any(row.rivals for row in node_table(model, rivals=1))
+        with pytest.warns(UserWarning, match="knows no rivals"):
+            assert model.explain(X[:1], rivals=3)[0][0]["rivals"] == []
     plain = ConfidenceTreeClassifier(bound=None).fit(X, y)
     assert np.isnan(plain.tree_.evidence["z"]).all()  # there is no evidence
 
 
-def test_large_tables_do_not_compare(monkeypatch):
+def test_splits_made_later_have_none():
+    X, y = mixed()
+    X = X[["a", "b"]].fillna(0.0).to_numpy()
+    model = ConfidenceTreeClassifier(max_depth=1, grace_period=10).fit(X, y)
+    before = model.tree_.rivals[0].copy()
+    model.set_params(max_depth=None)
+    model.partial_fit(*(np.concatenate([part] * 20) for part in (X, y)))
+    tree = model.tree_
+    assert tree.node_count > 3
+    assert tree.rivals[0].tobytes() == before.tobytes()
+    assert (tree.rivals["feature"][1:] == -2).all()
+    assert np.isnan(tree.rivals["z"][1:]).all()
+
+
+def test_large_tables_compare_large_nodes(monkeypatch):
     # by their weight, so that it does not matter how rows are repeated
     X, y = mixed()
-    for weight, n_known in ((1.0, 1), (1.01, 0)):
-        monkeypatch.setattr(_grow, "LARGEST_COMPARED", 600.0)
-        model = ConfidenceTreeClassifier(max_depth=1)
+    monkeypatch.setattr(_grow, "LARGEST_COMPARED", 600.0)
+    for weight, least in ((1.0, 0.0), (1.01, 0.25)):
+        model = ConfidenceTreeClassifier(delta=5.0, pruning=None)
         model.fit(X, y, sample_weight=np.full(600, weight))
-        assert np.isfinite(model.tree_.evidence["z"]).sum() == n_known
+        tree = model.tree_
+        is_large = tree.counts.sum(axis=1) >= least * 600 * weight
+        compared = tree.evidence["rival_feature"] >= 0
+        found = np.isfinite(tree.evidence["z"][compared])
+        assert_array_equal(found, is_large[compared])
+        assert found.any()
+        assert found.all() == (least == 0.0)
 
 
 def test_it_is_kept():
@@ -238,13 +262,13 @@ def test_ties_are_called_ties():
     ties = [row for row in rows if abs(row.evidence.get("z", 9)) < 1.96]
     assert 0 < len(ties) < len(rows)
     text = export_text(model)
-    assert text.count("; tie with ") == len(ties)
+    assert text.count("tie with ") == sum(bool(row.ties) for row in rows)
     for row in rows:
-        assert row.tie == (f"tie with {row.evidence['rival']}" if row in ties else "")
-        assert row.sure in text
-        assert row.tie in model._repr_html_()
+        assert row not in ties or row.evidence["rival"] == row.ties[0]
+        assert bool(row.tie) == bool(row.ties)
+        assert row.strength.long in text
         assert row.tie in export_graphviz(model)
-    assert "; tie with " in model.explain_text(X)
+    assert " tie with " in model.explain_text(X)
 
 
 def test_pairs_of_tests_with_as_many_joint_outcomes_have_room():

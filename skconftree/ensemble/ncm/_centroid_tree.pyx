@@ -42,7 +42,7 @@ cdef class NCMTree(NodeTable):
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        keep_refusals=False, shrinkage=0.0, keep_costs=False,
+        shrinkage=0.0, keep_costs=False, keep_rivals=False,
     ):
         # what the nodes hold is there by now
         self._hold(self._enlarged(self.capacity) | self._centroids_of(0))

@@ -3,9 +3,10 @@
 from libc.float cimport DBL_EPSILON
 from libc.string cimport memcpy
 
-from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
+from skconftree.tree._settings cimport MOST_RIVALS, NO_LIMIT, GrowthSettings
 from skconftree.tree.batch._row_source cimport GONE, SEGMENT, Passing
 from skconftree.tree.batch._sparse_rows cimport Segment
+from skconftree.tree.nodes._node_arrays cimport Rival
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._split cimport Children, Split
@@ -23,7 +24,7 @@ cdef class Builder:
 
     With a limit to the leaves growth is best-first, else depth-first. Nodes of less
     weight than `min_split_weight` do not split. A `runner_up` compares each split with
-    the best test of another attribute.
+    the best tests of other attributes, if the tree keeps rivals.
     """
 
     def __init__(
@@ -103,8 +104,6 @@ cdef class Builder:
             self._examine(&candidate)
             if candidate.split.feature >= 0:
                 self._install(&candidate)
-            else:
-                self.tree.refuse(candidate.record.id, &candidate.split.evidence)
             self._release(&candidate)
         return 0
 
@@ -200,6 +199,7 @@ cdef class Builder:
     cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
         # Write the test into the tree.
         cdef const Children* children = &split.children
+        cdef intp_t place = self.tree.node_count - self.tree.n_leaves
         if self.tree.n_ordinals + children.n_codes > self.tree.ordinal_room:
             with gil:
                 self.tree.reserve_ordinals(self.tree.n_ordinals + children.n_codes)
@@ -208,6 +208,11 @@ cdef class Builder:
             children.missing_seen, children.ordinals, children.n_codes,
             children.unknown, &split.evidence,
         )
+        if self.runner_up is not None:
+            memcpy(
+                self.tree.rivals + place * MOST_RIVALS, self.runner_up.found,
+                MOST_RIVALS * sizeof(Rival),
+            )
         return 0
 
     cdef int _make(
@@ -285,7 +290,6 @@ cdef class Builder:
         if self.best_first:
             self._examine(candidate)
             if candidate.split.feature < 0:
-                self.tree.refuse(candidate.record.id, &candidate.split.evidence)
                 self._release(candidate)
                 return 0
         if self.n_open == self.room:

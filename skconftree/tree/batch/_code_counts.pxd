@@ -22,6 +22,12 @@ cdef void count_codes(
     float64_t* out,
 ) noexcept nogil
 
+# The codes next to a cut, of rows that have a label: the largest that is at most `place`,
+# of which there is one, and the smallest above it.
+cdef void code_neighbours(
+    const uint8_t* codes, intp_t n, uint8_t place, intp_t* below, intp_t* above
+) noexcept nogil
+
 # The node's rows as entries, (row << 1) | new, in the order of their codes, and these
 # codes; n is below 2^16, and there are at most MAX_LEVELS codes.
 cdef void sort_codes(

@@ -1,5 +1,6 @@
 """Codes of a node's rows, counted by class or brought into order."""
 
+cimport cython
 from libc.string cimport memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS
@@ -28,6 +29,26 @@ cdef void count_codes(
             tally[codes[i] * width + y[i]] += 1
     for i in range(n_codes * width):
         out[i] = tally[i]
+
+
+@cython.overflowcheck(False)     # distances to codes on the other side wrap: they are
+cdef void code_neighbours(       # larger than any on this one
+    const uint8_t* codes, intp_t n, uint8_t place, intp_t* below, intp_t* above
+) noexcept nogil:
+    # Without branches, many codes at a time.
+    cdef uint8_t down = MAX_LEVELS - 1
+    cdef uint8_t up = MAX_LEVELS - 1
+    cdef uint8_t one, other
+    cdef intp_t i
+    for i in range(n):
+        one = <uint8_t> (place - codes[i])
+        other = <uint8_t> (codes[i] - place - 1)
+        if one < down:
+            down = one
+        if other < up:
+            up = other
+    below[0] = place - down
+    above[0] = place + 1 + up
 
 
 cdef void sort_codes(

@@ -26,7 +26,9 @@ class Lookahead(NamedTuple):
     width: int  # tests tried at a node
 
 
-LARGEST_COMPARED = 10_000.0  # weight up to which splits are compared with a runner-up
+# Weight of the rows up to which all splits are compared with runners-up; in larger
+# tables those of nodes with this share of it, as more would be felt.
+LARGEST_COMPARED, COMPARED_SHARE = 10_000.0, 0.25
 LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
 
@@ -39,7 +41,6 @@ def grow(
     left_out=None,
     distinct=None,
     spends=False,
-    keep_refusals=False,
     lookahead=None,
 ):
     """Grow a tree in batch.
@@ -67,8 +68,6 @@ def grow(
     spends : bool
         Take over the arrays of the table, which saves their copy; `data` cannot be
         used any more.
-    keep_refusals : bool
-        As in `NodeTable`.
     lookahead : Lookahead or None
         Only where `serves_lookahead` says so.
 
@@ -121,10 +120,10 @@ def grow(
     if (
         bound is not None
         and settings.max_features == data.n_features
-        and root_weight <= LARGEST_COMPARED
         and isinstance(source, TableSource)  # the other has no rows in node order
     ):
-        runner_up = RunnerUp(splitter, source.rows)
+        least = COMPARED_SHARE * root_weight if root_weight > LARGEST_COMPARED else 0.0
+        runner_up = RunnerUp(splitter, source.rows, least)
     if lookahead is None:
         builder = Builder(splitter, settings, min_split_weight, runner_up)
     else:
@@ -137,8 +136,8 @@ def grow(
         data.n_classes,
         class_weight,
         settings.bound is not None,
-        keep_refusals,
         keep_costs=lookahead is not None,
+        keep_rivals=runner_up is not None,
     )
     root_pool = 1.0 if by_volume else root_weight + sample.pool
     searched = np.arange(data.n_features, dtype=np.int32)

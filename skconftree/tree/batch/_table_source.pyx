@@ -7,7 +7,9 @@ from skconftree.tables._encoded_table cimport floor_of
 from skconftree.tables._encoding cimport MAX_LEVELS
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._code_counts cimport SORT_LIMIT, count_codes, sort_codes
+from skconftree.tree.batch._code_counts cimport (
+    SORT_LIMIT, code_neighbours, count_codes, sort_codes,
+)
 from skconftree.tree.batch._lookahead_rows cimport KeptOrder
 from skconftree.tree.batch._row_source cimport GONE, SEGMENT, WHOLE, Passing
 from skconftree.tree.batch._sparse_rows cimport Segment
@@ -425,6 +427,12 @@ cdef class TableSource(RowSource):
             return midpoint(
                 self.rows.value(low, feature), self.rows.value(high, feature)
             )
+        if not self.node.has_pool:      # the missing code is above all others
+            code_neighbours(
+                column.codes + start, self.node.record.end - start, <uint8_t> place,
+                &low, &high,
+            )
+            return midpoint(column.levels[low], column.levels[high])
         for i in range(start, self.node.record.end):
             if self.rows.node_y[i] < K and column.codes[i] != missing:
                 if column.codes[i] <= place:

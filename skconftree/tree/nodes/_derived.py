@@ -3,7 +3,14 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ._node_state import COSTS, COSTS_DTYPE, EVIDENCE_DTYPE, LEAF
+from ._node_state import (
+    COSTS,
+    COSTS_DTYPE,
+    EVIDENCE_DTYPE,
+    LEAF,
+    RIVAL_DTYPE,
+    RIVALS,
+)
 from ._tree_state import MISSING_SEEN
 
 NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
@@ -11,6 +18,7 @@ NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
 NONE = np.zeros((), dtype=EVIDENCE_DTYPE)  # evidence of a node that has none
 for _name in EVIDENCE_DTYPE.names:
     NONE[_name] = LEAF if _name == "rival_feature" else np.nan
+NO_RIVAL = np.array((LEAF, 0, 0, 0, np.nan, 0, np.nan, np.nan), dtype=RIVAL_DTYPE)
 NOTHING_TRIED = np.array((np.nan, np.nan, LEAF), dtype=COSTS_DTYPE)
 
 
@@ -37,6 +45,15 @@ def costs_of_nodes(arrays):
     if len(rows):
         costs[parent[first_children(parent)]] = rows
     return costs
+
+
+def rivals_of_nodes(arrays):
+    """Tests that every node's was chosen over, from those of the splits alone."""
+    parent, rows = arrays["parent"], arrays[RIVALS]
+    rivals = np.full((len(parent), rows.shape[1]), NO_RIVAL)
+    if len(rows):
+        rivals[parent[first_children(parent)]] = rows
+    return rivals
 
 
 def children_left(arrays):

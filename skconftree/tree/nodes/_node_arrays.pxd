@@ -7,11 +7,15 @@
 # A look at the tree changes nothing that another one reads: what it has to build is kept
 # in a `Snapshot`, which takes the place of an older one when it is whole.
 
+from libc.math cimport NAN
+
 from skconftree.bounds._contract cimport SplitEvidence
 from skconftree.tree.nodes._snapshot cimport Snapshot
 from skconftree.utils._guard cimport Guard
 from skconftree.utils._lock cimport ModelLock
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+from skconftree.utils._typedefs cimport (
+    float64_t, int16_t, int32_t, intp_t, uint8_t, uint64_t,
+)
 
 
 cdef struct TrialCosts:
@@ -21,6 +25,24 @@ cdef struct TrialCosts:
     float64_t cost
     float64_t rival_cost
     intp_t rival_feature
+
+
+cdef struct Rival:
+    # A test of another attribute that a split was chosen over.
+    int32_t feature         # -2 = none
+    int16_t n_children
+    uint8_t missing_left    # where a numeric test sends rows without a value; whether
+    uint8_t missing_seen    # labelled rows of the node miss it
+    float64_t threshold     # NaN if the feature is nominal; infinity = whether there is
+                            # a value
+    uint64_t left           # bits: the categories of the first branch, of the first 64
+    float64_t gain          # decrease of the node's impurity
+    float64_t z             # how much more the split gains, in standard errors; NaN = not
+                            # known
+
+
+cdef inline Rival no_rival() noexcept nogil:
+    return Rival(-2, 0, 0, 0, NAN, 0, NAN, NAN)
 
 
 cdef void* address_of(array) except? NULL
@@ -34,8 +56,8 @@ cdef class NodeArrays:
     cdef readonly intp_t max_depth
     cdef readonly object class_weight   # ndarray (n_classes,): counts -> values
     cdef readonly bint keeps_evidence   # of splits; else the number of tests alone
-    cdef readonly bint keeps_refusals   # evidence of leaves that did not split
     cdef readonly bint keeps_costs      # of trials, of splits
+    cdef readonly bint keeps_rivals     # of splits
     cdef readonly double shrinkage      # of the values towards those of the parents
     cdef intp_t capacity
     cdef dict _arrays
@@ -57,8 +79,8 @@ cdef class NodeArrays:
     cdef float64_t* impurity
     cdef SplitEvidence* evidence        # [capacity // 2] one a split; NULL if not kept
     cdef float64_t* n_tests             # [capacity // 2] likewise; NULL if evidence is kept
-    cdef SplitEvidence* refused         # [capacity]; NULL if not kept
     cdef TrialCosts* costs              # [capacity // 2] one a split; NULL if not kept
+    cdef Rival* rivals                  # [capacity // 2, MOST_RIVALS] likewise
 
     cdef dict _shapes(self, intp_t capacity)
     cdef tuple _names(self)

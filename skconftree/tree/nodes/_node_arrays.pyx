@@ -4,11 +4,11 @@ import numpy as np
 
 from skconftree.tree.nodes._derived import (
     children_left, children_right, costs_of_nodes, evidence_of_nodes, paths, proportions,
-    proportions_of_leaves, weights,
+    proportions_of_leaves, rivals_of_nodes, weights,
 )
 from skconftree.tree.nodes._node_state import (
-    COSTS, COSTS_DTYPE, EVIDENCE_DTYPE, NODE_ARRAYS, REFUSED, TESTS_DTYPE, check_size,
-    checked_class_weight, checked_shrinkage,
+    COSTS, COSTS_DTYPE, EVIDENCE_DTYPE, NODE_ARRAYS, OF_SPLITS, RIVAL_DTYPE, RIVALS,
+    TESTS_DTYPE, check_size, checked_class_weight, checked_shrinkage,
 )
 from skconftree.tree.nodes._structure import sum_up
 from skconftree.utils._readonly import read_only
@@ -17,6 +17,7 @@ from cpython.buffer cimport (
     PyBUF_C_CONTIGUOUS, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
 
+from skconftree.tree._settings cimport MOST_RIVALS
 from skconftree.utils._guard cimport leave_guard, take_guard
 
 cdef enum:
@@ -41,7 +42,7 @@ cdef class NodeArrays:
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        keep_refusals=False, shrinkage=0.0, keep_costs=False,
+        shrinkage=0.0, keep_costs=False, keep_rivals=False,
     ):
         check_size(n_features, n_classes)
         self.shrinkage = checked_shrinkage(shrinkage)
@@ -49,8 +50,8 @@ cdef class NodeArrays:
         self.n_classes = n_classes
         self.class_weight = read_only(checked_class_weight(class_weight, n_classes))
         self.keeps_evidence = keep_evidence
-        self.keeps_refusals = keep_refusals
         self.keeps_costs = keep_costs
+        self.keeps_rivals = keep_rivals
         self._arrays = {}
         self.reserve(FIRST_ROOM)
 
@@ -70,22 +71,22 @@ cdef class NodeArrays:
                 (capacity // 2,), EVIDENCE_DTYPE if self.keeps_evidence else TESTS_DTYPE
             ),
         }
-        if self.keeps_refusals:
-            shapes[REFUSED] = ((capacity,), EVIDENCE_DTYPE)
         if self.keeps_costs:
             shapes[COSTS] = ((capacity // 2,), COSTS_DTYPE)
+        if self.keeps_rivals:
+            shapes[RIVALS] = ((capacity // 2, MOST_RIVALS), RIVAL_DTYPE)
         return shapes
 
     cdef tuple _names(self):
         # Of the arrays in a state.
         cdef tuple names = NODE_ARRAYS
-        if self.keeps_refusals:
-            names += (REFUSED,)
-        return (*names, COSTS) if self.keeps_costs else names
+        if self.keeps_costs:
+            names += (COSTS,)
+        return (*names, RIVALS) if self.keeps_rivals else names
 
     cdef intp_t _size(self, str name) except -1:
         # How much of an array is used.
-        if name in ("evidence", COSTS):
+        if name in OF_SPLITS:
             return self.node_count - self.n_leaves
         return self.node_count
 
@@ -129,12 +130,12 @@ cdef class NodeArrays:
         cdef void* counts = address_of(arrays["counts"])
         cdef void* impurity = address_of(arrays["impurity"])
         cdef void* evidence = address_of(arrays["evidence"])
-        cdef void* refused = NULL
         cdef void* costs = NULL
-        if self.keeps_refusals:
-            refused = address_of(arrays[REFUSED])
+        cdef void* rivals = NULL
         if self.keeps_costs:
             costs = address_of(arrays[COSTS])
+        if self.keeps_rivals:
+            rivals = address_of(arrays[RIVALS])
         self._arrays = arrays
         self.capacity = len(arrays["parent"])
         self.parent = <int32_t*> parent
@@ -150,8 +151,8 @@ cdef class NodeArrays:
             self.evidence = <SplitEvidence*> evidence
         else:
             self.n_tests = <float64_t*> evidence
-        self.refused = <SplitEvidence*> refused
         self.costs = <TrialCosts*> costs
+        self.rivals = <Rival*> rivals
 
     @property
     def n_bytes(self):
@@ -163,7 +164,6 @@ cdef class NodeArrays:
         return (
             4 * sizeof(int32_t) + sizeof(intp_t)
             + (self.n_classes + 1) * sizeof(float64_t)
-            + self.keeps_refusals * sizeof(SplitEvidence)
         )
 
     cdef intp_t split_bytes(self) noexcept nogil:
@@ -171,6 +171,7 @@ cdef class NodeArrays:
         return (
             (sizeof(SplitEvidence) if self.keeps_evidence else sizeof(float64_t))
             + self.keeps_costs * sizeof(TrialCosts)
+            + self.keeps_rivals * MOST_RIVALS * sizeof(Rival)
         )
 
     cdef intp_t bytes_of_nodes(self) noexcept nogil:
@@ -255,8 +256,6 @@ cdef class NodeArrays:
             for name, array in self._arrays.items():
                 if name not in OF_ROWS:
                     new.arrays[name] = array[: self._size(name)].copy()
-        if self.keeps_refusals:
-            new.arrays[REFUSED] = self._arrays[REFUSED][: self.node_count].copy()
         counts = self._arrays["counts"][: self.node_count].copy()
         n_rows = self._arrays["n_node_samples"][: self.node_count].copy()
         sum_up(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
@@ -360,8 +359,8 @@ cdef class NodeArrays:
         return self._still().of_structure(costs_of_nodes) if self.keeps_costs else None
 
     @property
-    def refused_evidence(self):
-        return self._still().array(REFUSED) if self.keeps_refusals else None
+    def rivals(self):
+        return self._still().of_structure(rivals_of_nodes) if self.keeps_rivals else None
 
     @property
     def value(self):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .._settings import MOST_RIVALS as MOST_RIVALS
+
 EVIDENCE_DTYPE = np.dtype(
     [
         ("score", np.float64),
@@ -22,12 +24,27 @@ COSTS_DTYPE = np.dtype(
     [("cost", np.float64), ("rival_cost", np.float64), ("rival_feature", np.intp)],
     align=True,
 )
-STATE_VERSION = 5
+# A test of another attribute that a split was chosen over.
+RIVAL_DTYPE = np.dtype(
+    [
+        ("feature", np.int32),
+        ("n_children", np.int16),
+        ("missing_left", np.uint8),
+        ("missing_seen", np.uint8),
+        ("threshold", np.float64),
+        ("left", np.uint64),
+        ("gain", np.float64),
+        ("z", np.float64),
+    ],
+    align=True,
+)
+STATE_VERSION = 6
 # The arrays of a state, in this order: one element a node, but one a split in
 # `evidence`. What follows from `parent` is not written.
 NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
-REFUSED = "refused"  # behind these, if the table keeps it
-COSTS = "costs"  # last of all, likewise; one element a split
+COSTS = "costs"  # behind these, if the table keeps it; one element a split
+RIVALS = "rivals"  # last of all, likewise
+OF_SPLITS = ("evidence", COSTS, RIVALS)
 LEAF = -2  # as a feature
 MOST_WEIGHT = 1e50  # of rows: neither squares nor cubes of counts overflow
 # Features are numbered in 32 bits; labels in 16, one of which marks rows without one.
@@ -106,18 +123,18 @@ def check_nodes(arrays, n_features):
     """Raise unless a table can have these nodes, whatever their tests."""
     count = len(arrays["parent"])
     n_splits = np.count_nonzero(arrays["n_children"])
-    for name in (*NODE_ARRAYS, REFUSED, COSTS):
+    for name in (*NODE_ARRAYS, COSTS, RIVALS):
         if name not in arrays:
             continue
-        size = n_splits if name in ("evidence", COSTS) else count
+        size = n_splits if name in OF_SPLITS else count
         if len(arrays[name]) != size:
             raise damaged(repr(name))
     for name, is_sound in (
         ("counts", _are_counts(arrays["counts"], MOST_WEIGHT)),
         ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
         ("evidence", _names_features(arrays["evidence"], n_features)),
-        (REFUSED, _names_features(arrays.get(REFUSED), n_features)),
         (COSTS, _names_features(arrays.get(COSTS), n_features)),
+        (RIVALS, _names_features(arrays.get(RIVALS), n_features, "feature")),
     ):
         if not is_sound:
             raise damaged(repr(name))
@@ -128,8 +145,8 @@ def _are_counts(counts, limit):
     return bool(((counts >= 0) & (counts < limit / len(counts))).all())
 
 
-def _names_features(evidence, n_features):
-    if evidence is None or "rival_feature" not in evidence.dtype.names:
+def _names_features(evidence, n_features, field="rival_feature"):
+    if evidence is None or field not in evidence.dtype.names:
         return True
-    rival = evidence["rival_feature"]
+    rival = evidence[field]
     return bool(((rival >= LEAF) & (rival < n_features)).all())

@@ -19,7 +19,6 @@ cdef class NodeTable(NodeArrays):
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil
     cdef void accept(self, const SplitEvidence* evidence) noexcept nogil
-    cdef void refuse(self, intp_t node, const SplitEvidence* evidence) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef void grows(self, object criterion, ModelLock lock) except *
     cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil

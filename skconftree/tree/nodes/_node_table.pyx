@@ -10,9 +10,11 @@ from skconftree.tree.nodes._node_state import (
 from skconftree.tree.nodes._structure import structure_of, survivors
 
 from libc.math cimport NAN
+from libc.string cimport memcpy
 
 from skconftree.bounds._contract cimport clear_evidence
-from skconftree.tree.nodes._node_arrays cimport TrialCosts
+from skconftree.tree._settings cimport MOST_RIVALS
+from skconftree.tree.nodes._node_arrays cimport Rival, TrialCosts, no_rival
 from skconftree.utils._typedefs cimport int32_t
 
 cdef TrialCosts NOTHING_TRIED = TrialCosts(NAN, NAN, -2)
@@ -25,9 +27,9 @@ cdef class NodeTable(NodeArrays):
     structure, counts, evidence, ids and state from here.
 
     Beside them a node may keep: the evidence of its split, 72 bytes (else the number
-    of questions compared, 8 bytes: all there is without a bound); that of the last
-    examination, which did not let it split, 72 bytes (`keep_refusals`); and what trees
-    cost in which growth looked ahead, 24 bytes (`keep_costs`).
+    of questions compared, 8 bytes: all there is without a bound); what trees cost in
+    which growth looked ahead, 24 bytes (`keep_costs`); and the tests that it was chosen
+    over, 40 bytes each (`keep_rivals`).
     """
 
     # -- growth -------------------------------------------------------------------
@@ -55,15 +57,11 @@ cdef class NodeTable(NodeArrays):
             if self.n_children[parent] == 0:
                 self.first_child[parent] = <int32_t> node
                 self.n_leaves -= 1
-                if self.refused != NULL:
-                    clear_evidence(&self.refused[parent])
             self.n_children[parent] += 1
         self.n_node_samples[node] = n_rows
         self.impurity[node] = impurity
         for c in range(self.n_classes):
             self.counts[node * self.n_classes + c] = counts[c]
-        if self.refused != NULL:
-            clear_evidence(&self.refused[node])
         if self.depth[node] > self.max_depth:
             self.max_depth = self.depth[node]
         self.node_count += 1
@@ -72,17 +70,16 @@ cdef class NodeTable(NodeArrays):
     cdef void accept(self, const SplitEvidence* evidence) noexcept nogil:
         # Why the split is made whose children are added next.
         cdef intp_t place = self.node_count - self.n_leaves
+        cdef intp_t i
         if self.evidence != NULL:
             self.evidence[place] = evidence[0]
         else:
             self.n_tests[place] = evidence.n_tests
         if self.costs != NULL:
             self.costs[place] = NOTHING_TRIED
-
-    cdef void refuse(self, intp_t node, const SplitEvidence* evidence) noexcept nogil:
-        # What was found when a leaf was last examined, and stayed one.
-        if self.refused != NULL:
-            self.refused[node] = evidence[0]
+        if self.rivals != NULL:
+            for i in range(MOST_RIVALS):
+                self.rivals[place * MOST_RIVALS + i] = no_rival()
 
     cdef void forget(self) noexcept nogil:
         # Be without nodes again, with the room there is.
@@ -120,7 +117,7 @@ cdef class NodeTable(NodeArrays):
         cdef const int32_t[::1] parent = above
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
-            self.keeps_refusals, self.shrinkage, self.keeps_costs,
+            self.shrinkage, self.keeps_costs, self.keeps_rivals,
         )
         cdef intp_t split = -1      # that the children come of which were seen last
         cdef intp_t seen = 0
@@ -140,8 +137,6 @@ cdef class NodeTable(NodeArrays):
                     parent[place], self.counts + node * self.n_classes,
                     self.n_node_samples[node], self.impurity[node],
                 )
-                if tree.refused != NULL:
-                    tree.refused[place] = self.refused[node]
         self._copy_tests(tree, kept)
         tree.cut_to_size()
         return tree
@@ -149,6 +144,7 @@ cdef class NodeTable(NodeArrays):
     cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil:
         # Why it was made, for that of another tree whose children are added next.
         cdef SplitEvidence evidence
+        cdef intp_t place = tree.node_count - tree.n_leaves
         clear_evidence(&evidence)
         if self.evidence != NULL:
             evidence = self.evidence[split]
@@ -156,7 +152,12 @@ cdef class NodeTable(NodeArrays):
             evidence.n_tests = self.n_tests[split]
         tree.accept(&evidence)
         if self.costs != NULL:
-            tree.costs[tree.node_count - tree.n_leaves] = self.costs[split]
+            tree.costs[place] = self.costs[split]
+        if self.rivals != NULL:
+            memcpy(
+                tree.rivals + place * MOST_RIVALS, self.rivals + split * MOST_RIVALS,
+                MOST_RIVALS * sizeof(Rival),
+            )
 
     cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:
         # Give a tree that has its nodes the tests of those that have split there.
@@ -181,10 +182,10 @@ cdef class NodeTable(NodeArrays):
     def __reduce__(self):
         arguments = (
             self.n_features, self.n_classes, tuple(self.class_weight.tolist()),
-            bool(self.keeps_evidence), bool(self.keeps_refusals), self.shrinkage,
+            bool(self.keeps_evidence), self.shrinkage,
         )
-        if self.keeps_costs:
-            arguments += (True,)
+        if self.keeps_costs or self.keeps_rivals:
+            arguments += (bool(self.keeps_costs), bool(self.keeps_rivals))
         return type(self), arguments, self.__getstate__()
 
     def __getstate__(self):

@@ -33,7 +33,7 @@ def retold(tree, counts, n_node_samples, impurity, rivals, z):
     There may be other classes. Of the evidence of its splits there is only what the
     other rows bear: by how much they prefer its test to that of a `rival`.
     """
-    (n_features, _, _, keeps_evidence, _, _), arrays = write_nodes(tree)
+    (n_features, _, _, keeps_evidence, *_), arrays = write_nodes(tree)
     told = dict(zip(NODE_ARRAYS, arrays[1:], strict=False))
     splits = tree.parent[first_children(tree.parent)]
     evidence = np.full(len(splits), NONE)
@@ -43,5 +43,6 @@ def retold(tree, counts, n_node_samples, impurity, rivals, z):
     told["impurity"] = impurity.tobytes()
     told["evidence"] = evidence.tobytes()
     other = type(tree)(n_features, counts.shape[1], None, keeps_evidence)
-    other.__setstate__((arrays[0], *told.values(), *arrays[1 + len(told) :]))
+    tests = arrays[1 + len(told) + tree.keeps_costs + tree.keeps_rivals :]
+    other.__setstate__((arrays[0], *told.values(), *tests))
     return other

@@ -76,11 +76,18 @@ cdef class Tree(NodeTable):
         pessimistic count of errors of the trees below the test (``cost``) and below the
         cheapest other test that was tried (``rival_cost``, ``rival_feature``). NaN and
         -2 elsewhere; None of a tree without look-ahead.
+    rivals : ndarray of shape (node_count, 3), structured, or None
+        The best tests of other features that a split was chosen over, the best first:
+        ``feature`` (-2 = none), ``threshold``, ``missing_left``, ``missing_seen`` and
+        ``n_children`` as of a node, ``gain``, the decrease of the impurity of the node,
+        and ``z``, how much more the split gains, in standard errors of the paired
+        difference. In ``left`` bit i says that category i is in the first branch, of the
+        first 64. None if `fit` has compared none.
     """
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
-        keep_refusals=False, shrinkage=0.0, keep_costs=False,
+        shrinkage=0.0, keep_costs=False, keep_rivals=False,
     ):
         # what the nodes hold is there by now
         self._hold(self._arrays | {

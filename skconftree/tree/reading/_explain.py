@@ -7,7 +7,7 @@ import numpy as np
 from ._node_table import read_nodes
 
 
-def explain_rows(estimator, rows):
+def explain_rows(estimator, rows, rivals=0):
     """Records of `ConfidenceTreeClassifier.explain`, of rows with coded categories."""
     tree = estimator.tree_
     paths = tree.path(tree.apply(rows))
@@ -17,7 +17,9 @@ def explain_rows(estimator, rows):
     said = {
         record.node: (record, dict(zip(fields, values, strict=True)))
         for record, values in zip(
-            read_nodes(estimator, nodes), evidence[nodes].tolist(), strict=True
+            read_nodes(estimator, nodes, rivals=rivals),
+            evidence[nodes].tolist(),
+            strict=True,
         )
     }
     categories = estimator.categories_
@@ -44,6 +46,7 @@ def explain_rows(estimator, rows):
             goes = "branch"
         else:
             goes = "left" if child == places[0] else "right"
+        close = {"rivals": [one._asdict() for one in record.rivals]} if rivals else {}
         return {
             "node": node,
             "feature": record.feature,
@@ -53,6 +56,7 @@ def explain_rows(estimator, rows):
             "value": value,
             "goes": goes,
             **fields,
+            **close,
         }
 
     explanations = []

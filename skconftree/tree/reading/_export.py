@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...utils._types import Estimator
+from ..nodes._node_state import MOST_RIVALS
 from ._audit_marks import read_marks
-from ._node_table import read_nodes
+from ._node_table import read_nodes, write_ties
 from ._strength import IMITATION, TINY
 
 WIDTH = 100  # columns
@@ -53,8 +54,8 @@ def export_text(
     show_evidence : bool, default=True
         Whether to say how strong the splits are.
     verbose : bool, default=False
-        Whether to add what the test was chosen by, where growth looked ahead, and what
-        the bound compared, number by number.
+        Whether to add what the test was chosen by, where growth looked ahead, what the
+        bound compared, number by number, and the best tests of other features.
     audit : SplitAudit or None, default=None
         What :func:`skconftree.inspection.audit_splits` said of this tree; its verdicts
         mark the splits.
@@ -116,6 +117,7 @@ def export_text(
                 feature_names=feature_names,
                 class_names=class_names,
                 decimals=decimals,
+                rivals=MOST_RIVALS if verbose else 0,
             )
         }
     lines = []
@@ -142,7 +144,7 @@ def export_text(
                 stack.append((branch.node, (row.name, branch.words), ()))
             said = []
             if show_evidence:
-                said.append(row.sure)
+                said += describe_strength(row, WIDTH - len(bars) - 5)
                 if verbose:
                     room = WIDTH - len(bars) - 5
                     said += describe_split(row, room, decimals)
@@ -153,6 +155,19 @@ def export_text(
     if len(table) > 1:
         lines += marks.legend
     return "\n".join(lines)
+
+
+def describe_strength(row, width):
+    """Lines of how strong a split is and what ties with it: one, if there is room."""
+    strength = row.strength.long
+    rest = row.sure[len(strength) + 2 :]
+    if len(row.ties) > 1 and len(write_ties(row.ties)) <= width:
+        rest = write_ties(row.ties)
+    if not rest:
+        return [strength]
+    if len(strength) + 2 + len(rest) <= width:
+        return [f"{strength}; {rest}"]
+    return [strength, shortened(rest, width)]
 
 
 def indent(depth):
@@ -198,7 +213,19 @@ def describe_split(row, width, digits=4):
         return []
     chosen = [shortened(row.lookahead, width)] if row.lookahead else []
     told = f"evidence: {describe_evidence(row.evidence, digits)}"
-    return [*chosen, *wrapped(told, width)]
+    return [*chosen, *wrapped(told, width), *_describe_rivals(row, width)]
+
+
+def _describe_rivals(row, width):
+    # What else might have been asked, a line each.
+    lines = []
+    for one in row.rivals:
+        said = f" gains {one.gain:.3g} instead of {row.gain:.3g}"
+        if one.z == one.z:
+            said += f", z = {one.z:.2g}"
+        room = width - len("runner-up: ") - len(said)
+        lines.append(f"runner-up: {fit_words(one.name, one.test, room)}{said}")
+    return lines
 
 
 def describe_evidence(evidence, digits=4):

@@ -13,7 +13,7 @@ from ...utils._types import Estimator
 from ._audit_marks import read_marks
 from ._colors import class_colors
 from ._export import describe_evidence, shortened
-from ._node_table import read_nodes
+from ._node_table import read_nodes, write_ties
 from ._strength import IMITATION
 from ._summary import bound_name
 
@@ -176,7 +176,8 @@ def _nodes(table, names, is_open, marks):
             continue
         state = " open" if is_open or row.depth < OPEN_LEVELS else ""
         one = row.strength
-        told = [one.compared, row.tie, row.lookahead]
+        ties = write_ties(row.ties) if len(row.ties) > 1 else row.tie
+        told = [one.compared, ties, row.lookahead]
         if one.word != IMITATION:
             told.append(describe_evidence(row.evidence))
         told = escape("; ".join(filter(None, told)))

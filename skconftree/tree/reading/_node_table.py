@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...tables._features import MISSING
 from ...utils._types import Estimator
+from ..nodes._node_state import MOST_RIVALS
 from ._numbers import write_probability, write_rows, write_weight
 from ._strength import Strength, imitated, strengths
 
@@ -20,6 +23,7 @@ NO_SPLIT = "no split"
 # Categories that need no quotation marks to be told from what stands around them.
 PLAIN = re.compile(r"(?!missing$)[^\W\d]\w*(?:[ ./_-]\w+)*")
 DECIDED = 1.96  # standard errors between the gains of a test and the next best
+MOST_BITS = 64  # categories of which a rival knows where they go
 
 
 class Branch(NamedTuple):
@@ -29,6 +33,16 @@ class Branch(NamedTuple):
     words: str
     categories: tuple | None
     takes_missing: bool
+
+
+class Rival(NamedTuple):
+    """The best test of another feature than that of a split, see `node_table`."""
+
+    feature: int
+    name: str
+    test: str
+    gain: float
+    z: float
 
 
 class NodeRow(NamedTuple):
@@ -53,6 +67,9 @@ class NodeRow(NamedTuple):
     impurity: float
     evidence: dict
     strength: Strength | None
+    gain: float
+    ties: tuple
+    rivals: tuple
 
     @property
     def rows(self):
@@ -70,10 +87,8 @@ class NodeRow(NamedTuple):
 
     @property
     def tie(self):
-        """Which feature does as well, as far as the rows tell; empty if none does."""
-        if not abs(self.evidence.get("z", math.inf)) < DECIDED:
-            return ""
-        return f"tie with {self.evidence['rival']}"
+        """Which feature does as well, and how many more; empty if none does."""
+        return write_ties(self.ties[:1], len(self.ties) - 1) if self.ties else ""
 
     @property
     def sure(self):
@@ -124,12 +139,20 @@ class ImitatedRow(NodeRow):
         return f"{self.rows}, probability {write_probability(self.value[place])}"
 
 
+def write_ties(names, n_more=0):
+    """Which features do as well, in words."""
+    parts = [*names, f"{n_more} more"] if n_more else names
+    *others, last = parts
+    return f"tie with {', '.join(others)}{' and ' if others else ''}{last}"
+
+
 def node_table(
     estimator: Estimator,
     *,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     decimals: int = 4,
+    rivals: int = 0,
 ) -> list[Any]:
     """Describe every node of a fitted confidence tree by a plain record.
 
@@ -147,6 +170,9 @@ def node_table(
         One name a class. None: the class labels.
     decimals : int, default=4
         Significant digits of the thresholds in words.
+    rivals : int, default=0
+        How many tests of other features to name that a split was chosen over, at most
+        3.
 
     Returns
     -------
@@ -188,13 +214,20 @@ def node_table(
           at a leaf: a ``word``, the natural logarithm ``log_expected`` of the number
           of splits as strong expected by luck, ``n_tests``, the questions compared, and
           a ``remark`` on weak splits. In words: ``short``, ``long`` and the lines of a
-          ``legend``. :func:`export_text` says how it is computed.
+          ``legend``. :func:`export_text` says how it is computed;
+        - ``gain``: how much the test lowers the impurity of the node, NaN at a leaf;
+        - ``ties``: names of the features whose tests gain as much, as far as the rows
+          tell: fewer than 1.96 standard errors lie between;
+        - ``rivals``: as many as were asked for of the best tests of other features, the
+          best first, each with its ``feature``, ``name`` and ``test`` in words, its
+          ``gain`` and ``z``, how much more the split gains, in standard errors of the
+          paired difference. :doc:`/guide/ties` says which trees know them.
 
         What the views of a tree write is ready in words: ``rows``; ``outcome``, such as
         ``"2 of 2 rows, probability 0.78"``, the rows that are of the class ``label``
-        and its probability; ``tie``, such as ``"tie with mean texture"`` where the
-        gains of test and rival are less than 1.96 standard errors apart; ``sure``, the
-        strength and the tie; ``lookahead``, what the test was chosen by.
+        and its probability; ``tie``, such as ``"tie with mean texture and 2 more"``,
+        from ``ties``; ``sure``, the strength and the tie; ``lookahead``, what the test
+        was chosen by.
 
     See Also
     --------
@@ -218,16 +251,35 @@ def node_table(
     """
     check_is_fitted(estimator)
     with estimator._lock:
+        check_rivals(estimator, rivals, stacklevel=3)
         return read_nodes(
             estimator,
             feature_names=feature_names,
             class_names=class_names,
             decimals=decimals,
+            rivals=rivals,
+        )
+
+
+def check_rivals(estimator, rivals, stacklevel):
+    """Raise if no tree keeps so many rivals, warn if this one keeps none."""
+    is_whole = isinstance(rivals, Integral) and not isinstance(rivals, bool)
+    if not (is_whole and 0 <= rivals <= MOST_RIVALS):
+        raise ValueError(
+            f"rivals must be an int from 0 to {MOST_RIVALS}, as many as a tree keeps. "
+            f"Got {rivals!r} instead."
+        )
+    if rivals and estimator.tree_.rivals is None:
+        warnings.warn(
+            "This tree knows no rivals of its splits. A tree does that `fit` has grown "
+            "with a bound and with max_features=None.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
         )
 
 
 def read_nodes(
-    estimator, nodes=None, *, feature_names=None, class_names=None, decimals=4
+    estimator, nodes=None, *, feature_names=None, class_names=None, decimals=4, rivals=0
 ):
     """Describe some nodes, see `node_table`; all if `nodes` is None."""
     names = _labels(
@@ -268,13 +320,19 @@ def read_nodes(
     if tree.trial_costs is not None:
         for one, costs in zip(said, tree.trial_costs[nodes].tolist(), strict=True):
             one.update(evidence_of.trials(*costs))
+    kept = tree.rivals
+    known = [()] * len(nodes)
+    if kept is not None:
+        known = [tests.rivals(some) for some in kept[nodes].tolist()]
+    parent, impurity, n_children = tree.parent, tree.impurity, tree.n_children
+    gain = _gains(tree.weighted_n_node_samples, impurity, parent, n_children)
     imitates = hasattr(estimator, "fidelity_")
     weight = tree.n_node_samples[nodes] if imitates else counts.sum(axis=1)
     columns = NodeRow(
         node=nodes.tolist(),
-        parent=tree.parent[nodes].tolist(),
+        parent=parent[nodes].tolist(),
         depth=tree.depth[nodes].tolist(),
-        n_children=tree.n_children[nodes].tolist(),
+        n_children=n_children[nodes].tolist(),
         feature=feature.tolist(),
         name=[names[one] if one >= 0 else None for one in feature.tolist()],
         test=[tests.words(*test) for test in zip(feature, branches, strict=True)],
@@ -293,7 +351,7 @@ def read_nodes(
         share=share.tolist(),
         counts=(tuple(row.tolist()) for row in counts),
         weight=weight.tolist(),
-        impurity=tree.impurity[nodes].tolist(),
+        impurity=impurity[nodes].tolist(),
         evidence=said,
         strength=imitated(branches)
         if imitates
@@ -305,8 +363,26 @@ def read_nodes(
             getattr(estimator.pruning_, "limits_errors", False)
             and not estimator._model.grows,
         ),
+        gain=gain[nodes].tolist(),
+        ties=[
+            # an imitation has one rival, by its real rows
+            (one["rival"],)
+            if imitates and abs(one.get("z", math.inf)) < DECIDED
+            else tuple(rival.name for rival in some if abs(rival.z) < DECIDED)
+            for one, some in zip(said, known, strict=True)
+        ],
+        rivals=(some[:rivals] for some in known),
     )
     return list(map(ImitatedRow if imitates else NodeRow, *columns))
+
+
+def _gains(weight, impurity, parent, n_children):
+    # How much each test lowers the impurity of its node.
+    mass = weight * impurity
+    decrease = mass.copy()
+    np.subtract.at(decrease, parent[1:], mass[1:])
+    is_split = (n_children > 0) & (weight > 0)
+    return np.divide(decrease, weight, out=np.full(len(mass), np.nan), where=is_split)
 
 
 def _labels(parameter, given, known, size):
@@ -347,17 +423,46 @@ class _Tests:
                 )
                 for child, group in _groups(children, targets, known).items()
             )
-        if threshold == math.inf:
-            words = ["is known", "is missing"]
-        else:
-            words = [f"{sign} {threshold:.{self.decimals}g}" for sign in ("<=", ">")]
-            if missing_seen:
-                words[not missing_left] += " or missing"
+        words = self._sides(threshold, missing_seen, missing_left)
         left, right = children
         return (
             Branch(left, f"{name} {words[0]}", None, missing_left),
             Branch(right, f"{name} {words[1]}", None, not missing_left),
         )
+
+    def _sides(self, threshold, missing_seen, missing_left):
+        # What holds of the values on either side.
+        if threshold == math.inf:
+            return ["is known", "is missing"]
+        words = [f"{sign} {threshold:.{self.decimals}g}" for sign in ("<=", ">")]
+        if missing_seen:
+            words[not missing_left] += " or missing"
+        return words
+
+    def rivals(self, rows):
+        """Tests that a split was chosen over."""
+        return tuple(
+            Rival(
+                feature,
+                self.names[feature],
+                f"{self.names[feature]} {self._rival(feature, *test)}",
+                gain,
+                z,
+            )
+            for feature, *test, gain, z in rows
+            if feature >= 0
+        )
+
+    def _rival(self, feature, n_children, missing_left, missing_seen, threshold, left):
+        # What holds in its first branch.
+        known = None if self.categories is None else self.categories[feature]
+        if known is None:
+            return self._sides(threshold, missing_seen, missing_left)[0]
+        if n_children != 2:
+            return "= ?"
+        group = [one for code, one in enumerate(known[:MOST_BITS]) if left >> code & 1]
+        rest = "others" if len(known) > MOST_BITS else None
+        return _set(group, _written(known), rest)
 
     def words(self, feature, branches):
         """What a node asks; None at a leaf."""
@@ -390,11 +495,13 @@ def _written(categories):
     }
 
 
-def _set(group, written):
+def _set(group, written, rest=None):
     labels = [written[one] for one in group[:MOST_NAMES]]
-    if len(group) == 1:
+    if len(group) == 1 and rest is None:
         return f"= {labels[0]}"
-    if len(group) > MOST_NAMES:
+    if rest is not None:
+        labels.append(f"and {rest}" if labels else rest)
+    elif len(group) > MOST_NAMES:
         labels.append(f"and {len(group) - MOST_NAMES} more")
     return f"in {{{', '.join(labels)}}}"
 

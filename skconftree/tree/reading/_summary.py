@@ -5,11 +5,13 @@ from numbers import Integral
 
 import numpy as np
 
+from ..nodes._node_state import MOST_RIVALS
 from ._audit_marks import read_marks
 from ._explain import explain_rows
 from ._export import (
     WIDTH,
     describe_split,
+    describe_strength,
     fit_words,
     shortened,
 )
@@ -129,7 +131,12 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
     nodes = {step["node"] for steps in explained for step in steps}
     nodes.update(leaves)
     table = {
-        row.node: row for row in read_nodes(estimator, np.array(sorted(nodes), np.intp))
+        row.node: row
+        for row in read_nodes(
+            estimator,
+            np.array(sorted(nodes), np.intp),
+            rivals=MOST_RIVALS if verbose else 0,
+        )
     }
     paths = [
         _path(estimator, table, steps, leaf, verbose, marks)
@@ -151,7 +158,7 @@ def _path(estimator, table, steps, leaf, verbose, marks):
         row = table[step["node"]]
         lead = f"{place:3}. "
         lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
-        lines.append(f"     {row.sure}"[:WIDTH])
+        lines += [f"     {one}" for one in describe_strength(row, WIDTH - 5)]
         lines += [f"     {one}" for one in marks.lines(row.node)]
         if verbose:
             told = describe_split(row, WIDTH - 5)

@@ -1,13 +1,14 @@
 """The test of a node with the smallest upper limit of its children."""
 
 from libc.math cimport INFINITY
+from libc.string cimport memmove
 
 from skconftree.bounds._contract cimport Bound
 from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree.split._cut cimport precedes
 from skconftree.tree.split._node cimport ExaminedNode
-from skconftree.tree.split._selection cimport tie_of
-from skconftree.tree.split._split cimport Children, Split
+from skconftree.tree.split._selection cimport Best, tie_of
+from skconftree.tree.split._split cimport Children, RivalTest, Split
 from skconftree.tree.split._tests cimport NodeTests
 from skconftree.utils._typedefs cimport int32_t
 
@@ -70,7 +71,9 @@ cdef class Challengers(Selection):
         cdef const Children* children = &tests.children
         cdef float64_t floor
         cdef intp_t j, feature
+        cdef intp_t n = 0
         self.interval.node_begin(&self.node.facts)
+        self._note_floors(visited, n_visited)
         self.incumbent = self.interval.limit
         self.incumbent_feature = -1
         self.incumbent_cut.place = -1
@@ -97,7 +100,40 @@ cdef class Challengers(Selection):
             self.examine(feature, tests)    # forgets its floor
         split.feature = self.incumbent_feature
         split.cut = self.incumbent_cut
+        for j in range(MOST_RIVALS + 1):
+            if n == MOST_RIVALS or self.floors[j].feature < 0:
+                break
+            if self.floors[j].feature != split.feature:
+                split.rivals[n] = self.floors[j]
+                n += 1
+        if n < MOST_RIVALS:
+            split.rivals[n].feature = -1
         split.evidence.child_limit = self.incumbent / self.node.facts.pool
+
+    cdef void _note_floors(
+        self, const int32_t* visited, intp_t n_visited
+    ) noexcept nogil:
+        # The attributes with the smallest floors, and the test that each is of.
+        cdef const Best* best
+        cdef intp_t n = 0
+        cdef intp_t i, j
+        for j in range(n_visited):
+            best = self.best_of + visited[j]
+            if best.cut.place < 0:
+                continue
+            i = n
+            while i > 0 and best.score < self.best_of[self.floors[i - 1].feature].score:
+                i -= 1
+            if i == MOST_RIVALS + 1:
+                continue
+            n = min(n + 1, <intp_t> MOST_RIVALS + 1)
+            memmove(
+                self.floors + i + 1, self.floors + i, (n - 1 - i) * sizeof(RivalTest)
+            )
+            self.floors[i].feature = visited[j]
+            self.floors[i].cut = best.cut
+        if n <= MOST_RIVALS:
+            self.floors[n].feature = -1
 
     cdef void _challenge_with(self, Scan scan) noexcept nogil:
         cdef float64_t pool_left

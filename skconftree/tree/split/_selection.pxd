@@ -1,7 +1,7 @@
 # Selection: what is kept of the tests of a node, one kind for each kind of bound:
 #
-#   BestTests       no bound, races and tests: the best test, and the best of any other
-#                   attribute, by the criterion (here)
+#   BestTests       no bound, races and tests: the best test, and the best ones of other
+#                   attributes, by the criterion (here)
 #   SummedEvidence  evidence bounds: those, and the evidence of all tests together
 #   Challengers     interval bounds: the test with the smallest cost
 #
@@ -12,6 +12,7 @@
 
 from skconftree.bounds._contract cimport Bound, Score, TestBlock
 from skconftree.criteria._criterion cimport Criterion
+from skconftree.tree._settings cimport MOST_RIVALS
 from skconftree.tree.split._cut cimport Cut
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._scan cimport Scan, TestReader
@@ -102,10 +103,11 @@ cdef class BestTests(Selection):
     cdef bint ranks                 # the bound ranks the attributes,
     cdef bint ranks_by_gain         # and need not see the children for it
     cdef Contender first
-    cdef Contender rival            # the best of the others
+    cdef Contender rivals[MOST_RIVALS]      # the best of the others, the best first
 
     cdef void _forget_choice(self) noexcept nogil
     cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil
+    cdef void _make_room(self, intp_t place) noexcept nogil
     cdef void _contest(
         self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil

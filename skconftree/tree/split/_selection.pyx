@@ -262,6 +262,8 @@ cdef class BestTests(Selection):
     ) noexcept nogil:
         cdef const Best* best = self.best_of + feature * self.step
         cdef Contender one
+        cdef intp_t n = 1
+        cdef intp_t i
         if self.at_once or best.score == INFINITY:
             return False
         split.feature = feature
@@ -270,7 +272,17 @@ cdef class BestTests(Selection):
         split.evidence.score = best.score / self.node.seen.n
         split.evidence.rival_score = chosen.evidence.score
         split.evidence.rival_feature = chosen.feature
-        split.rival_cut = chosen.cut
+        split.rivals[0].feature = chosen.feature
+        split.rivals[0].cut = chosen.cut
+        for i in range(MOST_RIVALS):
+            # one less is known where the test is none of those next to the chosen one
+            if n == MOST_RIVALS or chosen.rivals[i].feature < 0:
+                break
+            if chosen.rivals[i].feature != feature:
+                split.rivals[n] = chosen.rivals[i]
+                n += 1
+        if n < MOST_RIVALS:
+            split.rivals[n].feature = -1
         one.n_tests = best.n_tests
         one.log_tests = best.log_tests
         if self.ranks:
@@ -283,14 +295,17 @@ cdef class BestTests(Selection):
     # -- the contest of attributes ------------------------------------------------
 
     cdef void _forget_choice(self) noexcept nogil:
-        self.first.feature = self.rival.feature = -1
-        self.first.score = self.rival.score = INFINITY
-        self.rival.cut.place = -1
+        cdef intp_t i
+        self.first.feature = -1
+        self.first.score = INFINITY
+        for i in range(MOST_RIVALS):
+            self.rivals[i].feature = -1
+            self.rivals[i].score = INFINITY
 
     cdef void _contest(
         self, NodeTests tests, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil:
-        # The best test of all features, and the best of any other feature.
+        # The best test of all features, and the best ones of other features.
         cdef intp_t j
         if not self.at_once:
             if self.criterion.by_ratio and not self.by_bound and not self.ranks:
@@ -300,16 +315,20 @@ cdef class BestTests(Selection):
         split.feature = self.first.feature
         split.cut = self.first.cut
         split.evidence.score = self.first.score / self.node.seen.n
-        split.evidence.rival_score = self.rival.score / self.node.seen.n
-        split.evidence.rival_feature = self.rival.feature
-        split.rival_cut = self.rival.cut
+        split.evidence.rival_score = self.rivals[0].score / self.node.seen.n
+        split.evidence.rival_feature = self.rivals[0].feature
+        for j in range(MOST_RIVALS):
+            split.rivals[j].feature = self.rivals[j].feature
+            split.rivals[j].cut = self.rivals[j].cut
 
     cdef void _weigh(self, intp_t feature, NodeTests tests) noexcept nogil:
         # Compare the best test of a feature with those of the features before it.
         cdef const Best* best = self.best_of + feature * self.step
         cdef Contender new
+        cdef intp_t i
+        cdef const Contender* last = &self.rivals[MOST_RIVALS - 1]
         if not self.ranks and not (     # as most are
-            best.score < max(self.first.score, self.rival.score) - self.tie
+            best.score < max(self.first.score, last.score) - self.tie
         ):
             return
         new.feature = feature
@@ -319,15 +338,27 @@ cdef class BestTests(Selection):
         new.log_tests = best.log_tests
         new.rank = NAN
         if self._wins(&new, &self.first, tests):
-            self.rival = self.first
+            self._make_room(0)
+            self.rivals[0] = self.first
             self.first = new
-        elif self._wins(&new, &self.rival, tests):
-            self.rival = new
+            return
+        for i in range(MOST_RIVALS):
+            if self._wins(&new, &self.rivals[i], tests):
+                self._make_room(i)
+                self.rivals[i] = new
+                return
+
+    cdef void _make_room(self, intp_t place) noexcept nogil:
+        # The last rival goes.
+        cdef intp_t i
+        for i in range(MOST_RIVALS - 1, place, -1):
+            self.rivals[i] = self.rivals[i - 1]
 
     cdef bint _wins(
         self, Contender* later, Contender* earlier, NodeTests tests
     ) noexcept nogil:
         cdef float64_t most = INFINITY
+        cdef Contender* last = &self.rivals[MOST_RIVALS - 1]
         if not self.ranks:
             return later.score < earlier.score - self.tie
         if earlier.feature < 0 or later.score == INFINITY:
@@ -347,10 +378,10 @@ cdef class BestTests(Selection):
             ):
                 return True
         # a score that is better by `tie` makes a rank better by no more than twice that;
-        # what is above the rival's rank need not be known
-        if self.rival.feature >= 0:
-            self._ask_rank(&self.rival, INFINITY, tests)
-            most = self.rival.rank + 2.0 * self.tie
+        # what is above the last rival's rank need not be known
+        if last.feature >= 0:
+            self._ask_rank(last, INFINITY, tests)
+            most = last.rank + 2.0 * self.tie
         self._ask_rank(earlier, INFINITY, tests)
         self._ask_rank(later, most, tests)
         if later.rank < earlier.rank - 2.0 * self.tie:

@@ -5,6 +5,7 @@
 # about another test.
 
 from skconftree.bounds._contract cimport SplitEvidence
+from skconftree.tree._settings cimport MOST_RIVALS
 from skconftree.tree.split._cut cimport Cut
 from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t
 
@@ -25,11 +26,17 @@ cdef struct Children:
     intp_t unknown              # the child of other categories
 
 
+cdef struct RivalTest:
+    # The best test of another attribute than the one chosen.
+    intp_t feature              # -1 = none, nor are there any behind it
+    Cut cut
+
+
 cdef struct Split:
     intp_t feature              # -1 = no split, and nothing else is set
     Cut cut
     float64_t threshold         # NaN if the feature is nominal
     float64_t improvement       # weighted impurity decrease, as in scikit-learn
     SplitEvidence evidence
-    Cut rival_cut               # of evidence.rival_feature; its place is -1 if not known
+    RivalTest rivals[MOST_RIVALS]   # the best first
     Children children

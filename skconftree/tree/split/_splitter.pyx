@@ -72,7 +72,7 @@ cdef class Splitter:
         self.selection.begin()
         self._visit_features()
         split.feature = -1
-        split.rival_cut.place = -1
+        split.rivals[0].feature = -1
         clear_evidence(&split.evidence)
         if self.node.facts.n_tests == 0.0:
             return split

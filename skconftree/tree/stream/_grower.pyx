@@ -407,9 +407,7 @@ cdef class Grower(GrowingTree):
             leaf = self.leaves.at[node]
             if node == top or self._may_split(leaf):
                 self._examine(leaf, &split)
-                if split.feature < 0:
-                    self.tree.refuse(node, &split.evidence)
-                elif self._has_room(&split):
+                if split.feature >= 0 and self._has_room(&split):
                     self.installer.install(self.tree, leaf, &split)
                     self.limit.look(self.tree, self.leaves)
             if not self.recurses:
