@@ -45,5 +45,4 @@ plt.show()
 # %%
 # One in ten labels is wrong, so 90 % is the most that any model reaches. Bounds stay
 # at a single leaf where no test alone tells anything; pruning keeps what the full tree
-# has found. On most real tables some column alone tells something at every node, and
-# the difference is small.
+# has found.
