@@ -120,7 +120,7 @@ def draw_family():
 
 
 def draw_random_trees():
-    """Figure 3 of De Rosa and Cesa-Bianchi (2016)."""
+    """Figure 3 of De Rosa and Cesa-Bianchi (2017)."""
     lines = {
         row["method"]: [
             (number(size), number(cell)) for size, cell in list(row.items())[2:] if cell
@@ -199,7 +199,9 @@ def draw_budgets():
     )
 
 
-LEAST = 0.21395  # risk of the toy problem of paper A that no tree goes below
+LEAST = (
+    0.21395  # risk of the toy problem of Collet and Pietquin that no tree goes below
+)
 
 
 def by_asked(words):

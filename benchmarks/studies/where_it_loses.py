@@ -230,7 +230,7 @@ CASES = (
         ({"table": "vowel", "labels": "all"}, "with"),
         ({"table": "vowel", "labels": "all"}, "logistic regression"),
         "eleven classes, each learnt against all others: a plane cannot part one",
-        "paper_d",
+        "rupprechter_2012_oasis",
     ),
     Case(
         "OASIS with 20 labels of banknote, % wrong, beside logistic regression",
@@ -238,7 +238,7 @@ CASES = (
         ({"labels": "banknote"}, "OASIS, 20 and all others unlabelled"),
         ({"labels": "banknote"}, "logistic regression, 20"),
         "unlabelled rows choose a gap, and the classes meet elsewhere",
-        "paper_d",
+        "rupprechter_2012_oasis",
     ),
     Case(
         "OASIS, 200 rows of 60 features, % right, beside logistic regression",
@@ -246,7 +246,7 @@ CASES = (
         ({"rows": "Gaussian, d = 60"}, "right, %"),
         ({"rows": "Gaussian, d = 60"}, "logistic regression"),
         "most of it is the model's own: its exact posterior is behind as well",
-        "paper_d",
+        "rupprechter_2012_oasis",
     ),
 )
 
