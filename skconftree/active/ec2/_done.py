@@ -19,7 +19,7 @@ class EC2Done(StoppingRule):
     labels requested so far may have cut by mistake. That it be tried on labels is an
     open question of the thesis [1]_. It is no sensible place: the rule is a number of
     labels that `noise` sets alone, about 70 for a noise of 0.01, 14 for 0.05, 7 for 0.1
-    and 4 for 0.2, whatever is still unknown; :doc:`/results/rupprechter_2012_labels` has the study.
+    and 4 for 0.2, whatever is still unknown (:doc:`/results/rupprechter_2012_labels`).
     It also stops once no edge is left, when there is nothing more to ask for.
 
     Parameters
