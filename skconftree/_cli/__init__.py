@@ -1,5 +1,6 @@
 """The console script."""
 
+import importlib
 import os
 import sys
 
@@ -22,6 +23,10 @@ TABLES = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".parquet", ".pq")
 def main(argv=None):
     """Run the console script and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
+    if not argv:
+        return _run(
+            lambda: importlib.import_module(f"{__name__}._welcome").run_welcome()
+        )
     argv = _with_command(argv)
     parser = make_parser(__version__)
     if argv[0] not in COMMANDS and not argv[0].startswith("-"):
@@ -29,10 +34,18 @@ def main(argv=None):
             f"{argv[0]!r} is neither a command ({', '.join(COMMANDS)}) nor a table."
             f"{meant(argv[0], COMMANDS)}"
         )
-    try:
+
+    def parsed():
         with standard_output():  # where --help goes
             options = parser.parse_args(argv)
         return options.run(options)
+
+    return _run(parsed)
+
+
+def _run(command):
+    try:
+        return command()
     except BrokenPipeError:
         abandon_output()  # whose reader has gone
         return 1
@@ -52,7 +65,7 @@ def _failed(message):
 
 def _with_command(argv):
     # A table in the place of a command is fitted, and so is one that is not named.
-    first = argv[0] if argv else "--"
+    first = argv[0]
     if first in COMMANDS or first in ("-h", "--help", "--version"):
         return argv
     is_table = first.lower().endswith(TABLES) or os.path.isfile(first)

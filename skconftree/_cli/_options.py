@@ -92,7 +92,8 @@ def make_parser(version):
     parser = Parser(
         prog="skconftree",
         description="Decision trees that know how sure they are. Without arguments: "
-        "`skconftree fit` on a real set that comes with scikit-learn. `skconftree "
+        "a small tree, and what there is. `skconftree fit` alone takes a real set that "
+        "comes with scikit-learn. `skconftree "
         "DATA.csv --target COLUMN` is `skconftree fit DATA.csv --target COLUMN`.",
         epilog=f"bounds: {', '.join(BOUNDS)}, none (plain CART). criteria: "
         f"{', '.join(CRITERIA)}. `skconftree COMMAND --help` tells more.",

@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from ...tables._schema import as_dense
 from ...tables._sparse import blocks
 from ...tree._imitate import grow_imitation
 from ...tree._limits import check_limits
+from ...tree.reading._summary import as_table
 from ...tree.reading._to_sklearn import forest_to_sklearn, warn_of_missing
 from ...utils._lock import reads
 from ...utils._types import Estimator, Floats, Indices, LabelsLike, Seed, TableLike
 from .._voting_forest import VotingForest
 from ._limits import METHODS, limits_of_votes
+from ._reading import explain_votes, summarize
 from ._row_index import ForestRowIndex
 from ._voters import Voters
 
@@ -172,6 +175,74 @@ class ForestPrediction(VotingForest):
         if len(criteria) == 1 and criteria <= {"gini", "entropy"}:
             parameters["criterion"] = criteria.pop()
         return forest_to_sklearn(model.estimators, parameters)
+
+    @reads
+    def summary(self) -> str:
+        """Tell in a few lines what the forest is like.
+
+        The sizes of its trees, the columns by their share of the gain, and by how many
+        trees each is asked first, and asked at all.
+
+        Returns
+        -------
+        str
+            Lines of at most 100 columns.
+
+        See Also
+        --------
+        explain_text : How the trees vote on rows.
+        to_tree : A single tree that answers as the forest does.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> print(ConfidenceForestClassifier(20, random_state=0).fit(X, y).summary())
+        ConfidenceForestClassifier: 20 trees, 4 columns, 3 classes; bound: ...
+        leaves of a tree: ...
+        columns by share of the gain: petal ...
+        asked first, by how many of the 20 trees: petal ...
+        asked at all, by how many of the 20 trees: petal ...
+        """
+        check_is_fitted(self)
+        return summarize(self)
+
+    @reads
+    def explain_text(self, X: TableLike) -> str:
+        """Tell in words how the trees vote on rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_samples, n_features)
+            Some rows; also a single one, an array of shape (n_features,) or a row of a
+            pandas frame.
+
+        Returns
+        -------
+        str
+            Lines of at most 100 columns: for each row its class, its probability and
+            how many trees find that class most probable; which trees disagree, as
+            places in `estimators_`, whose own `explain_text` says why; and the columns
+            asked on the way to the leaves, by how many trees.
+
+        See Also
+        --------
+        summary : The forest as a whole.
+        hypotheses : The votes as an array.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skconftree import ConfidenceForestClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> forest = ConfidenceForestClassifier(20, random_state=0).fit(X, y)
+        >>> print(forest.explain_text(X.iloc[0]))
+        class 0: probability ..., said by 20 of 20 trees
+        asked on the way, by how many of the 20 trees: petal ...
+        """
+        X = as_table(X)
+        return explain_votes(self, X, as_dense(self._rows(X).X))
 
     @reads
     def to_tree(
