@@ -1,12 +1,11 @@
 """The console script."""
 
-import importlib
 import os
 import sys
 
 from skconftree import __version__
 
-from ._options import make_parser, meant
+from ._options import later, make_parser, meant
 from ._text import (
     UserError,
     abandon_output,
@@ -24,9 +23,7 @@ def main(argv=None):
     """Run the console script and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if not argv:
-        return _run(
-            lambda: importlib.import_module(f"{__name__}._welcome").run_welcome()
-        )
+        return _ended(later("_welcome", "run_welcome"), None)
     argv = _with_command(argv)
     parser = make_parser(__version__)
     if argv[0] not in COMMANDS and not argv[0].startswith("-"):
@@ -35,17 +32,18 @@ def main(argv=None):
             f"{meant(argv[0], COMMANDS)}"
         )
 
-    def parsed():
+    def command(argv):
         with standard_output():  # where --help goes
             options = parser.parse_args(argv)
         return options.run(options)
 
-    return _run(parsed)
+    return _ended(command, argv)
 
 
-def _run(command):
+def _ended(command, given):
+    """Run a command; return its exit code, or that of what went wrong."""
     try:
-        return command()
+        return command(given)
     except BrokenPipeError:
         abandon_output()  # whose reader has gone
         return 1

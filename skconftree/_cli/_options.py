@@ -108,8 +108,9 @@ def make_parser(version):
     return parser
 
 
-def _later(module, function):
-    # What a command runs is imported when it is.
+def later(module, function):
+    """Make a function of a module that is imported when it is called."""
+
     def run(options):
         found = importlib.import_module(f"{__package__}.{module}")
         return getattr(found, function)(options)
@@ -170,7 +171,7 @@ def _add_fit(commands):
     )
     _add_report(fit)
     _add_json(fit, "the figures and the tree")
-    fit.set_defaults(run=_later("_fit", "run_fit"))
+    fit.set_defaults(run=later("_fit", "run_fit"))
 
 
 def _add_predict(commands):
@@ -205,7 +206,7 @@ def _add_predict(commands):
     predict.add_argument(
         "--output", metavar="FILE", help="write there; default: standard output"
     )
-    predict.set_defaults(run=_later("_predict", "run_predict"))
+    predict.set_defaults(run=later("_predict", "run_predict"))
 
 
 def _add_stream(commands):
@@ -283,7 +284,7 @@ def _add_stream(commands):
     )
     _add_report(stream)
     _add_json(stream, "the figures")
-    stream.set_defaults(run=_later("_stream", "run_stream"))
+    stream.set_defaults(run=later("_stream", "run_stream"))
 
 
 def _add_label(commands):
@@ -376,7 +377,7 @@ def _add_label(commands):
     _add_reading(label)
     _add_dates(label)
     label.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
-    label.set_defaults(run=_later("_label", "run_label"))
+    label.set_defaults(run=later("_label", "run_label"))
 
 
 def _add_completion(commands):
@@ -388,7 +389,7 @@ def _add_completion(commands):
         "~/.config/fish/completions/skconftree.fish",
     )
     completion.add_argument("shell", choices=SHELLS)
-    completion.set_defaults(run=_later("_completion", "run_completion"))
+    completion.set_defaults(run=later("_completion", "run_completion"))
 
 
 def _add_nominal(command):

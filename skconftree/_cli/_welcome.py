@@ -27,7 +27,7 @@ skconftree fit                                 the figures of the table above
 skconftree COMMAND --help                      tells more"""
 
 
-def run_welcome():
+def run_welcome(_options):
     """Show a small tree and the commands; return the exit code."""
     table = bundled_table()
     tree = ConfidenceTreeClassifier(random_state=0).fit(table.X, table.y)

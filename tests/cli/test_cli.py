@@ -48,8 +48,8 @@ def edited(path, line, text):
     return path
 
 
-def test_console_script_without_arguments_runs_on_a_real_set():
-    run = subprocess.run([SCRIPT], capture_output=True, text=True, check=False)
+def test_console_script_without_a_table_runs_on_a_real_set():
+    run = subprocess.run([SCRIPT, "fit"], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert "569 rows, 30 columns, 2 classes" in run.stdout
     for name in ("confidence tree", "CART", "CART pruned by 5-fold CV"):
