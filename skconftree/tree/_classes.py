@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _safe_indexing
 from ..tables._learning import learn, read_call
 from ..utils._learnt import learnt
-from ..utils._lock import learns, reads, share_lock
+from ..utils._lock import learns, share_lock
 from ..utils._types import LabelsLike, Seed, TableLike
 from ._grown import GrownClassifier
 from ._growth import check_stream, grow_model, grow_on
@@ -24,7 +23,6 @@ from ._pool_places import check_places
 from ._prediction import TreePrediction
 from ._readable import ReadableTree
 from ._resolve import resolve_statement
-from ._row_index import RowIndex
 
 if TYPE_CHECKING:
     from ..bounds._base import BaseBound
@@ -589,23 +587,6 @@ class ConfidenceTreeClassifier(
                 stacklevel=stacklevel + 1,
             )
         return grow_on(self, self._model, call, statement, owner=self)
-
-    @reads
-    def index_rows(self, X: TableLike) -> RowIndex:
-        """Keep track of which row of a table lies in which node while the tree grows.
-
-        Parameters
-        ----------
-        X : array-like, sparse or frame of shape (n_rows, n_features)
-            A pool of rows. It is referred to, and must not be changed.
-
-        Returns
-        -------
-        RowIndex
-        """
-        if self._model is None:
-            check_is_fitted(self)
-        return RowIndex(self, X)
 
 
 def tree_of_model(model, parameters):

@@ -13,6 +13,7 @@ from ..tables._schema import as_dense
 from ..tables._sparse import blocks
 from ..utils._lock import reads
 from ..utils._types import Estimator, Floats, LabelsLike, TableLike
+from ._row_index import RowIndex
 from .reading._explain import explain_rows
 from .reading._html import write_tree
 from .reading._node_table import check_rivals
@@ -123,6 +124,23 @@ class ReadableTree:
     def feature_importances_(self) -> Floats:
         """Share of each feature in the decrease of impurity."""
         return self.tree_.feature_importances()
+
+    @reads
+    def index_rows(self, X: TableLike) -> RowIndex:
+        """Keep track of which row of a table lies in which node while the tree grows.
+
+        Parameters
+        ----------
+        X : array-like, sparse or frame of shape (n_rows, n_features)
+            A pool of rows. It is referred to, and must not be changed.
+
+        Returns
+        -------
+        RowIndex
+        """
+        if self._model is None:
+            check_is_fitted(self)
+        return RowIndex(self, X)
 
     @reads
     def leaf_counts(self, *, fresh: bool = False) -> Floats:
