@@ -1,64 +1,30 @@
 """Saving a model and how far its stream was read, so that a kill costs nothing.
 
-A file holds two pickles and a trailer: the model, which `pickle.load` and
-`joblib.load` find, behind it the progress, and as JSON what can be checked before
-anything is unpickled. One file, because two cannot be replaced in one step.
+A file is an archive of arrays, as `numpy.savez` writes them, and holds no program:
+``head`` is JSON with the format and what can be checked before a model is made,
+``state`` is JSON with the states of the model and of its run (see `_plain`), the arrays
+of these are numbered, and ``sha256`` is the checksum of all. One file, because two
+cannot be replaced in one step.
 """
 
 import contextlib
 import hashlib
 import json
 import os
-import pickle
 import secrets
 import stat
+import zipfile
 
+import numpy as np
+
+from .. import ConfidenceTreeClassifier
 from ._lock import Lock
+from ._plain import from_plain, to_plain
 from ._text import UserError
 
-FORMAT = 3
-MAGIC = b"skconftree stream\n"
-LENGTH = 8  # bytes in which the length of the JSON is written
-MOST_JSON = 2**28
-OBJECT = "run"  # the part of the progress that JSON does not have
-
-# All that a model is made of. A pickle that asks for anything else is none of ours.
-ROOMS = ("bounds", "drift", "evaluation", "tables", "tree", "utils")
-NAMES = {
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    *(
-        (f"numpy.{core}.{module}", name)
-        for core in ("core", "_core")
-        for module, name in [
-            ("multiarray", "_reconstruct"),
-            ("multiarray", "scalar"),
-            ("numeric", "_frombuffer"),
-        ]
-    ),
-}
-
-
-class _Unpickler(pickle.Unpickler):
-    def find_class(self, module, name):
-        parts = module.split(".")
-        ours = parts[0] == "skconftree" and len(parts) > 1 and parts[1] in ROOMS
-        # a dotted name would lead from a module to whatever that has imported
-        if "." in name or not (ours or (module, name) in NAMES):
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}")
-        return super().find_class(module, name)
-
-
-class _Hashed:
-    """A file that is written, with a hash of what was."""
-
-    def __init__(self, file):
-        self._file = file
-        self.hash = hashlib.sha256()
-
-    def write(self, data):
-        self.hash.update(data)
-        return self._file.write(data)
+FORMAT = 4
+OBJECT = "run"  # the part of the progress that is a state
+CHECKSUM = "sha256"  # the member of this name
 
 
 class ModelFile:
@@ -123,19 +89,32 @@ def save(path, model, progress, scratch=None):
 
 
 def _write(file, model, progress):
-    hashed = _Hashed(file)
-    for part in (model, progress):
-        pickler = pickle.Pickler(hashed, protocol=5)
-        # Without the memo, whose references tell how the parts of the model came to
-        # be, the bytes depend on the state only.
-        pickler.fast = True
-        pickler.dump(part)
+    arrays = []
+    run = progress.get(OBJECT)
+    state = {"model": to_plain(model.__getstate__(), arrays)}
+    state[OBJECT] = to_plain(run, arrays)
     facts = {name: value for name, value in progress.items() if name != OBJECT}
-    facts = {"sha256": hashed.hash.hexdigest(), **facts}
-    trailer = json.dumps(facts, separators=(",", ":")).encode()
-    file.write(trailer + len(trailer).to_bytes(LENGTH) + MAGIC)
+    members = {"head": _as_json(facts), "state": _as_json(state)}
+    members |= {f"array_{place}": array for place, array in enumerate(arrays)}
+    members[CHECKSUM] = np.array(_checksum(members))
+    np.savez(file, **members)
     file.flush()
     os.fsync(file.fileno())
+
+
+def _as_json(value):
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+def _checksum(members):
+    """Hash of all members but that of the checksum itself, in their order."""
+    made = hashlib.sha256()
+    for name, array in members.items():
+        if name != CHECKSUM:
+            made.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+            made.update(np.ascontiguousarray(array).data)
+    return made.hexdigest()
 
 
 def _keep_permissions(path, file):
@@ -179,23 +158,25 @@ def check_writable(path):
 def load(path, check=None):
     """Read the model and the progress that `save` has written.
 
-    `check` is given the progress, but for its objects, before anything is unpickled.
+    `check` is given the progress, but for its state, before a model is made.
     """
     try:
         with open(path, "rb", opener=_open_regular) as file:
-            facts = _read_facts(path, file)
-            if check is not None:
-                check(facts)
-            file.seek(0)
-            try:
-                model, progress = _Unpickler(file).load(), _Unpickler(file).load()
-                return model, {**progress, **facts}
-            except OSError:
-                raise
-            except Exception as error:  # a hostile pickle raises nearly anything
-                raise UserError(f"{path} cannot be read: {error}") from error
+            members = _read_members(path, file)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+    facts = _checked_facts(path, members)
+    if check is not None:
+        check(facts)
+    try:
+        state = json.loads(members["state"].tobytes())
+        arrays = [members[f"array_{place}"] for place in range(len(members) - 3)]
+        model = ConfidenceTreeClassifier()
+        model.__setstate__(from_plain(state["model"], arrays))
+        run = from_plain(state[OBJECT], arrays)
+    except Exception as error:  # what somebody has made up fails in nearly any way
+        raise UserError(f"{path} cannot be read: {error}") from error
+    return model, {**facts, OBJECT: run}
 
 
 def _open_regular(path, flags):
@@ -206,45 +187,42 @@ def _open_regular(path, flags):
     return file
 
 
-def _read_facts(path, file):
-    """The trailer, if the file is sound and of somebody who may be trusted."""
-    found = os.fstat(file.fileno())
-    # Unpickling lets who wrote the file do what the user may.
-    if hasattr(os, "geteuid") and found.st_uid not in (0, os.geteuid()):
-        raise UserError(
-            f"{path} belongs to another user (number {found.st_uid}), and a model can "
-            "hold any program; if you trust its origin, make a copy of your own"
-        )
-    foreign = UserError(
+def _foreign(path):
+    return UserError(
         f"{path} is not a model that this version of `skconftree` has saved, or it is "
         "damaged"
     )
-    end = found.st_size - len(MAGIC) - LENGTH
-    if end < 0:
-        raise foreign
-    file.seek(end)
-    length = int.from_bytes(file.read(LENGTH))
-    if file.read() != MAGIC or not 0 < length <= min(end, MOST_JSON):
-        raise foreign
-    file.seek(end - length)
+
+
+def _read_members(path, file):
+    """The arrays of the archive, which together are no larger than the file."""
     try:
-        facts = json.loads(file.read(length))
-        facts_format, digest = facts["format"], facts.pop("sha256")
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+        size = sum(one.file_size for one in entries)
+        packed = any(one.compress_type != zipfile.ZIP_STORED for one in entries)
+        if packed or size > os.fstat(file.fileno()).st_size:
+            raise _foreign(path)
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+    except (OSError, UserError):
+        raise
+    except Exception as error:  # a damaged archive fails in nearly any way
+        raise _foreign(path) from error
+
+
+def _checked_facts(path, members):
+    try:
+        facts = json.loads(members["head"].tobytes())
+        found, digest = facts["format"], members[CHECKSUM].item()
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise foreign from error
-    if facts_format != FORMAT:
+        raise _foreign(path) from error
+    if found != FORMAT:
         raise UserError(
-            f"{path} cannot be resumed: it has format {facts_format!r}, this version "
+            f"{path} cannot be resumed: it has format {found!r}, this version "
             f"reads {FORMAT}"
         )
-    file.seek(0)
-    hashed, left = hashlib.sha256(), end - length
-    while left:
-        block = file.read(min(left, 2**20))
-        if not block:
-            raise foreign
-        hashed.update(block)
-        left -= len(block)
-    if hashed.hexdigest() != digest:
+    if _checksum(members) != digest:
         raise UserError(f"{path} is damaged: it is not what was written")
     return facts

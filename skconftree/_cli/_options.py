@@ -162,7 +162,7 @@ def _add_fit(commands):
     fit.add_argument(
         "--output",
         metavar="MODEL",
-        help="save the tree there, for `skconftree predict` and pickle.load",
+        help="save the tree there, for `skconftree predict`",
     )
     fit.add_argument(
         "--plot",
@@ -183,7 +183,7 @@ def _add_predict(commands):
     predict.add_argument(
         "model",
         metavar="MODEL",
-        help="saved by --output of fit or stream; only your own, or what you trust",
+        help="saved by --output of fit or stream",
     )
     predict.add_argument(
         "data",
@@ -261,14 +261,12 @@ def _add_stream(commands):
     stream.add_argument(
         "--output",
         metavar="MODEL",
-        help="save the tree there, for pickle.load and `skconftree predict`; load such "
-        "files only if you trust their origin",
+        help="save the tree there, for `skconftree predict` and --resume",
     )
     stream.add_argument(
         "--resume",
         action="store_true",
-        help="go on with MODEL if it exists; it is a pickle, so go on with your own "
-        "or with what you trust only",
+        help="go on with MODEL if it exists",
     )
     stream.add_argument(
         "--checkpoint-every",

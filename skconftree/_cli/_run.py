@@ -1,7 +1,5 @@
 """One run of ``skconftree stream``: what it learns, saves and goes on from."""
 
-import copy
-
 import numpy as np
 
 from skconftree import ConfidenceTreeClassifier, __version__
@@ -150,7 +148,10 @@ class Run:
         self.tree = ConfidenceTreeClassifier(
             **self.settings, categorical_features=nominal or None
         )
-        self.evaluator = PrequentialEvaluator(
+        self.evaluator = self._make_evaluator()
+
+    def _make_evaluator(self):
+        return PrequentialEvaluator(
             self.tree,
             classes=self.labels.classes,
             pos_label=self._positive(),
@@ -181,12 +182,17 @@ class Run:
         }
 
     def _resume(self):
-        self.tree, progress = self.file.load(self._check)
-        self.evaluator = progress["run"]
+        tree, progress = self.file.load(self._check)
+        self.tree = with_columns(tree, None)
+        self.evaluator = self._make_evaluator()
+        try:
+            self.evaluator.__setstate__(progress["run"])
+        except Exception as error:  # it may be anything that a file can hold
+            raise UserError(f"{self.file.path} cannot be read: {error}") from error
+        self.evaluator.estimator = self.tree
         if self.options.pos_label is not None:
             was, now = self.evaluator.pos_label_, self._positive()
             self._check_same("--pos-label", was, now)
-        self.tree = self.evaluator.estimator = with_columns(self.tree, None)
 
     def _check(self, facts):
         """Find out whether a run can be resumed, and read the rows it has learnt."""
@@ -275,10 +281,10 @@ class Run:
         self.evaluator.report()  # when a window began is no property of the stream
         self.evaluator.estimator = None  # which is in the file already
         try:
-            evaluator = copy.copy(self.evaluator)
+            run = self.evaluator.__getstate__()
         finally:
             self.evaluator.estimator = self.tree
-        evaluator.cpu_seconds_ = 0.0  # nor is this
+        run["cpu_seconds_"] = 0.0  # nor is this
         progress = {
             "version": __version__,
             **self._identity(),
@@ -288,7 +294,7 @@ class Run:
             "drifts": self.drifts,
             "rows": self.n_read,
             "fingerprint": self.fingerprint,
-            "run": evaluator,
+            "run": run,
         }
         # The tree is given arrays, which have no names; who loads it wants them.
         names = np.array(self.stream.features, dtype=object)

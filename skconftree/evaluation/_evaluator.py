@@ -18,7 +18,7 @@ from ..utils import canonical, is_count
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator, LabelsLike, TableLike
 from ._delayed import DelayedStep, nothing_waits
-from ._evaluator_state import MOST_WEIGHT, check_run
+from ._evaluator_state import MOST_WEIGHT, check_run, read_parts, write_parts
 from ._record import PrequentialRecord
 from ._scoring import Predictions, need_proba, resolved_scorers
 from ._tally import Baselines, Tally
@@ -170,10 +170,10 @@ class PrequentialEvaluator(Lockable):
     @reads
     def __getstate__(self):
         # The estimator and its figures are written one after the other: of one moment.
-        return canonical(copy.deepcopy(super().__getstate__()))
+        return canonical(write_parts(copy.deepcopy(super().__getstate__())))
 
     def __setstate__(self, state):
-        vars(self).update(state)
+        vars(self).update(read_parts(state))
         check_run(self)
 
     @learns

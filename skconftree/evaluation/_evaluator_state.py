@@ -1,4 +1,4 @@
-"""Whether the parts of a prequential run that comes out of a pickle belong together."""
+"""The state of a prequential run, and whether what comes out of a file fits."""
 
 import math
 
@@ -11,6 +11,30 @@ from ._waiting import Waiting
 
 MOST_WEIGHT = 1e300  # of all rows of a run: figures are finite
 ROUNDING = 1.0 + 1e-6  # of sums of the same weights in another order
+
+
+PARTS = {
+    "_total": Tally,
+    "_window": Tally,
+    "_baselines": Baselines,
+    "_predictions": Predictions,
+    "_waiting": Waiting,
+}
+
+
+def write_parts(state):
+    """A state whose parts are arrays and plain values: no object but estimators."""
+    return state | {name: vars(state[name]) for name in PARTS if name in state}
+
+
+def read_parts(state):
+    """A state with the objects of which `write_parts` has written what they hold."""
+    made = dict(state)
+    for name, kind in PARTS.items():
+        if isinstance(state.get(name), dict):
+            made[name] = kind.__new__(kind)
+            vars(made[name]).update(state[name])
+    return made
 
 
 def check_run(run):

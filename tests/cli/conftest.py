@@ -1,10 +1,13 @@
 """A run of the console script that is killed while it saves its model."""
 
+import pickle
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from skconftree._cli import _checkpoint
 
 KILLED = """
 import os, signal, sys
@@ -37,3 +40,16 @@ def killed_at():
         assert run.returncode == -signal.SIGKILL, run.stderr
 
     return killed_at
+
+
+@pytest.fixture
+def same_model(tmp_path):
+    """Whether two files, a path and bytes, hold the same model, whatever their runs."""
+
+    def same_model(path, data):
+        other = tmp_path / "other model"
+        other.write_bytes(data)
+        models = [_checkpoint.load(one)[0] for one in (path, other)]
+        return pickle.dumps(models[0]) == pickle.dumps(models[1])
+
+    return same_model

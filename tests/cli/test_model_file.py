@@ -5,7 +5,6 @@ or a stranger's file must not cost it, nor lead to other files.
 """
 
 import contextlib
-import io
 import json
 import os
 import pickle
@@ -14,13 +13,18 @@ import signal
 import stat
 import subprocess
 import sys
+import warnings
+from collections import Counter
 
+import numpy as np
 import pytest
 
 from skconftree._cli import _checkpoint, main
 from skconftree._cli._checkpoint import ModelFile
 from skconftree._cli._common import UserError
+from skconftree._cli._names import with_columns
 from skconftree.bounds._registry import BOUNDS
+from skconftree.tree import export_text
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs locks and links")
 
@@ -91,9 +95,10 @@ def test_permissions_stay(table, folder, mode):
 
 HOLD = """
 import sys, time
+from skconftree import ConfidenceTreeClassifier
 from skconftree._cli._checkpoint import ModelFile
 with ModelFile(sys.argv[1]) as file:
-    file.save(1, {"rows": 0})
+    file.save(ConfidenceTreeClassifier().fit([[0], [1]], [0, 1]), {"rows": 0})
     print("held", flush=True)
     time.sleep(100)
 """
@@ -184,6 +189,18 @@ def test_a_full_disk_leaves_the_model_before(table, folder, capsys):
     assert stream(table, model, "--resume") == 0
 
 
+def rewritten(path, change):
+    """Change the states in a file as somebody can who knows the format."""
+    with np.load(path) as found:
+        members = {name: found[name] for name in found.files}
+    state = json.loads(members["state"].tobytes())
+    change(state, members)
+    members["state"] = np.frombuffer(json.dumps(state).encode(), dtype=np.uint8)
+    members["sha256"] = np.array(_checkpoint._checksum(members))
+    with open(path, "wb") as file:
+        np.savez(file, **members)
+
+
 class Program:
     """Runs when it is unpickled."""
 
@@ -197,46 +214,73 @@ class Program:
 def test_a_program_in_the_place_of_a_model_does_not_run(table, folder, capsys):
     model, ran = folder / "model", folder / "ran"
     assert stream(table, model) == 0
-    good, progress = _checkpoint.load(model)
-    with open(model, "wb") as file:
-        pickle.dump(Program(ran), file)
-        pickle.dump(progress, file)
-    assert stream(table, model, "--resume") == 1
-    assert "is not a model that" in capsys.readouterr().err
-    for parts in [(Program(ran), progress), (good, {**progress, "run": Program(ran)})]:
-        _checkpoint.save(model, *parts)
+    whole = model.read_bytes()
+
+    def hide(state, members):
+        members["array_0"] = np.array([Program(ran)], dtype=object)
+
+    def resumed():
         assert stream(table, model, "--resume") == 1
-        assert "it asks for posix.mkdir" in capsys.readouterr().err
+        return capsys.readouterr().err
+
+    model.write_bytes(pickle.dumps(Program(ran)))
+    assert "is not a model that" in resumed()
+    with open(model, "wb") as file:
+        np.savez(file, head=np.array([Program(ran)], dtype=object))
+    assert "is not a model that" in resumed()
+    model.write_bytes(whole)
+    rewritten(model, hide)
+    assert "is not a model that" in resumed()
     assert names(folder) == ["model"]
 
 
 @pytest.mark.parametrize(
-    ("module", "name"),
+    ("room", "name"),
     [
-        ("skconftree._cli", "main"),
-        ("skconftree.datasets", "fetch_table"),
-        ("skconftree.tree._classes", "np.save"),
-        ("numpy", "save"),
-        ("builtins", "eval"),
+        ("bounds", "param_grid"),
+        ("bounds", "np"),
+        ("drift", "BaseBound"),
+        ("tree", "ConfidenceTreeClassifier"),
+        ("os", "mkdir"),
     ],
 )
-def test_a_model_calls_nothing_but_what_models_are_made_of(module, name):
-    texts = "".join(f"\x8c{chr(len(one))}{one}" for one in (module, name))
-    code = io.BytesIO(f"\x80\x05{texts}\x93.".encode("latin-1"))
-    with pytest.raises(pickle.UnpicklingError, match=f"asks for {module}.{name}"):
-        _checkpoint._Unpickler(code).load()
+def test_a_model_makes_nothing_but_parameters(table, folder, room, name, capsys):
+    model = folder / "model"
+    assert stream(table, model, "--bound", "credible") == 0
+
+    def ask(state, members):
+        text = json.dumps(state).replace(
+            '["bounds", "CredibleBound"]', json.dumps([room, name])
+        )
+        assert name in text
+        state.update(json.loads(text))
+
+    rewritten(model, ask)
+    assert stream(table, model, "--bound", "credible", "--resume") == 1
+    assert "cannot be read" in capsys.readouterr().err
 
 
-def test_nothing_is_unpickled_before_all_is_checked(table, folder, monkeypatch, capsys):
+def test_an_archive_that_unpacks_to_more_than_itself_is_refused(table, folder, capsys):
+    model = folder / "model"
+    assert stream(table, model) == 0
+    with np.load(model) as found:
+        members = {name: found[name] for name in found.files}
+    with open(model, "wb") as file:
+        np.savez_compressed(file, **members)
+    assert stream(table, model, "--resume") == 1
+    assert "is not a model that" in capsys.readouterr().err
+
+
+def test_no_model_is_made_before_all_is_checked(table, folder, monkeypatch, capsys):
     model = folder / "model"
     assert stream(table, model) == 0
     whole = model.read_bytes()
 
-    def unpickling(*args):
-        raise AssertionError("unpickled")
+    def reading(*args):
+        raise AssertionError("read")
 
-    monkeypatch.setattr(_checkpoint, "_Unpickler", unpickling)
-    for place in (5, len(whole) // 2):
+    monkeypatch.setattr(_checkpoint, "from_plain", reading)
+    for place in (whole.index(b'"format"'), len(whole) // 2):
         damaged = bytearray(whole)
         damaged[place] ^= 1
         model.write_bytes(damaged)
@@ -253,17 +297,74 @@ def test_nothing_is_unpickled_before_all_is_checked(table, folder, monkeypatch, 
     assert "are not those that it has learnt" in capsys.readouterr().err
 
 
-def test_the_model_of_another_user_is_not_gone_on_with(
-    table, folder, monkeypatch, capsys
-):
-    model = folder / "model"
-    assert stream(table, model) == 0
-    if os.geteuid() == 0:
-        os.chown(model, 12345, -1)
-    else:
-        monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    assert stream(table, model, "--resume") == 1
-    assert "belongs to another user" in capsys.readouterr().err
+def damage(state, random):
+    """Change one value of a state into another, which fits or does not."""
+    places = []
+
+    def walk(value):
+        for key in range(len(value)) if isinstance(value, list) else value:
+            places.append((value, key))
+            if isinstance(value[key], list | dict):
+                walk(value[key])
+
+    walk(state)
+    holder, key = places[random.integers(len(places))]
+    others = (None, True, -1, 0, 2**70, 0.5, "", "a", [], {}, {"float": "nan"})
+    others += ({"array": 0}, {"array": 10**9}, {"dict": []}, {"tuple": []})
+    others += ({"object": ["bounds", "CredibleBound"], "parameters": {"delta": -1}},)
+    holder[key] = others[random.integers(len(others))]
+
+
+def test_a_damaged_file_is_refused_or_sound(table, folder, capsys):
+    """By chance, or by somebody who knows the format and mends the checksum."""
+    model, original = folder / "model", folder / "original"
+    settings = ["--bound", "credible", "--set", "drift=ddm", "--nominal", "b"]
+    assert stream(table, original, *settings, "--delay", "9") == 0
+    whole = original.read_bytes()
+    n_files = int(os.environ.get("SKCONFTREE_DAMAGED_FILES", "300"))
+    first = int(os.environ.get("SKCONFTREE_FIRST_FILE", "0"))
+    outcomes = Counter()
+    for seed in range(first, first + n_files):
+        random = np.random.default_rng(seed)
+        data = bytearray(whole)
+        if seed % 3 == 0:
+            for place in random.integers(len(data), size=random.integers(1, 9)):
+                data[place] = random.integers(256)
+        elif seed % 3 == 1:
+            del data[random.integers(len(data)) :]
+        model.write_bytes(data)
+        if seed % 3 == 2:
+
+            def change(state, members, random=random):
+                if random.random() < 0.6:
+                    damage(state, random)
+                    return
+                name = [one for one in members if one.startswith("array")]
+                name = name[random.integers(len(name))]
+                array = members[name].copy()
+                data = array.view(np.uint8).reshape(-1)
+                if len(data):
+                    data[random.integers(len(data))] = random.integers(256)
+                members[name] = array[: random.integers(max(len(array), 1) + 1)]
+
+            rewritten(model, change)
+        try:
+            found, _ = _checkpoint.load(model)
+        except UserError:
+            outcomes["refused", seed % 3] += 1
+            continue
+        outcomes["sound", seed % 3] += 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with contextlib.suppress(ValueError, UserError):
+                found = with_columns(found, None)
+                proba = found.predict_proba(np.array([[1.0, 2.0], [5.0, 0.0]]))
+                assert np.isfinite(proba).all()
+                export_text(found)
+            with contextlib.suppress(ValueError, TypeError):
+                found.partial_fit(np.array([[1.0, 2.0]]), found.classes_[:1])
+    assert outcomes["refused", 1] == n_files // 3
+    assert outcomes["refused", 2] > 0 < outcomes["sound", 2]
 
 
 def test_what_is_no_file_is_not_written_to(table, folder, capsys):
@@ -292,7 +393,7 @@ def test_two_runs_in_one_process_exclude_each_other(folder):
 
 
 @pytest.mark.parametrize("bound", [*sorted(BOUNDS), "none"])
-def test_every_model_is_made_of_what_may_be_unpickled(table, folder, bound):
+def test_every_model_can_be_written_and_gone_on_with(table, folder, bound):
     model = folder / "model"
     for n_rows in (450, 900):
         table.write_text("a,b,kind\n" + "".join(ROWS.splitlines(True)[:n_rows]))

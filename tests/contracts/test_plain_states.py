@@ -14,8 +14,15 @@ from skconftree import (
     NCMTreeClassifier,
     OASISClassifier,
 )
+from skconftree.active import (
+    ActiveLearner,
+    LearningToSampleClassifier,
+    StreamActiveLearner,
+)
 from skconftree.bounds import BaseBound
 from skconftree.drift import DDM, BaseDetector
+from skconftree.drift._registry import DETECTORS
+from skconftree.evaluation import OneByOne, PrequentialEvaluator
 from skconftree.tree import BasePruning
 
 X, Y = load_iris(return_X_y=True)
@@ -81,3 +88,101 @@ def test_a_file_of_skops_holds_the_same_model(name):
         for one in (model, loaded):
             one.partial_fit(rows, Y)
         assert pickle.dumps(loaded) == pickle.dumps(model)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_file_of_skops_holds_a_detector(name):
+    io = pytest.importorskip("skops.io")
+    one = DETECTORS[name]()
+    errors = np.arange(400) % 7 == 0
+    one.update_many(errors[:300])
+    data = io.dumps(one)
+    trusted = io.get_untrusted_types(data=data)
+    assert trusted == [
+        f"skconftree.drift.{type(one).__module__.split('.')[-1]}.{type(one).__name__}"
+    ]
+    loaded = io.loads(data, trusted=trusted)
+    assert loaded.n_rows_seen_ == 300
+    assert (loaded.update_many(errors[300:]) == one.update_many(errors[300:])).all()
+    assert pickle.dumps(loaded) == pickle.dumps(one)
+
+
+def pool_learner(estimator):
+    known = np.where(np.arange(150) % 10 == 0, Y, -1)
+    made = ActiveLearner(estimator, strategy="margin", random_state=0).fit(X, known)
+    rows = made.query(5)
+    made.teach(rows, Y[rows])
+    return made
+
+
+def stream_learner():
+    made = StreamActiveLearner(
+        ConfidenceTreeClassifier(),
+        strategy="split",
+        drift="ddm",
+        classes=CLASSES,
+        random_state=0,
+    )
+    made.fit(X[::3], Y[::3]).run(X[1::3], Y[1::3])
+    return made
+
+
+def evaluator():
+    made = PrequentialEvaluator(ConfidenceTreeClassifier(), classes=CLASSES, delay=3)
+    made.update(X[::2], Y[::2])
+    return made
+
+
+def one_by_one():
+    made = OneByOne(ConfidenceTreeClassifier(), classes=CLASSES)
+    for row, label in zip(X[::2].tolist(), Y[::2].tolist(), strict=True):
+        made.learn_one(dict(zip("abcd", row, strict=True)), label)
+    return made
+
+
+def go_on(one):
+    """What it says, and what it says once it has learnt more."""
+    if isinstance(one, PrequentialEvaluator):
+        return [one.update(X[1::2], Y[1::2]), one.report().accuracy]
+    if isinstance(one, OneByOne):
+        row = dict(zip("abcd", X[1].tolist(), strict=True))
+        told = [one.predict_proba_one(row)]
+        one.learn_one(row, 0)
+        return [*told, one.predict_proba_one(row)]
+    told = [one.predict_proba(X)]
+    if isinstance(one, ActiveLearner):
+        rows = one.query(5)
+        one.teach(rows, Y[rows])
+        told += [rows, one.predict_proba(X)]
+    elif isinstance(one, StreamActiveLearner):
+        one.run(X[2::3], Y[2::3])
+        told += [one.n_asked_, one.predict_proba(X)]
+    return told
+
+
+LEARNERS = {
+    "pool": lambda: pool_learner(ConfidenceTreeClassifier()),
+    "pool, forest": lambda: pool_learner(ConfidenceForestClassifier(3)),
+    "stream": stream_learner,
+    "sampling": lambda: LearningToSampleClassifier(random_state=0).fit(X, Y),
+    "evaluator": evaluator,
+    "one by one": one_by_one,
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.filterwarnings("ignore:.*labels:UserWarning")
+def test_a_file_of_skops_holds_a_learner_that_goes_on(name):
+    io = pytest.importorskip("skops.io")
+    one = LEARNERS[name]()
+    data = io.dumps(one)
+    trusted = io.get_untrusted_types(data=data)
+    others = {one for one in trusted if not one.startswith("skconftree.")}
+    assert others == ({"sklearn.tree._tree.Tree"} if name == "sampling" else set())
+    loaded = io.loads(data, trusted=trusted)
+    for found, wanted in zip(go_on(loaded), go_on(one), strict=True):
+        np.testing.assert_equal(found, wanted)
+
+
+def test_the_figures_of_a_run_are_plain():
+    assert others({**evaluator().__getstate__(), "estimator": None}) == []

@@ -33,7 +33,7 @@ from ._context import LeafLabels, StreamContext
 from ._decisions import Account
 from ._registry import STREAM_STRATEGIES, resolve_stream_strategy
 from ._run import compare
-from ._state import check_learner
+from ._state import check_learner, read_parts, write_parts
 from ._steps import NOTHING, Begun, StreamSteps
 from ._strategies import StreamStrategy
 
@@ -553,10 +553,10 @@ class StreamActiveLearner(
     def __getstate__(self):
         state = dict(super().__getstate__())
         state.pop("_begun", None)
-        return canonical(state)
+        return canonical(write_parts(state))
 
     def __setstate__(self, state):
-        super().__setstate__(state)
+        super().__setstate__(read_parts(state))
         check_learner(self)
 
     def __sklearn_is_fitted__(self):

@@ -1,8 +1,9 @@
-"""Whether what comes out of a pickle is a learner of a stream."""
+"""The state of a learner of a stream, and whether what comes out of a file is one."""
 
 import numpy as np
 
-from ...drift._detector import Detector
+from ...drift._detector import Detector, read_detector, write_detector
+from ...drift._registry import DETECTORS
 from ...utils import are_classes, is_array, is_count, refuse_damage
 from .._state import fits_classes, fits_features
 from ._context import LeafLabels
@@ -11,6 +12,41 @@ from ._strategies import StreamStrategy
 
 LARGEST_SEED = 2**31
 ABSENT = 0  # what no part is that may be None
+
+
+def write_parts(state):
+    """A state whose compiled parts are plain values, so that any kind of file holds it.
+
+    A running detector that is none of the package's own stays what it is.
+    """
+    state = dict(state)
+    if isinstance(state.get("_budget"), Account):
+        state["_budget"] = state["_budget"].__reduce__()[1:]
+    kind = type(state.get("_detector")).__name__
+    if kind in _kernels():
+        state["_detector"] = (kind, write_detector(state["_detector"]))
+    return state
+
+
+def read_parts(state):
+    """A state with the compiled parts of which `write_parts` has written the values."""
+    state = dict(state)
+    try:
+        if isinstance(state.get("_budget"), tuple):
+            arguments, values = state["_budget"]
+            state["_budget"] = Account(*arguments)
+            state["_budget"].__setstate__(values)
+        if isinstance(state.get("_detector"), tuple):
+            kind, values = state["_detector"]
+            state["_detector"] = read_detector(_kernels()[kind], values)
+    except (TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"The state of this learner is damaged: {error!r}.") from error
+    return state
+
+
+def _kernels():
+    kinds = [type(make().kernel()) for make in DETECTORS.values()]
+    return {kind.__name__: kind for kind in kinds}
 
 
 def check_learner(learner):
