@@ -15,12 +15,12 @@ def halves(runs):
     return ShuffleSplit(runs, test_size=0.5, random_state=0)
 
 
-def begin(script, about, argv, parts=()):
+def begin(script, about, argv, parts=(), runs=20):
     """Read the options; answer them, the results, and name, X, y of each table."""
     parser = command.parser(about, "data", "quick", "json")
     if parts:
         parser.add_argument("--part", choices=parts, help="one of the tables")
-    parser.add_argument("--runs", type=int, default=20, help="paired runs")
+    parser.add_argument("--runs", type=int, default=runs, help="paired runs")
     options = parser.parse_args(argv)
     folder = data_folder(options.data)
     names = sorted(SMALL + OTHERS)
