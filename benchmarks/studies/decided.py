@@ -79,7 +79,7 @@ def study(folder, options):
 
 def main(argv=None):
     """Run the study and show its table."""
-    parser = command.parser(__doc__, "data", "held-out", "quick", repeats=4)
+    parser = command.parser(__doc__, "data", "held-out", "quick", repeats=8)
     options = parser.parse_args(argv)
     results = command.tables("decided", options, f"{options.repeats} divisions")
     folders = {"shared": data_folder(options.data)}

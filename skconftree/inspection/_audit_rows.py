@@ -143,7 +143,9 @@ def _codes(y, classes):
     place = {label: code for code, label in enumerate(classes.tolist())}
     codes = np.array([place.get(one, -1) for one in labels.ravel().tolist()], np.intp)
     if (codes < 0).any():
-        others = dict.fromkeys(labels.ravel()[codes < 0].tolist())
+        others = labels.ravel()[codes < 0].tolist()
+        # NaN is no other NaN, but is named once
+        others = {repr(one): one for one in others}.values()
         raise ValueError(
             f"y_new holds labels that the tree does not know: {_some(others)}. Its "
             f"classes are {_some(classes.tolist())}."

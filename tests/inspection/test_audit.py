@@ -445,7 +445,7 @@ def test_training_rows_are_told_apart(halves):
     ("change", "message"),
     [
         ({"y_new": ["maybe", "no"]}, "does not know: 'maybe'.*'no', 'yes'"),
-        ({"y_new": [np.nan, "no"]}, "labels that the tree does not know"),
+        ({"y_new": [np.nan, float("nan")]}, "does not know: nan. Its classes"),
         ({"y_new": ["no"]}, "inconsistent numbers of samples"),
         ({"y_new": [["no", "no"]] * 2}, "one label a row"),
         ({"X_new": [[0.0, 1.0]] * 2}, "2 features, but .* 1 features"),
