@@ -17,7 +17,7 @@ from skconftree.active import ActiveLearner, StreamActiveLearner, simulate
 from skconftree.active.pool import SimulationResult
 from skconftree.bounds import BaseBound, credible_interval, param_grid
 from skconftree.datasets import make_sea
-from skconftree.drift import DDM
+from skconftree.drift import DDM, DriftState
 from skconftree.evaluation import OneByOne, iter_prequential
 from skconftree.inspection import ConfidenceTreeDisplay, SplitAudit, audit_splits
 from skconftree.tree import RowIndex, export_html, export_text
@@ -64,7 +64,7 @@ assert_type(simulate(tree, X, y), SimulationResult)
 
 assert_type(audit_splits(tree, X, y), SplitAudit)
 assert_type(ConfidenceTreeDisplay.from_estimator(tree), ConfidenceTreeDisplay)
-assert_type(DDM().update(True), DDM)
+assert_type(DDM().update(True), DriftState)
 assert_type(OneByOne(tree).learn_one({"a": 1.0}, 0), OneByOne)
 assert_type(next(iter_prequential(tree, X, y)).accuracy, float)
 interval = credible_interval([3, 4])

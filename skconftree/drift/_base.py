@@ -122,7 +122,7 @@ class BaseDetector(Lockable, BaseEstimator):
         self._running = self.kernel()
         return self
 
-    def update(self, error: float) -> Self:
+    def update(self, error: float) -> DriftState:
         """Learn whether the model was wrong on one row.
 
         Parameters

@@ -60,8 +60,9 @@ def grow_model(estimator, X, y, sample_weight, X_pool, *, told, stacklevel):
     left_out = leave_out(table, stacklevel)
     plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
     seed = check_random_state(estimator.random_state).randint(2**31 - 1)
+    n_bins = table.bins(settings, estimator.max_bins, stacklevel)
     tree, taken_back = plan.grow(
-        table.encode(settings, estimator.max_bins),
+        table.encode(settings, n_bins),
         seed,
         lambda: table.rows,
         spends=True,

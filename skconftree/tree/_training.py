@@ -4,6 +4,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ..tables._dates import DATES, look_like_dates
 from ..tables._features import identifying
@@ -45,25 +46,38 @@ class TrainingTable(NamedTuple):
         """The rows, their class indices, and their weights."""
         return self.X, self.y, self.weight
 
-    def encode(self, settings, max_bins=None):
-        """Encode the table for trees with such settings, and so many bins a feature.
-
-        Cuts that are drawn need no order of the rows, and what falls between two bins
-        is known of rows with labels alone.
-        """
+    def encode(self, settings, n_bins=0):
+        """Encode the table for trees with such settings, in bins unless there are 0."""
         features = self.schema.features
-        X_pool = self.X_pool if settings.uses_pool else None
-        binned = not settings.random_cuts and X_pool is None
         return TrainingData(
             self.X,
             self.y,
             len(self.classes),
             sample_weight=self.weight,
             class_weight=self.class_weight,
-            X_pool=X_pool,
+            X_pool=self.X_pool if settings.uses_pool else None,
             n_categories=None if features is None else features.n_categories,
-            max_bins=max_bins if binned and max_bins is not None else 0,
+            max_bins=n_bins,
         )
+
+    def bins(self, settings, max_bins, stacklevel):
+        """Say how many bins a feature has, 0 if each value counts, or warn of it."""
+        if max_bins is None:
+            return 0
+        if issparse(self.X):
+            why = "X is sparse"
+        elif settings.random_cuts:
+            why = "splitter='random' draws the cuts"
+        elif settings.uses_pool and self.X_pool is not None:
+            why = "the bound weighs the rows of X_pool"
+        else:
+            return max_bins
+        warnings.warn(
+            f"max_bins={max_bins} has no effect: {why}, and every value is examined.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+        return 0
 
 
 class KeptRows(NamedTuple):

@@ -489,6 +489,8 @@ def sparse_equals_dense(sequence):
         return
     if not sequence.fitted or sequence.parts:
         return
+    if sequence.model.max_bins is not None:  # of dense tables
+        return
     other = sequence.call("dense", sequence.learn_again, None, True)
     same_growth(sequence, other, "sparse is not dense")
 

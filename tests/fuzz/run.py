@@ -24,6 +24,7 @@ def run_one(seed, theme=None, echo=False):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "The sample weights sum to")
+        warnings.filterwarnings("ignore", "max_bins=")
         warnings.filterwarnings("ignore", "No test asks for column")
         warnings.filterwarnings("ignore", "Column .* holds strings, so it is nominal")
         warnings.filterwarnings("ignore", "Column .* has nothing but categories that")

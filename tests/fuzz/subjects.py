@@ -170,7 +170,10 @@ class DetectorSubject(Subject):
 
         def spoil(draw):
             wrong = errors.copy()
-            wrong[draw.whole(0, n - 1)] = draw.one([2.0, -1.0, np.nan, 0.5])
+            never = [np.nan, np.inf]
+            if not self.kind._takes_numbers:
+                never += [2.0, -1.0, 0.5]
+            wrong[draw.whole(0, n - 1)] = draw.one(never)
             return "bad outcome", lambda one: one.update_many(wrong)
 
         if n == 1:

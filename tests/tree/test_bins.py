@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from reference.bins import binned
 from scipy.sparse import csr_array
 from skconftree.tables._encoded_table import EncodedTable
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
@@ -112,19 +113,19 @@ def test_few_values_are_examined_each():
     [{"splitter": "random"}, {"bound": "credible"}, {}],
     ids=["drawn cuts", "pool", "sparse"],
 )
-def test_what_is_not_binned_is_as_without(options):
+def test_what_is_not_binned_is_as_without_and_says_so(options):
     X, y = table(3)
     X = np.nan_to_num(X)
     given = {"X_pool": X[200:]} if "bound" in options else {}
     rows = X[:200] if options else csr_array(X[:200])
-    exact, same = (
-        ConfidenceTreeClassifier(max_bins=bins, random_state=0, **options)
-        .fit(rows, y[:200], **given)
-        .tree_
-        for bins in (None, 8)
-    )
-    assert exact.node_count > 1
-    np.testing.assert_array_equal(exact.threshold, same.threshold)
+    for kind in (ConfidenceTreeClassifier, ConfidenceForestClassifier):
+        exact = kind(random_state=0, **options).fit(rows, y[:200], **given)
+        same = clone(exact).set_params(max_bins=8)
+        with pytest.warns(UserWarning, match="max_bins=8 has no effect: ") as said:
+            same.fit(rows, y[:200], **given)
+        assert said[0].filename == __file__
+        assert len(said) == 1
+        np.testing.assert_array_equal(exact.predict_proba(X), same.predict_proba(X))
 
 
 def test_columns_of_categories_stay_as_they_are():

@@ -68,12 +68,12 @@ def grow_forest(forest, X, y, sample_weight, X_pool, *, told, stacklevel):
             in_forest=True,
         )
         with_pool = table.X_pool is not None and settings.uses_pool
-        shared = tables.setdefault(
-            with_pool, SharedTable(sample, settings, forest.max_bins)
-        )
+        if with_pool not in tables:
+            n_bins = table.bins(settings, forest.max_bins, stacklevel)
+            tables[with_pool] = SharedTable(sample, settings, n_bins)
         shrinkage = resolve_shrinkage(forest.shrinkage, bound)
         plan = Plan(settings, pruning, shrinkage, left_out=left_out)
-        plans.append((shared, plan))
+        plans.append((tables[with_pool], plan))
     n_bounds = len(plans)
     new_trees = [
         NewTree(index, tree_seed(seed, index), *plans[index % n_bounds])

@@ -18,23 +18,23 @@ from .._jobs import TASKS_PER_JOB
 class SharedTable:
     """Rows that trees are grown from, encoded once in each process that grows some.
 
-    `max_bins` are those of a feature. The settings say whether unlabelled rows matter.
+    `n_bins` are those of a feature. The settings say whether unlabelled rows matter.
     """
 
-    def __init__(self, rows, settings, max_bins):
-        self.rows, self.settings, self.max_bins = rows, settings, max_bins
+    def __init__(self, rows, settings, n_bins):
+        self.rows, self.settings, self.n_bins = rows, settings, n_bins
         self._data = None
         self._lock = threading.Lock()
 
     def __reduce__(self):
-        return SharedTable, (self.rows, self.settings, self.max_bins)
+        return SharedTable, (self.rows, self.settings, self.n_bins)
 
     @property
     def data(self):
         """The encoded table, for all threads."""
         with self._lock:
             if self._data is None:
-                self._data = self.rows.encode(self.settings, self.max_bins)
+                self._data = self.rows.encode(self.settings, self.n_bins)
             return self._data
 
     @property
