@@ -95,8 +95,8 @@ class ConfidenceTreeClassifier(
         `fit` only. Numeric columns with more values are cut into so many bins, from 2
         to 255, of about as many rows each, and tests ask for the limits of bins alone.
         That takes less time, and evidence counts fewer questions. None: every value is
-        examined. So it is, with a warning, in sparse tables, with ``splitter="random"``,
-        and if the bound weighs an `X_pool`.
+        examined. So it is, with a warning, in sparse tables, with
+        ``splitter="random"``, and if the bound weighs an `X_pool`.
     pruning : {"auto", "pessimistic", "c45", "possibilistic", "cost_complexity", \
             "chi2", "ec2"}, pruning object or None, default="auto"
         `fit` only. What removes splits from the grown tree, from the leaves upwards: a

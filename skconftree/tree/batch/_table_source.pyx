@@ -432,7 +432,7 @@ cdef class TableSource(RowSource):
                 column.codes + start, self.node.record.end - start, <uint8_t> place,
                 &low, &high,
             )
-            return midpoint(column.levels[low], column.levels[high])
+            return midpoint(column.levels[low], floor_of(column, high))
         for i in range(start, self.node.record.end):
             if self.rows.node_y[i] < K and column.codes[i] != missing:
                 if column.codes[i] <= place:
