@@ -24,7 +24,10 @@ PARTS = {
 
 def write_parts(state):
     """A state whose parts are arrays and plain values: no object but estimators."""
-    return state | {name: vars(state[name]) for name in PARTS if name in state}
+    parts = {name: state.get(name) for name in PARTS}
+    return state | {
+        name: vars(part) for name, part in parts.items() if type(part) is PARTS[name]
+    }
 
 
 def read_parts(state):
