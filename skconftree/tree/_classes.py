@@ -94,8 +94,8 @@ class ConfidenceTreeClassifier(
     max_bins : int or None, default=None
         `fit` only. Numeric columns with more values are cut into so many bins, from 2
         to 255, of about as many rows each, and tests ask for the limits of bins alone.
-        That takes less time, and evidence counts fewer questions. None: every value is
-        examined. So it is, with a warning, in sparse tables, with
+        That saves time in large nodes, and evidence counts fewer questions. None:
+        every value is examined. So it is, with a warning, in sparse tables, with
         ``splitter="random"``, and if the bound weighs an `X_pool`.
     pruning : {"auto", "pessimistic", "c45", "possibilistic", "cost_complexity", \
             "chi2", "ec2"}, pruning object or None, default="auto"
