@@ -1,0 +1,63 @@
+"""
+A messy CSV from start to end
+=============================
+
+A file as a spreadsheet exports it: a remark above the header, semicolons, decimal
+commas, dates with the day first, a stray word among numbers, one label in two cases.
+What does the command line make of it?
+"""
+
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skconftree.inspection import ConfidenceTreeDisplay
+
+rng = np.random.default_rng(0)
+n = 400
+price, visits = rng.gamma(3.0, 40.0, n), rng.poisson(4, n)
+days = np.datetime64("2024-01-01") + rng.integers(0, 360, n)
+stays = rng.random(n) < 1 / (1 + np.exp(0.02 * (price - 120) - 0.5 * (visits - 4)))
+lines = ["# exported on Monday", "joined;price;visits;city;stays"]
+for day, cost, times, stay in zip(days, price, visits, stays, strict=True):
+    year, month, date = str(day).split("-")
+    cost = "unknown" if rng.random() < 0.01 else f"{cost:.2f}".replace(".", ",")
+    label = ("Yes" if rng.random() < 0.02 else "yes") if stay else "no"
+    city = rng.choice(["Bern", "Basel", "Chur"])
+    lines.append(f"{date}.{month}.{year};{cost};{times};{city};{label}")
+folder = Path(tempfile.mkdtemp())
+(folder / "customers.csv").write_text("\n".join(lines) + "\n")
+
+
+def skconftree(*words):
+    """Run the command, as a terminal does, and print what it says."""
+    command = [sys.executable, "-P", "-m", "skconftree._cli", *words]
+    told = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    print(told.stderr + told.stdout)
+
+
+# %%
+# Notes say what was found odd, and the way out:
+
+skconftree("customers.csv", "--target", "stays", "--rivals", "none", "--folds", "5")
+
+# %%
+# Labels in two cases are mended in the file, and the dates are told to be dates:
+
+text = (folder / "customers.csv").read_text().replace(";Yes\n", ";yes\n")
+(folder / "mended.csv").write_text(text)
+options = ["--target", "stays", "--dates", "dmy", "--rivals", "none", "--folds", "5"]
+skconftree("mended.csv", *options, "--output", "model.skc")
+
+# %%
+# The model predicts other files, and is a tree of Python's:
+
+with open(folder / "model.skc", "rb") as file:
+    tree = pickle.load(file)
+ConfidenceTreeDisplay.from_estimator(tree)
+plt.show()
