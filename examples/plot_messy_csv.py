@@ -7,7 +7,6 @@ commas, dates with the day first, a stray word among numbers, one label in two c
 What does the command line make of it?
 """
 
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -15,8 +14,6 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-
-from skconftree.inspection import ConfidenceTreeDisplay
 
 rng = np.random.default_rng(0)
 n = 400
@@ -52,12 +49,19 @@ skconftree("customers.csv", "--target", "stays", "--rivals", "none", "--folds", 
 text = (folder / "customers.csv").read_text().replace(";Yes\n", ";yes\n")
 (folder / "mended.csv").write_text(text)
 options = ["--target", "stays", "--dates", "dmy", "--rivals", "none", "--folds", "5"]
-skconftree("mended.csv", *options, "--output", "model.skc")
+skconftree("mended.csv", *options, "--output", "model.skc", "--plot", "tree.png")
 
 # %%
-# The model predicts other files, and is a tree of Python's:
+# The model predicts other files, here new customers beside their cities:
 
-with open(folder / "model.skc", "rb") as file:
-    tree = pickle.load(file)
-ConfidenceTreeDisplay.from_estimator(tree)
+new = ["joined;price;visits;city", "24.12.2024;19,90;7;Bern", "31.12.2024;240;1;Zug"]
+(folder / "new.csv").write_text("\n".join(new) + "\n")
+skconftree("predict", "model.skc", "new.csv", "--keep", "city,price")
+
+# %%
+# The picture that `--plot` has drawn:
+
+_, ax = plt.subplots(figsize=(9, 6), layout="constrained")
+ax.imshow(plt.imread(folder / "tree.png"))
+ax.set_axis_off()
 plt.show()
