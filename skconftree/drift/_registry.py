@@ -7,6 +7,7 @@ from ._base import BaseDetector
 from ._ddm import DDM
 from ._hddm import HDDMA, HDDMW
 from ._kswin import KSWIN
+from ._local import LocalRepair
 from ._page_hinkley import PageHinkley
 
 DETECTORS: dict[str, type[BaseDetector]] = {
@@ -19,10 +20,21 @@ DETECTORS: dict[str, type[BaseDetector]] = {
 }
 
 
+def name_of_detector(drift):
+    """Name of what `resolve_detector` has made; that of its class if it has none."""
+    if isinstance(drift, LocalRepair):
+        return "local"
+    for name, kind in DETECTORS.items():
+        if type(drift) is kind:
+            return name
+    return type(drift).__name__
+
+
 def resolve_detector(drift):
-    """A private, checked copy of the detector that the user named or made, or None."""
+    """A private, checked copy of what the user named or made, or None."""
     if drift is None:
         return None
-    detector = DETECTORS[drift]() if isinstance(drift, str) else clone(drift)
+    kinds = DETECTORS | {"local": LocalRepair}
+    detector = kinds[drift]() if isinstance(drift, str) else clone(drift)
     detector.check_parameters()
     return detector

@@ -205,12 +205,15 @@ class ConfidenceTreeClassifier(
         their late rows correctly (``"nba"``). The probabilities of the latter are
         calibrated by the log loss of late rows. ``"auto"`` is ``"majority"`` after
         `fit` and ``"nba"`` in `partial_fit`.
-    drift : {"ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, detector \
-            object or None, default=None
+    drift : {"local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, \
+            detector object or None, default=None
         `partial_fit` only. What is done when the concept changes. None: a split is
-        never removed. A detector watches the errors of the tree; from its warning on
-        a second tree learns beside the first and takes its place when the detector
-        reports a drift.
+        never removed. ``"local"`` watches the errors at every node, and replaces what
+        lies below one by a tree that grew on the rows there since a warning, once that
+        has shown to be better or the errors to have risen; where neither is so, with
+        probability .05 at most. A detector watches the errors of the tree; from its
+        warning on a second tree learns beside the first and takes its place when the
+        detector reports a drift.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
@@ -265,7 +268,10 @@ class ConfidenceTreeClassifier(
         Rows of each class in each node that had no say in the tree, kept back by
         `honest_share` or counted by `recount_leaves`; None if there are none.
     n_drifts_ : int
-        Drifts found by `drift`, each of which replaced the tree.
+        Number of drifts found by `drift`.
+    drifts_ : list of NamedTuple
+        Each of them: ``row``, how many rows had been learnt by then; ``node``, below
+        which all was replaced, 0 being the root; and ``detector``, its name.
     n_bytes_ : int
         Bytes that the tree and the memories of its leaves take. Not counted are the
         room for further nodes of a tree that grows (as much again at most), copies
@@ -371,7 +377,9 @@ class ConfidenceTreeClassifier(
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: Literal["ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"]
+        drift: Literal[
+            "local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"
+        ]
         | BaseDetector
         | None = None,
         class_weight: dict[Any, Any] | Literal["balanced"] | None = None,

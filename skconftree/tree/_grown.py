@@ -25,9 +25,8 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
     categories_ = learnt(
         "schema.categories", "Categories of the nominal columns.", changes=True
     )
-    n_drifts_ = learnt(
-        "n_drifts", "Drifts found, each of which replaced a tree.", changes=True
-    )
+    n_drifts_ = learnt("n_drifts", "Number of drifts found.", changes=True)
+    drifts_ = learnt("drifts", "Drifts found, in the order of the rows.", changes=True)
     n_bytes_ = learnt(
         "n_bytes", "Bytes of trees and the memories of their leaves.", changes=True
     )

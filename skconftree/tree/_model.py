@@ -6,9 +6,11 @@ import warnings
 import numpy as np
 
 from ..criteria._criterion import CRITERIA
+from ..drift._registry import name_of_detector
 from ..tables._sparse import in_blocks
 from ..utils import canonical
 from ..utils._lock import Lockable, learns, reads, share_lock
+from ._drifts import Drift
 from ._limits import count_rows
 from ._model_state import check_parts, read_parts
 from ._plan import Resolved
@@ -95,8 +97,19 @@ class TreeModel(Lockable):
 
     @property
     def n_drifts(self):
-        """Drifts found, each of which replaced the tree."""
+        """Number of drifts found."""
         return 0 if self.grower is None else self.grower.n_drifts
+
+    @property
+    @reads
+    def drifts(self):
+        """Drifts found, in their order."""
+        grower = self.grower
+        if grower is None or not grower.n_drifts:
+            return []
+        name = name_of_detector(grower.recipe.settings.drift)
+        before = self.n_rows_before
+        return [Drift(before + row, node, name) for row, node in grower.drifts]
 
     @property
     @reads  # a forest whose trees learn one by one does not see to that

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..bounds._base import BaseBound
+from ..drift._local import LocalRepair
 from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..tables._weights import LARGEST_SUM
@@ -12,6 +13,7 @@ from .nodes._plain import read_nodes
 from .nodes._tree import Tree
 from .pruning._base import BasePruning
 from .stream._grower import read_grower
+from .stream._local_grower import read_local_grower
 from .stream._watched_grower import read_watched_grower
 
 PARTS = {
@@ -49,12 +51,17 @@ def read_parts(state, owner, shared=None):
     if grower is not None:
         recipe = grower[0]
         settings = recipe.get("settings")
-        watched = isinstance(settings, dict) and settings.get("drift") is not None
-        read = read_watched_grower if watched else read_grower
-        grower = read(tree, *grower)
+        drift = settings.get("drift") if isinstance(settings, dict) else None
+        grower = _reader_of(drift)(tree, *grower)
     if shared is None:
         shared = read_columns(state, owner)
     return state | shared | {"tree": tree, "grower": grower}
+
+
+def _reader_of(drift):
+    if drift is None:
+        return read_grower
+    return read_local_grower if isinstance(drift, LocalRepair) else read_watched_grower
 
 
 def read_columns(state, owner):

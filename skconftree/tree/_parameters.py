@@ -214,7 +214,7 @@ PARAMETERS = {
         {"leaf_prediction": lambda name, growth: "nba" if name == "auto" else name},
     ),
     "drift": Parameter(
-        [StrOptions(set(DETECTORS)), BaseDetector, None],
+        [StrOptions({"local", *DETECTORS}), BaseDetector, None],
         {"drift": lambda given, growth: resolve_detector(given)},
     ),
     "class_weight": Parameter([dict, StrOptions({"balanced"}), None]),

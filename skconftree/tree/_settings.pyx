@@ -74,7 +74,7 @@ cdef class GrowthSettings:
         self.leaf_prediction = _word(values, "leaf_prediction", PREDICTIONS)
         self.grace_period = _number(values, "grace_period", 0.0, INFINITY)
         self.grace_limit = _number(values, "grace_limit", 0.0, INFINITY)
-        self.drift = _parameters(values, "drift", ("kernel",))
+        self.drift = _parameters(values, "drift", ("check_parameters",))
         self.max_bytes = _limit(values, "max_bytes", 0)
 
         bound = self.bound

@@ -36,6 +36,8 @@ cdef void* longer_array(
 # Free an array, or NULL, before the others.
 cdef void give_back(Blocks* blocks, void* array) noexcept nogil
 cdef void give_all_back(Blocks* blocks) noexcept nogil
+# Let an array, or NULL, belong to another owner from now on.
+cdef void hand_over(Blocks* blocks, Blocks* other, void* array) noexcept nogil
 # Bytes of the arrays, and of one.
 cdef intp_t bytes_taken(const Blocks* blocks) noexcept nogil
 cdef inline intp_t bytes_of_array(const void* array) noexcept nogil:

@@ -133,6 +133,12 @@ cdef void give_all_back(Blocks* blocks) noexcept nogil:
         give_back(blocks, blocks.last + 1)
 
 
+cdef void hand_over(Blocks* blocks, Blocks* other, void* array) noexcept nogil:
+    if array != NULL:
+        _unlink(blocks, <Block*> array - 1)
+        _link(other, <Block*> array - 1, (<Block*> array - 1).size)
+
+
 cdef intp_t bytes_taken(const Blocks* blocks) noexcept nogil:
     cdef const Block* block = blocks.last
     cdef intp_t total = 0

@@ -76,11 +76,21 @@ def test_boundaries_after_fit_count_the_rows_of_the_stream():
     assert (model.n_rows_seen_ - 700) % 1024 == 0
 
 
-@pytest.mark.parametrize("times", [1, 3])
-def test_an_interrupt_in_the_middle_of_a_row_waits(monkeypatch, times):
-    """Python makes the tree in the background, and runs signal handlers meanwhile."""
+def stream_of(drift):
+    """Rows in the first of which a second tree is begun."""
     stream = make_stream(1, 3000, kinds=["continuous"] * 2, signal=0.0)
-    settings = {"drift": DDM(5, 0.01, 9.0), "grace_period": 5, "bound": "gtest"}
+    if drift == "local":
+        stream.y[:] = np.arange(3000) % 20 == 0
+        stream.y[500:] = np.arange(2500) % 3 == 0
+    return stream
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("drift", [DDM(5, 0.01, 9.0), "local"], ids=str)
+def test_an_interrupt_in_the_middle_of_a_row_waits(monkeypatch, times, drift):
+    """Python makes the tree in the background, and runs signal handlers meanwhile."""
+    stream = stream_of(drift)
+    settings = {"drift": drift, "grace_period": 5, "bound": "gtest"}
     expected, model = (ConfidenceTreeClassifier(**settings) for _ in range(2))
     for tree in (expected, model):
         learn(tree, stream, [1])
@@ -109,11 +119,10 @@ def test_an_interrupt_in_the_middle_of_a_row_waits(monkeypatch, times):
     assert state_of(model) == state_of(expected)
 
 
-def test_what_fails_at_every_attempt_does_not_hang(monkeypatch):
-    stream = make_stream(1, 3000, kinds=["continuous"] * 2, signal=0.0)
-    model = ConfidenceTreeClassifier(
-        drift=DDM(5, 0.01, 9.0), grace_period=5, bound="gtest"
-    )
+@pytest.mark.parametrize("drift", [DDM(5, 0.01, 9.0), "local"], ids=str)
+def test_what_fails_at_every_attempt_does_not_hang(monkeypatch, drift):
+    stream = stream_of(drift)
+    model = ConfidenceTreeClassifier(drift=drift, grace_period=5, bound="gtest")
     learn(model, stream, [1])
 
     def fail(self, *args, **options):

@@ -27,6 +27,7 @@ SETTINGS = {
     "gaussian": {"leaf_memory": "gaussian"},
     "bayes": {"leaf_prediction": "nba"},
     "drift": {"drift": "ddm"},
+    "local": {"drift": "local"},
     "limit": {"max_bytes": 2**23},
     "nominal": {"categorical_features": [7], "nominal_splits": "multiway"},
 }

@@ -95,7 +95,7 @@ def test_limit_is_kept_when_categories_come_late(nominal_splits):
     assert (paths.sum(axis=1) > 1).all()
 
 
-@pytest.mark.parametrize("drift", [None, "ddm"])
+@pytest.mark.parametrize("drift", [None, "ddm", "local"])
 def test_limit_is_kept_with_drift(drift):
     stream = make_stream(2, 8 * 1024, kinds=["continuous"] * 6, signal=2.0)
     stream.y[3000:] = 1 - stream.y[3000:]
@@ -131,7 +131,7 @@ def test_too_small_a_limit_is_an_error(max_bytes):
 
 @pytest.mark.parametrize(
     ("n_classes", "n_pool", "drift"),
-    [(6000, 0, None), (2, 30_000, None), (1700, 0, "ddm")],
+    [(6000, 0, None), (2, 30_000, None), (1700, 0, "ddm"), (800, 0, "local")],
 )
 def test_a_limit_below_an_empty_tree_is_an_error(n_classes, n_pool, drift):
     """Thousands of classes, or of rows without label, need more than the minimum."""

@@ -284,7 +284,7 @@ def test_an_index_takes_five_bytes_a_row():
 
 
 @pytest.mark.parametrize("kind", ["plain", "missing", "nominal"])
-@pytest.mark.parametrize("drift", [None, "ddm"])
+@pytest.mark.parametrize("drift", [None, "ddm", "local"])
 @pytest.mark.parametrize("prediction", ["majority", "auto"])
 def test_sums_of_a_forest_have_the_bits_of_those_made_now(kind, drift, prediction):
     rng = np.random.default_rng(2)
@@ -330,7 +330,7 @@ def test_sums_of_a_forest_are_not_added_up_again():
 
 
 @pytest.mark.parametrize("kind", ["plain", "missing", "nominal"])
-@pytest.mark.parametrize("drift", [None, "ddm"])
+@pytest.mark.parametrize("drift", [None, "ddm", "local"])
 def test_forest_index_equals_apply(kind, drift):
     rng = np.random.default_rng(1)
     pool = rows_of(rng, 80, kind)

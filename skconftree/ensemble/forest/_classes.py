@@ -90,10 +90,10 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         at least 65536 for each.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
-    drift : {"ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, detector \
-            object or None, default=None
+    drift : {"local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, \
+            detector object or None, default=None
         What watches the errors of each tree in `partial_fit`. A drift replaces a
-        single tree.
+        single tree, or with ``"local"`` a part of one.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. ``"balanced_subsample"`` balances the sample of each
         tree by itself.
@@ -163,6 +163,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         Number of rows learnt.
     n_drifts_ : int
         Drifts found in all trees.
+    drifts_ : list of NamedTuple
+        Each of them, by rows: ``row``, ``node`` and ``detector`` as of a tree, and
+        ``tree``, its place in `estimators_`.
     n_bytes_ : int
         Bytes that the trees take.
     n_inactive_leaves_ : int
@@ -265,7 +268,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: Literal["ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"]
+        drift: Literal[
+            "local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"
+        ]
         | BaseDetector
         | None = None,
         class_weight: dict[Any, Any]

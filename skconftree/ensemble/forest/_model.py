@@ -21,6 +21,19 @@ class OutOfBag(NamedTuple):
     proba: np.ndarray
 
 
+class ForestDrift(NamedTuple):
+    """A drift that a tree of a forest has found.
+
+    As `Drift` of a tree has it, `row` being one of the forest's,
+    and `tree` the place of the tree.
+    """
+
+    row: int
+    node: int
+    detector: str
+    tree: int
+
+
 class ForestModel:
     """Trees, and what they know in common.
 
@@ -115,8 +128,18 @@ class ForestModel:
 
     @property
     def n_drifts(self):
-        """Drifts found in all trees, each of which replaced one."""
+        """Number of drifts found in all trees."""
         return sum(tree.n_drifts for tree in self.trees)
+
+    @property
+    def drifts(self):
+        """Drifts found in all trees, in the order of the rows."""
+        found = [
+            ForestDrift(*drift, place)
+            for place, tree in enumerate(self.trees)
+            for drift in tree.drifts
+        ]
+        return sorted(found, key=lambda one: (one.row, one.tree))
 
     @property
     def n_inactive_leaves(self):

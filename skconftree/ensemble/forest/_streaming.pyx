@@ -287,6 +287,7 @@ cdef int _learn_tree(
                 if counts is not NULL and w > 0.0:
                     drawn = w * poisson(counts, before[i])
                 if drawn > 0.0:
+                    grower.n_before = before[i]
                     grower.learn_row(&X[i, 0], y[i], drawn, NULL, guess)
                 elif asked:
                     node = grower._route_row(&X[i, 0], finite, &stopped_at)
@@ -311,6 +312,7 @@ cdef int _learn_tree(
                         grower.limit_memory()
                 i += 1
     finally:
+        grower.n_before = -1
         done[0] = i
     return 0
 

@@ -199,7 +199,7 @@ cdef class Builder:
     cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
         # Write the test into the tree.
         cdef const Children* children = &split.children
-        cdef intp_t place = self.tree.node_count - self.tree.n_leaves
+        cdef intp_t place = self.tree.n_splits()
         if self.tree.n_ordinals + children.n_codes > self.tree.ordinal_room:
             with gil:
                 self.tree.reserve_ordinals(self.tree.n_ordinals + children.n_codes)

@@ -125,7 +125,7 @@ cdef class LookaheadBuilder(Builder):
     cdef int _split(self, intp_t node, const Split* split) except -1 nogil:
         Builder._split(self, node, split)
         if self.tree.costs != NULL:
-            self.tree.costs[self.tree.node_count - self.tree.n_leaves] = self.found
+            self.tree.costs[self.tree.n_splits()] = self.found
         return 0
 
     cdef int _make(

@@ -30,7 +30,8 @@ cdef int start_drawn(
     draw_features(child, policy)
     child.memory = policy.first
     child.memory.open(child, policy_of(child, policy))
-    child.past = new_leaf(policy, parent.node)
+    child.past = new_leaf(policy, child.node)
+    child.past.key = parent.key
     draw_features(child.past, policy)       # its parent's
     start_child(parent, policy_of(parent, policy), &test, outcome, share, child.past)
     if not policy.bayes:

@@ -75,6 +75,7 @@ cdef struct Drawn:          # see _drawn.pxd
 
 cdef struct Leaf:
     intp_t node
+    uint64_t key                # of what it draws
     Drawn* drawn                # or NULL: it remembers all features
     Leaf* past                  # what the parent of one that draws knew of its rows, in
                                 # the parent's features; NULL once it is outgrown

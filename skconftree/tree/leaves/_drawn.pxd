@@ -2,7 +2,7 @@
 #
 # A leaf that draws remembers these alone: what it is given to learn or to predict is a
 # row of them, in ascending order, and its memory knows no other features. They follow
-# from the seed and the number of the node, so they need not be written down.
+# from the leaf's key: at first the seed of the tree and the number of the node.
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.utils._typedefs cimport float32_t, intp_t

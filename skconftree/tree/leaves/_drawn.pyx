@@ -19,7 +19,7 @@ cdef intp_t bytes_of_drawn(const Leaf* leaf, const Policy* policy) noexcept nogi
 cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t n = policy.n_drawn
     cdef intp_t d = policy.n_features
-    cdef uint64_t key = mix(policy.seed ^ mix(<uint64_t> leaf.node))
+    cdef uint64_t key = leaf.key
     cdef int32_t* features
     cdef int32_t* nominal
     cdef Policy* own

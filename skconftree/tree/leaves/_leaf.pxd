@@ -1,6 +1,7 @@
 # What is done to a growing leaf, whatever its memory is.
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
+from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t,
 )
@@ -11,6 +12,7 @@ cdef enum:
 
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil
 cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil
+cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil
 cdef void drop_past(Leaf* leaf, const Policy* policy) noexcept nogil
 cdef void forget(Leaf* leaf) noexcept nogil
 cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil

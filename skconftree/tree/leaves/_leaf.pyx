@@ -8,8 +8,12 @@ from skconftree.tree.leaves._moments cimport (
     Moments, allocate_moments, release_moments,
 )
 from skconftree.tree.leaves._nothing cimport NOTHING
-from skconftree.utils._memory cimport bytes_taken, give_all_back, give_back
+from skconftree.utils._draws cimport mix
+from skconftree.utils._memory cimport (
+    bytes_taken, give_all_back, give_back, hand_over,
+)
 from skconftree.utils._spare_memory cimport take_zeros
+from skconftree.utils._typedefs cimport uint64_t
 
 cdef float64_t OUTGROWN = 10.0      # times what it took over, a leaf forgets that
 
@@ -19,6 +23,7 @@ cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
     cdef size_t counts = LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     cdef Leaf* leaf = <Leaf*> take_zeros(policy.blocks, 1, sizeof(Leaf) + counts)
     leaf.node = node
+    leaf.key = mix(policy.seed ^ mix(<uint64_t> node))
     leaf.memory = &NOTHING
     leaf.fresh = <float64_t*> (leaf + 1)
     leaf.held = leaf.fresh + policy.n_classes
@@ -34,6 +39,16 @@ cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
         give_back(policy.blocks, leaf.places)
         release_leaf(leaf.past, policy)
         give_back(policy.blocks, leaf)
+
+
+cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil:
+    # To another owner, which has a policy of the same kind.
+    if leaf != NULL:
+        hand_over(blocks, other, leaf.box)
+        hand_over(blocks, other, leaf.drawn)
+        hand_over(blocks, other, leaf.places)
+        move_leaf(leaf.past, blocks, other)
+        hand_over(blocks, other, leaf)
 
 
 cdef void forget(Leaf* leaf) noexcept nogil:

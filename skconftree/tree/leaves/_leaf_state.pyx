@@ -1,8 +1,8 @@
 """Leaves as bytes.
 
 A leaf is a header of whole numbers, numbers, its counts, what its memory writes, and its
-box. Where leaves draw their features, the node follows whose features its past has, -1
-without one, and its past. Which unlabelled rows it has, the tree says.
+box. Where leaves draw their features, what they are drawn by comes first, and it follows
+whether the leaf has a past, and its past. Which unlabelled rows it has, the tree says.
 """
 
 from libc.math cimport fabs
@@ -23,12 +23,10 @@ cdef float64_t ROUNDING = 1e-6      # of sums, relative
 
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    cdef int64_t node = -1
+    cdef int64_t has_past = leaf.past != NULL
     _write_memory(writer, leaf, policy)
     if policy.n_drawn > 0:
-        if leaf.past != NULL:
-            node = leaf.past.node
-        writer.put(&node, sizeof(node))
+        writer.put(&has_past, sizeof(has_past))
         if leaf.past != NULL:
             _write_memory(writer, leaf.past, policy)
 
@@ -41,6 +39,8 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
         leaf.n_fresh, leaf.n_examined, leaf.n_held, leaf.hits[0], leaf.hits[1],
         leaf.hits[2], leaf.hits[3],
     ]
+    if policy.n_drawn > 0:
+        writer.put(&leaf.key, sizeof(leaf.key))
     writer.put(&header, sizeof(header))
     writer.put(&numbers[0], sizeof(numbers))
     writer.put(leaf.fresh, LEAF_COUNTS * policy.n_classes * sizeof(float64_t))
@@ -70,14 +70,14 @@ cdef Leaf* read_leaf(
     StateReader reader, const Policy* policy, intp_t node
 ) except NULL:
     cdef Leaf* leaf = new_leaf(policy, node)
-    cdef int64_t above
+    cdef int64_t has_past
     try:
         _fill_leaf(reader, policy, leaf)
         if policy.n_drawn > 0:
-            reader.take(&above, sizeof(above))
-            require(-1 <= above < node)
-            if above >= 0:
-                leaf.past = new_leaf(policy, <intp_t> above)
+            reader.take(&has_past, sizeof(has_past))
+            require(0 <= has_past <= 1)
+            if has_past:
+                leaf.past = new_leaf(policy, node)
                 _fill_leaf(reader, policy, leaf.past)
     except BaseException:
         release_leaf(leaf, policy)
@@ -89,6 +89,8 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     cdef intp_t d = policy.n_features
     cdef const Policy* own
     cdef LeafHeader header
+    if policy.n_drawn > 0:
+        reader.take(&leaf.key, sizeof(leaf.key))
     draw_features(leaf, policy)
     own = policy_of(leaf, policy)
     reader.take(&header, sizeof(header))

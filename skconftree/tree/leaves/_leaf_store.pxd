@@ -30,6 +30,9 @@ cdef class LeafStore:
     cdef intp_t bytes_of_leaves(self) noexcept nogil
     cdef intp_t n_forgetful(self) noexcept nogil
     cdef intp_t most_rows(self) noexcept nogil
+    cdef void graft(
+        self, intp_t node, Tree tree, LeafStore other, intp_t n_before
+    ) noexcept nogil
     cdef void trade(self, LeafStore other) noexcept nogil
     cdef bytes write(self)
     cdef read(self, bytes data, Tree tree, bint with_boxes)

@@ -7,14 +7,14 @@ from libc.string cimport memcpy, memset
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.leaves._drawn cimport draw_features, policy_of
 from skconftree.tree.leaves._leaf cimport (
-    drop_past, forget, leaf_bytes, new_leaf, release_leaf, start_fresh,
+    drop_past, forget, leaf_bytes, move_leaf, new_leaf, release_leaf, start_fresh,
 )
 from skconftree.tree.leaves._leaf_state cimport read_leaf, write_leaf
 from skconftree.tree.leaves._nothing cimport NOTHING
 from skconftree.tree.leaves._pool_rows cimport open_lists
 from skconftree.tree.leaves._registry cimport memory_named
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
-from skconftree.tree.nodes._routing cimport Node
+from skconftree.tree.nodes._routing cimport DEAD, Node
 from skconftree.utils._box cimport cut_box, share_below
 from skconftree.utils._memory cimport give_all_back
 from skconftree.utils._spare_memory cimport resize_array, take_array
@@ -89,7 +89,7 @@ cdef class LeafStore:
         cdef Leaf* leaf
         self.reserve(tree.node_count)
         for node in range(tree.node_count):
-            if tree.nodes[node].feature < 0:
+            if tree.is_leaf(node):
                 leaf = new_leaf(&self.policy, node)
                 self.at[node] = leaf
                 self.n_leaves += 1
@@ -124,7 +124,7 @@ cdef class LeafStore:
         memcpy(&boxes[0, 0], &root_box[0, 0], 2 * d * sizeof(float64_t))
         boxes[0, 2 * d] = 1.0
         for node in range(tree.node_count):
-            if node > 0:
+            if tree.parent[node] >= 0:
                 above = tree.parent[node]
                 boxes[node] = boxes[above]
                 boxes[node, 2 * d] *= _share_of_box(tree, above, node, &boxes[above, 0])
@@ -132,7 +132,7 @@ cdef class LeafStore:
                     &boxes[node, 0], tree.nodes[above].feature,
                     tree.nodes[above].threshold, node - tree.nodes[above].left,
                 )
-            if tree.nodes[node].feature >= 0:
+            if self.at[node] == NULL:
                 continue
             leaf = self.at[node]
             leaf.box = <float64_t*> take_array(
@@ -220,6 +220,28 @@ cdef class LeafStore:
                 most = max(most, self.at[node].n_rows)
         return most
 
+    cdef void graft(
+        self, intp_t node, Tree tree, LeafStore other, intp_t n_before
+    ) noexcept nogil:
+        # Take over the leaves of another store, of the same policy, in the place of all
+        # below a node of a tree that has been grafted, and had `n_before` nodes. There
+        # is room.
+        cdef intp_t i
+        cdef Leaf* leaf
+        for i in range(n_before):
+            if i == node or tree.parent[i] == DEAD:
+                release_leaf(self.at[i], &self.policy)
+                self.at[i] = NULL
+        for i in range(other.room):
+            leaf = other.at[i]
+            if leaf != NULL:
+                other.at[i] = NULL
+                move_leaf(leaf, &other.blocks, &self.blocks)
+                leaf.node = node if i == 0 else n_before + i - 1
+                self.at[leaf.node] = leaf
+        self.n_leaves = tree.n_leaves
+        other.n_leaves = 0
+
     cdef void trade(self, LeafStore other) noexcept nogil:
         # Trade leaves with a store of the same policy.
         self.blocks, other.blocks = other.blocks, self.blocks
@@ -246,7 +268,7 @@ cdef class LeafStore:
         cdef intp_t node
         self.reserve(tree.node_count)
         for node in range(tree.node_count):
-            if tree.nodes[node].feature < 0:
+            if tree.is_leaf(node):
                 leaf = read_leaf(reader, &self.policy, node)
                 release_leaf(self.at[node], &self.policy)
                 self.at[node] = leaf

@@ -14,6 +14,7 @@ from ._node_state import (
 from ._tree_state import MISSING_SEEN
 
 NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
+DEAD = -2  # as the parent of a row that is no node any more
 
 NONE = np.zeros((), dtype=EVIDENCE_DTYPE)  # evidence of a node that has none
 for _name in EVIDENCE_DTYPE.names:
@@ -24,7 +25,7 @@ NOTHING_TRIED = np.array((np.nan, np.nan, LEAF), dtype=COSTS_DTYPE)
 
 def first_children(parent):
     """First child of each split, in the order of the splits: that of their evidence."""
-    return 1 + np.flatnonzero(parent[1:] != parent[:-1])
+    return 1 + np.flatnonzero((parent[1:] != parent[:-1]) & (parent[1:] != DEAD))
 
 
 def evidence_of_nodes(arrays):
@@ -108,7 +109,7 @@ def proportions(counts, class_weight, parent):
     empty = np.flatnonzero(total == 0.0)
     if len(empty):
         # nothing has come this way: what the nearest ancestor says that knows anything
-        source = np.arange(len(value))
+        source, parent = np.arange(len(value)), np.maximum(parent, 0)
         while len(empty):
             source[empty] = parent[source[empty]]
             empty = empty[total[source[empty], 0] == 0.0]

@@ -10,6 +10,7 @@
 from libc.math cimport NAN
 
 from skconftree.bounds._contract cimport SplitEvidence
+from skconftree.tree.nodes._routing cimport DEAD
 from skconftree.tree.nodes._snapshot cimport Snapshot
 from skconftree.utils._guard cimport Guard
 from skconftree.utils._lock cimport ModelLock
@@ -53,6 +54,7 @@ cdef class NodeArrays:
     cdef readonly intp_t n_classes
     cdef readonly intp_t node_count
     cdef readonly intp_t n_leaves
+    cdef readonly intp_t n_dead         # rows that are no node any more
     cdef readonly intp_t max_depth
     cdef readonly object class_weight   # ndarray (n_classes,): counts -> values
     cdef readonly bint keeps_evidence   # of splits; else the number of tests alone
@@ -105,6 +107,12 @@ cdef class NodeArrays:
     cdef object counts_of_leaves(self)
     cdef int fill_value(self, intp_t node, float64_t* out) except -1
     cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil
+    cdef inline intp_t n_splits(self) noexcept nogil:
+        return self.node_count - self.n_dead - self.n_leaves
+
+    cdef inline bint is_leaf(self, intp_t node) noexcept nogil:
+        return self.n_children[node] == 0 and self.parent[node] != DEAD
+
     cdef inline intp_t next_below(self, intp_t top, intp_t node) noexcept nogil:
         # The node after this one below `top`, parents before their children and the
         # first child first; -1 after the last one. Trees may be too deep to recurse.

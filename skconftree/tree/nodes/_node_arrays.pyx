@@ -87,7 +87,7 @@ cdef class NodeArrays:
     cdef intp_t _size(self, str name) except -1:
         # How much of an array is used.
         if name in OF_SPLITS:
-            return self.node_count - self.n_leaves
+            return self.n_splits()
         return self.node_count
 
     cdef dict _enlarged(self, intp_t capacity):
@@ -177,7 +177,7 @@ cdef class NodeArrays:
     cdef intp_t bytes_of_nodes(self) noexcept nogil:
         return (
             self.node_count * self.node_bytes()
-            + (self.node_count - self.n_leaves) * self.split_bytes()
+            + self.n_splits() * self.split_bytes()
         )
 
     # -- looks --------------------------------------------------------------------
@@ -267,6 +267,15 @@ cdef class NodeArrays:
     cdef object counts_of_leaves(self):
         # Counts of every node as they stand, up to date at the leaves only.
         return self._arrays["counts"][: self.node_count]
+
+    def leaf_mask(self):
+        """Which rows are leaves: no splits, and not dead."""
+        self._read()
+        try:
+            n_children = self._arrays["n_children"][: self.node_count]
+            return (n_children == 0) & (self._arrays["parent"][: self.node_count] != DEAD)
+        finally:
+            self._leave()
 
     def leaf_counts(self):
         """`counts` of the leaves, without adding up those of inner nodes: 0 there."""

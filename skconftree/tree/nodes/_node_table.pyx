@@ -15,6 +15,7 @@ from libc.string cimport memcpy
 from skconftree.bounds._contract cimport clear_evidence
 from skconftree.tree._settings cimport MOST_RIVALS
 from skconftree.tree.nodes._node_arrays cimport Rival, TrialCosts, no_rival
+from skconftree.tree.nodes._routing cimport DEAD
 from skconftree.utils._typedefs cimport int32_t
 
 cdef TrialCosts NOTHING_TRIED = TrialCosts(NAN, NAN, -2)
@@ -69,7 +70,7 @@ cdef class NodeTable(NodeArrays):
 
     cdef void accept(self, const SplitEvidence* evidence) noexcept nogil:
         # Why the split is made whose children are added next.
-        cdef intp_t place = self.node_count - self.n_leaves
+        cdef intp_t place = self.n_splits()
         cdef intp_t i
         if self.evidence != NULL:
             self.evidence[place] = evidence[0]
@@ -85,6 +86,7 @@ cdef class NodeTable(NodeArrays):
         # Be without nodes again, with the room there is.
         self.node_count = 0
         self.n_leaves = 0
+        self.n_dead = 0
         self.max_depth = 0
 
     cdef void grows(self, object criterion, ModelLock lock) except *:
@@ -130,7 +132,10 @@ cdef class NodeTable(NodeArrays):
                 # the parent that they were made with.
                 while seen < node:
                     seen += 1
-                    split += self.parent[seen] != self.parent[seen - 1]
+                    split += (
+                        self.parent[seen] != DEAD
+                        and self.parent[seen] != self.parent[seen - 1]
+                    )
                 if place > 0 and tree.n_children[parent[place]] == 0:
                     self._copy_split(tree, split)
                 tree.add_leaf(
@@ -144,7 +149,7 @@ cdef class NodeTable(NodeArrays):
     cdef void _copy_split(self, NodeTable tree, intp_t split) noexcept nogil:
         # Why it was made, for that of another tree whose children are added next.
         cdef SplitEvidence evidence
-        cdef intp_t place = tree.node_count - tree.n_leaves
+        cdef intp_t place = tree.n_splits()
         clear_evidence(&evidence)
         if self.evidence != NULL:
             evidence = self.evidence[split]
@@ -180,13 +185,17 @@ cdef class NodeTable(NodeArrays):
     # can be one object here and two equal ones there.
 
     def __reduce__(self):
+        return type(self), self._arguments(), self.__getstate__()
+
+    def _arguments(self):
+        # That a table with the same arrays is made with.
         arguments = (
             self.n_features, self.n_classes, tuple(self.class_weight.tolist()),
             bool(self.keeps_evidence), self.shrinkage,
         )
         if self.keeps_costs or self.keeps_rivals:
             arguments += (bool(self.keeps_costs), bool(self.keeps_rivals))
-        return type(self), arguments, self.__getstate__()
+        return arguments
 
     def __getstate__(self):
         cdef dict shown = self._still().all_arrays()
@@ -211,6 +220,9 @@ cdef class NodeTable(NodeArrays):
         # Become the tree of these arrays, whose structure is known.
         self._hold(arrays)
         self.node_count = len(arrays["parent"])
-        self.n_leaves = self.node_count - np.count_nonzero(arrays["n_children"])
+        self.n_dead = np.count_nonzero(arrays["parent"] == DEAD)
+        self.n_leaves = (
+            self.node_count - self.n_dead - np.count_nonzero(arrays["n_children"])
+        )
         self.max_depth = arrays["depth"].max()
         self._show(None)

@@ -26,6 +26,10 @@ cdef enum:
     LANES = 8       # rows routed in step: their cache misses overlap
 
 
+cdef enum:
+    DEAD = -2       # as the parent of a row that is no node any more
+
+
 cdef struct Branching:  # without padding, whose bytes would show in pickles
     int32_t first           # of the node's ordinals; below 0 unless the test is nominal:
                             # MISSING_SEEN if where missing values go was learnt from

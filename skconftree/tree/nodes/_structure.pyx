@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skconftree.tree.nodes._routing cimport DEAD
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 
 
@@ -9,7 +10,7 @@ def structure_of(int32_t[::1] parent not None):
     """Arrays `depth`, `first_child` (-1 at a leaf) and `n_children`, from the parents.
 
     None unless the parents are those of a tree, in which siblings follow each other and
-    a split has two children or more.
+    a split has two children or more. A dead row has no parent, and no depth.
     """
     cdef intp_t n = parent.shape[0]
     depths = np.zeros(n, dtype=np.int32)
@@ -23,7 +24,9 @@ def structure_of(int32_t[::1] parent not None):
         return None
     for node in range(1, n):
         above = parent[node]
-        if not 0 <= above < node:
+        if above == DEAD:
+            continue
+        if not 0 <= above < node or parent[above] == DEAD:
             return None
         if n_children[above] == 0:
             first_child[above] = <int32_t> node
@@ -79,6 +82,8 @@ def sum_up(
                 counts[node, c] = 0.0
     for node in range(parent.shape[0] - 1, 0, -1):
         above = parent[node]
+        if above == DEAD:
+            continue
         n_rows[above] += n_rows[node]
         for c in range(counts.shape[1]):
             counts[above, c] += counts[node, c]

@@ -5,6 +5,8 @@ import numpy as np
 from skconftree.tree.nodes._derived import (
     importances, is_nominal, missing_go_to_left, missing_seen, thresholds,
 )
+from skconftree.tree.nodes._graft import graft
+from skconftree.tree.nodes._node_state import STATE_VERSION
 from skconftree.tree.nodes._tree_state import (
     BRANCHING_DTYPE, NODE_DTYPE, TEST_ARRAYS, check_tests,
 )
@@ -27,7 +29,9 @@ cdef class Tree(NodeTable):
     """A decision tree as read-only arrays, one element a node.
 
     Internal nodes and leaves share one numbering. Ids are append-only: children
-    have larger ids than their parent and follow each other.
+    have larger ids than their parent and follow each other. A node that has been
+    replaced keeps its row in all arrays, a dead one: its parent is -2, and it has
+    neither children nor counts.
 
     Of a tree that is growing the arrays show one moment: those read later are others,
     and reading waits while another thread learns. ``copy.copy`` copies the tree with
@@ -35,14 +39,15 @@ cdef class Tree(NodeTable):
 
     Attributes
     ----------
-    node_count, max_depth, n_features, n_classes : int
+    node_count, n_dead, max_depth, n_features, n_classes : int
+        Rows of the arrays, and how many of them are dead; and what there is.
     children_left, children_right : ndarray of shape (node_count,), intp
         Children of each node; -1 at a leaf, -2 at a node with a branch for every
         category, see `children`.
     n_children : ndarray of shape (node_count,), int32
         0 at a leaf, 2 at a binary test.
     parent : ndarray of shape (node_count,), int32
-        Parent of each node; -1 at the root.
+        Parent of each node; -1 at the root, -2 in a dead row.
     depth : ndarray of shape (node_count,), int32
     feature : ndarray of shape (node_count,), int32
         Feature tested; -2 at a leaf.
@@ -202,7 +207,21 @@ cdef class Tree(NodeTable):
         self.lead(node, code)
         self.n_edits += 1
 
-    # -- pruning ------------------------------------------------------------------
+    # -- pruning and repair -------------------------------------------------------
+
+    def _grafted(self, intp_t node, Tree branch not None):
+        """Copy the tree with another one in the place of what lies below a node.
+
+        For whoever holds the lock to learn, see `graft`. Both keep the same arrays.
+        """
+        cdef dict old = self._look(self._last_shown()).all_arrays()
+        cdef dict new = branch._look(branch._last_shown()).all_arrays()
+        cdef dict arrays = graft(old, new, node)
+        tree = type(self)(*self._arguments())
+        tree.__setstate__(
+            (STATE_VERSION, *[arrays[name].tobytes() for name in self._names()])
+        )
+        return tree
 
     cdef void _copy_tests(self, NodeTable pruned, const intp_t[::1] kept) except *:
         cdef Tree tree = pruned

@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...tables._features import MISSING
 from ...utils._types import Estimator
+from ..nodes._derived import DEAD
 from ..nodes._node_state import MOST_RIVALS
 from ._numbers import write_probability, write_rows, write_weight
+from ._since import ENOUGH, log_evidence
 from ._strength import Strength, imitated, strengths
 
 MOST_NAMES = 8  # categories written out
@@ -93,7 +95,13 @@ class NodeRow(NamedTuple):
     @property
     def sure(self):
         """How strong the split is and what ties with it, in words; not of a leaf."""
-        return "; ".join(filter(None, [self.strength.long, self.tie]))
+        since = "confirmed so far" if self.confirmed else ""
+        return "; ".join(filter(None, [self.strength.long, self.tie, since]))
+
+    @property
+    def confirmed(self):
+        """Whether rows since the split was made have confirmed it so far."""
+        return self.evidence.get("since", -math.inf) >= ENOUGH
 
     @property
     def lookahead(self):
@@ -177,7 +185,9 @@ def node_table(
     Returns
     -------
     list of NamedTuple
-        In the order of the node ids, so that ``node_table(tree)[i].node == i``:
+        In the order of the node ids, so that ``node_table(tree)[i].node == i``, unless
+        parts of the tree have been replaced: rows of ``tree_`` that are no nodes any
+        more are left out:
 
         - ``node``, ``parent`` (-1 at the root), ``depth``, ``n_children``;
         - ``feature`` (its index, -2 at a leaf as in ``tree_``) and its ``name``;
@@ -209,7 +219,11 @@ def node_table(
           rival, in standard errors, of splits that `fit` has made. Where `lookahead`
           had a choice, ``"cost"`` is the pessimistic count of errors of the trees that
           were tried below the test,
-          ``"tried_cost"`` that below the cheapest test of another feature, ``"tried"``;
+          ``"tried_cost"`` that below the cheapest test of another feature, ``"tried"``.
+          With ``drift="local"`` ``"since"`` is the natural logarithm of the evidence
+          (as of the bound ``"evalue"``) that rows since the split have for its test.
+          From log(20) on the row is ``confirmed``: where classes do not depend on the
+          test, one in 20 is, whenever one looks;
         - ``strength``: how strong the split is, the same question to every bound, None
           at a leaf: a ``word``, the natural logarithm ``log_expected`` of the number
           of splits as strong expected by luck, ``n_tests``, the questions compared, and
@@ -292,8 +306,9 @@ def read_nodes(
     if class_names is not None:
         labels = _labels("class_names", class_names, None, len(labels))
     tree = estimator.tree_
+    parent = tree.parent
     if nodes is None:
-        nodes = np.arange(tree.node_count)
+        nodes = np.flatnonzero(parent != DEAD)
     # Each array is asked for once: several are made anew, for all nodes.
     feature, threshold = tree.feature[nodes], tree.threshold[nodes]
     is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]
@@ -320,11 +335,17 @@ def read_nodes(
     if tree.trial_costs is not None:
         for one, costs in zip(said, tree.trial_costs[nodes].tolist(), strict=True):
             one.update(evidence_of.trials(*costs))
+    grower = estimator._model.grower
+    if hasattr(grower, "counts_since"):
+        since = grower.counts_since()
+        for one, some in zip(said, branches, strict=True):
+            if some:
+                one["since"] = log_evidence(since[[branch.node for branch in some]])
     kept = tree.rivals
     known = [()] * len(nodes)
     if kept is not None:
         known = [tests.rivals(some) for some in kept[nodes].tolist()]
-    parent, impurity, n_children = tree.parent, tree.impurity, tree.n_children
+    impurity, n_children = tree.impurity, tree.n_children
     gain = _gains(tree.weighted_n_node_samples, impurity, parent, n_children)
     imitates = hasattr(estimator, "fidelity_")
     weight = tree.n_node_samples[nodes] if imitates else counts.sum(axis=1)

@@ -24,6 +24,8 @@ def to_sklearn(estimator):
     """
     tree = estimator.tree_
     if not tree.is_nominal.any():
+        if tree.n_dead:
+            tree = tree._pruned(np.zeros(tree.node_count, dtype=bool))
         classifier = _classifier(
             estimator,
             {
@@ -161,7 +163,7 @@ class _BinaryTree:
 
     def __init__(self, estimator, encoded=None):
         self.estimator = estimator
-        self.table = read_nodes(estimator)
+        self.table = {row.node: row for row in read_nodes(estimator)}
         tree = estimator.tree_
         # Asked for once: most are made anew, for all nodes.
         self.class_weight = tree.class_weight

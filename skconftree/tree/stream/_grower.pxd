@@ -11,7 +11,7 @@ from skconftree.tree.split._split cimport Split
 from skconftree.tree.stream._growing_tree cimport GrowingTree
 from skconftree.tree.stream._installer cimport Installer
 from skconftree.tree.stream._memory_limit cimport MemoryLimit
-from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
+from skconftree.utils._typedefs cimport float32_t, float64_t, int64_t, intp_t, label_t
 
 
 cdef class Grower(GrowingTree):
@@ -31,10 +31,17 @@ cdef class Grower(GrowingTree):
     cdef float64_t min_leaf
     cdef float64_t min_seen_fraction
 
+    cdef intp_t depth_above             # of its root in the tree that it is a part of
+    cdef intp_t reached                 # leaf that the last row came to
     cdef intp_t most_rows               # that a leaf has kept
     cdef bint finite                    # no value of the rows learnt is missing
     cdef intp_t leaving                 # row of X_pool that is being learnt, or -1
+    cdef int64_t n_before               # rows of a forest's stream before this one, or -1
     cdef object held                    # error that waits for the end of its row
+
+    cdef inline int64_t time_of_row(self) noexcept nogil:
+        # How many rows the stream has had up to the one that is being learnt.
+        return self.n_rows_seen if self.n_before < 0 else self.n_before + 1
 
     cdef object _reader(self)
     cdef int _let_go(self) except -1

@@ -108,6 +108,7 @@ cdef class Grower(GrowingTree):
         self.min_leaf = settings.min_samples_leaf
         self.min_seen_fraction = settings.min_weight_fraction_leaf
         self.leaving = -1
+        self.n_before = -1
         self.arena = Arena()
         self.below = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
         if class_weight is not None:
@@ -120,14 +121,15 @@ cdef class Grower(GrowingTree):
 
     def open_leaves(self):
         """Give every leaf of the tree an empty memory, and the pool's rows to theirs."""
+        leaves = self.tree.leaf_mask()
         self.leaves.open(self.tree)
         self.total_weight = float(
             (self.tree.counts_of_leaves() @ self.tree.class_weight)[
-                self.tree.feature < 0
+                leaves
             ].sum()
         )
         self.weight_seen = float(
-            self.tree.counts_of_leaves()[self.tree.feature < 0].sum()
+            self.tree.counts_of_leaves()[leaves].sum()
         )
         self.open_pool()
         if self.source.node.by_volume:
@@ -287,6 +289,7 @@ cdef class Grower(GrowingTree):
         cdef float64_t* counts
         cdef intp_t* n_rows
         cdef intp_t guess
+        self.reached = node
         if proba != NULL:
             if not judging and self._is_summed(leaf, stopped_at):
                 with gil:
@@ -394,7 +397,7 @@ cdef class Grower(GrowingTree):
             n_present += counts[c] > 0.0
         return (
             n_present > 1 and n >= least
-            and self.tree.depth[leaf.node] < self.max_depth
+            and self.tree.depth[leaf.node] + self.depth_above < self.max_depth
         )
 
     cdef int _grow(self, Leaf* leaf) except -1 nogil:
@@ -436,7 +439,7 @@ cdef class Grower(GrowingTree):
             self.source.node.min_weight *= -self.weight_seen
         self.source.node.min_seen_weight = self.min_seen_fraction * self.total_weight
         self.splitter.total_weight = self.total_weight
-        self.source.enter(leaf, self.tree.depth[leaf.node])
+        self.source.enter(leaf, self.tree.depth[leaf.node] + self.depth_above)
         split.feature = -1
         clear_evidence(&split.evidence)
         if self.source.record.pool != 0.0:      # else outside the box: nothing to gain
@@ -457,8 +460,13 @@ cdef class Grower(GrowingTree):
 
     @property
     def n_drifts(self):
-        """Drifts found; this grower looks for none."""
-        return 0
+        """Drifts found."""
+        return len(self.drifts)
+
+    @property
+    def drifts(self):
+        """Row by which each drift was found, and its node; this grower looks for none."""
+        return ()
 
     cdef int limit_memory(self) except -1:
         while True:
@@ -507,7 +515,10 @@ cdef class Grower(GrowingTree):
         self._take(read_state(state))
 
     def _take(self, state):
-        if state.detector is not None or state.background is not None:
+        if (
+            state.detector is not None or state.background is not None
+            or state.watches is not None or state.beside or state.drifts
+        ):
             raise damaged()
         self.policy.missing = state.missing
         self.leaves.n_codes = state.n_codes

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ...drift._detector import Detector
 
-STATE_VERSION = 5
+STATE_VERSION = 6
 
 
 class GrowerState(NamedTuple):
@@ -23,6 +23,13 @@ class GrowerState(NamedTuple):
     background: object = None
     missing: bool = False  # a row with a missing value has been seen
     n_codes: tuple | None = None  # categories of each feature, -1: numeric
+    drifts: tuple = ()  # row by which each was found, and its node
+    watches: object = None  # of the nodes, as `Watches.write` gives them
+    # Trees that grow beside parts of this one: node, slot, number, what `Challenger`
+    # has found, tree, and the state of its growth.
+    beside: tuple = ()
+    n_beside: int = 0  # rows they have learnt
+    n_begun: int = 0  # how many there were
     learnt: bytes | None = None  # rows of `X_pool` that have got a label, a bit each
     losses: tuple = ()  # of naive Bayes, as `LeafPredictor.write_losses` gives them
 
@@ -56,9 +63,24 @@ def read_state(state):
         and isinstance(state.leaves, bytes)
         and isinstance(state.learnt, bytes | None)
         and isinstance(state.detector, Detector | tuple | None)
+        and _are_drifts(state.drifts)
+        and isinstance(state.beside, tuple)
+        and _is_count(state.n_beside)
+        and _is_count(state.n_begun)
     ):
         raise damaged()
     return state
+
+
+def _are_drifts(drifts):
+    return isinstance(drifts, tuple) and all(
+        isinstance(one, tuple) and len(one) == 2 and all(map(_is_count, one))
+        for one in drifts
+    )
+
+
+def _is_count(value):
+    return type(value) is int and 0 <= value < 2**62
 
 
 def _is_weight(value):

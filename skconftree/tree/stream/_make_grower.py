@@ -1,9 +1,17 @@
 """What grows a tree row by row, made from the settings of its growth."""
 
+from ...drift._local import LocalRepair
 from ..nodes._tree import Tree
 from ._feeding import remember_rows
 from ._grower import Grower
+from ._local_grower import LocalGrower
 from ._watched_grower import WatchedGrower
+
+
+def _kind_of(drift):
+    if drift is None:
+        return Grower
+    return LocalGrower if isinstance(drift, LocalRepair) else WatchedGrower
 
 
 def make_grower(tree, recipe):
@@ -11,8 +19,7 @@ def make_grower(tree, recipe):
 
     ValueError if tree and recipe do not fit each other, or `max_bytes` is too small.
     """
-    kind = Grower if recipe.settings.drift is None else WatchedGrower
-    grower = kind(tree, recipe)
+    grower = _kind_of(recipe.settings.drift)(tree, recipe)
     grower.open_leaves()
     return grower
 
@@ -30,8 +37,7 @@ def make_grower_with_rows(tree, recipe, X, y, weight, n_codes):
 
     `n_codes` is the largest number of categories of a feature.
     """
-    kind = Grower if recipe.settings.drift is None else WatchedGrower
-    grower = kind(tree, recipe)
+    grower = _kind_of(recipe.settings.drift)(tree, recipe)
     grower.reserve_codes(n_codes)
     grower.open_leaves()
     remember_rows(grower, X, y, weight)

@@ -15,6 +15,7 @@ cdef class MemoryLimit:
     cdef intp_t given                   # of all trees that share it
     cdef bint full
     cdef intp_t node_bytes              # of a node, without its memory
+    cdef intp_t watch_bytes             # of a node that is watched, or 0
     cdef intp_t split_bytes             # more, if it has split
     cdef intp_t bare_bytes              # of a leaf that remembers nothing
     cdef intp_t pool_bytes

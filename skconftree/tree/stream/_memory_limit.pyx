@@ -55,7 +55,8 @@ cdef class MemoryLimit:
         cdef intp_t n_nodes = tree.node_count + n_outcomes
         cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
         return (
-            n_nodes * self.node_bytes + (n_nodes - n_leaves) * self.split_bytes
+            n_nodes * (self.node_bytes + self.watch_bytes)
+            + (n_nodes - tree.n_dead - n_leaves) * self.split_bytes
             + (tree.n_ordinals + n_codes) * sizeof(int16_t)
             + n_leaves * self.bare_bytes + self.pool_bytes
         )
@@ -70,12 +71,22 @@ cdef class MemoryLimit:
                 f"{', and a second one is needed' if self.max_bytes < self.given else ''}."
             )
 
+    def check_beside(self, intp_t n_trees):
+        """Raise if there is no room for so many empty trees that share the rest."""
+        least = self.node_bytes + self.bare_bytes + self.pool_bytes
+        if self.max_bytes // n_trees < least:
+            raise ValueError(
+                f"max_bytes={self.given} is too small: half of it is for {n_trees} trees "
+                f"that grow beside, each of which takes {least} bytes before its first "
+                f"row."
+            )
+
     cdef enforce(self, Tree tree, LeafStore leaves):
         # Leaves with the fewest errors to save forget first.
         cdef intp_t total, node
         if self.max_bytes == NO_LIMIT:
             return
-        total = bytes_of(tree, leaves)
+        total = bytes_of(tree, leaves) + tree.node_count * self.watch_bytes
         if total <= self.max_bytes:
             return
         counts = tree.counts_of_leaves()
@@ -101,7 +112,8 @@ cdef class MemoryLimit:
         )
         return (
             SPARE_BYTES + 4 * rows
-            + 3 * tree.capacity * (self.node_bytes + self.split_bytes)
+            + 3 * tree.capacity
+            * (self.node_bytes + self.split_bytes + self.watch_bytes)
             + min(4 * leaf, <intp_t> MOST_FOR_LEAVES)
         )
 

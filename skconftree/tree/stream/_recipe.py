@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...drift import BaseDetector
+from ...drift._local import LocalRepair
 from ...tables._features import MAX_CATEGORIES, UNKNOWN
 from ...tables._sparse import column_limits
 from ...tables._weights import CLASS_LIMITS
@@ -58,6 +59,13 @@ def make_recipe(
     `is_categorical` is None if no feature is nominal. ValueError if the settings ask
     for limits of the features, and there are no rows.
     """
+    if isinstance(settings.drift, LocalRepair) and (
+        settings.by_volume or (settings.uses_pool and X_pool is not None)
+    ):
+        raise ValueError(
+            "drift='local' does not go with a bound that weighs the branches of a test "
+            "by X_pool or by their volume. Give no X_pool, or drift=None."
+        )
     nominal = () if is_categorical is None else np.flatnonzero(is_categorical).tolist()
     return Recipe(
         settings,
@@ -120,7 +128,7 @@ def _fits_tree(recipe, tree):
         and _is_table(box, np.float64, (d, 2))
         and (pool is None or settings.uses_pool)
         and settings.by_volume == (box is not None)
-        and isinstance(settings.drift, BaseDetector | None)
+        and isinstance(settings.drift, BaseDetector | LocalRepair | None)
         and (settings.values()["max_features"] or 1) <= d
         and all(type(f) is int and 0 <= f < d for f in nominal)
         and nominal == tuple(sorted(set(nominal)))

@@ -12,6 +12,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 cdef class WatchedGrower(Grower):
     cdef Detector detector
     cdef Grower background              # learns since a warning, or None
+    cdef list found                     # rows by which drifts were
     cdef object successor               # what it was made from, but for what it watches
 
     cdef int _watch(

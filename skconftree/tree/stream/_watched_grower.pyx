@@ -43,11 +43,12 @@ cdef class WatchedGrower(Grower):
             raise damaged()
         Grower.__init__(self, tree, recipe)
         self.detector = recipe.settings.drift.kernel()
+        self.found = []
 
     @property
-    def n_drifts(self):
-        """Drifts found, each of which replaced the tree."""
-        return self.detector.n_drifts
+    def drifts(self):
+        """Row by which each drift was found, and the root, whose tree it replaced."""
+        return tuple([(row, 0) for row in self.found])
 
     @property
     def n_bytes(self):
@@ -103,6 +104,7 @@ cdef class WatchedGrower(Grower):
         self.background.learn_row(x, y, weight, NULL, NULL)
         if state == DRIFT:
             with gil:
+                self.found.append(self.time_of_row())
                 self._become(self.background)
                 self.background = None
         return 0
@@ -170,7 +172,8 @@ cdef class WatchedGrower(Grower):
         if self.background is not None:
             background = (write_nodes(self.background.tree), self.background.__getstate__())
         return Grower._state(self)._replace(
-            detector=write_detector(self.detector), background=background
+            detector=write_detector(self.detector), background=background,
+            drifts=self.drifts,
         )
 
     cdef object _reader(self):
@@ -179,7 +182,8 @@ cdef class WatchedGrower(Grower):
     def _take(self, state):
         if state.detector is None:
             raise damaged()
-        Grower._take(self, state._replace(detector=None, background=None))
+        Grower._take(self, state._replace(detector=None, background=None, drifts=()))
+        self.found = [row for row, _ in state.drifts]
         self.detector = read_detector(type(self.detector), state.detector)
         self.background = None
         if state.background is not None:
