@@ -15,6 +15,7 @@ from .. import bounds, drift, tree
 ROOMS = {
     "bounds": (bounds, bounds.BaseBound),
     "drift": (drift, drift.BaseDetector),
+    "repair": (drift._local, drift._local.LocalRepair),  # by name: drift="local"
     "tree": (tree, tree.BasePruning),
 }
 

@@ -6,6 +6,9 @@ from ..utils import canonical
 from ._base import check_number
 
 
+__all__ = ["LocalRepair"]
+
+
 class LocalRepair(BaseEstimator):
     """What ``drift="local"`` stands for: no detector of errors, but a promise.
 
