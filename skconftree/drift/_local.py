@@ -5,7 +5,6 @@ from sklearn.base import BaseEstimator
 from ..utils import canonical
 from ._base import check_number
 
-
 __all__ = ["LocalRepair"]
 
 
