@@ -17,6 +17,7 @@ OTHER = {
         "shrinkage": 50.0,
         "lookahead": 3,
         "honest_share": 0.3,
+        "max_bins": 4,
         "sample_weight_kind": "relative",
     },
     "partial_fit": {"grace_period": 900, "max_bytes": 65536, "drift": "ddm"},

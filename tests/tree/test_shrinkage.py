@@ -228,7 +228,7 @@ def test_hostile_states_are_refused(given):
     tree = greedy.fit(*load_iris(return_X_y=True)).tree_
     kind, arguments, state = tree.__reduce__()
     with pytest.raises(ValueError, match="shrinkage|float"):
-        kind(*arguments[:-1], given).__setstate__(state)
+        kind(*arguments[:4], given, *arguments[5:]).__setstate__(state)
 
 
 @pytest.mark.parametrize("given", [-1.0, np.nan, np.inf, "much", None])

@@ -17,7 +17,9 @@ from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.tree.split._tests cimport NodeTests
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
+from skconftree.utils._typedefs cimport (
+    float64_t, int16_t, int32_t, intp_t, uint32_t,
+)
 
 
 cdef struct Sides:
@@ -41,6 +43,9 @@ cdef class RunnerUp:
     cdef bint by_logarithms     # the criterion is entropy; else the parts are Gini's
     cdef Arena arena
     cdef Sides tests[MOST_RIVALS + 1]   # that of the split, and its rivals
+    cdef const uint32_t* order  # of the split feature, by which the rows are visited if
+                                # all tests are of sorted features: below splits where
+                                # all are, ids stay as they were. Else NULL
     cdef Rival found[MOST_RIVALS]
     cdef int32_t* present       # [n_present] classes of the node
     cdef intp_t n_present
@@ -64,6 +69,7 @@ cdef class RunnerUp:
         self, Sides* sides, intp_t feature, intp_t place, float64_t threshold,
         const Children* children,
     ) except -1 nogil
+    cdef const uint32_t* _common_order(self, intp_t n) noexcept nogil
     cdef int _compare_with(
         self, const NodeRecord* record, intp_t first, intp_t n
     ) except -1 nogil

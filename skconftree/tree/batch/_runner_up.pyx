@@ -64,6 +64,7 @@ cdef class RunnerUp:
         for i in range(n):
             self._describe(i, split.rivals[i].feature, split, &counted)
             n_cells = min(n_cells, <intp_t> MOST_CELLS) * self.tests[i + 1].n_outcomes
+        self.order = self._common_order(n + 1)
         if counted:
             self.asked.count_children(split.feature, split.cut)
             split.children = children[0]
@@ -147,6 +148,16 @@ cdef class RunnerUp:
 
     # -- where the tests send the rows --------------------------------------------
 
+    cdef const uint32_t* _common_order(self, intp_t n) noexcept nogil:
+        # Of the first n tests.
+        cdef intp_t i
+        for i in range(n):
+            if self.tests[i].column != NULL or self.rows.is_sparse(
+                self.tests[i].feature
+            ):
+                return NULL
+        return self.rows.columns[self.tests[0].feature].order
+
     cdef int _compare_with(
         self, const NodeRecord* record, intp_t first, intp_t n
     ) except -1 nogil:
@@ -208,16 +219,13 @@ cdef class RunnerUp:
         cdef const int32_t* count = NULL
         cdef const float64_t* weight = NULL
         cdef const label_t* y
-        cdef const uint32_t* order = NULL
+        cdef const uint32_t* order = self.order
         cdef int32_t* cells = self.cells
         cdef intp_t begin, size, i, k, row
         if self.rows.weight == NULL:
             memset(self.whole, 0, n_cells * width * sizeof(int32_t))
         else:
             memset(self.tally, 0, n_cells * width * sizeof(float64_t))
-        # ids stay as they were where all features are sorted
-        if self.rows.ids == NULL:
-            order = self.rows.columns[self.tests[0].feature].order
         begin = record.start
         while begin < record.end:
             size = min(record.end - begin, <intp_t> CHUNK)
@@ -295,15 +303,13 @@ cdef class RunnerUp:
     ) noexcept nogil:
         # As _add_sides, of a feature without codes.
         cdef const uint32_t* ids = self.rows.ids
-        cdef const uint32_t* order = NULL
+        cdef const uint32_t* order = self.order
         cdef const float32_t* values
         cdef int32_t* cells = self.cells
         cdef bint right = not sides.missing_left
         cdef intp_t stride = self.rows.stride
         cdef float64_t value
         cdef intp_t i, row
-        if ids == NULL:
-            order = self.rows.columns[self.tests[0].feature].order
         if self.rows.sparse_columns == NULL and (
             not self.rows.columns[sides.feature].has_missing
         ):
