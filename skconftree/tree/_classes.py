@@ -333,18 +333,7 @@ class ConfidenceTreeClassifier(
         self,
         bound: str | BaseBound | None = "gtest",
         *,
-        criterion: Literal[
-            "gini",
-            "entropy",
-            "log_loss",
-            "kearns_mansour",
-            "error",
-            "gain_ratio",
-            "ec2",
-            "balance",
-            "imbalance",
-        ]
-        | None = None,
+        criterion: str | None = None,
         delta: float | None = None,
         splitter: Literal["best", "random"] = "best",
         max_depth: int | None = None,
@@ -355,17 +344,7 @@ class ConfidenceTreeClassifier(
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         max_bins: int | None = None,
-        pruning: Literal[
-            "auto",
-            "pessimistic",
-            "c45",
-            "possibilistic",
-            "cost_complexity",
-            "chi2",
-            "ec2",
-        ]
-        | BasePruning
-        | None = "auto",
+        pruning: str | BasePruning | None = "auto",
         pruning_confidence: float | None = None,
         shrinkage: float | Literal["auto"] = "auto",
         lookahead: int | Literal["auto"] = "auto",
@@ -377,11 +356,7 @@ class ConfidenceTreeClassifier(
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: Literal[
-            "local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"
-        ]
-        | BaseDetector
-        | None = None,
+        drift: str | BaseDetector | None = None,
         class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
         sample_weight_kind: Literal["frequency", "relative"] = "frequency",
         random_state: Seed = None,

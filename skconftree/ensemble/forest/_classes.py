@@ -236,18 +236,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         n_estimators: int = 100,
         *,
         bound: str | BaseBound | Sequence[Any] | None = "gtest",
-        criterion: Literal[
-            "gini",
-            "entropy",
-            "log_loss",
-            "kearns_mansour",
-            "error",
-            "gain_ratio",
-            "ec2",
-            "balance",
-            "imbalance",
-        ]
-        | None = None,
+        criterion: str | None = None,
         delta: float | None = None,
         splitter: Literal["best", "random"] = "best",
         max_depth: int | None = None,
@@ -268,11 +257,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: Literal[
-            "local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"
-        ]
-        | BaseDetector
-        | None = None,
+        drift: str | BaseDetector | None = None,
         class_weight: dict[Any, Any]
         | Literal["balanced"]
         | Literal["balanced_subsample"]
