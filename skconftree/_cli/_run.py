@@ -20,7 +20,6 @@ from ._streams import open_stream
 from ._text import UserError
 
 FITTED = "fit"  # what `fit` calls its models
-LOOK = 1000  # rows: how exactly it is told where a drift was found
 MOST_LABELS = 65_534  # as many classes as a tree may have
 
 
@@ -116,7 +115,6 @@ class Run:
         self.notes = []
         self.strays = Strays()
         self.n_read = 0  # rows of the table, up to the last one of the run
-        self.drifts = []  # row by which each was found, a multiple of LOOK
         if options.resume and file.exists():
             self._resume()
         else:
@@ -208,7 +206,6 @@ class Run:
                 None if name is None else READINGS[name] for name in facts["readings"]
             ]
             self.strays = Strays(facts["strays"])
-            self.drifts = [int(row) for row in facts["drifts"]]
             done, fingerprint = facts["rows"], facts["fingerprint"]
             was = {name: facts[name] for name in self._identity()}
         except (KeyError, TypeError, ValueError) as error:
@@ -250,29 +247,17 @@ class Run:
         )
         n, wordy = self.strays.check(piece.strays, piece.first, n, self.stream)
         if n:
-            self._update(piece.X[:n], y[:n])
+            self.evaluator.update(piece.X[:n], y[:n])
             self.fingerprint = piece.fingerprints[n - 1]
             self.n_read = piece.first + int(n) - 1
         problem = wordy or crowded or problem or piece.problem
         if problem is not None:
             raise problem
 
-    def _update(self, X, y):
-        # Where a drift was found must not depend on how the rows come in pieces.
-        if self.tree.drift is None:
-            self.evaluator.update(X, y)
-            return
-        start = 0
-        while start < len(y):
-            look = (self.n_rows // LOOK + 1) * LOOK
-            part = slice(start, start + look - self.n_rows)
-            before = self._n_drifts()
-            self.evaluator.update(X[part], y[part])
-            self.drifts += [int(look)] * (self._n_drifts() - before)
-            start = part.stop
-
-    def _n_drifts(self):
-        return getattr(self.tree, "n_drifts_", 0)
+    @property
+    def drifts(self):
+        """After how many learnt rows drifts were found, and the node of each."""
+        return [(one.row, one.node) for one in getattr(self.tree, "drifts_", ())]
 
     def save(self):
         """Write the tree, with what a resumption needs, if it is asked for."""
@@ -291,7 +276,6 @@ class Run:
             "labels": self.labels.texts,
             "readings": [one and one.name for one in self.stream.readings],
             "strays": self.strays.as_list(),
-            "drifts": self.drifts,
             "rows": self.n_read,
             "fingerprint": self.fingerprint,
             "run": run,

@@ -111,7 +111,8 @@ def _run_stream(options, file):
     ticker.note(_later_notes(run, stream))
     record = run.evaluator.report()
     if options.plot is not None:
-        draw_accuracy(options.plot, course, options.data, run.drifts)
+        rows = [row for row, _ in run.drifts]
+        draw_accuracy(options.plot, course, options.data, rows)
     if options.json is not None:
         _write_json(run, record, course)
     if options.report is not None and record.n_rows:
@@ -270,14 +271,17 @@ def _summary(run, record):
 
 
 def _told_drifts(run):
-    """Say how many drifts were found, and by which row."""
-    rows = [min(row, run.n_rows) for row in run.drifts]
-    if not rows:
+    """Say how many drifts were found, after which rows, and where in the tree."""
+    drifts = run.drifts
+    if not drifts:
         return "No drift was found."
-    shown = ", ".join(map(str, rows[:MOST_DRIFTS]))
-    more = ", ..." if len(rows) > MOST_DRIFTS else ""
-    found = "1 drift was" if len(rows) == 1 else f"{len(rows)} drifts were"
-    return f"{found} found, by row {shown}{more}."
+    shown = ", ".join(
+        f"{row} ({f'below node {node}' if node else 'the whole tree'})"
+        for row, node in drifts[:MOST_DRIFTS]
+    )
+    more = ", ..." if len(drifts) > MOST_DRIFTS else ""
+    found = "1 drift was" if len(drifts) == 1 else f"{len(drifts)} drifts were"
+    return f"{found} found, after row {shown}{more}."
 
 
 def _write_json(run, record, course):
@@ -296,7 +300,7 @@ def _write_json(run, record, course):
         },
         "settings": run.settings,
         "resumed_at": run.resumed_at,
-        "drifts": run.drifts,
+        "drifts": [{"row": row, "node": node} for row, node in run.drifts],
         "course": [list(map(as_json, point)) for point in course],
         "figures": {
             name: as_json(value)

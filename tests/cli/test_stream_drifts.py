@@ -4,6 +4,7 @@ import csv
 import json
 
 import numpy as np
+import pytest
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import main
@@ -22,36 +23,34 @@ def write(path, n_rows):
     return X, np.where(y, "b", "a")
 
 
-def stream(path, *more):
+def stream(path, *more, drift="ddm"):
     argv = ["stream", str(path), "--target", "kind", "--classes", "a,b", *more]
-    return main([*argv, "--set", "drift=ddm"])
+    return main([*argv, "--set", f"drift={drift}"])
 
 
-def found_at(X, y):
-    """Thousands of rows by which a tree that learns row by row has found drifts."""
-    tree = ConfidenceTreeClassifier(drift="ddm")
-    rows, before = [], 0
-    for i in range(len(y)):
-        tree.partial_fit(X[i : i + 1].astype(np.float32), y[i : i + 1], ["a", "b"])
-        rows += [(i // 1000 + 1) * 1000] * (tree.n_drifts_ - before)
-        before = tree.n_drifts_
-    return rows
-
-
-def test_drifts_are_told_drawn_and_the_same_in_pieces(tmp_path, capsys):
+@pytest.mark.parametrize("drift", ["ddm", "local"])
+def test_drifts_are_told_drawn_and_the_same_in_pieces(tmp_path, capsys, drift):
     table, model = tmp_path / "t.csv", tmp_path / "model"
     X, y = write(table, N_ROWS)
-    want = found_at(X, y)
-    assert want == [4000]
+    tree = ConfidenceTreeClassifier(drift=drift)
+    tree.partial_fit(X.astype(np.float32), y, ["a", "b"])
+    want = [{"row": one.row, "node": one.node} for one in tree.drifts_]
+    assert want
+    assert all(CHANGE < one["row"] < N_ROWS for one in want)
     figures = tmp_path / "figures.json"
-    assert stream(table, "--json", str(figures), "--plot", str(tmp_path / "p.svg")) == 0
-    assert "1 drift was found, by row 4000." in capsys.readouterr().out
+    more = "--json", str(figures), "--plot", str(tmp_path / "p.svg")
+    assert stream(table, *more, drift=drift) == 0
     assert json.loads(figures.read_text())["drifts"] == want
+    said = capsys.readouterr().out
+    assert ("1 drift was found" if len(want) == 1 else "drifts were found") in said
+    where = want[0]["node"]
+    where = f"below node {where}" if where else "the whole tree"
+    assert f"found, after row {want[0]['row']} ({where})" in said
     assert "<!-- drift found -->" in (tmp_path / "p.svg").read_text()
     for n_rows in (700, 3100, 3350, N_ROWS):
         write(table, n_rows)
         more = "--output", str(model), "--resume", "--chunk-size", "300"
-        assert stream(table, *more, "--json", str(figures)) == 0
+        assert stream(table, *more, "--json", str(figures), drift=drift) == 0
     assert json.loads(figures.read_text())["drifts"] == want
 
 
