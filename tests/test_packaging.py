@@ -140,7 +140,8 @@ def test_one_list_of_python_versions():
         if re.search(r":: 3\.\d+$", line)
     }
     build = PYPROJECT["tool"]["cibuildwheel"]["build"].split()
-    assert {f"3.{name[3:-2]}" for name in build} == told
+    # those without the GIL ("cp313t-*") are builds of the same versions
+    assert {f"3.{name[3:-2].rstrip('t')}" for name in build} == told
     used = {
         str(row["python"])
         for _, _, job in jobs()

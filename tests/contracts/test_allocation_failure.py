@@ -33,6 +33,7 @@ SETTINGS = {
     "gaussian-evalue": {"leaf_memory": "gaussian", "bound": "evalue"},
     "auto-nba": {"leaf_prediction": "nba"},
     "drift": {"drift": "ddm", "leaf_memory": "histogram"},
+    "local": {"drift": "local", "leaf_memory": "rows"},
     "limit": {"max_bytes": 2**16},
     "categories": {"categorical_features": [3], "leaf_memory": "gaussian"},
     "multiway": {
