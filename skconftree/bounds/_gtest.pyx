@@ -66,7 +66,9 @@ cdef class GTestKernel(Bound):
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # Look j may err 2 / (j (j + 1)) as often as the first; that sums to 2.
+        # Look j may err 2 / (j (j + 1)) as often as the first. That of `fit` is the only
+        # one; where leaves of a single tree grow, the first one counts as the second: the
+        # rest sums to 1.
         cdef float64_t looks = 0.5 * facts.attempt * (facts.attempt + 1.0)
         evidence.confidence = exp(
             log(looks * facts.n_varying) + self.rank(facts, child_counts, r, INFINITY)
@@ -85,9 +87,10 @@ class GTestBound(BaseBound):
     number wins the node, and the bound splits iff that is below `delta`. So an
     attribute of many tests, such as a column of many categories, pays for them alone.
 
-    A leaf that grows row by row is examined again and again. Its j-th look must
-    stay below ``2 delta / (j (j + 1))``, so that over its whole life fewer than
-    ``2 delta`` false splits are expected.
+    A leaf that grows row by row is examined again and again, and so are rows that its
+    parent hands over. Its j-th look must stay below ``2 delta / ((j + 1) (j + 2))``, so
+    that over its whole life fewer than `delta` false splits are expected. In a forest
+    the limit is ``2 delta / (j (j + 1))``.
 
     A `delta` of 0.05 is a strict test. Prediction suffers more from a missed
     split than from a false one, so values around 1 or 2 are sensible as a lax

@@ -193,7 +193,10 @@ class ConfidenceTreeClassifier(
           are set when the leaf is young,
         - ``"gaussian"``: mean and variance of each feature in each class,
         - ``"auto"``: rows while there are few (up to 8192 values, but at least 128
-          and at most 512 rows), then a histogram.
+          and at most 512 rows), then a histogram. If the bound counts rows that a
+          parent hands over, and `max_bytes` is None, the latest rows are kept beside
+          it: a million values in the whole tree, an equal share for each leaf, but no
+          fewer than before.
     max_bytes : int or None, default=None
         `partial_fit` only. Memory that may be used, by `n_bytes_`, at least 65536.
         It is looked at after every 1,024 rows: leaves with the fewest errors to save

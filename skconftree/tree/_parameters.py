@@ -23,6 +23,7 @@ MIN_BYTES = 65536  # smallest `max_bytes`
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
 AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
 AUTO_ROWS = (128, 512)
+AUTO_KEPT_VALUES = 2**20  # of all leaves, in rows that are kept beside their counts
 AUTO_GRACE_LIMIT = 100.0  # weight between two looks at a leaf, at most; at first, where
 AUTO_GRACE = 50.0  # rows of the parent are evidence, in a tree by itself,
 AUTO_GRACE_IN_FOREST = 25.0  # and in one among others, which make up for an early split
@@ -34,7 +35,7 @@ class Growth(NamedTuple):
     `nominal`: a feature is; `total` is the weight of all rows, None if they are still
     to come; `relative`: these are relative weights; `defaults` is what ``"auto"`` means
     with the bound; `in_forest`: others are grown beside it, to be asked together;
-    `leaf_memory` is as given.
+    `leaf_memory` is as given; `is_limited`: the tree's memory is.
     """
 
     bound: object
@@ -45,6 +46,7 @@ class Growth(NamedTuple):
     defaults: object
     in_forest: bool = False
     leaf_memory: str = "auto"
+    is_limited: bool = False
 
     @property
     def hands_over(self):
@@ -109,6 +111,16 @@ def _row_limit(memory, growth):
     if limit is not None and growth.bound is not None and growth.bound.fixed_cuts:
         return FIRST_CUTS
     return limit
+
+
+def _kept_rows(memory, growth):
+    # To be handed over. The trees of a forest, and those that `max_bytes` limits, have
+    # better uses for so much memory.
+    if memory != "auto" or not growth.hands_over:
+        return 0
+    if growth.in_forest or growth.is_limited:
+        return 0
+    return AUTO_KEPT_VALUES // growth.n_features
 
 
 def _max_features(given, growth):
@@ -203,6 +215,7 @@ PARAMETERS = {
         {
             "gaussian": lambda memory, growth: memory == "gaussian",
             "row_limit": _row_limit,
+            "kept_rows": _kept_rows,
         },
     ),
     "max_bytes": Parameter(

@@ -64,6 +64,7 @@ def resolve_settings(
         defaults,
         in_forest,
         estimator.leaf_memory,
+        estimator.max_bytes is not None,
     )
     separate = bound is not None and not bound.counts_every_row
     settings = {

@@ -47,6 +47,8 @@ cdef class GrowthSettings:
     # What growing leaves remember and predict.
     cdef readonly bint gaussian                 # moments, not rows
     cdef readonly intp_t row_limit              # rows after which they are counted
+    cdef readonly intp_t kept_rows              # of all leaves that are kept beside
+                                                # counts
     cdef readonly intp_t max_bins               # of a feature
     cdef readonly float64_t inherited           # largest weight that a child takes
                                                 # over, unless rows

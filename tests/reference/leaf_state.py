@@ -1,6 +1,6 @@
 """What growing leaves remember, read from the state of their tree.
 
-The layout is that of version 4 of the state: one record a leaf, in the order of
+The layout is that of version 6 of the state: one record a leaf, in the order of
 their nodes.
 """
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-NOTHING, ROWS, HISTOGRAM, GAUSSIAN = range(4)
+NOTHING, ROWS, HISTOGRAM, GAUSSIAN, _, COUNTED_ROWS = range(6)
 NOMINAL = 2  # kind of a feature's bins
 
 
@@ -20,6 +20,7 @@ class Leaf:
     attempt: int
     n_inherited: int
     handed: bool  # all it holds are rows, and evidence
+    dropped: bool  # rows that it has counted: X are the latest ones
     n_fresh: float
     n_examined: float
     n_held: float
@@ -107,16 +108,17 @@ class _Reader:
 
 def _read_leaf(reader, node, d, K):
     reader.node = node
-    integers = reader.take("header", np.int64, 12).tolist()
+    integers = reader.take("header", np.int64, 13).tolist()
     numbers = reader.take("numbers", np.float64, 7)
     memory, attempt, n_rows, n_inherited, weighted, n_bins = integers[:6]
-    histogram, fresh_histogram, span, box, missing, handed = integers[6:]
+    histogram, fresh_histogram, span, box, missing, handed, dropped = integers[6:]
     leaf = Leaf(
         node=node,
         memory=memory,
         attempt=attempt,
         n_inherited=n_inherited,
         handed=bool(handed),
+        dropped=bool(dropped),
         n_fresh=numbers[0],
         n_examined=numbers[1],
         n_held=numbers[2],

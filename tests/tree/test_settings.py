@@ -36,6 +36,7 @@ OTHER = {
     "min_impurity_decrease": 0.5,
     "gaussian": True,
     "row_limit": 64,
+    "kept_rows": 1000,
     "max_bins": 16,
     "inherited": 100.0,
     "leaf_prediction": "nba",
@@ -123,6 +124,7 @@ def test_settings_are_saved_as_plain_values(values):
         {"min_impurity_decrease": -1e-9},
         {"gaussian": "rows"},
         {"row_limit": 0},
+        {"kept_rows": None},
         {"max_bins": 1},
         {"max_bins": 2**40},
         {"max_bins": None},
@@ -187,12 +189,20 @@ def test_every_setting_has_one_origin():
 
 
 def resolved(
-    bound=None, total=100.0, n_features=10, nominal=False, relative=False, **parameters
+    bound=None,
+    total=100.0,
+    n_features=10,
+    nominal=False,
+    relative=False,
+    in_forest=False,
+    **parameters,
 ):
     model = ConfidenceTreeClassifier(**parameters)
     features = Features.blank([True] * n_features) if nominal else None
     schema = Schema(n_features, features=features)
-    settings = resolve_settings(model, bound, "gini", schema, total, relative)
+    settings = resolve_settings(
+        model, bound, "gini", schema, total, relative, in_forest=in_forest
+    )
     return settings.values()
 
 
@@ -217,6 +227,11 @@ def resolved(
         ({"leaf_memory": "histogram"}, {"row_limit": 64}),
         ({"leaf_memory": "gaussian"}, {"row_limit": None, "gaussian": True}),
         ({"leaf_memory": "auto"}, {"row_limit": 512, "inherited": np.inf}),
+        ({"bound": GTestBound()}, {"kept_rows": 2**20 // 10}),
+        ({"bound": GTestBound(), "leaf_memory": "histogram"}, {"kept_rows": 0}),
+        ({"bound": GTestBound(), "max_bytes": 10**6}, {"kept_rows": 0}),
+        ({"bound": GTestBound(), "in_forest": True}, {"kept_rows": 0}),
+        ({"bound": EValueBound()}, {"kept_rows": 0}),
         ({"leaf_memory": "auto", "n_features": 1000}, {"row_limit": 128}),
         ({"leaf_memory": "auto", "bound": EValueBound()}, {"row_limit": 32}),
         ({"leaf_memory": "rows", "bound": EValueBound()}, {"row_limit": None}),

@@ -49,8 +49,10 @@ cdef struct Policy:
     intp_t n_classes
     Blocks* blocks          # owns the leaves, but not what they remember
     const LeafMemory* first     # memory of a new leaf without a past
-    const LeafMemory* later     # what becomes of one that keeps `row_limit` rows
+    const LeafMemory* counted   # what becomes of one that keeps `row_limit` rows, if it
+    const LeafMemory* later     # may keep some of them, and if not
     intp_t row_limit        # or NO_LIMIT
+    intp_t kept_rows        # that a leaf may keep beside counts; 0: none
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
     bint hands_over         # and those that its parent has kept and handed over
@@ -91,6 +93,7 @@ cdef struct Leaf:
     float64_t* recent           # [n_classes] counts that fade with every row
 
     bint handed                 # all it holds are rows, and evidence
+    bint dropped                # rows that are counted: what it keeps is the latest ones
     intp_t n_rows
     intp_t n_inherited          # of them, the first ones
     float32_t* x                # [room, n_features]
@@ -141,13 +144,16 @@ cdef struct LeafHeader:     # of a leaf in a state: what is there
     int64_t has_box
     int64_t bins_missing
     int64_t handed
+    int64_t dropped
 
 
 cdef struct LeafMemory:
     const char* name
     int64_t code            # in a state: never changed, never used again
     bint remembers          # a leaf may be examined
-    bint keeps_rows         # all of them; they are its table, unless cuts are fixed
+    bint keeps_rows         # all of them, unless the leaf has dropped some
+    bint counts_rows        # in bins that are its table; else the rows are, if it keeps
+                            # them and cuts are not fixed
 
     # Begin, in a leaf that remembers nothing.
     int (*open)(Leaf* leaf, const Policy* policy) except -1 nogil

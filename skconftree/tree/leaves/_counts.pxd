@@ -1,6 +1,6 @@
 # Counts: the class counts of a leaf's bins, whichever memory keeps them.
 
-from skconftree.tree.leaves._contract cimport Leaf, LeafHeader, Policy
+from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, Policy
 from skconftree.tree.leaves._parting cimport Parting
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._typedefs cimport (
@@ -16,6 +16,9 @@ cdef void count_row(
     const int32_t* bins,
 ) noexcept nogil
 cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil
+cdef void tabulate_bins(
+    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
+) noexcept nogil
 cdef void count_categories_of_bins(
     const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,
     float64_t* counts, intp_t width,

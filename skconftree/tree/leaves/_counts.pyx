@@ -1,7 +1,7 @@
 """The class counts of a leaf's bins."""
 
 from libc.math cimport isfinite
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from skconftree.tree.leaves._bins cimport (
     NOMINAL, Bins, Side, allocate_bins, bins_of_codes, bins_of_half, bins_with_code,
@@ -69,6 +69,26 @@ cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexce
     if only_fresh(leaf, policy) and leaf.fresh_histogram != NULL:
         return leaf.fresh_histogram
     return leaf.histogram
+
+
+cdef void tabulate_bins(
+    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
+) noexcept nogil:
+    cdef intp_t K = policy.n_classes
+    cdef const float64_t* histogram = evidence_of(leaf, policy)
+    cdef intp_t first = leaf.bins.first[feature]
+    cdef intp_t n = n_value_bins(&leaf.bins, feature)
+    cdef intp_t b, c
+    table.n_bins = n
+    memcpy(table.edges, leaf.bins.edges + first, n * sizeof(float32_t))
+    memset(table.counts, 0, n * table.width * sizeof(float64_t))
+    for b in range(n):
+        for c in range(K):
+            table.counts[b * table.width + c] = histogram[(first + b) * K + c]
+    if leaf.bins.missing:
+        for c in range(K):
+            table.missing[c] = histogram[(first + n) * K + c]
+            table.n_missing += table.missing[c]
 
 
 cdef void count_categories_of_bins(

@@ -55,6 +55,7 @@ cdef void forget(Leaf* leaf) noexcept nogil:
     give_all_back(&leaf.remembered)
     leaf.n_rows = 0
     leaf.n_inherited = 0
+    leaf.dropped = False
     leaf.x = NULL
     leaf.y = NULL
     leaf.weight = NULL

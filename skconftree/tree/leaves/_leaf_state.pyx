@@ -63,6 +63,7 @@ cdef LeafHeader _header(const Leaf* leaf, intp_t d) noexcept:
     header.has_box = leaf.box != NULL
     header.bins_missing = leaf.bins.missing
     header.handed = leaf.handed
+    header.dropped = leaf.dropped
     return header
 
 
@@ -149,5 +150,5 @@ cdef _check_header(const LeafHeader* header, const Leaf* leaf, intp_t d):
         and found.has_weights == header.has_weights and found.n_bins == header.n_bins
         and found.has_histogram == header.has_histogram
         and found.has_fresh_histogram == header.has_fresh_histogram
-        and found.has_own == header.has_own
+        and found.has_own == header.has_own and found.dropped == header.dropped
     )

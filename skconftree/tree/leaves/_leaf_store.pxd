@@ -17,6 +17,7 @@ cdef class LeafStore:
     cdef Leaf** at                      # [room] by node; NULL at internal nodes
     cdef intp_t room
     cdef intp_t n_leaves
+    cdef intp_t kept_rows               # beside counts, of all leaves
     cdef int32_t[::1] _nominal          # nominal features
     cdef int32_t[::1] _n_codes          # [n_features] categories seen, -1 if numeric
     cdef int32_t[::1] _pool_line        # [n_features]
@@ -25,6 +26,7 @@ cdef class LeafStore:
     cdef void replace(
         self, Leaf* leaf, Leaf** children, intp_t first, intp_t n_children
     ) noexcept nogil
+    cdef void _share_rows(self) noexcept nogil
     cdef intp_t make_forget(self, intp_t node) noexcept nogil
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil
     cdef intp_t bytes_of_leaves(self) noexcept nogil

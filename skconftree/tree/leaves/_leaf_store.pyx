@@ -42,7 +42,9 @@ cdef class LeafStore:
         self.policy.blocks = &self.blocks
         self.policy.first = memory_named("gaussian" if settings.gaussian else "rows")
         self.policy.later = memory_named("histogram")
+        self.policy.counted = memory_named("counted rows")
         self.policy.row_limit = settings.row_limit
+        self.kept_rows = settings.kept_rows
         self.policy.max_bins = settings.max_bins
         self.policy.separate = settings.separate
         self.policy.hands_over = settings.hands_over
@@ -96,6 +98,7 @@ cdef class LeafStore:
                 draw_features(leaf, &self.policy)
                 leaf.memory = self.policy.first
                 leaf.memory.open(leaf, policy_of(leaf, &self.policy))
+        self._share_rows()
 
     def open_pool(self, const intp_t[::1] home):
         """Hand unlabelled rows to the leaves they reach; -1: it has its label."""
@@ -173,6 +176,15 @@ cdef class LeafStore:
         release_leaf(leaf, &self.policy)
         self.at[node] = NULL
         self.n_leaves += n_children - 1
+        self._share_rows()
+
+    cdef void _share_rows(self) noexcept nogil:
+        # All leaves together keep no more rows beside counts than they may, unless
+        # there are so many leaves that each would keep fewer than one that counts none.
+        if self.kept_rows > 0:
+            self.policy.kept_rows = max(
+                self.kept_rows // max(self.n_leaves, 1), self.policy.row_limit
+            )
 
     cdef intp_t make_forget(self, intp_t node) noexcept nogil:
         # Let a leaf forget; returns how many bytes that makes free.
@@ -250,6 +262,8 @@ cdef class LeafStore:
         self.n_leaves, other.n_leaves = other.n_leaves, self.n_leaves
         self.policy.pool, other.policy.pool = other.policy.pool, self.policy.pool
         self.policy.seed, other.policy.seed = other.policy.seed, self.policy.seed
+        self._share_rows()
+        other._share_rows()
 
     # -- state --------------------------------------------------------------------
 
@@ -276,6 +290,7 @@ cdef class LeafStore:
                     raise ValueError("The state of this growing tree has no boxes.")
         reader.finish()
         self.n_leaves = tree.n_leaves
+        self._share_rows()
 
     @property
     def n_codes(self):

@@ -1,5 +1,6 @@
 """The memories that growing leaves may have."""
 
+from skconftree.tree.leaves._counted_rows cimport COUNTED_ROWS
 from skconftree.tree.leaves._gaussian cimport GAUSSIAN
 from skconftree.tree.leaves._histogram cimport HISTOGRAM
 from skconftree.tree.leaves._nothing cimport NOTHING
@@ -7,10 +8,10 @@ from skconftree.tree.leaves._rows cimport ROWS
 from skconftree.utils._typedefs cimport intp_t
 
 cdef enum:
-    N_MEMORIES = 4
+    N_MEMORIES = 5
 
 cdef const LeafMemory* MEMORIES[N_MEMORIES]
-MEMORIES[:] = [&NOTHING, &ROWS, &HISTOGRAM, &GAUSSIAN]
+MEMORIES[:] = [&NOTHING, &ROWS, &HISTOGRAM, &GAUSSIAN, &COUNTED_ROWS]
 
 
 cdef const LeafMemory* memory_named(str name) except NULL:

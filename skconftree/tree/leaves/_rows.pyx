@@ -1,7 +1,7 @@
 """A leaf that keeps its rows."""
 
 from libc.math cimport isfinite, isnan
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from skconftree.utils._typedefs cimport (
 cdef enum:
     FIRST_ROOM = 8
 
+cdef float64_t ROUNDED = 1.000001   # times a sum
+
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
     if policy.bayes:
@@ -39,15 +41,21 @@ cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 # -- learning ----------------------------------------------------------------------
 
-cdef int _reserve(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil:
-    # Room for n rows. It depends on n alone, and so do the bytes a leaf counts. The
-    # array that says how much room there is comes last.
-    cdef size_t row = policy.n_features * sizeof(float32_t)
+cdef inline intp_t _room_for(intp_t n) noexcept nogil:
+    # It depends on n alone, and so do the bytes a leaf counts.
     cdef intp_t room = FIRST_ROOM
-    if n * <intp_t> row <= bytes_of_array(leaf.x):
-        return 0
     while room < n:
         room *= 2
+    return room
+
+
+cdef int _reserve(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil:
+    # Room for n rows. The array that says how much room there is comes last.
+    cdef size_t row = policy.n_features * sizeof(float32_t)
+    cdef intp_t room
+    if n * <intp_t> row <= bytes_of_array(leaf.x):
+        return 0
+    room = _room_for(n)
     leaf.y = <label_t*> resize_array(&leaf.remembered, leaf.y, room, sizeof(label_t))
     if leaf.weight != NULL:
         leaf.weight = <float64_t*> resize_array(
@@ -57,7 +65,20 @@ cdef int _reserve(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil:
     return 0
 
 
-cdef int _append(
+cdef int _fit_room(Leaf* leaf, const Policy* policy, intp_t room) except -1 nogil:
+    # Less of it; the array that says how much there is comes first.
+    leaf.x = <float32_t*> resize_array(
+        &leaf.remembered, leaf.x, room, policy.n_features * sizeof(float32_t)
+    )
+    leaf.y = <label_t*> resize_array(&leaf.remembered, leaf.y, room, sizeof(label_t))
+    if leaf.weight != NULL:
+        leaf.weight = <float64_t*> resize_array(
+            &leaf.remembered, leaf.weight, room, sizeof(float64_t)
+        )
+    return 0
+
+
+cdef int append_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight
 ) except -1 nogil:
     cdef intp_t d = policy.n_features
@@ -78,6 +99,20 @@ cdef int _append(
     return 0
 
 
+cdef int keep_latest(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil:
+    # Drop all rows but the last n of them.
+    cdef intp_t d = policy.n_features
+    cdef intp_t n_dropped = leaf.n_rows - n
+    memmove(leaf.x, leaf.x + n_dropped * d, n * d * sizeof(float32_t))
+    memmove(leaf.y, leaf.y + n_dropped, n * sizeof(label_t))
+    if leaf.weight != NULL:
+        memmove(leaf.weight, leaf.weight + n_dropped, n * sizeof(float64_t))
+    leaf.n_rows = n
+    leaf.n_inherited = max(leaf.n_inherited - n_dropped, 0)
+    leaf.dropped = True
+    return _fit_room(leaf, policy, _room_for(n))
+
+
 cdef inline float64_t _weight_of(const Leaf* leaf, intp_t row) noexcept nogil:
     return 1.0 if leaf.weight == NULL else leaf.weight[row]
 
@@ -94,7 +129,7 @@ cdef int _observe(
         open_for_row(&leaf.remembered, held, x, d, K, y, policy.missing)
     if fresh.blocks != NULL:
         open_for_row(&leaf.remembered, fresh, x, d, K, y, policy.missing)
-    _append(leaf, policy, x, y, weight)
+    append_row(leaf, policy, x, y, weight)
     if held.blocks != NULL:
         add_to_moments(held, x, d, K, y, weight)
     if fresh.blocks != NULL:
@@ -105,7 +140,10 @@ cdef int _observe(
 
 cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
     if leaf.n_rows >= policy.row_limit:
-        policy.later.take_rows(leaf, policy)
+        if policy.kept_rows > 0:
+            policy.counted.take_rows(leaf, policy)
+        else:
+            policy.later.take_rows(leaf, policy)
     elif policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows >= FIRST_CUTS:
         _set_cuts(leaf, policy)
     return 0
@@ -121,7 +159,7 @@ cdef int _set_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 # -- parting -----------------------------------------------------------------------
 
-cdef int _part(
+cdef int part_rows(
     const Leaf* parent, const Policy* policy, const Parting* parting, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
@@ -131,21 +169,24 @@ cdef int _part(
     cdef intp_t i, c
     cdef const float32_t* x
     cdef float64_t w
+    cdef bint bayes
+    child.memory = &ROWS
     child.handed = policy.hands_over
-    if policy.bayes:
+    for i in range(parent.n_rows):
+        n += outcome_of(parting, parent.x[i * d + parting.feature]) == outcome
+    bayes = policy.bayes and n < policy.row_limit
+    if bayes:
         allocate_moments(&child.remembered, &child.moments, K)
         if not (child.handed and policy.one_bayes):
             allocate_moments(&child.remembered, &child.fresh_moments, K)
-    for i in range(parent.n_rows):
-        n += outcome_of(parting, parent.x[i * d + parting.feature]) == outcome
     _reserve(child, policy, n)
     for i in range(parent.n_rows):
         x = parent.x + i * d
         if outcome_of(parting, x[parting.feature]) != outcome:
             continue
         w = _weight_of(parent, i)
-        _append(child, policy, x, parent.y[i], w)
-        if policy.bayes:
+        append_row(child, policy, x, parent.y[i], w)
+        if bayes:
             open_for_row(
                 &child.remembered, &child.moments, x, d, K, parent.y[i], policy.missing
             )
@@ -153,7 +194,7 @@ cdef int _part(
         child.held[parent.y[i]] += w
         child.n_held += w
     child.n_inherited = n
-    if policy.bayes and policy.n_nominal > 0 and not policy.fixed_cuts:
+    if bayes and policy.n_nominal > 0 and not policy.fixed_cuts:
         open_categories(child, policy)
         _count_inherited(child, policy)
     for c in range(K):
@@ -162,6 +203,8 @@ cdef int _part(
             share[c] = child.held[c] / parent.held[c]
     if policy.fixed_cuts and n > 0:
         _set_cuts(child, policy)
+    if n >= policy.row_limit:
+        policy.counted.take_rows(child, policy)
     return 0
 
 
@@ -230,24 +273,29 @@ cdef void _count_categories(
 
 # -- state -------------------------------------------------------------------------
 
-cdef _write(StateWriter writer, const Leaf* leaf, const Policy* policy):
-    cdef intp_t d = policy.n_features
-    cdef intp_t K = policy.n_classes
-    writer.put(leaf.x, leaf.n_rows * d * sizeof(float32_t))
+cdef write_rows(StateWriter writer, const Leaf* leaf, const Policy* policy):
+    writer.put(leaf.x, leaf.n_rows * policy.n_features * sizeof(float32_t))
     writer.put(leaf.y, leaf.n_rows * sizeof(label_t))
     if leaf.weight != NULL:
         writer.put(leaf.weight, leaf.n_rows * sizeof(float64_t))
+
+
+cdef _write(StateWriter writer, const Leaf* leaf, const Policy* policy):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    write_rows(writer, leaf, policy)
     write_bins(writer, leaf, policy)
     write_moments(writer, &leaf.moments, d, K)
     write_moments(writer, &leaf.fresh_moments, d, K)
 
 
-cdef _read(
+cdef read_rows(
     StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
 ):
     cdef intp_t d = policy.n_features
-    cdef intp_t K = policy.n_classes
     cdef intp_t n = header.n_rows
+    require(header.dropped == 0 or header.dropped == 1 and leaf.memory.counts_rows)
+    leaf.dropped = header.dropped != 0
     require(n > 0 or not header.has_weights)
     require(n <= reader.left() // <intp_t> (d * sizeof(float32_t)))
     if n > 0:
@@ -264,7 +312,15 @@ cdef _read(
         require_finite(leaf.weight, n)
     leaf.n_rows = n
     leaf.n_inherited = header.n_inherited
-    _check_sums(leaf, K)
+    _check_sums(leaf, policy.n_classes)
+
+
+cdef _read(
+    StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf
+):
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    read_rows(reader, header, policy, leaf)
     read_bins(reader, header, policy, leaf)
     read_moments(reader, &leaf.remembered, &leaf.moments, d, K, leaf.held)
     read_moments(reader, &leaf.remembered, &leaf.fresh_moments, d, K, leaf.fresh)
@@ -285,7 +341,7 @@ cdef _check_values(const Leaf* leaf, intp_t n, const Policy* policy):
 
 
 cdef _check_sums(const Leaf* leaf, intp_t K):
-    # Sums in the order of arrival are the counts, bit for bit.
+    # Sums in the order of arrival are the counts, bit for bit, unless rows are missing.
     counts = np.zeros((2, K))
     cdef float64_t[:, ::1] sums = counts
     cdef float64_t w
@@ -297,7 +353,11 @@ cdef _check_sums(const Leaf* leaf, intp_t K):
             sums[0, leaf.y[i]] += w
         sums[1, leaf.y[i]] += w
     for i in range(K):
-        require(leaf.fresh[i] == sums[0, i] and leaf.held[i] == sums[1, i])
+        if leaf.dropped:
+            require(sums[0, i] <= ROUNDED * leaf.fresh[i])
+            require(sums[1, i] <= ROUNDED * leaf.held[i])
+        else:
+            require(leaf.fresh[i] == sums[0, i] and leaf.held[i] == sums[1, i])
 
 
 ROWS.name = "rows"
@@ -308,7 +368,7 @@ ROWS.open = _open
 ROWS.observe = _observe
 ROWS.convert = _convert
 ROWS.take_rows = NULL
-ROWS.part = _part
+ROWS.part = part_rows
 ROWS.is_exact = _is_exact
 ROWS.tabulate = _tabulate
 ROWS.count_categories = _count_categories

@@ -121,7 +121,9 @@ cdef class Installer:
         cdef intp_t rows_left = n_rows
         cdef intp_t rows, z, c
         # the children keep what was handed over
-        cdef bint exact = leaf.memory.keeps_rows and leaf.drawn == NULL
+        cdef bint exact = (
+            leaf.memory.keeps_rows and not leaf.dropped and leaf.drawn == NULL
+        )
         for c in range(K):
             total += counts[c]
             rest[c] = counts[c]

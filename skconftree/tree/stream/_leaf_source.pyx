@@ -61,10 +61,13 @@ cdef class LeafSource(Source):
         self.leaf = leaf
         self.own = policy_of(leaf, self.policy)
         self.ready = -1
-        self.tabulated = not leaf.memory.keeps_rows or self.policy.fixed_cuts
+        self.tabulated = (
+            not leaf.memory.keeps_rows or leaf.memory.counts_rows
+            or self.policy.fixed_cuts
+        )
         # every one has its share of the evidence
         self.every_cut = self.policy.fixed_cuts
-        if leaf.memory.keeps_rows:
+        if leaf.memory.keeps_rows and not leaf.memory.counts_rows:
             self._reserve(leaf.n_rows)
             self._gather_rows()
         if leaf.n_pool > 0 and not leaf.pool_sorted:
@@ -99,7 +102,11 @@ cdef class LeafSource(Source):
 
     cdef void begin(self) noexcept nogil:
         self.node.facts.n_fresh = self.leaf.n_fresh
-        self.node.facts.attempt = self.leaf.attempt
+        # What the parent has looked at is looked at again. The trees of a forest make up
+        # for an early split.
+        self.node.facts.attempt = self.leaf.attempt + (
+            self.policy.hands_over and not self.policy.one_bayes
+        )
         # cuts are drawn anew at every attempt, sets of categories are not
         self.node.draw_key = mix(self.node.key ^ <uint64_t> self.leaf.attempt)
 
