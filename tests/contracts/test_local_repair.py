@@ -10,11 +10,12 @@ import pickle
 
 import numpy as np
 import pytest
+from reference.leaf_state import COUNTED_ROWS, read_leaves
 from reference.registries import MEMORIES
 from scipy.sparse import csr_matrix
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.tree import export_graphviz, export_text, node_table
+from skconftree.tree import _parameters, export_graphviz, export_text, node_table
 
 CLASSES = [0, 1]
 CHANGE, ROWS = 1500, 2600
@@ -82,6 +83,25 @@ def test_chunks_and_copies(options, missing):
     expected = pickle.dumps(whole)
     for size in (97, 500):
         assert pickle.dumps(pieces_of(make(options), X, y, size)) == expected
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_kept_rows_are_shared_anew_after_a_repair(monkeypatch, seed):
+    """What a leaf may keep follows from the leaves there are, as after a pickle."""
+    monkeypatch.setattr(_parameters, "AUTO_KEPT_VALUES", 4 * 2000)
+    rng = np.random.default_rng(seed)
+    X = rng.random((8000, 4), dtype=np.float32)
+    a, b, c = X[:, :3].T
+    late = np.arange(len(X)) >= 2000
+    y = np.where(late, c > 0.5, (a > 0.7) | (b > 0.7) | (c > 0.8)).astype(int)
+    y = np.where(rng.random(len(X)) < 0.3, 1 - y, y)
+    model = ConfidenceTreeClassifier("gtest", drift="local")
+    whole = copy.deepcopy(model).partial_fit(X, y, CLASSES)
+    assert whole.n_drifts_ > 0
+    leaves = read_leaves(whole).values()
+    assert any(leaf.memory == COUNTED_ROWS and leaf.dropped for leaf in leaves)
+    for size in (500, 1300):
+        assert pickle.dumps(pieces_of(model, X, y, size)) == pickle.dumps(whole)
 
 
 def test_weights_and_sparse_rows():

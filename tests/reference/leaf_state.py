@@ -1,6 +1,6 @@
 """What growing leaves remember, read from the state of their tree.
 
-The layout is that of version 6 of the state: one record a leaf, in the order of
+The layout is that of version 7 of the state: one record a leaf, in the order of
 their nodes.
 """
 
@@ -11,6 +11,7 @@ import numpy as np
 
 NOTHING, ROWS, HISTOGRAM, GAUSSIAN, _, COUNTED_ROWS = range(6)
 NOMINAL = 2  # kind of a feature's bins
+DEAD = -2  # parent of a row that is no node
 
 
 @dataclass
@@ -171,7 +172,7 @@ def _read(tree, data):
     reader = _Reader(data)
     leaves = {
         int(node): _read_leaf(reader, int(node), tree.n_features, tree.n_classes)
-        for node in np.flatnonzero(tree.feature < 0)
+        for node in np.flatnonzero((tree.feature < 0) & (tree.parent != DEAD))
     }
     assert reader.position == len(reader.data)
     return leaves, reader.fields

@@ -253,6 +253,7 @@ cdef class LeafStore:
                 self.at[leaf.node] = leaf
         self.n_leaves = tree.n_leaves
         other.n_leaves = 0
+        self._share_rows()
 
     cdef void trade(self, LeafStore other) noexcept nogil:
         # Trade leaves with a store of the same policy.

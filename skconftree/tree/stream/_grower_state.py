@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ...drift._detector import Detector
 
-STATE_VERSION = 6
+STATE_VERSION = 7
 
 
 class GrowerState(NamedTuple):
