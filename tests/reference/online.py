@@ -265,7 +265,8 @@ class OnlineTree(Grower):
     def facts_of(self, node, n_tests):
         facts = super().facts_of(node, n_tests)
         facts["n_fresh"] = self.weight_at(self.fresh(self.leaf))
-        facts["attempt"] = self.leaf.attempt
+        # rows that the parent has looked at are looked at again
+        facts["attempt"] = self.leaf.attempt + self.counts_every_row
         return facts
 
     def numeric_tests(self, node, feature):

@@ -106,7 +106,7 @@ def test_trees_with_categories_grow(case, multiway):
     sizes = []
     for seed in range(12):
         stream = make_stream(
-            seed, 45, kinds=["nominal", "nominal"], signal=4.0, n_pool=20
+            seed, 60, kinds=["nominal", "nominal"], signal=4.0, n_pool=20
         )
         in_order_of_appearance(stream)
         growth = {"max_leaf_nodes": 2 + seed} if seed % 2 else {}

@@ -74,7 +74,8 @@ cdef class ExaminedNode:
                                 # without_repeats
     cdef float64_t* scales      # [2, n_classes] its counts on the other scales
     cdef uint64_t key           # of random sets of categories
-    cdef uint64_t draw_key      # of random cuts; a source may make it differ
+    cdef uint64_t draw_key      # of random cuts; a source may make it differ,
+    cdef uint64_t visit_key     # and that of the features
 
     cdef void begin(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     cdef void leave_out_repeats(self, float64_t weight) noexcept nogil

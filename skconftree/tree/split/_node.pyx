@@ -70,7 +70,7 @@ cdef class ExaminedNode:
         cdef intp_t c
         self.record = record
         self.counts = counts
-        self.key = self.draw_key = mix(self.seed ^ mix(record.id))
+        self.key = self.draw_key = self.visit_key = mix(self.seed ^ mix(record.id))
         self.n_repeated = record.end - record.start
         self.n = 0.0
         for c in range(K):

@@ -145,10 +145,7 @@ cdef class Splitter:
         # Scan the features, or a random sample of max_features that are not
         # constant and, together, have at least one test.
         cdef NodeRecord* record = self.node.record
-        cdef uint64_t key = mix(
-            self.node.seed ^ mix(record.id)
-            ^ <uint64_t> (self.node.facts.attempt - 1)
-        )
+        cdef uint64_t key = self.node.visit_key
         cdef int32_t* features = record.features
         cdef bint sampling = self.sampling
         cdef intp_t remaining = record.n_features

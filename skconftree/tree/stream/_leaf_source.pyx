@@ -107,7 +107,11 @@ cdef class LeafSource(Source):
         self.node.facts.attempt = self.leaf.attempt + (
             self.policy.hands_over and not self.policy.one_bayes
         )
-        # cuts are drawn anew at every attempt, sets of categories are not
+        # features and cuts are drawn anew at every attempt, sets of categories are not
+        self.node.visit_key = mix(
+            self.node.seed ^ mix(<uint64_t> self.leaf.node)
+            ^ <uint64_t> (self.leaf.attempt - 1)
+        )
         self.node.draw_key = mix(self.node.key ^ <uint64_t> self.leaf.attempt)
 
     cdef int _reserve(self, intp_t n) except -1 nogil:
