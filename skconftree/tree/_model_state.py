@@ -3,7 +3,6 @@
 import numpy as np
 
 from ..bounds._base import BaseBound
-from ..drift._local import LocalRepair
 from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..tables._weights import LARGEST_SUM
@@ -12,9 +11,7 @@ from ._plan import Resolved
 from .nodes._plain import read_nodes
 from .nodes._tree import Tree
 from .pruning._base import BasePruning
-from .stream._grower import read_grower
-from .stream._local_grower import read_local_grower
-from .stream._watched_grower import read_watched_grower
+from .stream._make_grower import kind_of
 
 PARTS = {
     "schema",
@@ -52,16 +49,10 @@ def read_parts(state, owner, shared=None):
         recipe = grower[0]
         settings = recipe.get("settings")
         drift = settings.get("drift") if isinstance(settings, dict) else None
-        grower = _reader_of(drift)(tree, *grower)
+        grower = kind_of(drift).read(tree, *grower)
     if shared is None:
         shared = read_columns(state, owner)
     return state | shared | {"tree": tree, "grower": grower}
-
-
-def _reader_of(drift):
-    if drift is None:
-        return read_grower
-    return read_local_grower if isinstance(drift, LocalRepair) else read_watched_grower
 
 
 def read_columns(state, owner):

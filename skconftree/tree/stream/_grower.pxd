@@ -43,7 +43,6 @@ cdef class Grower(GrowingTree):
         # How many rows the stream has had up to the one that is being learnt.
         return self.n_rows_seen if self.n_before < 0 else self.n_before + 1
 
-    cdef object _reader(self)
     cdef int _let_go(self) except -1
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,

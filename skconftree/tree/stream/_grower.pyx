@@ -41,11 +41,6 @@ cdef enum:
     TABLES = 4096       # whole counts up to here come from tables
 
 
-def read_grower(tree, values, state):
-    """Make a grower from what was in a pickle; ValueError if that is damaged."""
-    return with_state(Grower(tree, read_recipe(values)), state)
-
-
 def with_state(Grower grower, state):
     """Give a new grower its state, without which it has no leaves, and return it."""
     grower.__setstate__(state)
@@ -485,14 +480,16 @@ cdef class Grower(GrowingTree):
         # All parts at one moment, whenever each of them is written.
         self.lock.read()
         try:
-            return self._reader(), (
+            return type(self).read, (
                 copy(self.tree), self.recipe.values(), self.__getstate__()
             )
         finally:
             self.lock.leave()
 
-    cdef object _reader(self):
-        return read_grower
+    @classmethod
+    def read(cls, tree, values, state):
+        """Make a grower from what was in a pickle; ValueError if that is damaged."""
+        return with_state(cls(tree, read_recipe(values)), state)
 
     def __getstate__(self):
         return (STATE_VERSION, *self._state())

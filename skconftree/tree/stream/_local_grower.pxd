@@ -11,15 +11,17 @@
 # be a leaf: what it remembers is then replaced. The nodes that are gone keep their
 # rows in the arrays of the tree, see `nodes/_graft.py`: the others keep their ids.
 
+from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.stream._challenger cimport Challenger
 from skconftree.tree.stream._grower cimport Grower
 from skconftree.tree.stream._watches cimport Watch, Watches
+from skconftree.tree.stream._watching_grower cimport WatchingGrower
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int64_t, intp_t, label_t, uint64_t,
 )
 
 
-cdef class LocalGrower(Grower):
+cdef class LocalGrower(WatchingGrower):
     cdef Watches watches
     cdef Challenger first           # of those that grow, or None
     cdef uint64_t slots             # those taken, a bit each
@@ -28,12 +30,8 @@ cdef class LocalGrower(Grower):
     cdef intp_t most_slots
     cdef float64_t delta
     cdef intp_t warned              # node of the last row whose errors seem to rise, or -1
-    cdef list found                 # rows and nodes of the repairs
 
-    cdef int _follow(
-        self, bint wrong, const float32_t* x, label_t y, float64_t weight
-    ) except -1 nogil
     cdef bint _may_begin(self) noexcept nogil
-    cdef int _insist(self, bint begins) except -1
+    cdef Grower _grower_at(self, Tree tree, intp_t node, int64_t serial)
     cdef void _take_slot(self, Challenger beside) noexcept
     cdef void _leave_slot(self, Challenger gone) noexcept

@@ -5,18 +5,17 @@ from math import log
 from skconftree.tree.nodes._plain import read_nodes, write_nodes
 from skconftree.tree.stream._grower import with_state
 from skconftree.tree.stream._grower_state import damaged
-from skconftree.tree.stream._recipe import read_recipe
 
 from skconftree.tree._settings cimport NO_LIMIT
 from skconftree.tree.nodes._routing cimport DEAD
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.stream._challenger cimport OPEN, WON
+from skconftree.tree.stream._grower cimport Grower
 from skconftree.tree.stream._watches cimport usual_share
+from skconftree.tree.stream._watching_grower cimport BEGIN, DECIDE, Change
 from skconftree.utils._draws cimport mix
-from skconftree.utils._spare_memory cimport give_way
 
 cdef enum:
-    ATTEMPTS = 100      # a handler that interrupts each of them has come to stay
     MOST_SLOTS = 8      # trees that grow beside at a time,
     LIMITED_SLOTS = 2   # where they share a memory limit
     LEAST_ROWS = 1000   # that each may learn, or as many as
@@ -29,12 +28,7 @@ cdef enum:
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
 
 
-def read_local_grower(tree, values, state):
-    """Make a local grower from what was in a pickle, as `read_grower` does."""
-    return with_state(LocalGrower(tree, read_recipe(values)), state)
-
-
-cdef class LocalGrower(Grower):
+cdef class LocalGrower(WatchingGrower):
     """Grows a tree row by row, and others beside parts of it that may be broken.
 
     The settings' ``drift`` says how sure a repair has to be.
@@ -43,7 +37,7 @@ cdef class LocalGrower(Grower):
     def __init__(self, Tree tree, recipe):
         if not hasattr(recipe.settings.drift, "delta") or recipe.X_pool is not None:
             raise damaged()
-        Grower.__init__(self, tree, recipe)
+        WatchingGrower.__init__(self, tree, recipe)
         self.delta = recipe.settings.drift.delta
         self.watches = Watches(tree.n_classes)
         self.limit.watch_bytes = self.watches.node_bytes()
@@ -51,58 +45,20 @@ cdef class LocalGrower(Grower):
         if self.limit.max_bytes != NO_LIMIT:
             self.most_slots = LIMITED_SLOTS
             self.limit.check_beside(LIMITED_SLOTS)
-        self.found = []
-
-    @property
-    def drifts(self):
-        """Row by which each drift was found, and the node that was repaired."""
-        return tuple(self.found)
 
     @property
     def n_bytes(self):
-        """Bytes of the trees and of what their leaves remember."""
-        cdef Challenger beside = self.first
-        cdef intp_t total = Grower.n_bytes.__get__(self)
-        total += self.tree.node_count * self.watches.node_bytes()
-        while beside is not None:
-            total += beside.grower.n_bytes
-            beside = beside.behind
-        return total
-
-    def reserve_codes(self, intp_t n_codes):
-        """Make room for tests of features with so many categories, in all trees."""
-        cdef Challenger beside = self.first
-        Grower.reserve_codes(self, n_codes)
-        while beside is not None:
-            beside.grower.reserve_codes(n_codes)
-            beside = beside.behind
+        """Bytes of the trees, of what their leaves remember, and of the watches."""
+        watched = self.tree.node_count * self.watches.node_bytes()
+        return WatchingGrower.n_bytes.__get__(self) + watched
 
     def counts_since(self):
         """Class counts of the rows at each node since it was made."""
         return self.watches.counts(self.tree.node_count)
 
-    cdef int limit_memory(self) except -1:
-        cdef Challenger beside = self.first
-        while beside is not None:
-            beside.grower.limit_memory()
-            beside = beside.behind
-        return Grower.limit_memory(self)
-
     # -- learning -----------------------------------------------------------------
 
-    cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
-        float64_t* proba,
-    ) except -1 nogil:
-        cdef intp_t guess = 0
-        Grower.learn_row(self, x, y, weight, &guess, proba)
-        if predicted != NULL:
-            predicted[0] = guess
-        if weight > 0.0:
-            self._follow(guess != y, x, y, weight)
-        return 0
-
-    cdef int _follow(
+    cdef int watch(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
         # Watch the nodes of a row, and let the trees beside learn it.
@@ -118,10 +74,10 @@ cdef class LocalGrower(Grower):
             left &= left - 1
         if path != 0 and self.first.learn(path, x, y, weight, wrong, self.finite):
             with gil:
-                self._insist(False)
+                self.insist(DECIDE)
         elif self.warned >= 0 and self._may_begin():
             with gil:
-                self._insist(True)
+                self.insist(BEGIN)
         return 0
 
     cdef bint _may_begin(self) noexcept nogil:
@@ -130,27 +86,22 @@ cdef class LocalGrower(Grower):
             and (self.n_beside - AFFORDED) * SHARE <= self.n_rows_seen
         )
 
-    cdef int _insist(self, bint begins) except -1:
-        # Python runs signal handlers here, in the middle of a row. What one of them
-        # raises is held until the next boundary. What fails again and again will be
-        # tried with a later row, too.
-        cdef intp_t attempt = 0
-        while attempt < ATTEMPTS:
-            try:
-                if begins:
-                    self._begin(self.warned)
-                else:
-                    self._decide()
-                return 0
-            except MemoryError:
-                give_way()
-            except BaseException as error:
-                attempt += 1
-                if self.held is None:
-                    self.held = error
-        return 0
-
     # -- trees beside ---------------------------------------------------------------
+
+    cdef list others(self):
+        cdef Challenger one = self.first
+        growers = []
+        while one is not None:
+            growers.append(one.grower)
+            one = one.behind
+        return growers
+
+    cdef int change(self, Change what) except -1:
+        if what == BEGIN:
+            self._begin(self.warned)
+        else:
+            self._decide()
+        return 0
 
     def _begin(self, intp_t node):
         # A tree beside a node, from no row.
@@ -167,9 +118,8 @@ cdef class LocalGrower(Grower):
             self.tree.keeps_rivals,
         )
         tree._add_root()
-        cdef Grower grower = self._second(tree, node, self.n_begun)
-        grower.reserve_codes(self.splitter.tests.sets.room - 1)
-        grower.open_leaves()
+        cdef Grower grower = self._grower_at(tree, node, self.n_begun)
+        self.open_second(grower)
         cdef Challenger beside = Challenger(
             grower, node, slot, self.n_begun, log(2 * k * (k + 1) / self.delta),
             min(max(watch.n_rows, <int64_t> LEAST_ROWS), <int64_t> MOST_ROWS),
@@ -193,17 +143,10 @@ cdef class LocalGrower(Grower):
             last = last.behind
         last.behind = beside
 
-    def _second(self, Tree tree, intp_t node, int64_t serial):
-        # What grows a tree beside a node, and watches nothing; without leaves yet.
-        settings = self.recipe.settings.replace(drift=None)
-        if self.limit.max_bytes != NO_LIMIT:
-            settings = settings.replace(
-                max_bytes=self.limit.max_bytes // LIMITED_SLOTS
-            )
+    cdef Grower _grower_at(self, Tree tree, intp_t node, int64_t serial):
+        # What grows a tree beside a node; without leaves yet.
         seed = mix(<uint64_t> self.recipe.seed ^ mix(GOLDEN ^ <uint64_t> serial)) >> 2
-        cdef Grower grower = Grower(
-            tree, self.recipe._replace(settings=settings, seed=seed)
-        )
+        cdef Grower grower = self.second(tree, seed, LIMITED_SLOTS)
         grower.depth_above = self.tree.depth[node]
         return grower
 
@@ -286,23 +229,16 @@ cdef class LocalGrower(Grower):
                 write_nodes(one.grower.tree), one.grower.__getstate__(),
             ))
             one = one.behind
-        return Grower._state(self)._replace(
-            drifts=self.drifts, watches=self.watches.write(self.tree.node_count),
-            beside=tuple(beside), n_beside=self.n_beside, n_begun=self.n_begun,
+        return WatchingGrower._state(self)._replace(
+            watches=self.watches.write(self.tree.node_count), beside=tuple(beside),
+            n_beside=self.n_beside, n_begun=self.n_begun,
         )
-
-    cdef object _reader(self):
-        return read_local_grower
 
     def _take(self, state):
         if state.watches is None:
             raise damaged()
-        Grower._take(self, state._replace(drifts=(), watches=None, beside=()))
-        n_nodes = self.tree.node_count
-        if not all([node < n_nodes for _, node in state.drifts]):
-            raise damaged()
-        self.found = list(state.drifts)
-        self.watches.read(state.watches, n_nodes)
+        WatchingGrower._take(self, state._replace(watches=None, beside=()))
+        self.watches.read(state.watches, self.tree.node_count)
         self.n_beside, self.n_begun = state.n_beside, state.n_begun
         self.first, self.slots = None, 0
         for one in state.beside:
@@ -326,7 +262,7 @@ cdef class LocalGrower(Grower):
         tree = read_nodes(Tree, nodes)
         if tree._arguments() != self.tree._arguments():
             raise damaged()
-        grower = with_state(self._second(tree, node, serial), growth)
+        grower = with_state(self._grower_at(tree, node, serial), growth)
         beside = Challenger(grower, node, slot, serial, 0.0, 0, 0.5)
         beside.take_numbers(numbers)
         self._take_slot(beside)

@@ -8,7 +8,8 @@ from ._local_grower import LocalGrower
 from ._watched_grower import WatchedGrower
 
 
-def _kind_of(drift):
+def kind_of(drift):
+    """Class of what grows a tree."""
     if drift is None:
         return Grower
     return LocalGrower if isinstance(drift, LocalRepair) else WatchedGrower
@@ -19,7 +20,7 @@ def make_grower(tree, recipe):
 
     ValueError if tree and recipe do not fit each other, or `max_bytes` is too small.
     """
-    grower = _kind_of(recipe.settings.drift)(tree, recipe)
+    grower = kind_of(recipe.settings.drift)(tree, recipe)
     grower.open_leaves()
     return grower
 
@@ -37,7 +38,7 @@ def make_grower_with_rows(tree, recipe, X, y, weight, n_codes):
 
     `n_codes` is the largest number of categories of a feature.
     """
-    grower = _kind_of(recipe.settings.drift)(tree, recipe)
+    grower = kind_of(recipe.settings.drift)(tree, recipe)
     grower.reserve_codes(n_codes)
     grower.open_leaves()
     remember_rows(grower, X, y, weight)

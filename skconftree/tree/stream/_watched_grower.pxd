@@ -5,18 +5,15 @@
 # two share the memory limit.
 
 from skconftree.drift._detector cimport Detector
+from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.stream._grower cimport Grower
-from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
+from skconftree.tree.stream._watching_grower cimport WatchingGrower
 
 
-cdef class WatchedGrower(Grower):
+cdef class WatchedGrower(WatchingGrower):
     cdef Detector detector
     cdef Grower background              # learns since a warning, or None
-    cdef list found                     # rows by which drifts were
     cdef object successor               # what it was made from, but for what it watches
 
-    cdef int _watch(
-        self, bint error, const float32_t* x, label_t y, float64_t weight
-    ) except -1 nogil
-    cdef Grower _background_or_none(self)
+    cdef Grower _successor(self, Tree tree)
     cdef int _become(self, Grower other) except -1
