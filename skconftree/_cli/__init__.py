@@ -9,7 +9,6 @@ from ._options import later, make_parser, meant
 from ._text import (
     UserError,
     abandon_output,
-    make_progress,
     printable,
     standard_output,
     warn,
@@ -56,7 +55,6 @@ def _ended(command, given):
 
 
 def _failed(message):
-    make_progress()("", last=True)
     warn(f"skconftree: error: {printable(' '.join(message.split()))}")
     return 1
 

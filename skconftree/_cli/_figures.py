@@ -78,7 +78,7 @@ def compare(table, models, folds, seed, progress, budget=np.inf):
     for name, fit in models.items():
         figures = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
         for fold, (train, test) in enumerate(parts, start=1):
-            progress(f"fold {fold} of {folds}: {name}")
+            progress.tell(f"fold {fold} of {folds}: {name}")
             begin = time.process_time()
             X = table.X if name == OWN else encoded_categories(table, train)
             start = time.process_time()

@@ -32,7 +32,7 @@ from ._reading import headless, listed
 from ._report import headline, write_report
 from ._run import FITTED
 from ._table import bundled_table, column_names, read_columns, read_table
-from ._text import UserError, make_progress, say
+from ._text import Progress, UserError, say
 
 LEFT = {"cart": "CART but not with pruned CART", "none": "neither CART nor pruned CART"}
 MOST_LEAVES = 200  # of a tree that is printed whole
@@ -41,16 +41,20 @@ TOP = 5
 
 def run_fit(options):
     """Do the command; return the exit code."""
+    with Progress(verbose=options.verbose) as progress:
+        return _run_fit(options, progress)
+
+
+def _run_fit(options, progress):
     _check_places(options)
-    progress = make_progress()
     table = asked_table(options, progress)
     notes = list(table.notes)
     for note in notes:
-        progress(f"note: {note}", last=True)
+        progress.note(f"note: {note}")
     _check_classes(table, options)
     counts = np.unique(table.y, return_counts=True)[1]
     if counts.min() < options.folds:
-        progress(f"note: a class has {_counted(counts.min(), 'row')} only", last=True)
+        progress.note(f"note: a class has {_counted(counts.min(), 'row')} only")
     settings = tree_settings(options)
     tree = ConfidenceTreeClassifier(
         **settings, categorical_features=table.nominal or None
@@ -58,12 +62,12 @@ def run_fit(options):
     rivals = options.rivals or next(
         name for name, largest in RIVALS.items() if len(table.y) <= largest
     )
-    progress(f"growing a tree on {len(table.y)} rows")
+    progress.tell(f"growing a tree on {len(table.y)} rows")
     notes += _grow(tree, table, progress)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
     quiet = options.json == "-"
     if not quiet:
-        progress("", last=True)
+        progress.clear()
         say(f"{summary(table)}\n\n{tree_text(tree, names, options)}")
     test = None
     if options.test is not None:
@@ -76,7 +80,7 @@ def run_fit(options):
         found, predicted, sure, late = compare(
             table, models, options.folds, options.seed, progress, options.budget
         )
-    progress("", last=True)
+    progress.clear()
     base = majority(table, options.folds, options.seed)
     classes = class_figures(table.y, predicted)
     figures = figures_text(
@@ -153,22 +157,27 @@ def _grow(tree, table, progress):
         raise UserError(with_names(str(error), table.feature_names)) from error
     notes = [with_names(str(one.message), table.feature_names) for one in caught]
     for note in notes:
-        progress(f"note: {note}", last=True)
+        progress.note(f"note: {note}")
     return notes
 
 
 def _tested(options, table, tree, progress):
     X, labels, notes = read_columns(
-        options, options.test, table.feature_names, table.readings, options.target
+        options,
+        options.test,
+        table.feature_names,
+        table.readings,
+        progress,
+        options.target,
     )
     for note in notes:
-        progress(f"note: {options.test}: {note}", last=True)
+        progress.note(f"note: {options.test}: {note}")
     if any(not label.strip() for label in labels):
         raise UserError(
             f"target column {options.target!r} has no value in {options.test}"
         )
     for note in unknown_notes(X, table.feature_names, tree.categories_):
-        progress(f"note: {options.test}: {note}", last=True)
+        progress.note(f"note: {options.test}: {note}")
     y = typed_labels([label.strip() for label in labels], options.target)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said with more words already

@@ -10,7 +10,7 @@ from skconftree.active import ActiveLearner, LabelingSession, RiskBelow, WebOrac
 from ._common import write_text
 from ._pictures import check_folder
 from ._pool import make_estimator, read_pool
-from ._text import UserError, make_progress, say
+from ._text import Progress, UserError, say
 
 FORECAST = 20  # labels
 
@@ -21,10 +21,11 @@ def run_label(options):
         raise UserError("--images needs --web: a terminal shows no pictures")
     if options.images is not None and not Path(options.images).is_dir():
         raise UserError(f"--images {options.images!r} is not a folder")
-    progress = make_progress()
-    pool = read_pool(options)
-    for note in pool.notes:
-        progress(f"note: {note}", last=True)
+    with Progress() as progress:
+        progress.tell(f"reading {options.data}")
+        pool = read_pool(options)
+        for note in pool.notes:
+            progress.note(f"note: {note}")
     answers = options.answers or _beside(options.data, ".answers.jsonl")
     output = options.output or _beside(options.data, ".labelled.csv")
     check_folder(output)
@@ -64,11 +65,12 @@ def run_label(options):
             n_answers = session.progress().n_answers
             say(f"\n{n_answers} labels are in {answers}.")
             if learner.n_labeled_:
-                write_text(output, _written(session, pool))
-                say(
-                    f"{output} has the table with labels and predictions.\n"
-                    f"{session.forecast(FORECAST)}"
-                )
+                with Progress() as progress:
+                    progress.tell("predicting the table")
+                    write_text(output, _written(session, pool))
+                    progress.tell("estimating what more labels would bring")
+                    forecast = session.forecast(FORECAST)
+                say(f"{output} has the table with labels and predictions.\n{forecast}")
     return 0
 
 

@@ -157,7 +157,8 @@ def _add_fit(commands):
     fit.add_argument(
         "--verbose",
         action="store_true",
-        help="print what the bound compared at each split, too",
+        help="print what the bound compared at each split, too, and tell on standard "
+        "error how far it is, even where that is no terminal",
     )
     fit.add_argument(
         "--output",
@@ -206,6 +207,7 @@ def _add_predict(commands):
     predict.add_argument(
         "--output", metavar="FILE", help="write there; default: standard output"
     )
+    _add_verbose(predict)
     predict.set_defaults(run=later("_predict", "run_predict"))
 
 
@@ -282,6 +284,7 @@ def _add_stream(commands):
     )
     _add_report(stream)
     _add_json(stream, "the figures")
+    _add_verbose(stream)
     stream.set_defaults(run=later("_stream", "run_stream"))
 
 
@@ -475,6 +478,14 @@ def _add_json(command, what):
         "--json",
         metavar="FILE",
         help=f"write {what} there as JSON; - writes nothing else to standard output",
+    )
+
+
+def _add_verbose(command):
+    command.add_argument(
+        "--verbose",
+        action="store_true",
+        help="tell on standard error how far it is, even where that is no terminal",
     )
 
 

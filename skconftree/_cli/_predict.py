@@ -11,12 +11,16 @@ from ._names import with_columns
 from ._notes import unknown_notes
 from ._pictures import check_folder
 from ._table import kept_texts, read_columns
-from ._text import UserError, make_progress, standard_output
+from ._text import Progress, UserError, standard_output
 
 
 def run_predict(options):
     """Do the command; return the exit code."""
-    progress = make_progress()
+    with Progress(verbose=options.verbose) as progress:
+        return _run_predict(options, progress)
+
+
+def _run_predict(options, progress):
     if options.output is not None:
         check_folder(options.output)
     tree, facts = load(options.model)
@@ -28,14 +32,13 @@ def run_predict(options):
         target = facts["target"]
     except (KeyError, TypeError) as error:
         raise UserError(f"{options.model} is damaged: {error!r}") from None
-    X, _, notes = read_columns(
-        options, options.data, features, readings, progress=progress
-    )
+    X, _, notes = read_columns(options, options.data, features, readings, progress)
     for note in notes:
-        progress(f"note: {note}", last=True)
+        progress.note(f"note: {note}")
     tree = with_columns(tree, None)  # what was read has been put in order
     for note in unknown_notes(X, features, tree.categories_):
-        progress(f"note: {note}", last=True)
+        progress.note(f"note: {note}")
+    progress.tell(f"predicting {len(X)} rows")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said with more words already
         proba = tree.predict_proba(X)
@@ -43,6 +46,7 @@ def run_predict(options):
     rows = _rows(tree.classes_, labels, proba, options.proba, target or "class")
     if options.keep:
         rows = _beside(kept_texts(options, options.data, options.keep), rows)
+    progress.clear()
     if options.output is None:
         with standard_output() as file:
             _write(file, rows)

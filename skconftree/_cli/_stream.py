@@ -15,7 +15,7 @@ from ._page import tree_lines, write_page
 from ._pictures import check_folder, check_picture, draw_accuracy
 from ._reading import nominal_places
 from ._run import Run, opened
-from ._text import UserError, is_terminal, make_progress, say, warn
+from ._text import Progress, UserError, is_terminal, say, warn
 
 MOST_POINTS = 400  # of the course of a stream
 MOST_DRIFTS = 10  # whose rows are printed
@@ -49,9 +49,8 @@ class Stop:
 class Ticker:
     """Says now and then how far a run is: often on a terminal, else rarely."""
 
-    def __init__(self, run):
-        self._run = run
-        self._tell = make_progress(all_lines=True)
+    def __init__(self, run, progress):
+        self._run, self._progress = run, progress
         self._pause = 0.2 if is_terminal() else 10.0
         self._start = self._last = time.monotonic()
 
@@ -64,16 +63,15 @@ class Ticker:
         run = self._run
         record = run.evaluator.report()
         speed = (run.n_rows - run.resumed_at) / max(now - self._start, 1e-9)
-        self._tell(
+        self._progress.tell(
             f"{run.n_rows} rows, accuracy {percent(record.accuracy)}, "
-            f"{record.n_leaves} leaves, {speed:.0f} rows/s",
-            last=last,
+            f"{record.n_leaves} leaves, {speed:.0f} rows/s"
         )
 
     def note(self, notes):
         """Tell what a user may want to know."""
         for one in notes:
-            self._tell(f"note: {one}", last=True)
+            self._progress.note(f"note: {one}")
 
 
 def run_stream(options):
@@ -94,9 +92,15 @@ def run_stream(options):
 
 
 def _run_stream(options, file):
+    with Progress(verbose=options.verbose) as progress:
+        return _run_told(options, file, progress)
+
+
+def _run_told(options, file, progress):
+    progress.tell(f"looking at columns and classes of {options.data}")
     with opened(options) as stream:
         run = Run(options, stream, file)
-        ticker = Ticker(run)
+        ticker = Ticker(run, progress)
         ticker.note(run.notes)
         with Stop() as stop:
             try:
@@ -108,6 +112,7 @@ def _run_stream(options, file):
     if stop.signal is None:
         run.evaluator.finish()  # what is saved goes on where the table is longer
     ticker.tick(last=True)
+    progress.clear()
     ticker.note(_later_notes(run, stream))
     record = run.evaluator.report()
     if options.plot is not None:

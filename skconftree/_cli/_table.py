@@ -112,7 +112,7 @@ def column_names(options):
         return stream.features
 
 
-def read_columns(options, path, features, readings, target=None, progress=None):
+def read_columns(options, path, features, readings, progress, target=None):
     """Read the columns of a model, and perhaps a target, from another table, by names.
 
     Gives X, the labels, which are empty texts without a target, and notes.
@@ -124,7 +124,7 @@ def read_columns(options, path, features, readings, target=None, progress=None):
         what = dict(zip(features, readings, strict=True))
         stream.look_ahead()
         stream.readings = [what.get(name) for name in stream.features]
-        pieces, strays = _pieces(stream, progress or (lambda message: None))
+        pieces, strays = _pieces(stream, progress)
     if not pieces:
         raise UserError(f"{stream.path} has no rows below its header")
     if pieces[-1].problem is not None:
@@ -180,12 +180,13 @@ def _opened(options, path, target):
 
 def _pieces(stream, progress):
     pieces, strays = [], Strays()
+    progress.tell(f"reading {stream.path}")
     for piece in stream.pieces(ROWS_AT_A_TIME):
         pieces.append(piece)
         for _, place, text in piece.strays:
             strays.add(place, text)
         if stream.n_rows % ROWS_A_NOTE == 0:
-            progress(f"{stream.n_rows} rows read")
+            progress.tell(f"{stream.n_rows} rows of {stream.path} read")
     return pieces, strays
 
 

@@ -3,6 +3,11 @@
 import contextlib
 import os
 import sys
+import threading
+import time
+
+WAITS = 2.0  # seconds after which a step says how long it has taken
+PAUSES = 0.5, 10.0  # between two lines of it: on a terminal, and elsewhere
 
 
 class UserError(Exception):
@@ -58,22 +63,65 @@ def is_terminal():
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def make_progress(*, all_lines=False):
-    """Return a function that tells on standard error what is going on.
+class Progress:
+    """Tells on standard error what is going on, and how long it has taken so far.
 
-    On a terminal a line is written over the one before. Elsewhere, as in a file, the
-    first is written, and then only those that are to stay, unless all are asked for.
+    On a terminal a line is written over the one before. Elsewhere, as in a file or a
+    pipe, nothing is written but what is to stay, unless `verbose` asks for a line now
+    and then. To be used in a `with` statement, which ends with an empty line.
     """
-    shown = is_terminal()
-    told = []
 
-    def tell(message, last=False):
-        message = printable(message)
-        if shown:
-            end = "\n" if last and message else ""
-            warn(f"\r\x1b[K{message}", end=end)
-        elif message and (last or all_lines or not told):
-            told.append(message)
-            warn(message)
+    def __init__(self, *, verbose=False):
+        self._terminal = is_terminal()
+        self._shows = self._terminal or verbose
+        self._pause = PAUSES[not self._terminal]
+        self._message, self._since = "", 0.0
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._clock = None
 
-    return tell
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self._ended.set()
+        if self._clock is not None:
+            self._clock.join()
+        self.clear()
+
+    def tell(self, message):
+        """Say what is going on from now on."""
+        self._put(message, time.monotonic())
+        if self._shows and self._clock is None:
+            # an interpreter that ends without us need not wait for it
+            self._clock = threading.Thread(target=self._tick, daemon=True)
+            self._clock.start()
+
+    def note(self, message):
+        """Say something that stays."""
+        with self._lock:
+            self._message = ""
+            self._write(message, end="\n")
+
+    def clear(self):
+        """Nothing is going on: a terminal has an empty line."""
+        if self._message:
+            self._put("")
+
+    def _put(self, message, now=0.0):
+        with self._lock:
+            self._message, self._since = message, now
+            if self._terminal or (self._shows and message):
+                self._write(message)
+
+    def _write(self, message, end=""):
+        if self._terminal:
+            warn(f"\r\x1b[K{printable(message)}", end=end)
+        else:
+            warn(printable(message))
+
+    def _tick(self):
+        while not self._ended.wait(self._pause):
+            with self._lock:
+                taken = time.monotonic() - self._since
+                if self._message and taken >= WAITS:
+                    self._write(f"{self._message} ({taken:.0f} s)")

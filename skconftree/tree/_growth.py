@@ -48,7 +48,6 @@ def grow_model(estimator, X, y, sample_weight, X_pool, *, told, stacklevel):
         sample_weight_kind=estimator.sample_weight_kind,
         stacklevel=stacklevel,
     )
-    told.start()
     kept = None
     if estimator.honest_share > 0.0:
         table, kept = divide(table, float(estimator.honest_share))
@@ -58,6 +57,7 @@ def grow_model(estimator, X, y, sample_weight, X_pool, *, told, stacklevel):
     lookahead, pruning = resolve_lookahead(estimator, bound, pruning, settings, table)
     shrinkage = resolve_shrinkage(estimator.shrinkage, bound)
     left_out = leave_out(table, stacklevel)
+    lookahead = told.start_to_look(lookahead, table.X.shape[0] * table.X.shape[1])
     plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
     seed = check_random_state(estimator.random_state).randint(2**31 - 1)
     n_bins = table.bins(settings, estimator.max_bins, stacklevel)

@@ -6,6 +6,7 @@ from .._compat import callback_management_context
 from ..utils._lock import paused
 
 STEPS = 20  # of a fit that can be told in parts
+LONG = 1_000_000  # values of a table from which on looking ahead takes a while
 
 
 def telling(estimator, X, y, sample_weight):
@@ -33,6 +34,15 @@ class Silence:
         """Tell that a step has ended; whether that is enough. `model` makes a model."""
         return False
 
+    def start_to_look(self, lookahead, n_values):
+        """Tell that a fit begins, of a table of so many values.
+
+        Return how it looks ahead, or None if it does not; what is returned tells how
+        far its levels are.
+        """
+        self.start()
+        return lookahead
+
     def end(self, model):
         """Tell that the fit has ended with a model."""
 
@@ -54,24 +64,41 @@ class Telling(Silence):
         self._teardown = ExitStack()
         self._left, self._name = 0, ""
         self._fit = self._part = None
+        self._levels = []  # of look-ahead
 
     def __exit__(self, kind, error, traceback):
         with paused(self._estimator):
             self._teardown.__exit__(kind, error, traceback)
 
     def start(self, n_steps=0, name=""):
-        estimator, self._left, self._name = self._estimator, n_steps, name
-        with paused(estimator):
-            self._teardown.enter_context(callback_management_context(estimator))
-            self._fit = estimator._init_callback_context(max_subtasks=n_steps)
-            self._fit.call_on_fit_task_begin(**self._told)
+        self._left, self._name = n_steps, name
+        with paused(self._estimator):
+            self._begin_fit(n_steps)
             self._begin()
+
+    def _begin_fit(self, n_steps):
+        self._teardown.enter_context(callback_management_context(self._estimator))
+        self._fit = self._estimator._init_callback_context(max_subtasks=n_steps)
+        self._fit.call_on_fit_task_begin(**self._told)
 
     def _begin(self):
         self._left -= 1
         if self._left >= 0:
             self._part = self._fit.subcontext(task_name=self._name)
             self._part.call_on_fit_task_begin(**self._told)
+
+    def start_to_look(self, lookahead, n_values):
+        if lookahead is None or n_values < LONG:
+            return super().start_to_look(lookahead, n_values)
+        with paused(self._estimator):
+            self._begin_fit(lookahead.n_levels)
+            for _ in range(lookahead.n_levels):
+                self._levels.append(Level(self._fit, self._told))
+        return lookahead._replace(told=self._looked, n_parts=STEPS)
+
+    def _looked(self, level, n_parts):
+        with paused(self._estimator):
+            return self._levels[level].reach(n_parts)
 
     def step(self, model):
         with paused(self._estimator):
@@ -82,6 +109,8 @@ class Telling(Silence):
 
     def end(self, model):
         with paused(self._estimator):
+            for level in self._levels:
+                level.end()
             self._end(self._fit, lambda: model)
 
     def _end(self, task, model):
@@ -90,3 +119,38 @@ class Telling(Silence):
             return {"_model": type(found).of_state(found.state(), None)}
 
         return task.call_on_fit_task_end(**self._told, reconstruction_attributes=fitted)
+
+
+class Level:
+    """A level of look-ahead, of which callbacks are told; there is no tree to be shown.
+
+    All levels are looked at side by side, the upper ones ahead of the lower.
+    """
+
+    def __init__(self, fit, told):
+        self._told, self._n_parts = told, 0
+        self._task = fit.subcontext(task_name="level of look-ahead", max_subtasks=STEPS)
+        self._task.call_on_fit_task_begin(**told)
+        self._begin()
+
+    def _begin(self):
+        self._part = self._task.subcontext(task_name="part of a level")
+        self._part.call_on_fit_task_begin(**self._told)
+
+    def reach(self, n_parts):
+        """Tell that so many parts are done; whether that is enough."""
+        enough = False
+        while self._n_parts < n_parts:
+            self._n_parts += 1
+            enough |= bool(self._part.call_on_fit_task_end(**self._told))
+            if self._n_parts == STEPS:
+                self._task.call_on_fit_task_end(**self._told)
+            else:
+                self._begin()
+        return enough
+
+    def end(self):
+        """Tell that the level has ended, unless it has been told."""
+        if self._n_parts < STEPS:
+            self._part.call_on_fit_task_end(**self._told)
+            self._task.call_on_fit_task_end(**self._told)

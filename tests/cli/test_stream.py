@@ -103,7 +103,7 @@ def test_the_pass_is_prequential(table, rows, tmp_path, capsys):
     assert f"{100 * want.accuracy:.2f} %" in out
     assert f"{100 * want.no_change_accuracy:.2f} %" in out
     assert f"{want.n_leaves} leaves" in out
-    assert f"{N_ROWS} rows, accuracy" in err
+    assert err == ""
 
     saved, _ = _checkpoint.load(model)
     np.testing.assert_array_equal(saved.predict_proba(X), tree.predict_proba(X))

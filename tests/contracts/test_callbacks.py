@@ -1,17 +1,19 @@
 """Callbacks of scikit-learn: told of a fit, and never in its way."""
 
+import pickle
 import threading
 
 import numpy as np
 import pytest
 from reference.threads import PATIENCE
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.tree import _telling
 
 callback = pytest.importorskip(
     "sklearn.callback", reason="callbacks come with scikit-learn 1.9"
@@ -130,3 +132,78 @@ def test_a_search_shows_its_fits_and_scores_are_monitored():
     scores = [row["accuracy"] for row in watch.get_logs(select="most_recent").data]
     assert len(scores) == 21
     assert scores[-1] == forest.score(X, y)
+
+
+@pytest.fixture
+def long_fits(monkeypatch):
+    monkeypatch.setattr(_telling, "LONG", 0)
+
+
+X_LONG, Y_LONG = make_classification(
+    3000, 10, n_informative=6, flip_y=0.3, random_state=1
+)
+LOOKS = ConfidenceTreeClassifier(lookahead=5)
+LEVEL, PART = "level of look-ahead", "part of a level"
+
+
+def test_long_fits_tell_of_each_level_of_look_ahead(long_fits):
+    watch = Watch()
+    watched = clone(LOOKS).set_callbacks(watch).fit(X_LONG, Y_LONG)
+    assert pickle.dumps(watched.tree_) == pickle.dumps(
+        clone(LOOKS).fit(X_LONG, Y_LONG).tree_
+    )
+    events = watch.log[2:-2]
+    levels = [event for event in events if event[1] == LEVEL]
+    assert levels[:5] == events[:10:2] == [("begin", LEVEL, i) for i in range(5)]
+    # the upper ones end first
+    assert levels[5:] == [("end", LEVEL, i) for i in range(5)]
+    parts = [event for event in events if event[1] == PART]
+    assert len(parts) + len(levels) == len(events)
+    begun = [place for kind, _, place in parts if kind == "begin"]
+    ended = [place for kind, _, place in parts if kind == "end"]
+    assert sorted(begun) == sorted(ended)
+    assert max(begun) < _telling.STEPS
+    assert len(begun) > 3 * _telling.STEPS  # it moves, and not at the end only
+    halfway = events[: len(events) // 2]
+    assert ("end", PART, 5) in halfway
+
+
+def test_a_fit_that_takes_no_time_does_not_tell_of_levels():
+    watch = Watch()
+    clone(LOOKS).set_callbacks(watch).fit(X_LONG, Y_LONG)
+    assert watch.log[1:-1] == [("begin", "fit", 0), ("end", "fit", 0)]
+
+
+def test_a_callback_that_has_enough_ends_looking_ahead(long_fits):
+    calls = []
+
+    class Enough(Watch):
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+            if context.task_name == PART:
+                assert fitted_estimator is None  # there is no tree yet
+                calls.append(estimator.__sklearn_is_fitted__())
+                return len(calls) == 1
+
+    tree = clone(LOOKS).set_callbacks(Enough()).fit(X_LONG, Y_LONG)
+    looked = np.isfinite(tree.tree_.trial_costs["cost"])
+    whole = clone(LOOKS).fit(X_LONG, Y_LONG).tree_.trial_costs["cost"]
+    assert looked.sum() <= 1 < np.isfinite(whole).sum()
+    assert not any(calls)
+    assert tree.score(X_LONG, Y_LONG) > 0.6
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_amid_a_level_leaves_the_tree_as_it_was(long_fits, error):
+    class Fails(Watch):
+        def on_fit_task_end(self, estimator, context):
+            if context.task_name == PART and context.task_id == 7:
+                raise error("from a level")
+
+    tree = clone(LOOKS).fit(X, y)
+    before = tree.predict_proba(X)
+    watch = Fails()
+    tree.set_callbacks(watch)
+    with pytest.raises(error, match="from a level"):
+        tree.fit(X_LONG, Y_LONG)
+    assert watch.log[-1] == "teardown"
+    assert np.array_equal(tree.predict_proba(X), before)

@@ -24,6 +24,8 @@ class Lookahead(NamedTuple):
     first: int  # depth from which on it does
     n_levels: int  # depths at which it does
     width: int  # tests tried at a node
+    told: object = None  # called with a level and its parts that are done
+    n_parts: int = 1  # of a level
 
 
 # Weight of the rows up to which all splits are compared with runners-up; in larger

@@ -37,8 +37,15 @@ cdef class LookaheadBuilder(Builder):
 
     cdef TriedNode* installed   # of the test chosen last; NULL if none was tried
 
+    # Who is told how far it is, or None; and in how many parts of each level.
+    cdef object told
+    cdef intp_t n_parts
+    cdef intp_t* parts_done     # [n_levels]
+
     cdef bint _looks_at(self, intp_t depth) noexcept nogil
     cdef int _look(self, Candidate* candidate) except -1 nogil
+    cdef int _tell(self, const Candidate* candidate) except -1 nogil
+    cdef int _tell_of(self, intp_t level, intp_t rows) except -1 nogil
     cdef int _keep_tried(
         self, Candidate* child, const TriedNode* tried, intp_t node
     ) except -1 nogil

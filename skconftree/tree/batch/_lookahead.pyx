@@ -1,6 +1,7 @@
 """Growth of a tree whose upper tests are chosen by what grows below them."""
 
 from libc.math cimport NAN
+from libc.string cimport memset
 
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._runner_up cimport RunnerUp
@@ -36,6 +37,12 @@ cdef class LookaheadBuilder(Builder):
         Depths at which it does.
     width : int
         Number of tests tried at a node, at least 2.
+    told : callable or None
+        Called with a level and how many of its parts are done, whenever there are more,
+        in ascending order; a part is a share of the rows. It returns whether that is
+        enough: then the rest grows without looking ahead.
+    n_parts : int
+        Of a level.
     runner_up : RunnerUp or None, default=None
         As of a Builder; trials are not compared.
     """
@@ -43,7 +50,7 @@ cdef class LookaheadBuilder(Builder):
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
         Tree trial, LeafCost leaf_cost, intp_t first, intp_t n_levels, intp_t width,
-        RunnerUp runner_up=None,
+        told=None, intp_t n_parts=1, RunnerUp runner_up=None,
     ):
         super().__init__(splitter, settings, min_split_weight, runner_up)
         leaf_cost.check()
@@ -53,6 +60,10 @@ cdef class LookaheadBuilder(Builder):
         self.first = first
         self.end = first + n_levels
         self.width = width
+        self.told = told
+        self.n_parts = n_parts
+        self.parts_done = <intp_t*> self.arena.take(n_levels, sizeof(intp_t))
+        memset(self.parts_done, 0, n_levels * sizeof(intp_t))
         self.tests = <Split*> self.arena.take(width, sizeof(Split))
         self.seen = <float64_t*> self.arena.take(trial.n_classes, sizeof(float64_t))
 
@@ -62,6 +73,30 @@ cdef class LookaheadBuilder(Builder):
         self._note_nothing()
         if candidate.split.feature >= 0 and self._looks_at(candidate.record.depth):
             self._look(candidate)
+            if self.told is not None:
+                self._tell(candidate)
+        return 0
+
+    cdef int _tell(self, const Candidate* candidate) except -1 nogil:
+        # Depth-first, nodes of a level come in the order of their rows, and what is
+        # left of a node has been looked at in all levels.
+        cdef intp_t level
+        for level in range(self.end - self.first):
+            if self.first + level <= candidate.record.depth:
+                self._tell_of(level, candidate.record.end)
+            else:
+                self._tell_of(level, candidate.record.start)
+        return 0
+
+    cdef int _tell_of(self, intp_t level, intp_t rows) except -1 nogil:
+        cdef intp_t done = rows * self.n_parts // self.source.n_rows
+        cdef bint enough
+        if done > self.parts_done[level] and self.first < self.end:
+            self.parts_done[level] = done
+            with gil:
+                enough = self.told(level, done)
+            if enough:
+                self.end = self.first
         return 0
 
     cdef bint _looks_at(self, intp_t depth) noexcept nogil:
