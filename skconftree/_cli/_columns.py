@@ -105,12 +105,45 @@ DATES = {
     "dmy": Reading("days since 1970-01-01, day first", _day_first),
     "mdy": Reading("days since 1970-01-01, month first", _month_first),
 }
+DATE_READINGS = (DATE, *DATES.values())
 READINGS = {one.name: one for one in (POINT, COMMA, DATE, *DATES.values())}
 
 
 def is_missing(text):
     """Whether a text says that there is no value."""
     return text.strip().lower() in MISSING
+
+
+def with_times(X, readings):
+    """Places of the columns of dates that also tell the time of the day."""
+    found = set()
+    for place, reading in enumerate(readings):
+        if reading in DATE_READINGS:
+            days = X[:, place].astype(np.float32)
+            if (np.floor(days) < days).any():  # not of what is missing
+                found.add(place)
+    return found
+
+
+def date_kinds(readings, timed):
+    """What a tree is told of columns of dates; None if there are none."""
+    kinds = tuple(
+        None if reading not in DATE_READINGS else "time" if place in timed else "day"
+        for place, reading in enumerate(readings)
+    )
+    return kinds if any(kinds) else None
+
+
+def as_date(kind):
+    """How numbers of a column of dates are written, which is of such a kind."""
+
+    def write(days):
+        when = _EPOCH + timedelta(days=float(days))
+        if kind == "day":
+            return when.date().isoformat()
+        return when.replace(tzinfo=None).isoformat(" ", timespec="minutes")
+
+    return write
 
 
 def read_numbers(texts, reading):
@@ -163,7 +196,7 @@ def guess(texts, comma_first=False, dates=None):
         told = _looks_like_dates(names)
         return Guess(None, told, len(texts) >= FEWEST_IDS and names_rows(names))
     notes = []
-    if reading is DATE or reading in DATES.values():
+    if reading in DATE_READINGS:
         notes.append(f"dates such as {example!r} are read as days since 1970-01-01")
     elif example is not None:
         notes.append(

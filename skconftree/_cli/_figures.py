@@ -11,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from ._common import aligned, duration
+from ._text import at_words
 
 OWN = "confidence tree"
 INNER_FOLDS = 5
@@ -172,7 +173,7 @@ def class_figures(y, predicted):
 
 def classes_table(figures):
     """Write `class_figures`: all and the confusion, or those of lowest recall."""
-    names = [_cut(name) for name in figures["classes"]]
+    names = [at_words(name, LONGEST) for name in figures["classes"]]
     n_classes = len(names)
     order = range(n_classes)
     whole = n_classes <= MOST_CLASSES
@@ -199,10 +200,6 @@ def classes_table(figures):
     if not whole:
         text += f"\n(the {MOST_CLASSES} of lowest recall, out of {n_classes} classes)"
     return text
-
-
-def _cut(name):
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
 
 
 def _share(value):

@@ -1,5 +1,6 @@
 """``skconftree fit``: a confidence tree of a table, and CART beside it."""
 
+import os
 import warnings
 
 import numpy as np
@@ -24,7 +25,7 @@ from ._figures import (
     results_table,
     tested,
 )
-from ._names import with_columns
+from ._names import with_columns, with_dates, with_feature_names
 from ._notes import unknown_notes
 from ._options import RIVALS
 from ._pictures import check_folder, check_picture, draw_tree
@@ -64,6 +65,7 @@ def _run_fit(options, progress):
     )
     progress.tell(f"growing a tree on {len(table.y)} rows")
     notes += _grow(tree, table, progress)
+    tree = with_dates(tree, table.dates)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
     quiet = options.json == "-"
     if not quiet:
@@ -87,15 +89,17 @@ def _run_fit(options, progress):
         found, base, classes, late, options, rivals, test, table.nominal
     )
     nodes = node_table(tree, **names)
-    sentences = headline(found, base, classes, tree, nodes)
+    sentences = headline(found, base, classes, nodes)
     if not quiet:
         say(f"\n{chr(10).join(sentences)}\n\n{figures}")
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
     if options.report is not None:
+        # a page that is sent says nothing of the folders here
+        bare = table._replace(name=os.path.basename(table.name))
         told = {
             "sentences": sentences,
-            "about": summary(table).replace("\n", "; "),
+            "about": summary(bare).replace("\n", "; "),
             "tested": f"{options.folds}-fold cross-validation",
             "classes": classes,
             "test": test and {"name": options.test, **test},
@@ -253,19 +257,6 @@ def tree_text(tree, names, options):
     if options.verbose:
         return f"{with_feature_names(tree, names['feature_names'])}\n{text}"
     return text[0].upper() + text[1:]
-
-
-def with_feature_names(tree, names):
-    """Write the tree's parameters, its nominal columns by name."""
-    if tree.categorical_features is None:
-        return repr(tree)
-    nominal = [names[place] for place in tree.categorical_features]
-    places = tree.categorical_features
-    try:
-        tree.categorical_features = nominal
-        return repr(tree)
-    finally:
-        tree.categorical_features = places
 
 
 def figures_text(found, base, classes, late, options, rivals, test, nominal):

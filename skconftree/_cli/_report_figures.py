@@ -1,4 +1,8 @@
-"""Figures of a report, as HTML and SVG that need neither a script nor a network."""
+"""Figures of a report, as HTML and SVG that need neither a script nor a network.
+
+Bars are tables, whose letters are as large on a phone as anywhere. What has axes is
+drawn as narrow as a phone and grows with the page up to half as much again.
+"""
 
 from html import escape
 
@@ -6,40 +10,21 @@ import numpy as np
 
 from skconftree.tree import class_colors
 
+from ._text import at_words
+
 MOST_CLASSES = 12
 MOST_BINS = 10
 MOST_BARS = 12
+MOST_DRIFTS = 60  # that are marked in a picture
 N_BARS = 24  # of a histogram
-WIDE, TALL = 640, 150
-
-STYLE = """\
-.lead { font-size: 1.15em; line-height: 1.6; max-width: 46em }
-h2 { margin: 2em 0 .4em; font-size: 1.25em }
-h3 { margin: 1.4em 0 .2em; font-size: 1.05em; overflow-wrap: anywhere }
-h1, p, li { overflow-wrap: anywhere }
-.wide { overflow-x: auto; max-width: 100% }
-.wide .sct { max-width: none !important }
-.chart { width: 100%; min-width: 480px; max-width: 640px; height: auto; display: block }
-.chart text { fill: currentColor; font: 12px system-ui, sans-serif }
-.chart .thin { stroke: currentColor; stroke-opacity: .35 }
-.chart .cut { stroke: currentColor; stroke-width: 2; stroke-dasharray: 5 3 }
-.chart .dot { fill: #0072B2; stroke: currentColor }
-.bar { fill: #0072B2 }
-.confusion td, .confusion th { text-align: center; min-width: 3.5em; padding: 6px }
-.confusion th { font-weight: 400 }
-.confusion .right { font-weight: 600; outline: 1px solid currentColor }
-.soft { opacity: .8 }
-tr.own { font-weight: 600 }
-@media print { body { max-width: none; margin: 0 } h2, h3 { break-after: avoid }
-  .chart, table, pre { break-inside: avoid } pre { white-space: pre-wrap }
-  .wide .sct { max-width: 100% !important }
-  details::details-content { content-visibility: visible; block-size: auto } }
-"""
+WIDE, TALL, EDGE = 340, 110, 8
+LETTER, LINE = 6.9, 13  # about how wide a letter of a picture is, and how high a line
+MOST_LINES = 4  # of numbers above a histogram
 
 
 def confusion(figures):
     """The confusion as a table whose cells are the darker the more rows they have."""
-    names = [_cut(one) for one in figures["classes"]]
+    names = [at_words(one, 24) for one in figures["classes"]]
     cells = np.array(figures["confusion"], dtype=np.float64)
     if len(names) > MOST_CLASSES:
         return ""
@@ -62,27 +47,29 @@ def confusion(figures):
     return f'<div class="wide"><table class="confusion">{"".join(rows)}</table></div>'
 
 
+def table(head, rows, *, own=None):
+    """A table whose first column is of names; the row of the name `own` is bold."""
+    lines = [f"<tr>{''.join(f'<th>{escape(one)}</th>' for one in head)}</tr>"]
+    for row in rows:
+        mark = ' class="own"' if row[0] == own else ""
+        cells = "".join(f"<td>{escape(one)}</td>" for one in row)
+        lines.append(f"<tr{mark}>{cells}</tr>")
+    return f'<div class="wide"><table>{"".join(lines)}</table></div>'
+
+
 def importances(names, values):
     """Bars of the share that each column has in what the splits gain."""
     order = [j for j in np.argsort(-values, kind="stable") if values[j] > 0.0]
     shown = order[:MOST_BARS]
     if not shown:
         return ""
-    step, left = 24, 230
-    unit = (WIDE - left - 60) / values[shown[0]]
-    parts = []
-    for place, j in enumerate(shown):
-        y = step * place
-        wide = unit * values[j]
-        parts.append(
-            _text(left - 8, y + 16, _cut(names[j], 30), "end")
-            + f'<rect class="bar" x="{left}" y="{y + 4}" height="15" '
-            f'width="{wide:.1f}"/>'
-            + _text(left + wide + 6, y + 16, f"{100 * values[j]:.0f} %")
-        )
+    rows = [
+        (names[j], [("", values[j] / values[shown[0]])], _percent(values[j]))
+        for j in shown
+    ]
     left_out = len(order) - len(shown)
     more = f"<p class=soft>and {left_out} more</p>" if left_out else ""
-    return _chart(step * len(shown) + 4, "Importance of columns", parts) + more
+    return _bars("Importance of columns", rows) + more
 
 
 def calibration(confidence, is_right):
@@ -100,7 +87,7 @@ def calibration(confidence, is_right):
 
 def reliability(groups):
     """How often the tree is right, by how sure it says it is."""
-    size, left, bottom = 260, 60, 290
+    size, left, bottom = 250, 44, 276
     low = min(0.5, *(min(one[:2]) for one in groups))
     low = np.floor(10 * low) / 10
 
@@ -114,8 +101,7 @@ def reliability(groups):
     for tick in np.arange(1.0, low - 0.01, -step):
         a, b = at(tick, tick)
         parts.append(
-            f'<line class="thin" x1="{left}" x2="{left + size}" y1="{b:.1f}" '
-            f'y2="{b:.1f}"/>'
+            _level(left, left + size, b)
             + _text(left - 6, b + 4, f"{100 * tick:.0f}", "end")
             + _text(a, bottom + 16, f"{100 * tick:.0f}", "middle")
         )
@@ -127,18 +113,22 @@ def reliability(groups):
             f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" '
             f'r="{3.0 + 6.0 * np.sqrt(n / most):.1f}"><title>{told}</title></circle>'
         )
-    beside = left + size + 24
     parts += [
-        _text(left + size / 2, bottom + 36, "how sure the tree is, %", "middle"),
-        _text(left - 44, bottom - size - 14, "right, %"),
-        _text(beside, bottom - size + 20, "dashed: right as often as it says"),
-        _text(beside, bottom - size + 38, "a dot: rows of which it is as sure"),
+        _text(left + size / 2, bottom + 33, "how sure the tree is, %", "middle"),
+        _text(4, bottom - size - 12, "right, %"),
     ]
-    return _chart(bottom + 46, "Reliability of the probabilities", parts)
+    told = (
+        "<p class=soft>A dot stands for rows of which the tree is as sure, the larger "
+        "the more; on the dashed line it is right as often as it says.</p>"
+    )
+    return _chart(bottom + 40, "Reliability of the probabilities", parts) + told
 
 
-def numbers(values, codes, n_classes, cuts):
-    """Histogram of a column of numbers by class, with the cuts of the tree."""
+def numbers(values, codes, n_classes, cuts, write="{:.4g}".format):
+    """Histogram of a column of numbers by class, with the cuts of the tree.
+
+    `write` says how a number of the column is written.
+    """
     known = ~np.isnan(values)
     values, codes = values[known], codes[known]
     # an outlier would leave all others in one bar
@@ -151,18 +141,24 @@ def numbers(values, codes, n_classes, cuts):
     )
     counts = np.zeros((N_BARS, n_classes))
     np.add.at(counts, (places, codes), 1)
-    step = (WIDE - 20) / N_BARS
-    parts = _stacks(counts, [10 + step * i for i in range(N_BARS)], step - 1.5)
-    for n, cut in enumerate(sorted(set(cuts))):
-        x = 10 + (WIDE - 20) * (cut - low) / (high - low)
-        anchor = "end" if x > WIDE - 60 else "start" if x < 60 else "middle"
-        parts.append(
-            f'<line class="cut" x1="{x:.1f}" y1="30" x2="{x:.1f}" y2="{TALL + 30}"/>'
-            + _text(x, 12 + 14 * (n % 2), f"{cut:.4g}", anchor)
-        )
-    for x, value, anchor in ((10, low, "start"), (WIDE - 10, high, "end")):
-        parts.append(_text(x, TALL + 48, f"{value:.4g}", anchor))
-    return _chart(TALL + 54, "Values by class, and where the tree cuts", parts)
+    at = [
+        (EDGE + (WIDE - 2 * EDGE) * (cut - low) / (high - low), write(cut))
+        for cut in sorted(set(cuts))
+    ]
+    words, top = _above(at)
+    step = (WIDE - 2 * EDGE) / N_BARS
+    parts = _stacks(counts, top, [EDGE + step * i for i in range(N_BARS)], step - 1)
+    parts += [
+        f'<line class="cut" x1="{x:.1f}" y1="{top - 3}" x2="{x:.1f}" '
+        f'y2="{TALL + top}"><title>{escape(told)}</title></line>'
+        for x, told in at
+    ]
+    parts += words
+    parts += [
+        _text(EDGE, TALL + top + 15, write(low)),
+        _text(WIDE - EDGE, TALL + top + 15, write(high), "end"),
+    ]
+    return _chart(TALL + top + 20, "Values by class, and where the tree cuts", parts)
 
 
 def categories(values, codes, n_classes):
@@ -171,31 +167,124 @@ def categories(values, codes, n_classes):
     counts = np.zeros((len(found), n_classes))
     np.add.at(counts, (places, codes), 1)
     order = np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_BARS]
-    parts, step, left = [], 24, 230
-    most = counts.sum(axis=1).max()
-    for row, place in enumerate(order):
-        x, y = float(left), step * row
-        parts.append(_text(left - 8, y + 16, _cut(str(found[place]), 30), "end"))
-        for color, n in zip(class_colors(n_classes), counts[place], strict=True):
-            wide = (WIDE - left - 70) * n / most
-            parts.append(
-                f'<rect fill="{color}" x="{x:.1f}" y="{y + 4}" width="{wide:.1f}" '
-                'height="15"/>'
-            )
-            x += wide
-        total = counts[place].sum()
-        parts.append(_text(x + 6, y + 16, f"{total:,.0f}"))
+    most, colors = counts.sum(axis=1).max(), class_colors(n_classes)
+    rows = [
+        (
+            str(found[place]),
+            list(zip(colors, counts[place] / most, strict=True)),
+            f"{counts[place].sum():,.0f}",
+        )
+        for place in order
+    ]
     more = ""
     if len(found) > len(order):
         more = f"<p class=soft>and {len(found) - len(order)} categories more</p>"
-    return _chart(step * len(order) + 4, "Categories by class", parts) + more
+    return _bars("Categories by class", rows) + more
 
 
-def _stacks(counts, lefts, wide):
+def accuracy(course, drifts):
+    """The accuracy along a stream, and where a drift was found.
+
+    `course` is that of `_pictures.draw_accuracy`, `drifts` has rows.
+    """
+    rows, ours, before = map(np.array, zip(*course, strict=True))
+    latest = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)
+    shown = [one for one in (latest, ours, before) if np.isfinite(one).any()]
+    low = min((float(np.nanmin(one)) for one in shown), default=0.0)
+    low = min(np.floor(10 * low) / 10, 0.9)
+    left, top, tall = 38, 24, 150
+    wide = WIDE - EDGE - left
+
+    def at(row, value):
+        x = left + wide * row / rows[-1]
+        return x, top + tall * (1.0 - (value - low) / (1.0 - low))
+
+    parts = []
+    for tick in np.arange(1.0, low - 0.01, -0.1 if low >= 0.45 else -0.2):
+        y = at(0, tick)[1]
+        parts.append(_level(left, left + wide, y))
+        parts.append(_text(left - 6, y + 4, f"{100 * tick:.0f}", "end"))
+    for row in drifts[:MOST_DRIFTS]:
+        x = at(row, 1.0)[0]
+        parts.append(
+            f'<line class="drift" x1="{x:.1f}" y1="{top - 6}" x2="{x:.1f}" '
+            f'y2="{top + tall}"><title>drift found after row {row:,}</title></line>'
+        )
+    for kind, values in (("before", before), ("latest", latest), ("ours", ours)):
+        points = " ".join(
+            "{:.1f},{:.1f}".format(*at(row, value))
+            for row, value in zip(rows, values, strict=True)
+            if np.isfinite(value)
+        )
+        parts.append(f'<polyline class="{kind}" points="{points}"/>')
+    parts += [
+        _text(4, 12, "right, %"),
+        _text(left, top + tall + 16, "row 1"),
+        _text(left + wide, top + tall + 16, f"row {rows[-1]:,}", "end"),
+    ]
+    keys = {
+        "ours": "tree, all rows so far",
+        "latest": "tree, latest rows",
+        "before": "the label before, repeated",
+        **({"drift": "drift found"} if drifts else {}),
+    }
+    told = "".join(
+        '<span class="one"><svg class="swatch" viewBox="0 0 24 10"><line '
+        f'class="{kind}" x1="1" y1="5" x2="23" y2="5"/></svg>{words}</span> '
+        for kind, words in keys.items()
+    )
+    picture = _chart(top + tall + 22, "Accuracy along the stream", parts)
+    return f"{picture}<p class=soft>{told}</p>"
+
+
+def _percent(share):
+    return f"{100 * share:.0f} %" if share >= 0.005 else "&lt; 1 %"
+
+
+def _bars(title, rows):
+    """Rows of a name, parts of a bar as colours and shares, and what is behind it."""
+    lines = [f"<caption>{title}</caption>", '<col class="name"><col><col class="n">']
+    for name, parts, told in rows:
+        bar = "".join(
+            f'<i style="width:{100 * share:.1f}%{color and f";background:{color}"}">'
+            "</i>"
+            for color, share in parts
+            if share > 0.0
+        )
+        lines.append(
+            f"<tr><th>{escape(at_words(name, 60))}</th><td>{bar}</td>"
+            f"<td>{told}</td></tr>"
+        )
+    return f'<table class="bars">{"".join(lines)}</table>'
+
+
+def _above(marks):
+    """Write texts above places of a picture, in lines in which none meets another.
+
+    For what has no room the picture has a title. Gives the texts, and where these end.
+    """
+    ends, placed = [0.0] * MOST_LINES, []
+    for x, told in marks:
+        wide = LETTER * len(told)
+        left = min(max(x - wide / 2, 0.0), WIDE - wide)
+        for line in range(MOST_LINES):
+            if left >= ends[line]:
+                ends[line] = left + wide + LETTER
+                placed.append((left, line, told))
+                break
+    n_lines = 1 + max((line for _, line, _ in placed), default=0)
+    words = [
+        _text(left, LINE * (n_lines - line), told, "start")
+        for left, line, told in placed
+    ]
+    return words, LINE * n_lines + 8
+
+
+def _stacks(counts, top, lefts, wide):
     most = max(counts.sum(axis=1).max(), 1.0)
     parts = []
     for left, some in zip(lefts, counts, strict=True):
-        y = TALL + 30.0
+        y = float(TALL + top)
         for color, n in zip(class_colors(counts.shape[1]), some, strict=True):
             high = TALL * n / most
             y -= high
@@ -207,6 +296,10 @@ def _stacks(counts, lefts, wide):
     return parts
 
 
+def _level(left, right, y):
+    return f'<line class="thin" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
+
+
 def _text(x, y, words, anchor="start"):
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
@@ -215,10 +308,6 @@ def _text(x, y, words, anchor="start"):
 
 def _chart(tall, title, parts):
     return (
-        f'<div class="wide"><svg class="chart" viewBox="0 0 {WIDE} {tall}" role="img">'
-        f"<title>{title}</title>{''.join(parts)}</svg></div>"
+        f'<svg class="chart" viewBox="0 0 {WIDE} {tall}" role="img">'
+        f"<title>{title}</title>{''.join(parts)}</svg>"
     )
-
-
-def _cut(name, most=18):
-    return name if len(name) <= most else f"{name[: most - 3]}..."

@@ -6,9 +6,9 @@ from skconftree import ConfidenceTreeClassifier, __version__
 from skconftree.evaluation import PrequentialEvaluator
 
 from ._chosen import Chosen
-from ._columns import READINGS
+from ._columns import READINGS, date_kinds, with_times
 from ._common import MISSING, tree_settings, typed_labels, whole_number
-from ._names import with_columns
+from ._names import with_columns, with_dates
 from ._reading import (
     Strays,
     check_categories,
@@ -114,6 +114,7 @@ class Run:
         self.fingerprint = stream.fingerprint
         self.notes = []
         self.strays = Strays()
+        self.timed = set()  # columns of dates that tell the time of the day
         self.n_read = 0  # rows of the table, up to the last one of the run
         if options.resume and file.exists():
             self._resume()
@@ -206,6 +207,8 @@ class Run:
                 None if name is None else READINGS[name] for name in facts["readings"]
             ]
             self.strays = Strays(facts["strays"])
+            # older files do not tell
+            self.timed = set(facts.get("times", range(len(self.stream.readings))))
             done, fingerprint = facts["rows"], facts["fingerprint"]
             was = {name: facts[name] for name in self._identity()}
         except (KeyError, TypeError, ValueError) as error:
@@ -248,6 +251,7 @@ class Run:
         n, wordy = self.strays.check(piece.strays, piece.first, n, self.stream)
         if n:
             self.evaluator.update(piece.X[:n], y[:n])
+            self.timed |= with_times(piece.X[:n], self.stream.readings)
             self.fingerprint = piece.fingerprints[n - 1]
             self.n_read = piece.first + int(n) - 1
         problem = wordy or crowded or problem or piece.problem
@@ -259,27 +263,49 @@ class Run:
         """After how many learnt rows drifts were found, and the node of each."""
         return [(one.row, one.node) for one in getattr(self.tree, "drifts_", ())]
 
+    def _figures(self):
+        """The evaluator's state without the tree."""
+        self.evaluator.report()  # when a window began is no property of the stream
+        self.evaluator.estimator = None
+        try:
+            return self.evaluator.__getstate__()
+        finally:
+            self.evaluator.estimator = self.tree
+
+    def class_figures(self):
+        """How many tested rows each class had, and how often it was told right."""
+        counts = self._figures()["_total"]
+        with np.errstate(invalid="ignore"):
+            recall = counts["right"] / counts["true"]
+            precision = counts["right"] / counts["predicted"]
+        return {
+            "classes": [str(one) for one in self.labels.classes.tolist()],
+            "rows": counts["true"].tolist(),
+            "recall": recall.tolist(),
+            "precision": precision.tolist(),
+        }
+
+    def shown(self):
+        """The tree, which writes thresholds of dates as dates."""
+        return with_dates(self.tree, date_kinds(self.stream.readings, self.timed))
+
     def save(self):
         """Write the tree, with what a resumption needs, if it is asked for."""
         if self.file is None or not self.n_rows:
             return
-        self.evaluator.report()  # when a window began is no property of the stream
-        self.evaluator.estimator = None  # which is in the file already
-        try:
-            run = self.evaluator.__getstate__()
-        finally:
-            self.evaluator.estimator = self.tree
-        run["cpu_seconds_"] = 0.0  # nor is this
+        run = self._figures()
+        run["cpu_seconds_"] = 0.0  # no property of the stream
         progress = {
             "version": __version__,
             **self._identity(),
             "labels": self.labels.texts,
             "readings": [one and one.name for one in self.stream.readings],
             "strays": self.strays.as_list(),
+            "times": sorted(self.timed),
             "rows": self.n_read,
             "fingerprint": self.fingerprint,
             "run": run,
         }
         # The tree is given arrays, which have no names; who loads it wants them.
         names = np.array(self.stream.features, dtype=object)
-        self.file.save(with_columns(self.tree, names), progress)
+        self.file.save(with_columns(self.shown(), names), progress)

@@ -1,6 +1,7 @@
 """``skconftree stream``: test a tree on every row of a table, then let it learn it."""
 
 import dataclasses
+import os
 import signal
 import threading
 import time
@@ -11,11 +12,13 @@ from skconftree import __version__
 
 from ._checkpoint import ModelFile
 from ._common import aligned, as_json, duration, write_json
-from ._page import tree_lines, write_page
+from ._names import with_feature_names
 from ._pictures import check_folder, check_picture, draw_accuracy
 from ._reading import nominal_places
 from ._run import Run, opened
+from ._stream_report import write_stream_report
 from ._text import Progress, UserError, is_terminal, say, warn
+from ._tree_lines import tree_lines
 
 MOST_POINTS = 400  # of the course of a stream
 MOST_DRIFTS = 10  # whose rows are printed
@@ -121,7 +124,7 @@ def _run_told(options, file, progress):
     if options.json is not None:
         _write_json(run, record, course)
     if options.report is not None and record.n_rows:
-        _write_page(run, record)
+        _write_report(run, record, course)
     if options.json != "-":
         if record.n_rows:
             say(f"{_tree_text(run)}\n")
@@ -138,13 +141,14 @@ def _run_told(options, file, progress):
 def _learn(run, stop, ticker):
     every = run.options.checkpoint_every
     course = []  # rows so far, and accuracy of the tree and of the label before
+    asked = any((run.options.plot, run.options.json, run.options.report))
     for piece in run.stream.pieces(run.options.chunk_size):
         before, known = run.n_rows, set(run.strays)
         run.learn(piece)
         ticker.note(_first_strays(run, piece, known))
         if run.n_rows // every > before // every:
             run.save()
-        if run.options.plot is not None or run.options.json is not None:
+        if asked:
             record = run.evaluator.report()
             course.append((run.n_rows, record.accuracy, record.no_change_accuracy))
         ticker.tick()
@@ -210,41 +214,42 @@ def _names(run):
 
 
 def _tree_text(run):
-    return f"the tree at the end:\n\n{tree_lines(run.tree, _names(run))}"
+    return f"the tree at the end:\n\n{tree_lines(run.shown(), _names(run))}"
 
 
-def _write_page(run, record):
-    name = str(run.options.data)
-    about, figures = _summary(run, record).split("\n\n", 1)
-    write_page(
-        run.options.report,
-        f"Confidence tree of {name}",
-        about,
-        run.tree,
-        _names(run),
-        figures,
-        [*run.notes, *_later_notes(run, run.stream)],
-    )
+def _write_report(run, record, course):
+    tree, names = run.shown(), _names(run)
+    watched = run.tree.drift is not None
+    name = os.path.basename(str(run.options.data))
+    told = {
+        "name": name,
+        "about": "; ".join(_about(run, record, name)),
+        "record": record,
+        "classes": run.class_figures(),
+        "course": course,
+        "drifts": run.drifts if watched else None,
+        "remarks": _remarks(run, record),
+        "notes": [*run.notes, *_later_notes(run, run.stream)],
+        "settings": with_feature_names(tree, names["feature_names"]),
+    }
+    write_stream_report(run.options.report, tree, names, told)
 
 
-def _summary(run, record):
-    rows = [
-        ("", "accuracy", "kappa"),
-        ("tree", percent(record.accuracy), f"{record.kappa:.3f}"),
-        ("the label before", percent(record.no_change_accuracy), ""),
-        ("the most frequent label", percent(record.majority_accuracy), ""),
-    ]
+def _about(run, record, name):
     nominal = nominal_places(run.stream.readings)
-    lines = [
-        f"{run.options.data}: {record.n_rows} rows, "
-        f"{len(run.stream.features)} columns, {len(run.labels.classes)} classes",
+    return [
+        f"{name}: {_counted(record.n_rows, 'row')}, "
+        f"{_counted(len(run.stream.features), 'column')}, "
+        f"{len(run.labels.classes)} classes",
         *([f"nominal columns: {len(nominal)}"] if nominal else []),
-        "",
-        aligned(rows),
-        "",
-        "Every row was predicted before it was learnt."
-        + (f" Labels came {run.options.delay} rows late." if run.options.delay else ""),
     ]
+
+
+def _remarks(run, record):
+    """What has to be known beside the accuracy."""
+    lines = []
+    if run.options.delay:
+        lines.append(f"Labels came {run.options.delay} rows late.")
     if not np.isnan(record.f1):
         label = np.asarray(run.evaluator.pos_label_).item()
         lines.append(f"F1 of {label!r}: {record.f1:.3f}.")
@@ -254,17 +259,41 @@ def _summary(run, record):
         )
     size = "" if record.n_bytes is None else f", {record.n_bytes / 1e6:.2f} MB"
     lines.append(
-        f"{record.n_leaves} leaves{size}; {duration(record.cpu_seconds)} of CPU time "
-        f"to predict and learn {run.n_rows - run.resumed_at} rows."
+        f"{_counted(record.n_leaves, 'leaf')}{size}; {duration(record.cpu_seconds)} of "
+        f"CPU time to predict and learn {_counted(run.n_rows - run.resumed_at, 'row')}."
     )
-    if run.tree.drift is not None:
-        lines.append(_told_drifts(run))
     off = run.tree.n_inactive_leaves_ if record.n_rows else 0
     if off:
         lines.append(
             f"{off} of the leaves ({off / record.n_leaves:.1%}) switched off: "
             f"max_bytes={run.tree.max_bytes} has no room for what they learn."
         )
+    return lines
+
+
+def _counted(n, what):
+    if n == 1:
+        return f"1 {what}"
+    return f"{n or 0} {'leaves' if what == 'leaf' else f'{what}s'}"
+
+
+def _summary(run, record):
+    rows = [
+        ("", "accuracy", "kappa"),
+        ("tree", percent(record.accuracy), f"{record.kappa:.3f}"),
+        ("the label before", percent(record.no_change_accuracy), ""),
+        ("the most frequent label", percent(record.majority_accuracy), ""),
+    ]
+    lines = [
+        *_about(run, record, run.options.data),
+        "",
+        aligned(rows),
+        "",
+        "Every row was predicted before it was learnt.",
+        *_remarks(run, record),
+    ]
+    if run.tree.drift is not None:
+        lines.append(_told_drifts(run))
     if run.resumed_at and run.resumed_at == run.n_rows:
         lines.append(
             f"{run.options.output} is finished: it had learnt all rows of "

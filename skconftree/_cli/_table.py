@@ -5,7 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from ._columns import MOST_STRAYS, READINGS, is_missing, names_rows
+from ._columns import (
+    MOST_STRAYS,
+    READINGS,
+    date_kinds,
+    is_missing,
+    names_rows,
+    with_times,
+)
 from ._common import typed_labels
 from ._notes import column_notes, label_notes, same_notes
 from ._options import meant
@@ -37,6 +44,11 @@ class LabelledTable(NamedTuple):
     nominal: list[int]  # places of the columns of text
     notes: list[str]  # what a user may want to know about columns
     readings: list  # what each column is, see `_columns`
+
+    @property
+    def dates(self):
+        """What a tree is told of columns of dates, see `date_kinds`."""
+        return date_kinds(self.readings, with_times(self.X, self.readings))
 
 
 def bundled_table():

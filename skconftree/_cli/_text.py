@@ -21,6 +21,14 @@ def printable(text):
     )
 
 
+def at_words(text, most):
+    """Leave out the last words of a text that is longer than so many letters."""
+    if len(text) <= most:
+        return text
+    shorter = text[: most - 2].rpartition(" ")[0].rstrip(" ,;:")
+    return f"{shorter or text[: most - 3]}..."
+
+
 @contextlib.contextmanager
 def standard_output():
     """Standard output, of which all is written at the end of the `with` block."""

@@ -399,8 +399,8 @@ def _words(tree, shape):
     while isinstance(final, Pipeline):
         final = final[-1]
     if isinstance(final, ConfidenceTreeClassifier):
-        records = node_table(final)
-        return [records[node].test for node in shape.splits]
+        tests = {row.node: row.test for row in node_table(final)}
+        return [tests[int(node)] for node in shape.splits]
     if not hasattr(final.tree_, "threshold"):
         return [None] * len(shape.splits)
     names = getattr(final, "feature_names_in_", None)

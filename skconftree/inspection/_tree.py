@@ -227,6 +227,7 @@ class ConfidenceTreeDisplay:
         """
         import matplotlib.pyplot as plt
 
+        self._table = {row.node: row for row in self.nodes}
         places = arrange(self.nodes, self._depth(max_depth, compact))
         width = width_of(places)
         height = 1 - min(y for _, y in places.values())
@@ -254,7 +255,7 @@ class ConfidenceTreeDisplay:
         self._zoom = min(max(room, SMALLEST_FONT / 8.0), 1.0)
 
         for node, (x, y) in places.items():
-            row = self.nodes[node]
+            row = self._table[node]
             if any(branch.node in places for branch in row.branches):
                 self._draw_edges(row, places, compact)
             if compact:
@@ -342,7 +343,7 @@ class ConfidenceTreeDisplay:
         total = max(self.nodes[0].weight, 1e-300)
         for branch, word in zip(row.branches, words, strict=True):
             to_x, to_y = places[branch.node]
-            share = min(max(self.nodes[branch.node].weight / total, 0.0), 1.0)
+            share = min(max(self._table[branch.node].weight / total, 0.0), 1.0)
             width = THINNEST_EDGE + (WIDEST_EDGE - THINNEST_EDGE) * share
             self.ax_.plot(
                 [x, to_x],
@@ -367,9 +368,9 @@ class ConfidenceTreeDisplay:
         statements, scale = {}, 1.0
         if verbose:
             statements = {
-                node: _statement(self.nodes[node].evidence)
+                node: _statement(self._table[node].evidence)
                 for node in places
-                if self.nodes[node].branches
+                if self._table[node].branches
             }
             limits = [
                 np.nanmax([one.value, one.limit])
@@ -378,7 +379,7 @@ class ConfidenceTreeDisplay:
             ]
             scale = max(limits, default=1.0)
         for node, (x, y) in places.items():
-            row = self.nodes[node]
+            row = self._table[node]
             if not row.branches:
                 self._draw_leaf(row, x, y)
                 continue

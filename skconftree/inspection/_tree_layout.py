@@ -53,9 +53,10 @@ def readable_depth(nodes, most):
 
 def _shown(nodes, max_depth):
     # From the left, parents before children.
+    table = {row.node: row for row in nodes}  # ids may lack those replaced
     order, waiting = [], [0]
     while waiting:
-        row = nodes[waiting.pop()]
+        row = table[waiting.pop()]
         order.append(row)
         if row.depth != max_depth:
             waiting += [branch.node for branch in row.branches[::-1]]

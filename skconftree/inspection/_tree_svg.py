@@ -8,20 +8,21 @@ from skconftree.tree import class_colors
 from ._tree_layout import arrange, width_of
 
 STEP, BOX = 158, 152  # from box to box, and of a box
-LEVEL, LINE, STRIP = 146, 14, 7
+LEVEL, LINE, STRIP = 166, 14, 7
 SMALL_STEP, SMALL_BOX, SMALL_LEVEL = 18, 14, 34
 MARGIN = 8
-LEAST = 620  # width of a picture, for what stands below the tree
+LEAST = 328  # width of a picture, for what stands below the tree: a phone has it
+ANSWER = 312  # of what a node answers
 HEAD, TEXT, SMALL = 12.5, 11.2, 11.2  # sizes of letters
 BOLD = 1.12  # how much wider bold letters are
 MOST_CLASSES = 12
-MOST_LINES = 3  # of what a node answers
+MOST_LINES = 6  # of what a node answers
 SOFT = {"light": "#4a5866", "dark": "#aab5bf"}
 INK = {"light": "#1b2733", "dark": "#ffffff"}
 PAPER = {"light": "#ffffff", "dark": "#161616"}
 EDGE = {"light": "#c5ced6", "dark": "#4c5863"}
 # Widths of letters in ems, of a sans serif.
-NARROW, WIDE = set("iljtfrI.,:;'|!()[]{} -"), set("mwMW%@")
+NARROW, WIDE = set("iljtfrI.,:;'|!()[]{} -"), set("mwMW%@<>=")
 
 
 def _style():
@@ -56,6 +57,7 @@ def write_svg(nodes, class_names, *, marks=None, notes=(), max_depth, compact):
 class _Picture:
     def __init__(self, nodes, class_names, marks, notes, compact):
         self.nodes = nodes
+        self.table = {row.node: row for row in nodes}
         self.names = class_names
         self.colors = class_colors(len(class_names))
         self.marks = marks
@@ -83,10 +85,15 @@ class _Picture:
             if row.node in self.at:
                 self._edges(row)
         below = self._legend(bottom + 2 * LINE)
-        self.height = max(below, bottom + 2 * LINE + (MOST_LINES + 1) * LINE) + MARGIN
+        answers = {
+            row.node: self._answer(row) for row in self.nodes if row.node in self.at
+        }
+        lines = {node: self._wrapped(one) for node, one in answers.items()}
+        most = max(map(len, lines.values()))
+        self.height = max(below, bottom + 2 * LINE + (LINE + 1) * most) + MARGIN
         for row in self.nodes:
             if row.node in self.at:
-                self._node(row, bottom + LINE)
+                self._node(row, answers[row.node], lines[row.node], bottom + LINE)
         leaves = sum(not row.branches for row in self.nodes)
         told = f"A decision tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}"
         size = f"{_number(self.width)} {_number(self.height)}"
@@ -122,7 +129,7 @@ class _Picture:
             test = "which category?"
             if len(row.branches) == 2:
                 test = row.test[len(row.name) + 1 :]
-            lines.append(cut(test, HEAD * BOLD, BOX - 8))
+            lines += wrapped(test, HEAD * BOLD, BOX - 8, 2)
         return lines
 
     def _lines(self, row):
@@ -131,7 +138,8 @@ class _Picture:
             return row.outcome.split(", ")
         sure = row.strength
         rows = row.rows if not self._is_end(row) else f"{row.rows}, split further"
-        return [sure.word, *filter(None, [row.tie, sure.expected]), rows]
+        tie = wrapped(row.tie, TEXT, BOX - 8, 2) if row.tie else []
+        return [sure.word, *tie, *filter(None, [sure.expected]), rows]
 
     def _edges(self, row):
         if self._is_end(row):
@@ -146,7 +154,7 @@ class _Picture:
             if branch.node not in self.at:
                 continue
             to_x, to_y = self.at[branch.node]
-            share = min(max(self.nodes[branch.node].weight / total, 0.0), 1.0)
+            share = min(max(self.table[branch.node].weight / total, 0.0), 1.0)
             wide = (1.0 + 7.0 * share) * (0.4 if self.compact else 1.0)
             self._add(
                 f'<line class="edge" stroke="#c5ced6" stroke-width="{_number(wide)}" '
@@ -183,7 +191,7 @@ class _Picture:
             self._say(x, y, f"and {left} classes more", SMALL, anchor="start")
         lines = []
         root = self.nodes[0]
-        if root.branches:
+        if root.branches and not self.compact:
             lines = [*root.strength.legend, *self.notes]
         for line in lines:
             for part in wrapped(line, SMALL, self.width - 2 * MARGIN - 8, 3):
@@ -191,16 +199,15 @@ class _Picture:
                 self._say(MARGIN + 4, y, part, SMALL, soft=True, anchor="start")
         return y + 4
 
-    def _node(self, row, below):
+    def _node(self, row, answer, lines, below):
         x, y = self.at[row.node]
         best = max(range(len(row.value)), key=row.value.__getitem__)
-        answer = self._answer(row)
         self._add(f'<g class="node" tabindex="0"><title>{escape(answer)}</title>')
         if self.compact:
             self._small_box(row, x, y, best)
         else:
             self._large_box(row, x, y, best)
-        self._said(answer, below)
+        self._said(lines, x, below)
         self._add("</g>")
 
     def _small_box(self, row, x, y, best):
@@ -266,7 +273,7 @@ class _Picture:
         """What a node says when asked: how one gets there, and what is there."""
         path, one = [], row
         while one.parent >= 0:
-            parent = self.nodes[one.parent]
+            parent = self.table[one.parent]
             words = next(b.words for b in parent.branches if b.node == one.node)
             path.append(words)
             one = parent
@@ -276,17 +283,20 @@ class _Picture:
         sure = "; ".join(filter(None, [row.sure, row.lookahead]))
         return f"{where}: {row.rows}, asked whether {row.test} ({sure})"
 
-    def _said(self, answer, y):
-        lines = wrapped(answer, TEXT, self.width - 2 * MARGIN - 12, MOST_LINES)
+    def _wrapped(self, answer):
+        return wrapped(answer, TEXT, ANSWER - 14, MOST_LINES)
+
+    def _said(self, lines, x, y):
+        # below the tree and beneath the node, so that who sees the one sees the other
+        left = min(max(x - ANSWER / 2, MARGIN), self.width - MARGIN - ANSWER)
+        height = (LINE + 1) * len(lines) + 12
         self._add(
             f'<g class="said"><rect class="paper line" fill="#ffffff" stroke="#4a5866" '
-            f'x="{MARGIN}" y="{_number(y)}" width="{_number(self.width - 2 * MARGIN)}" '
-            f'height="{_number(self.height - MARGIN / 2 - y)}" rx="4"/>'
+            f'x="{_number(left)}" y="{_number(y)}" width="{ANSWER}" '
+            f'height="{height}" rx="4"/>'
         )
         for place, line in enumerate(lines, 1):
-            self._say(
-                MARGIN + 8, y + 3 + (LINE + 1) * place, line, TEXT, anchor="start"
-            )
+            self._say(left + 7, y + 3 + (LINE + 1) * place, line, TEXT, anchor="start")
         self._add("</g>")
 
     def _say(self, x, y, words, size, *, bold=False, soft=False, anchor="middle"):
@@ -314,6 +324,8 @@ def width_in(text, size):
         if one in WIDE
         else 0.68
         if one.isupper()
+        else 0.64
+        if one.isdigit()
         else 0.6
         for one in text
     )

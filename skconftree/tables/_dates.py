@@ -1,4 +1,4 @@
-"""Dates, of which a tree has to be told what matters."""
+"""Dates: a tree has to be told what matters, and may be told where days are counted."""
 
 import datetime
 import re
@@ -10,6 +10,8 @@ DATES = (
     "the day of the week."
 )
 LOOKED_AT = 100  # values of a column of strings
+DAY, TIME = "day", "time"  # what a column of days since 1970-01-01 holds
+_FIRST = datetime.datetime(1970, 1, 1)
 _TYPES = (
     datetime.date,
     datetime.time,
@@ -36,3 +38,27 @@ def look_like_dates(values):
             if n == LOOKED_AT:
                 break
     return n > 0
+
+
+def are_kinds(kinds, n_features):
+    """Whether these say of each column that it holds days, times or no dates."""
+    return (
+        isinstance(kinds, tuple)
+        and len(kinds) == n_features
+        and all(one is None or one in (DAY, TIME) for one in kinds)
+    )
+
+
+def write_date(days, kind):
+    """Write days since 1970-01-01 as a date; None where no calendar has it.
+
+    Of days the whole ones count, as in ``<=``: half past 2024-01-31 lies between it and
+    the day after.
+    """
+    try:
+        when = _FIRST + datetime.timedelta(days=days)
+    except (OverflowError, ValueError):
+        return None
+    if kind == DAY:
+        return when.date().isoformat()
+    return when.isoformat(" ", timespec="minutes")

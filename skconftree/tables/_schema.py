@@ -10,6 +10,7 @@ from sklearn.utils import assert_all_finite, check_array
 from .._compat import check_feature_count, check_feature_names
 from ..utils import is_count, refuse_damage
 from ..utils._finite import finiteness
+from ._dates import are_kinds
 from ._features import MAX_CATEGORIES, Features, nominal_columns
 from ._few_rows import read_few
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
@@ -28,12 +29,14 @@ class Schema(NamedTuple):
     It never changes: rows with further categories come with another schema, which a
     model takes over once they have passed all checks. `caller` is the name of the
     estimator, for errors. There are no names if the first table had none, and no
-    features if no column is nominal.
+    features if no column is nominal. `dates` says which columns are days since
+    1970-01-01, for who writes their thresholds.
     """
 
     n_features: int
     names: np.ndarray | None = None
     features: Features | None = None
+    dates: tuple[str | None, ...] | None = None
 
     # -- rows ---------------------------------------------------------------------
 
@@ -210,14 +213,17 @@ class Schema(NamedTuple):
             "n_features": self.n_features,
             "names": self.names,
             "features": features,
+            "dates": self.dates,
         }
 
     @classmethod
     def of_state(cls, state, owner):
         """Make a schema from what came out of a file; `owner` is named in errors."""
+        if isinstance(state, dict):
+            state = {"dates": None, **state}  # older ones say nothing of them
         sound = isinstance(state, dict) and state.keys() == set(cls._fields)
         refuse_damage(owner, {"n_features_in_": sound})
-        d, names, features = (state[name] for name in cls._fields)
+        d, names, features, dates = (state[name] for name in cls._fields)
         if isinstance(features, str):
             with suppress(TypeError, ValueError):  # what stays a text does not fit
                 features = Features.of_text(features)
@@ -225,11 +231,12 @@ class Schema(NamedTuple):
             "n_features_in_": is_count(d) and d > 0,
             "feature_names_in_": names is None
             or (isinstance(names, np.ndarray) and names.shape == (d,)),
+            "dates": dates is None or are_kinds(dates, d),
             "categories_": features is None
             or (isinstance(features, Features) and len(features.dictionaries) == d),
         }
         refuse_damage(owner, sound)
-        return cls(d, names, features)
+        return cls(d, names, features, dates)
 
 
 def as_dense(X):

@@ -23,7 +23,7 @@ SECTIONS = [
     "Notes on the data",
     "Settings and versions",
 ]
-VOID = {"meta", "br", "input"}
+VOID = {"meta", "br", "input", "col"}
 
 
 class Checked(HTMLParser):
@@ -187,6 +187,6 @@ def test_sentences_of_many_classes_and_of_no_gain():
         "recall": [1.0, 0.0, 0.0],
         "precision": [0.5, float("nan"), 0.1],
     }
-    lines = headline(found, (0.5, 1.0, "a"), classes, None, [])
+    lines = headline(found, (0.5, 1.0, "a"), classes, [])
     assert lines[0].endswith("no better than always saying 'a'.")
     assert lines[1] == "Hardest: finds 0 % of the 'b', as it never says so."

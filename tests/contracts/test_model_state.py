@@ -63,6 +63,7 @@ OTHERS = {
     ("classes",): [np.arange(60_000), np.arange(2), np.zeros((3, 1)), [0, 1, 2], None],
     ("schema",): [None, "text", {}, (3, None, None)],
     ("schema", "n_features"): [1, 4, 3.0, True, None],
+    ("schema", "dates"): ["day", ("day",), ("day", "week", None), [None, None, None]],
     ("schema", "names"): [np.array(["a", "b"], dtype=object), ["a", "b", "c"], "abc"],
     ("schema", "features"): [
         None,
@@ -89,7 +90,7 @@ OTHERS = {
 }
 PLACES = [
     *((part,) for part in parts_of(with_categories()[0])),
-    *(("schema", part) for part in parts_of(with_categories()[0], "schema")),
+    *(("schema", part) for part in ("n_features", "names", "features")),
     *(("resolved", part) for part in parts_of(with_categories()[0], "resolved")),
 ]
 
@@ -110,6 +111,16 @@ def test_parts_that_are_missing(place):
         with_part(model, place)
     with pytest.raises(ValueError, match="is damaged"):
         with_part(model, (*place[:-1], "age"), 3)
+
+
+def test_a_state_of_before_columns_could_be_dates():
+    model, X = with_categories()
+    state = model.__getstate__()
+    del state["_model"]["schema"]["dates"]
+    other = ConfidenceTreeClassifier()
+    other.__setstate__(state)
+    assert (other.predict_proba(X) == model.predict_proba(X)).all()
+    assert pickle.dumps(other) == pickle.dumps(model)
 
 
 def test_a_state_of_before_there_were_models():

@@ -6,6 +6,7 @@ import sys
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -195,3 +196,19 @@ def test_a_wrong_depth_is_named(cancer, depth):
     display = ConfidenceTreeDisplay(node_table(cancer), class_names=["0", "1"])
     with pytest.raises(ValueError, match="max_depth must be 'auto', None or a"):
         display.to_svg(max_depth=depth)
+
+
+def test_a_tree_of_which_parts_were_replaced():
+    """Ids of nodes are no longer their places."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(8000, 2))
+    late = (np.arange(8000) > 4000).astype(int)
+    y = np.floor(4 * X[np.arange(8000), late])
+    tree = ConfidenceTreeClassifier(drift="local").partial_fit(X, y, range(4))
+    nodes = node_table(tree)
+    assert any(row.node != place for place, row in enumerate(nodes))
+    for options in ({}, {"compact": True}):
+        _, picture = drawn(tree, max_depth=None, **options)
+        assert len(nodes_of(picture)) == len(nodes)
+        display = ConfidenceTreeDisplay.from_estimator(tree, max_depth=None, **options)
+        plt.close(display.figure_)

@@ -43,6 +43,7 @@ STYLE = """\
 .skconftree .key { display: inline-block; width: 10px; height: 10px;
   margin: 0 4px 0 10px;
   border: 1px solid rgba(128,128,128,.6); border-radius: 2px }
+.skconftree .one { white-space: nowrap }
 .skconftree .sure { border: 1px solid; border-radius: 9px; padding: 0 7px;
   margin: 0 4px; font-size: 12px; white-space: nowrap }
 .skconftree .weak { border-style: dashed }
@@ -67,7 +68,8 @@ pre {{ overflow-x: auto }}
 table {{ border-collapse: collapse }}
 td, th {{ padding: 1px 10px; text-align: right }}
 td:first-child, th:first-child {{ text-align: left }}
-@media (prefers-color-scheme: dark) {{ body {{ color: #e8e8e8; background: #161616 }} }}
+@media screen and (prefers-color-scheme: dark) {{
+  body {{ color: #e8e8e8; background: #161616 }} }}
 </style>
 </head>
 <body>
@@ -145,8 +147,8 @@ def _headline(estimator, root):
 def _key(names):
     colors = class_colors(len(names))
     parts = [
-        f'<span class="key" style="background:{color}"></span>'
-        f"{escape(shortened(name, 30))}"
+        f'<span class="one"><span class="key" style="background:{color}"></span>'
+        f"{escape(shortened(name, 30))}</span> "
         for name, color in zip(names[:MOST_CLASSES], colors, strict=False)
     ]
     if len(names) > MOST_CLASSES:

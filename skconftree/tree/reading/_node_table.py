@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...tables._dates import write_date
 from ...tables._features import MISSING
 from ...utils._types import Estimator
 from ..nodes._derived import DEAD
@@ -421,6 +422,7 @@ class _Tests:
     def __init__(self, estimator, names, decimals):
         self.tree = estimator.tree_
         self.categories = estimator.categories_
+        self.dates = estimator._model.schema.dates
         self.names = names
         self.decimals = decimals
 
@@ -444,18 +446,19 @@ class _Tests:
                 )
                 for child, group in _groups(children, targets, known).items()
             )
-        words = self._sides(threshold, missing_seen, missing_left)
+        words = self._sides(feature, threshold, missing_seen, missing_left)
         left, right = children
         return (
             Branch(left, f"{name} {words[0]}", None, missing_left),
             Branch(right, f"{name} {words[1]}", None, not missing_left),
         )
 
-    def _sides(self, threshold, missing_seen, missing_left):
+    def _sides(self, feature, threshold, missing_seen, missing_left):
         # What holds of the values on either side.
         if threshold == math.inf:
             return ["is known", "is missing"]
-        words = [f"{sign} {threshold:.{self.decimals}g}" for sign in ("<=", ">")]
+        written = write_value(threshold, self.dates, feature, self.decimals)
+        words = [f"{sign} {written}" for sign in ("<=", ">")]
         if missing_seen:
             words[not missing_left] += " or missing"
         return words
@@ -478,7 +481,7 @@ class _Tests:
         # What holds in its first branch.
         known = None if self.categories is None else self.categories[feature]
         if known is None:
-            return self._sides(threshold, missing_seen, missing_left)[0]
+            return self._sides(feature, threshold, missing_seen, missing_left)[0]
         if n_children != 2:
             return "= ?"
         group = [one for code, one in enumerate(known[:MOST_BITS]) if left >> code & 1]
@@ -490,6 +493,13 @@ class _Tests:
         if not branches:
             return None
         return branches[0].words if len(branches) == 2 else f"{self.names[feature]} = ?"
+
+
+def write_value(value, dates, feature, decimals):
+    """Write a number of a column, as a date if it counts days."""
+    kind = None if dates is None else dates[feature]
+    written = None if kind is None else write_date(value, kind)
+    return f"{value:.{decimals}g}" if written is None else written
 
 
 def _groups(children, targets, known):

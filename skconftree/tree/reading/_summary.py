@@ -15,7 +15,7 @@ from ._export import (
     fit_words,
     shortened,
 )
-from ._node_table import read_nodes
+from ._node_table import read_nodes, write_value
 from ._numbers import write_weight
 from ._strength import IMITATION, WORDS
 
@@ -152,12 +152,14 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
 
 def _path(estimator, table, steps, leaf, verbose, marks):
     end = table[leaf]
+    dates = estimator._model.schema.dates
     lines = [f"class {shortened(str(end.label), 40)}: {end.outcome}"]
     reached = [*(step["node"] for step in steps), leaf][1:]
     for place, (step, following) in enumerate(zip(steps, reached, strict=True), 1):
         row = table[step["node"]]
         lead = f"{place:3}. "
-        lines.append(lead + _sentence(row, following, step["value"], WIDTH - len(lead)))
+        value = _value(step["value"], dates, row.feature)
+        lines.append(lead + _sentence(row, following, value, WIDTH - len(lead)))
         lines += [f"     {one}" for one in describe_strength(row, WIDTH - 5)]
         lines += [f"     {one}" for one in marks.lines(row.node)]
         if verbose:
@@ -201,7 +203,6 @@ def _is_too_small(estimator, leaf):
 
 def _sentence(row, following, value, width):
     words = next((one.words for one in row.branches if one.node == following), None)
-    value = _value(value)
     if words is None:
         words = f"{row.name} is unknown or missing, as in no row of the node"
     elif words not in (
@@ -213,11 +214,11 @@ def _sentence(row, following, value, width):
     return fit_words(row.name, words, width)
 
 
-def _value(value):
+def _value(value, dates, feature):
     if value is None or value != value:
         return "missing"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return write_value(value, dates, feature, 6)
     return shortened(str(value), 40)
 
 
