@@ -102,6 +102,7 @@ class _Picture:
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" '
                 f'width="{_number(self.width)}" height="{_number(self.height)}" '
                 'class="sct" role="img" font-family="system-ui, sans-serif" '
+                'text-anchor="middle" '
                 'style="max-width:100%;height:auto">',
                 f"<title>{told}</title>",
                 f"<style>{_style()}</style>",
@@ -291,19 +292,20 @@ class _Picture:
         left = min(max(x - ANSWER / 2, MARGIN), self.width - MARGIN - ANSWER)
         height = (LINE + 1) * len(lines) + 12
         self._add(
-            f'<g class="said"><rect class="paper line" fill="#ffffff" stroke="#4a5866" '
-            f'x="{_number(left)}" y="{_number(y)}" width="{ANSWER}" '
-            f'height="{height}" rx="4"/>'
+            '<g class="said" text-anchor="start"><rect class="paper line" '
+            f'fill="#ffffff" stroke="#4a5866" x="{_number(left)}" y="{_number(y)}" '
+            f'width="{ANSWER}" height="{height}" rx="4"/>'
         )
         for place, line in enumerate(lines, 1):
-            self._say(left + 7, y + 3 + (LINE + 1) * place, line, TEXT, anchor="start")
+            self._say(left + 7, y + 3 + (LINE + 1) * place, line, TEXT)
         self._add("</g>")
 
-    def _say(self, x, y, words, size, *, bold=False, soft=False, anchor="middle"):
+    def _say(self, x, y, words, size, *, bold=False, soft=False, anchor=None):
         weight = ' font-weight="600"' if bold else ""
-        self._add(
+        where = f' text-anchor="{anchor}"' if anchor else ""
+        self._add(  # in the middle, unless what is around says otherwise
             f'<text class="{"soft" if soft else "ink"}" x="{_number(x)}" '
-            f'y="{_number(y)}" font-size="{_number(size)}" text-anchor="{anchor}" '
+            f'y="{_number(y)}" font-size="{_number(size)}"{where} '
             f'fill="{(SOFT if soft else INK)["light"]}"{weight}>{escape(words)}</text>'
         )
 

@@ -116,7 +116,12 @@ def test_a_page_has_all_of_it(tmp_path, capsys):
     table, page = write(tmp_path / "table.csv"), tmp_path / "page.html"
     assert run(table, "--report", page) == 0
     text = page.read_text()
-    for words in ("weight", "the label before", "each predicted before it was", "</html>"):
+    for words in (
+        "weight",
+        "the label before",
+        "each predicted before it was",
+        "</html>",
+    ):
         assert words in text
     assert run(table, "--report", tmp_path / "none" / "page.html") != 0
     assert "there is no folder" in capsys.readouterr().err
