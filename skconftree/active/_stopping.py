@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from sklearn.base import BaseEstimator
-
-
-class Stops(Protocol):
-    """What serves as a stopping rule."""
-
-    def reached(self, context: Any) -> bool:
-        """Whether to stop."""
 
 
 class StoppingRule(BaseEstimator):
@@ -35,7 +28,7 @@ class StoppingRule(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from skconftree.active import StoppingRule
+    >>> from skconftree.active.pool import StoppingRule
     >>> class TenOfEach(StoppingRule):
     ...     def reached(self, context):
     ...         known = context.codes[context.labeled]

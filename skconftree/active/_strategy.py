@@ -43,7 +43,8 @@ class SamplingStrategy(BaseEstimator):
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from skconftree.active import ActiveLearner, SamplingStrategy
+    >>> from skconftree.active import ActiveLearner
+    >>> from skconftree.active.pool import SamplingStrategy
     >>> class LongPetals(SamplingStrategy):
     ...     def score(self, context):
     ...         return context.X[context.candidates, 2]

@@ -28,6 +28,8 @@ from skconftree import (
     drift,
     tree,
 )
+from skconftree.active.pool import LeafSampling, SamplingStrategy
+from skconftree.active.stream import StreamStrategy
 from skconftree.datasets import make_agrawal, make_sea
 
 from ._bound import check_bound
@@ -43,7 +45,7 @@ TABLES = {
     "breast cancer": load_breast_cancer,
     "digits": load_digits,
 }
-STRATEGIES = (active.SamplingStrategy, active.StreamStrategy, active.LeafSampling)
+STRATEGIES = (SamplingStrategy, LeafSampling, StreamStrategy)
 KEPT = ("score", "rival_score", "confidence", "n_tests", "z")  # of the evidence
 # What trees of these tables look like, see `described`: the same on every machine.
 KNOWN = {
@@ -160,8 +162,9 @@ def plugins():
         if isinstance(detector, drift.PageHinkley):
             detector = drift.PageHinkley(threshold=10.0, warning_threshold=5.0)
         check_detector(detector)
-    for strategy in _made(active, *STRATEGIES):
-        check_strategy(strategy)
+    for room in (active, active.pool, active.stream):
+        for strategy in _made(room, *STRATEGIES):
+            check_strategy(strategy)
     for rule in (active.Budget(20), active.RiskBelow(0.1), active.Stable()):
         check_stopping_rule(rule)
 

@@ -6,25 +6,28 @@ import pickle
 
 import numpy as np
 
-from skconftree.active import ArrayOracle, StoppingRule
+from skconftree.active import ArrayOracle
+from skconftree.active.pool import StoppingRule
 
-from ..utils._types import Estimator
+from ..utils._types import Estimator, Stops
 from ._learners import learner, of_a_pool, serving
 from ._parameters import check_nonsense, check_object, unchanged
 from ._require import going_well, require
 from ._tables import pool, some_labels
 
 
-def check_stopping_rule(rule: StoppingRule, estimator: Estimator | None = None) -> None:
+def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None:
     """Check that a stopping rule keeps the contract of rules.
 
     It says yes or no at every look, before the first label and after the last one too;
     looks change neither the rule nor the learner, so that one rule serves many
-    learners and stops each where it would stop it alone.
+    learners and stops each where it would stop it alone. It can be pickled. One that is
+    derived from :class:`~skconftree.active.pool.StoppingRule` is cloned, and its
+    parameters are checked.
 
     Parameters
     ----------
-    rule : StoppingRule
+    rule : object with ``reached(context)``
         For learners with a pool.
     estimator : classifier, default=None
         What it is tried with; None: the first that it works with of a tree, logistic
@@ -37,7 +40,7 @@ def check_stopping_rule(rule: StoppingRule, estimator: Estimator | None = None) 
 
     See Also
     --------
-    skconftree.active.StoppingRule : What a rule defines.
+    skconftree.active.pool.StoppingRule : What a rule defines.
 
     Examples
     --------
@@ -45,8 +48,15 @@ def check_stopping_rule(rule: StoppingRule, estimator: Estimator | None = None) 
     >>> from skconftree.testing import check_stopping_rule
     >>> check_stopping_rule(Stable(n_looks=3))
     """
-    check_object(rule, StoppingRule)
+    require(
+        callable(getattr(rule, "reached", None)) and not isinstance(rule, type),
+        f"{rule!r} must be an object with reached(context).",
+    )
     name = type(rule).__name__
+    if isinstance(rule, StoppingRule):
+        check_object(rule, StoppingRule)
+    with going_well(f"{name} must be pickled"):
+        before = pickle.dumps(rule)
     X, y = pool()
     labels = some_labels(y)
 
@@ -56,12 +66,13 @@ def check_stopping_rule(rule: StoppingRule, estimator: Estimator | None = None) 
     with going_well(f"{name} must say whether to stop"):
         estimator = serving(rule, of_a_pool(estimator), ask)
     fitted = learner(estimator, "random").fit(X, labels)
-    check_nonsense(rule, fitted.reached)
+    if isinstance(rule, StoppingRule):
+        check_nonsense(rule, fitted.reached)
+    share = getattr(rule, "random_share", 0.0)
     require(
-        0.0 <= rule.random_share <= 1.0,
-        f"{name}.random_share must be between 0 and 1. Got {rule.random_share}.",
+        0.0 <= share <= 1.0,
+        f"{name}.random_share must be between 0 and 1. Got {share}.",
     )
-    before = pickle.dumps(rule)
     for known, when in ((None, "first"), (labels, "next"), (y, "last")):
         _check_look(rule, estimator, known, when)
     _check_runs(rule, estimator)
@@ -89,12 +100,12 @@ def _check_look(rule, estimator, labels, when):
     )
 
 
-class _Noted(StoppingRule):
+class _Noted:
     """A rule, and its last answer."""
 
     def __init__(self, rule):
         self.rule = rule
-        self.needs = rule.needs
+        self.needs = getattr(rule, "needs", ())
 
     def reached(self, context):
         self.answer = self.rule.reached(context)

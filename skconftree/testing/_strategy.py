@@ -6,7 +6,9 @@ import pickle
 
 import numpy as np
 
-from skconftree.active import ArrayOracle, SamplingStrategy, StreamStrategy
+from skconftree.active import ArrayOracle
+from skconftree.active.pool import SamplingStrategy
+from skconftree.active.stream import StreamStrategy
 
 from ..utils._types import Estimator
 from ._learners import learner, of_a_pool, serving
@@ -44,8 +46,8 @@ def check_strategy(
 
     See Also
     --------
-    skconftree.active.SamplingStrategy : What a strategy with a pool defines.
-    skconftree.active.StreamStrategy : What a strategy of a stream defines.
+    skconftree.active.pool.SamplingStrategy : What a strategy with a pool defines.
+    skconftree.active.stream.StreamStrategy : What a strategy of a stream defines.
 
     Examples
     --------

@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 
 from skconftree import ConfidenceTreeClassifier, OASISClassifier
-from skconftree.active import StreamActiveLearner, StreamStrategy
+from skconftree.active import StreamActiveLearner
+from skconftree.active.stream import StreamStrategy
 
 from ._learners import serving
 from ._parameters import check_nonsense, check_object, unchanged

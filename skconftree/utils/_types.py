@@ -15,6 +15,13 @@ class HasShape(Protocol):
         """Numbers of rows and columns."""
 
 
+class Stops(Protocol):
+    """What serves as a stopping rule."""
+
+    def reached(self, context: Any) -> bool:
+        """Whether to stop."""
+
+
 TableLike: TypeAlias = ArrayLike | HasShape  # rows: "array-like, sparse or frame"
 LabelsLike: TypeAlias = ArrayLike | list[Any]  # labels may be of several types
 Floats: TypeAlias = NDArray[np.float64]

@@ -13,12 +13,9 @@ from reference.registries import CRITERIA
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._compat import Interval
-from skconftree.active import (
-    MarginSampling,
-    SamplingStrategy,
-    StoppingRule,
-    StreamStrategy,
-)
+from skconftree.active import MarginSampling
+from skconftree.active.pool import SamplingStrategy, StoppingRule
+from skconftree.active.stream import StreamStrategy
 from skconftree.bounds import GTestBound
 from skconftree.drift import ADWIN, DDM
 from skconftree.testing import (
@@ -430,10 +427,27 @@ class Unread(Greedy):
         self.most = most
 
 
+class Plain:
+    """Derived from nothing; whose parameters are its own affair."""
+
+    def __init__(self, most=20):
+        self.most = most
+
+    def reached(self, context):
+        return context.n_labeled >= self.most
+
+
+class Remembering(Plain):
+    def reached(self, context):
+        self.last = context.n_labeled
+        return super().reached(context)
+
+
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        (None, "must be an object of a class derived from StoppingRule"),
+        (None, "None must be an object with reached(context)"),
+        (Mute, "must be an object with reached(context)"),
         (Mute(), "Mute.reached must give a bool. Got None"),
         (Eager(), "before the first question, but raised AttributeError"),
         (Ticking(), "must stop equal learners after as many labels"),
@@ -441,7 +455,19 @@ class Unread(Greedy):
         (Meddling(), "must leave the learner as it is when it is asked"),
         (Greedy(), "Greedy.random_share must be between 0 and 1. Got 1.5"),
         (Unread(), "must refuse an impossible value of its parameter 'most'"),
+        (Plain(most="20"), "Plain must say whether to stop"),
+        (Remembering(), "what it remembers belongs into context.memory"),
     ],
 )
 def test_stopping_rule(rule, words):
     assert words in told(check_stopping_rule, rule)
+
+
+def test_a_stopping_rule_that_is_derived_from_nothing():
+    check_stopping_rule(Plain())
+
+
+def test_a_stopping_rule_that_cannot_be_pickled():
+    rule = Plain()
+    rule.most = lambda: 20
+    assert "Plain must be pickled" in told(check_stopping_rule, rule)

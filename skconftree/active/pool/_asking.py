@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ...utils._lock import learns, reads
-from ...utils._types import Floats, Indices
+from ...utils._types import Floats, Indices, Stops
 from .._aside import settled
 from .._estimators import needs_of
 from .._registry import STRATEGIES
@@ -25,9 +25,6 @@ from ._context import QueryContext
 from ._oracles import QuestionsEnded
 from ._recorded import Recorded
 from ._stopping import largest_share, read_rules
-
-if TYPE_CHECKING:
-    from .._stopping import Stops
 
 
 class Asking:

@@ -70,7 +70,7 @@ class QueryContext:
     --------
     A strategy that prefers uncertain rows far from what is known:
 
-    >>> from skconftree.active import SamplingStrategy
+    >>> from skconftree.active.pool import SamplingStrategy
     >>> class Explorer(SamplingStrategy):
     ...     needs = ("predict_proba",)
     ...     def score(self, context):

@@ -32,7 +32,8 @@ class LeafSampling(SamplingStrategy):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from skconftree.active import ActiveLearner, LeafSampling
+    >>> from skconftree.active import ActiveLearner
+    >>> from skconftree.active.pool import LeafSampling
     >>> class LargestLeaf(LeafSampling):
     ...     def worth(self, counts, sizes, total):
     ...         return sizes / total

@@ -24,9 +24,9 @@ class WeightedSampling(SamplingStrategy):
 
     In a batch each row counts as labelled once it is chosen: scores that look at
     `dist_to_labeled` of the :class:`~skconftree.active.pool.QueryContext`, as those of
-    :class:`DiversitySampling` do, are taken again before the next row, and all are
-    brought to [0, 1] among the rows that are left. What the classifier says does not
-    change within a batch.
+    ``"diversity"`` do, are taken again before the next row, and all are brought to
+    [0, 1] among the rows that are left. What the classifier says does not change within
+    a batch.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class WeightedSampling(SamplingStrategy):
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from skconftree.active import ActiveLearner, DiversitySampling, WeightedSampling
+    >>> from skconftree.active import ActiveLearner, WeightedSampling
     >>> strategy = WeightedSampling([
     ...     ("uncertain", "margin", 1.0),
     ...     ("crowded", "density", 1.0),
-    ...     ("new", DiversitySampling(), 1.0),
+    ...     ("new", "diversity", 1.0),
     ... ])
     >>> X, y = load_iris(return_X_y=True)
     >>> known = [label if i % 5 == 0 else None for i, label in enumerate(y)]

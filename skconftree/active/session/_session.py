@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...utils._types import Floats, LabelsLike, TableLike
+from ...utils._types import Floats, LabelsLike, Stops, TableLike
 from .._described import CannotBeMade, made
 from .._fingerprint import fingerprint
 from .._journal import Journal, read_head
@@ -27,7 +27,6 @@ from ._terminal import label_at_terminal
 from ._why import reasons
 
 if TYPE_CHECKING:
-    from .._stopping import Stops
     from ..pool._learner import ActiveLearner
 
 

@@ -43,7 +43,7 @@ class StreamContext:
     --------
     A strategy that asks wherever the model is less than 80 % sure:
 
-    >>> from skconftree.active import StreamStrategy
+    >>> from skconftree.active.stream import StreamStrategy
     >>> class Unsure(StreamStrategy):
     ...     def wants(self, context, i):
     ...         return context.certainty[i] < 0.8

@@ -50,7 +50,8 @@ class StreamStrategy(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.active import StreamActiveLearner, StreamStrategy
+    >>> from skconftree.active import StreamActiveLearner
+    >>> from skconftree.active.stream import StreamStrategy
     >>> class EveryFifth(StreamStrategy):
     ...     def wants(self, context, i):
     ...         return (context.first + i) % 5 == 4
@@ -322,7 +323,8 @@ class SelectiveSampling(StreamStrategy):
     Examples
     --------
     >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.active import SelectiveSampling, StreamActiveLearner
+    >>> from skconftree.active import StreamActiveLearner
+    >>> from skconftree.active.stream import SelectiveSampling
     >>> learner = StreamActiveLearner(
     ...     ConfidenceTreeClassifier(), strategy=SelectiveSampling())
     """

@@ -9,13 +9,8 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.active import (
-    ActiveLearner,
-    LeafRiskSampling,
-    LeafSampling,
-    SamplingStrategy,
-    WeightedSampling,
-)
+from skconftree.active import ActiveLearner, LeafRiskSampling, WeightedSampling
+from skconftree.active.pool import LeafSampling, SamplingStrategy
 from skconftree.datasets import make_agrawal
 
 LEAF_STRATEGIES = [

@@ -18,9 +18,9 @@ from skconftree.active import (
     NoisyOracle,
     RiskBelow,
     Stable,
-    StoppingRule,
     simulate,
 )
+from skconftree.active.pool import StoppingRule
 from skconftree.bounds import confidence_sequence, risk_upper
 
 RNG = np.random.default_rng(0)

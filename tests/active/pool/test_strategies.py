@@ -19,14 +19,16 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import (
     ActiveLearner,
     DensitySampling,
-    DiversitySampling,
     EC2Sampling,
-    ExpectedErrorSampling,
     LeafRiskSampling,
     LTSSampling,
     MarginSampling,
-    SamplingStrategy,
     WeightedSampling,
+)
+from skconftree.active.pool import (
+    DiversitySampling,
+    ExpectedErrorSampling,
+    SamplingStrategy,
 )
 from skconftree.active.pool._embedding import REFERENCE, Embedding
 from skconftree.bounds import excess_risk_upper, risk_upper

@@ -20,9 +20,9 @@ from skconftree.active import (
     Split,
     SplitConfTree,
     StreamActiveLearner,
-    StreamStrategy,
     VariableUncertainty,
 )
+from skconftree.active.stream import StreamStrategy
 from skconftree.active.stream._registry import STREAM_STRATEGIES
 from skconftree.bounds import consistency_radius
 from skconftree.datasets import make_sea
