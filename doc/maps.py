@@ -11,6 +11,7 @@ FLOORS = (
     ("learners", ("active/session",)),
     ("", ("active/pool", "active/stream", "active/lts", "active/ec2")),
     ("", ("active", "evaluation", "linear_model")),
+    ("growth from parts", ("large",)),
     ("many trees", ("ensemble/forest", "ensemble/ncm")),
     ("", ("ensemble",)),
     ("the estimator", ("tree",)),

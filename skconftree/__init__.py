@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # who reads types does not run __getattr__
     from . import ensemble as ensemble
     from . import evaluation as evaluation
     from . import inspection as inspection
+    from . import large as large
     from . import linear_model as linear_model
     from . import tree as tree
     from .ensemble import (
@@ -41,6 +42,7 @@ _ROOMS = {
     "ensemble",
     "evaluation",
     "inspection",
+    "large",
     "linear_model",
     "testing",
     "tree",

@@ -65,6 +65,7 @@ MAY_IMPORT = {
 }
 for room in INNER["ensemble"]:
     MAY_IMPORT[f"ensemble.{room}"] = MAY_IMPORT[DOOR] | {DOOR, "ensemble"}
+MAY_IMPORT["large"] = MAY_IMPORT[DOOR] | {DOOR, "ensemble.forest"}
 SHARED_BY_LEARNERS = {"bounds", "drift", "tables", "utils", "_compat"}
 for room in INNER["active"]:
     MAY_IMPORT[f"active.{room}"] = SHARED_BY_LEARNERS | {"active"}

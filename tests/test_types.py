@@ -20,7 +20,7 @@ ROOMS = {"": skconftree} | {
     for room in (
         *("active", "active.ec2", "active.lts", "active.pool", "active.session"),
         *("active.stream", "bounds", "datasets", "drift", "ensemble", "evaluation"),
-        *("inspection", "linear_model", "testing", "tree"),
+        *("inspection", "large", "linear_model", "testing", "tree"),
     )
 }
 # What these give has no types: objects of libraries without, and a compiled kernel.

@@ -12,6 +12,7 @@ from skconftree import (
     NCMForestClassifier,
     NCMTreeClassifier,
     OASISClassifier,
+    large,
 )
 from skconftree.active import ActiveLearner, StreamActiveLearner, simulate
 from skconftree.active.pool import SimulationResult
@@ -50,6 +51,11 @@ forest = ConfidenceForestClassifier(10, bound=["gtest", None])
 assert_type(forest.fit(X, y), ConfidenceForestClassifier)
 assert_type(forest.predict_proba(X), Floats)
 assert_type(forest.to_tree(X), ConfidenceTreeClassifier)
+assert_type(large.fit(tree, "a.parquet", target="y"), ConfidenceTreeClassifier)
+assert_type(
+    large.fit(forest, ["a.parquet"], target="y", columns=["x"]),
+    ConfidenceForestClassifier,
+)
 assert_type(NCMTreeClassifier().fit(X, y), NCMTreeClassifier)
 assert_type(NCMForestClassifier().partial_fit(X, y), NCMForestClassifier)
 assert_type(OASISClassifier().fit(X, y), OASISClassifier)

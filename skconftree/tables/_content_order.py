@@ -18,24 +18,27 @@ class ContentOrder:
     """
 
     def __init__(self, X, y, weight):
-        if issparse(X):
-            X = X.tocsr()
-            first, second = hash_sparse(
-                X.indptr.astype(np.intp), X.indices.astype(np.intp), X.data, y
-            )
-        else:
-            first, second = hash_dense(X, y)
+        self._arrange(*hash_rows(X, y), weight)
+
+    @classmethod
+    def of_hashes(cls, first, second):
+        """The order of rows that are elsewhere, each of weight 1, by their hashes."""
+        order = cls.__new__(cls)
+        order._arrange(first, second, None)
+        return order
+
+    def _arrange(self, first, second, weight):
         # equal rows by weight, so that their sum has one order as well
         keys = (second, first) if weight is None else (weight, second, first)
         self.places = np.lexsort(keys)
-        new = np.zeros(len(y), dtype=bool)
+        new = np.zeros(len(first), dtype=bool)
         new[:1] = True
         for key in (first[self.places], second[self.places]):
             new[1:] |= key[1:] != key[:-1]
         self.starts = np.flatnonzero(new)
         self.hashes = first[self.places[self.starts]]
         if weight is None:
-            sizes = np.diff(self.starts, append=len(y)).astype(np.float64)
+            sizes = np.diff(self.starts, append=len(first)).astype(np.float64)
         else:
             sizes = np.add.reduceat(weight[self.places], self.starts)
         self.ends = np.cumsum(sizes)
@@ -52,3 +55,13 @@ class ContentOrder:
         groups = np.empty(len(new), dtype=np.intp)
         groups[self.places] = np.cumsum(new)
         return groups
+
+
+def hash_rows(X, y):
+    """Two hashes of each row, by its values and label."""
+    if issparse(X):
+        X = X.tocsr()
+        return hash_sparse(
+            X.indptr.astype(np.intp), X.indices.astype(np.intp), X.data, y
+        )
+    return hash_dense(X, y)

@@ -45,6 +45,15 @@ cdef inline float32_t floor_of(const Column* column, intp_t code) noexcept nogil
     return column.levels[code] if column.floors == NULL else column.floors[code]
 
 
+# Where a value goes among `max_bins` bins of equal weight: where the middle of its rows
+# falls, of which `below` have less and `here` the value. What bins there are depends
+# on these sums alone.
+cdef inline intp_t bin_of(
+    float64_t below, float64_t here, float64_t total, intp_t max_bins
+) noexcept nogil:
+    return min(<intp_t> ((below + here / 2.0) / total * max_bins), max_bins - 1)
+
+
 cdef class EncodedTable:
     cdef readonly intp_t n_rows
     cdef readonly intp_t n_features
@@ -57,7 +66,7 @@ cdef class EncodedTable:
     cdef Column* columns            # [n_features]; nothing in it if the column is sparse
     cdef intp_t stride              # from a value of a column to that of the next row
     cdef SparseColumns sparse       # None if X is dense
-    cdef object _owners             # keeps a dense X alive
+    cdef object _owners             # keeps a dense X alive, or codes made elsewhere
 
     cdef inline bint is_sparse(self, intp_t feature) noexcept nogil:
         return self.sparse is not None and self.sparse.columns[feature].form != FULL

@@ -2,6 +2,7 @@
 
 import hashlib
 
+import numpy as np
 from scipy.sparse import issparse
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -68,9 +69,52 @@ cdef class EncodedTable:
             with nogil:
                 self._encode(&dense[0, 0], categories, scratch)
 
+    @staticmethod
+    def of_codes(intp_t n_rows, columns):
+        """A table of columns that have been encoded elsewhere, see `CodedColumn`.
+
+        It keeps their arrays, which a tree that takes the table over changes.
+        """
+        cdef EncodedTable table = EncodedTable.__new__(EncodedTable)
+        cdef Column* column
+        cdef uint8_t[::1] codes
+        cdef label_t[::1] wide
+        cdef const float32_t[::1] values
+        cdef intp_t f
+        table.n_rows = n_rows
+        table.n_features = table.n_coded = len(columns)
+        table.stride = 1
+        table.arena = Arena()
+        table.columns = <Column*> table.arena.take_zeros(
+            table.n_features, sizeof(Column)
+        )
+        table._owners = columns
+        for f in range(table.n_features):
+            column = &table.columns[f]
+            found = columns[f]
+            if len(found.codes) != n_rows:
+                raise ValueError("codes must have an entry for each row.")
+            if found.codes.dtype == np.uint8:
+                codes = found.codes
+                column.codes = &codes[0]
+            else:
+                wide = found.codes
+                column.wide = &wide[0]
+            column.n_levels = found.n_levels
+            column.nominal = found.levels is None
+            if column.nominal:
+                continue
+            column.has_missing = found.has_missing
+            values = found.levels
+            column.levels = &values[0]
+            if found.floors is not None:
+                values = found.floors
+                column.floors = &values[0]
+        return table
+
     @property
     def n_bytes(self):
-        """Bytes of memory, those of X apart."""
+        """Bytes of memory, those of X and of codes made elsewhere apart."""
         cdef intp_t n_bytes = self.arena.n_bytes
         if self.sparse is not None:
             n_bytes += self.sparse.arena.n_bytes
@@ -188,8 +232,6 @@ cdef class EncodedTable:
     cdef int _add_bins(
         self, Column* column, const float32_t* values, uint8_t* codes, void* keys
     ) except -1 nogil:
-        # A value goes where the middle of its rows, in ascending order, falls among
-        # bins of equal weight: what bins there are depends on the sums alone.
         cdef intp_t n = self.n_rows
         cdef uint32_t* order = <uint32_t*> self.arena.take(n, sizeof(uint32_t))
         cdef float32_t* levels
@@ -216,8 +258,7 @@ cdef class EncodedTable:
             while j < n_present and not order[j] & 1:
                 here += self._weight_of(order[j] >> 1)
                 j += 1
-            bin_ = <intp_t> ((below + here / 2.0) / total * self.max_bins)
-            bin_ = min(bin_, self.max_bins - 1)
+            bin_ = bin_of(below, here, total, self.max_bins)
             value = value_of_bits(ordered_bits(values[order[i] >> 1]))
             if bin_ > last:
                 floors[n_bins] = value

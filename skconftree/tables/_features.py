@@ -6,6 +6,7 @@ NaN where they are missing.
 """
 
 import json
+from functools import partial
 
 import numpy as np
 
@@ -103,10 +104,26 @@ def _tells_rows_apart(codes, weight):
     return 2 * alone > weight.sum()
 
 
+def _never():
+    return False
+
+
 # -- codes of categories ----------------------------------------------------------
 
 
-class _Dictionary:
+def sort_categories(values, name):
+    """Categories of a column in their order, the missing one last."""
+    missing = [MISSING] if MISSING in values else []
+    try:
+        return sorted(values.difference(missing)) + missing
+    except TypeError as error:
+        raise ValueError(
+            f"Column {name} holds values that are no categories, as they have no order "
+            f"({error})."
+        ) from error
+
+
+class Dictionary:
     """Categories of one column and their codes.
 
     `given_up` says that there are too many and that most rows have one of their own;
@@ -136,19 +153,11 @@ class _Dictionary:
                 used = used[np.argsort(np.unique(found, return_index=True)[1])]
                 order = [keys[place] for place in used]
             else:
-                order = {keys[place] for place in used}
-                missing = [MISSING] if MISSING in order else []
-                try:
-                    order = sorted(order.difference(missing)) + missing
-                except TypeError as error:
-                    raise ValueError(
-                        f"Column {name} holds values that are no categories, as they "
-                        f"have no order ({error})."
-                    ) from error
+                order = sort_categories({keys[place] for place in used}, name)
             codes = dict(self.codes)
             for value in order:
                 codes.setdefault(value, len(codes))
-            dictionary = _Dictionary(kind, codes, name=name)
+            dictionary = Dictionary(kind, codes, name=name)
         table = [dictionary.codes.get(value, UNKNOWN) for value in keys]
         return np.array(table, dtype=np.float32)[found], dictionary
 
@@ -172,19 +181,22 @@ class _Dictionary:
         taught = [values[code] for code in used]
         kind = known.kind if taught == [MISSING] else self.kind
         both = {value: code for code, value in enumerate([*known.codes, *taught])}
-        return codes, _Dictionary(kind, both, name=self.name)
+        return codes, Dictionary(kind, both, name=self.name)
 
-    def within_limits(self, found, weight, *, may_give_up):
-        """Itself without the name, or given up; raise if it has too many categories."""
+    def within_limits(self, tells_rows_apart):
+        """Itself without the name, or given up; raise if it has too many categories.
+
+        It may be given up if `tells_rows_apart`, a function, says so.
+        """
         n = len(self.codes)
         if n > MAX_CATEGORIES:
-            if may_give_up and _tells_rows_apart(found, weight):
-                return _Dictionary(self.kind, {MISSING: 0}, given_up=True)
+            if tells_rows_apart():
+                return Dictionary(self.kind, {MISSING: 0}, given_up=True)
             raise ValueError(
                 f"Column {self.name} has {n} categories; at most {MAX_CATEGORIES} are "
                 f"supported.{_hint(self.codes, self.kind)}"
             )
-        return _Dictionary(self.kind, self.codes)
+        return Dictionary(self.kind, self.codes)
 
     def _kind_of(self, values, name):
         kinds = {kind_of(value) for value in values if value is not MISSING}
@@ -208,7 +220,7 @@ class Features:
     @classmethod
     def blank(cls, is_nominal):
         """Columns of these kinds, with no category yet."""
-        return cls([_Dictionary() if one else None for one in is_nominal])
+        return cls([Dictionary() if one else None for one in is_nominal])
 
     def as_text(self):
         """The columns as text, so that equal features are equal in files.
@@ -237,7 +249,7 @@ class Features:
                 continue
             kind, values, *given_up = column
             codes = {_from_plain(value): code for code, value in enumerate(values)}
-            dictionaries.append(_Dictionary(kind, codes, given_up=bool(given_up)))
+            dictionaries.append(Dictionary(kind, codes, given_up=bool(given_up)))
         return cls(dictionaries)
 
     def __reduce__(self):
@@ -310,9 +322,8 @@ class Features:
                 found = matrix[learnt, j].astype(np.intp)
                 weights = None if weight is None else weight[learnt]
             if dictionary is not known.dictionaries[j]:
-                dictionary = dictionary.within_limits(
-                    found, weights, may_give_up=not in_order
-                )
+                apart = partial(_tells_rows_apart, found, weights)
+                dictionary = dictionary.within_limits(_never if in_order else apart)
                 if dictionary.given_up:
                     matrix[:, j] = 0.0
             dictionaries[j] = dictionary

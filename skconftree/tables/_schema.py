@@ -1,6 +1,7 @@
 """What a model knows of the columns of its tables, and the one door for rows."""
 
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -70,7 +71,13 @@ class Schema(NamedTuple):
             rows, features = Features.blank(nominal).learn(table, in_order=in_order)
             finite = _is_finite(rows, caller)
             if isinstance(categorical_features, str):
-                warn_of_strays(table, rows, features, MAX_CATEGORIES, stacklevel + 1)
+                warn_of_strays(
+                    table,
+                    partial(_category_counts, rows, features),
+                    features,
+                    MAX_CATEGORIES,
+                    stacklevel + 1,
+                )
         return Rows(rows, finite, cls(rows.shape[1], names, features))
 
     def more(self, X, caller):
@@ -242,6 +249,11 @@ class Schema(NamedTuple):
 def as_dense(X):
     """Rows as an array, in C order."""
     return X.toarray(order="C") if issparse(X) else X
+
+
+def _category_counts(rows, features, j):
+    n = len(features.categories[j])
+    return np.bincount(rows[:, j].astype(np.intp), minlength=n)
 
 
 def _is_plain(X):

@@ -16,11 +16,11 @@ def is_number(text):
     return True
 
 
-def warn_of_strays(table, codes, features, most, stacklevel):
+def warn_of_strays(table, counts_of, features, most, stacklevel):
     """Warn of columns that a stray word has made nominal.
 
-    Columns with more than `most` categories are not looked at: other words are said of
-    these.
+    `counts_of` tells how many rows have each category of a column. Columns with more
+    than `most` categories are not looked at: other words are said of these.
     """
     dtypes = list(table.dtypes(table.X))
     for j, categories in enumerate(features.categories):
@@ -29,7 +29,7 @@ def warn_of_strays(table, codes, features, most, stacklevel):
         of_number = np.array([one is not None and is_number(one) for one in categories])
         if not of_number.any() or table.is_category(dtypes[j]):
             continue
-        counts = np.bincount(codes[:, j].astype(np.intp), minlength=len(categories))
+        counts = counts_of(j)
         missing = np.array([one is None for one in categories])
         n_strays = counts[~of_number & ~missing].sum()
         n_known = counts[~missing].sum()

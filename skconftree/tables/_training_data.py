@@ -64,14 +64,9 @@ class TrainingData:
             labels = np.concatenate([y, np.full(X_pool.shape[0], n_classes)])
             if weight is not None:
                 weight = np.concatenate([weight, np.ones(X_pool.shape[0])])
-        self.n_classes = n_classes
-        self.n_features = rows.shape[1]
-        self.class_weight = class_weight
-        self.n_categories = n_categories
-        self.y = labels.astype(np.uint16)
+        self._begin(labels, n_classes, class_weight, n_categories)
         self.is_whole = weight is None or bool(np.all(weight == np.rint(weight)))
         self._rows = rows
-        self._count, self._weight = None, None
         if weight is not None and not np.all(weight == 1.0):
             if self.is_whole and weight.sum() < COUNT_LIMIT:
                 self._count = weight.astype(np.int32)
@@ -83,7 +78,32 @@ class TrainingData:
             max_bins=max_bins,
             weight=None if weight is None else weight.astype(np.float64),
         )
+
+    @classmethod
+    def of_codes(cls, columns, y, n_classes, *, class_weight=None, n_categories=None):
+        """Labelled rows of weight 1 that have been encoded elsewhere.
+
+        Each column is a `CodedColumn`.
+        """
+        data = cls.__new__(cls)
+        data._begin(y, n_classes, class_weight, n_categories)
+        data.is_whole, data._rows = True, None
+        data.table = EncodedTable.of_codes(len(y), columns)
+        data._columns = columns
+        return data
+
+    def _begin(self, labels, n_classes, class_weight, n_categories):
+        self.n_classes = n_classes
+        self.class_weight = class_weight
+        self.n_categories = n_categories
+        self.y = labels.astype(np.uint16, copy=False)
+        self._count, self._weight, self._columns = None, None, None
         self._row_codes, self._lock = None, threading.Lock()
+
+    @property
+    def n_features(self):
+        """Number of columns."""
+        return self.table.n_features
 
     @property
     def row_codes(self):
@@ -141,9 +161,11 @@ class TrainingData:
     def limits(self, sample):
         """Smallest and largest value of each feature in a sample."""
         weights = sample.weight if sample.count is None else sample.count
-        if weights is None or np.all(weights > 0):
+        present = None if weights is None or np.all(weights > 0) else weights > 0
+        if self._columns is not None:
+            return np.array([one.limits(present) for one in self._columns])
+        if present is None:
             return column_limits(self._rows)
-        present = weights > 0
         if issparse(self._rows):
             return column_limits(self._rows[present])
         options = {"axis": 0, "where": present[:, None], "initial": np.nan}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Self
 
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from ..utils._learnt import LearntClassifier, learnt
 from ..utils._lock import learns
 from ..utils._types import LabelsLike, TableLike
 from ._telling import telling
+from ._training import read_training
 
 
 class GrownClassifier(CallbackSupportMixin, LearntClassifier):
@@ -37,8 +39,6 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
     def _validate_params(self):
         validate_parameters(self)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @learns
     def fit(
         self,
         X: TableLike,
@@ -75,10 +75,15 @@ class GrownClassifier(CallbackSupportMixin, LearntClassifier):
             If the input or a parameter is invalid; the estimator is then as it was
             before the call.
         """
+        read = partial(read_training, X, y, sample_weight, X_pool)
+        return self._fit(read, X, y, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @learns
+    def _fit(self, read, X=None, y=None, sample_weight=None):
+        # Grow from what is read; callbacks are told of X and y.
         with telling(self, X, y, sample_weight) as told:
-            model = self._grow(
-                self, X, y, sample_weight, X_pool, told=told, stacklevel=3
-            )
+            model = self._grow(self, read, told=told, stacklevel=4)
             told.end(model)
         self._model = model
         return self

@@ -17,14 +17,17 @@ from ._resolve import (
     resolve_statement,
     tree_defaults,
 )
-from ._training import divide, leave_out, read_training
+from ._training import divide, leave_out
 from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
 from .stream._recipe import make_recipe
 
 
-def grow_model(estimator, X, y, sample_weight, X_pool, *, told, stacklevel):
-    """Grow the model of a tree from a table; callbacks are `told`."""
+def grow_model(estimator, read, *, told, stacklevel):
+    """Grow the model of a tree from what `read` reads; callbacks are `told`.
+
+    `read` is `read_training` of all but parameters.
+    """
     stacklevel += 1
     caller = type(estimator).__name__
     bound, criterion = resolve_statement(
@@ -37,11 +40,7 @@ def grow_model(estimator, X, y, sample_weight, X_pool, *, told, stacklevel):
     pruning = resolve_pruning(
         estimator.pruning, estimator.pruning_confidence, tree_defaults(bound)
     )
-    table = read_training(
-        X,
-        y,
-        sample_weight,
-        X_pool,
+    table = read(
         caller=caller,
         categorical_features=estimator.categorical_features,
         class_weight=estimator.class_weight,

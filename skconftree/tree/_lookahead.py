@@ -45,7 +45,7 @@ def _what_stands_in_the_way(bound, cost, settings, table):
         return "the pruning is 'pessimistic'"
     if settings.random_cuts:
         return "splitter='best'"
-    if settings.max_features < table.X.shape[1]:
+    if settings.max_features < table.n_features:
         return "max_features takes all features"
     if settings.max_leaves < sys.maxsize:  # which is no limit
         return "max_leaf_nodes=None"

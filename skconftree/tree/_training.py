@@ -6,12 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from ..tables._content_order import ContentOrder
 from ..tables._dates import DATES, look_like_dates
 from ..tables._features import identifying
 from ..tables._keeping_back import keep_back
 from ..tables._labels import Classes, read_classes
 from ..tables._schema import Schema
-from ..tables._sparse import take_rows
+from ..tables._sparse import rows_at, take_rows
 from ..tables._training_data import TrainingData
 from ..tables._weights import resolve_class_weight, rows_with_weight
 
@@ -45,6 +46,23 @@ class TrainingTable(NamedTuple):
     def rows(self):
         """The rows, their class indices, and their weights."""
         return self.X, self.y, self.weight
+
+    @property
+    def n_features(self):
+        """Number of columns."""
+        return self.schema.n_features
+
+    def content_order(self):
+        """The order of the rows by what they hold; `y` are 16 bits wide."""
+        return ContentOrder(*self.rows)
+
+    def at(self, places, weight=None):
+        """Some of the rows, in another order, with such weights."""
+        return self._replace(X=rows_at(self.X, places), y=self.y[places], weight=weight)
+
+    def identifying(self):
+        """Which nominal columns tell rows apart rather than describe them."""
+        return identifying(self.X, self.schema.features, self.weight)
 
     def encode(self, settings, n_bins=0):
         """Encode the table for trees with such settings, in bins unless there are 0."""
@@ -193,7 +211,7 @@ def leave_out(table, stacklevel):
     features, names = table.schema.features, table.schema.columns
     if features is None:
         return None
-    left_out = identifying(table.X, features, table.weight)
+    left_out = table.identifying()
     if left_out.any():
         named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))
         columns = "column" if left_out.sum() == 1 else "columns"

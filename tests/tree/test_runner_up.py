@@ -298,3 +298,32 @@ def test_pairs_of_tests_with_as_many_joint_outcomes_have_room():
         weight = np.ones(len(y[rows]))
         expected = z_of(a[rows], b[rows], y[rows], weight, "entropy")
         assert_allclose(tree.evidence["z"][node], expected, rtol=1e-9)
+
+
+def test_a_split_is_compared_before_the_tree_gets_room():
+    """The counts of the node move then: what they were is looked at no more."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(600) % 300
+    X = np.column_stack([codes, rng.normal(size=600)])
+    y = (rng.random(300) < 0.5).astype(int)[codes] ^ (X[:, 1] > 1.5)
+    model = ConfidenceTreeClassifier(
+        None, categorical_features=[0], nominal_splits="multiway", pruning=None
+    )
+    model = model.set_params(bound="chi2", delta=0.5).fit(X, y)
+    tree = model.tree_
+    assert tree.feature[0] == 0
+    assert tree.node_count > 300  # more than there was room for
+    (rival,) = tree.rivals[0][:1]
+    expected = z_of(codes, X[:, 1] > rival["threshold"], y, np.ones(600), "entropy")
+    assert_allclose(rival["z"], expected, rtol=1e-9)
+    left = X[:, 1] <= rival["threshold"]
+    below = sum(
+        side.mean() * entropy(np.bincount(y[side], minlength=2))
+        for side in (left, ~left)
+    )
+    assert_allclose(rival["gain"], entropy(np.bincount(y)) - below, rtol=1e-9)
+
+
+def entropy(counts):
+    shares = counts[counts > 0] / counts.sum()
+    return -(shares * np.log2(shares)).sum()

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ...tables._content_order import ContentOrder
 from ...tree import ConfidenceTreeClassifier
 from ...tree._growth import grow_on, remember, remembers
 from ...tree._model import TreeModel
@@ -16,18 +15,21 @@ from ...tree._resolve import (
     resolve_statement,
     tree_defaults,
 )
-from ...tree._training import leave_out, read_training
+from ...tree._training import leave_out
 from ...tree.pruning._registry import resolve_pruning
 from .._bootstrap import tree_seed
 from ._model import ForestModel, OutOfBag
 from ._out_of_bag import out_of_bag_proba, score_out_of_bag
 from ._parameters import tree_parameters, trees_to_keep
-from ._sampling import Sampler, number_of_draws, rows_at
+from ._sampling import Sampler, number_of_draws
 from ._side_by_side import NewTree, SharedTable, grow_trees, rows_of_sample
 
 
-def grow_forest(forest, X, y, sample_weight, X_pool, *, told, stacklevel):
-    """Grow the model of a forest from a table; callbacks are `told`."""
+def grow_forest(forest, read, *, told, stacklevel):
+    """Grow the model of a forest from what `read` reads; callbacks are `told`.
+
+    `read` is `read_training` of all but parameters.
+    """
     stacklevel += 1
     caller, before = type(forest).__name__, forest._model
     kept = trees_to_keep(forest, stacklevel)
@@ -37,11 +39,7 @@ def grow_forest(forest, X, y, sample_weight, X_pool, *, told, stacklevel):
         resolve_pruning(forest.pruning, forest.pruning_confidence, tree_defaults(bound))
         for bound, _ in statements
     ]
-    table = read_training(
-        X,
-        y,
-        sample_weight,
-        X_pool,
+    table = read(
         caller=caller,
         categorical_features=forest.categorical_features,
         class_weight=parameters[0]["class_weight"],
@@ -52,8 +50,7 @@ def grow_forest(forest, X, y, sample_weight, X_pool, *, told, stacklevel):
     table = table._replace(y=table.y.astype(np.uint16))
     seed = before.seed if kept else _draw_seed(forest)
     left_out = leave_out(table, stacklevel)
-    sampler, order, rows, total = _make_sampler(forest, table, seed)
-    sample = table._replace(X=rows[0], y=rows[1], weight=rows[2])
+    sampler, order, sample, total = _make_sampler(forest, table, seed)
     tables, plans = {}, []
     for one, (bound, criterion), pruning in zip(
         parameters, statements, prunings, strict=True
@@ -109,7 +106,9 @@ def grow_forest(forest, X, y, sample_weight, X_pool, *, told, stacklevel):
     )
     model = model_of(grown)
     if forest.oob_score:
-        model.out_of_bag = _out_of_bag(forest, model, table, order, rows[0], stacklevel)
+        model.out_of_bag = _out_of_bag(
+            forest, model, table, order, sample.X, stacklevel
+        )
     return model
 
 
@@ -121,19 +120,18 @@ def _make_sampler(forest, table, seed):
     # The sampler; the order of the rows by what they hold; the rows that it draws from,
     # in an order that does not depend on theirs, with the weights that trees see; the
     # weight of a sample.
-    X, y, weight = table.rows
-    order = None
+    weight, order, total = table.weight, None, table.total
     if forest.bootstrap or weight is None or (weight == np.rint(weight)).all():
-        order = ContentOrder(X, y, weight)
+        order = table.content_order()
     if not forest.bootstrap:
         if order is not None:
-            X, y = rows_at(X, order.places), y[order.places]
             weight = None if weight is None else weight[order.places]
-        return None, order, (X, y, weight), table.total
+            table = table.at(order.places, weight)
+        return None, order, table, total
     n_draws = number_of_draws(forest.max_samples, order.total)
     first = order.places[order.starts]
     sampler = Sampler(order.ends, n_draws, seed)
-    return sampler, order, (rows_at(X, first), y[first], None), float(n_draws)
+    return sampler, order, table.at(first), float(n_draws)
 
 
 def _model_of_tree(parameters, table, sampler, new, tree):

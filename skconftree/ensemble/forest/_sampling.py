@@ -3,18 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._bootstrap import draw_counts
 
 GRAIN = 2.0**-20  # of distinct weights: sums of its multiples are exact
 MOST_DRAWS = 2**31 - 1  # whole counts are added up in 32 bits
-
-
-def rows_at(X, places):
-    """Rows of a table in another order."""
-    # CSC would have the entries of its columns out of order
-    return X.tocsr()[places] if issparse(X) else X[places]
 
 
 def number_of_draws(max_samples, total):

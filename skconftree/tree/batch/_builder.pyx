@@ -165,11 +165,12 @@ cdef class Builder:
         cdef intp_t first = self.tree.node_count
         cdef intp_t n_open = 0
         cdef intp_t z
+        if self.runner_up is not None:
+            # it looks at the counts of the node, which move when the tree gets room
+            self.runner_up.compare(record, split)
         if first + r > self.tree.capacity:
             with gil:
                 self.tree.reserve(first + r)
-        if self.runner_up is not None:
-            self.runner_up.compare(record, split)
         self._split(record.id, split)
         self.starts[0] = 0
         for z in range(r):

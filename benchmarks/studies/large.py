@@ -1,0 +1,147 @@
+"""Fits of a Parquet file in little memory, beside the same fits in memory.
+
+    python benchmarks large [--rows 5000000] [--columns 20] [--folder FOLDER]
+
+``large-fit``: the default tree and a forest of 10, with 255 bins. Each fit is a process
+of its own. That of the file has a limit of address space, beyond what the imported
+libraries take, that the system enforces: it is what the table says, and less than the
+float32 table alone plus what the fit in memory takes. CPU seconds include reading the
+file. The last column says whether the two models are the same bytes.
+"""
+
+import hashlib
+import json
+import pickle
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from common import options as command
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+
+CHUNK = 500_000  # rows made at a time
+LEAST = 200  # megabytes of a fit that do not depend on the table
+A_CELL, A_ROW = {"tree": 1.0, "forest of 10": 2.2}, {"tree": 30, "forest of 10": 75}
+
+
+def make_models():
+    """Models by their names."""
+    return {
+        "tree": ConfidenceTreeClassifier(max_bins=255),
+        "forest of 10": ConfidenceForestClassifier(10, max_bins=255, random_state=0),
+    }
+
+
+def write_rows(path, n, d):
+    """Write a table of numbers, whose noisy classes come of four of them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [f"x{j}" for j in range(d)]
+    schema = pa.schema([(name, pa.float32()) for name in names] + [("y", pa.int8())])
+    with pq.ParquetWriter(path, schema, compression="none") as writer:
+        for start in range(0, n, CHUNK):
+            rng = np.random.default_rng([start, 0])
+            size = min(CHUNK, n - start)
+            X = rng.normal(size=(size, d)).astype(np.float32)
+            y = (X[:, 0] > 0.0) ^ (X[:, 1] > 0.5) ^ (X[:, 2] * X[:, 3] > 0.0)
+            y = (y ^ (rng.random(size) < 0.1)).astype(np.int8)
+            columns = [pa.array(X[:, j]) for j in range(d)]
+            writer.write_table(pa.table([*columns, pa.array(y)], schema=schema))
+
+
+def fit_here(path, name, limit):
+    """Fit in this process, in parts if there is a limit in megabytes; print figures."""
+    import pyarrow.parquet as pq
+
+    from skconftree import large
+
+    model = make_models()[name]
+    before = status("VmSize")
+    if limit:
+        most = int((before + limit) * 2**20)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    base, start, cpu = status("VmHWM"), time.perf_counter(), time.process_time()
+    if limit:
+        large.fit(model, path, target="y")
+    else:
+        table = pq.read_table(path)
+        y = np.asarray(table["y"])
+        table = table.drop_columns("y")
+        # column by column: the whole once, in float32
+        X = np.empty(table.shape, np.float32)
+        for j, column in enumerate(table.columns):
+            X[:, j] = column
+        del table
+        model.fit(X, y)
+    figures = {
+        "cpu": time.process_time() - cpu,
+        "wall": time.perf_counter() - start,
+        "peak": status("VmHWM") - base,
+        "nodes": hashlib.sha256(nodes_of(model)).hexdigest(),
+    }
+    print(json.dumps(figures))
+
+
+def nodes_of(model):
+    """Bytes of trees, evidence included; names of columns are no part of them."""
+    trees = getattr(model, "estimators_", [model])
+    return pickle.dumps([pickle.dumps(tree.tree_) for tree in trees])
+
+
+def status(what):
+    """A figure of this process in megabytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (found,) = (line.split()[1] for line in lines if line.startswith(what))
+    return int(found) / 1024.0
+
+
+def run(path, name, limit):
+    """Fit in a process of its own."""
+    call = [sys.executable, "-P", "benchmarks", "large", "--only", name]
+    call += ["--file", str(path), "--limit", str(limit)]
+    done = subprocess.run(
+        call, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main(argv=None):
+    """Write the file, fit both models in both ways, and show the table."""
+    parser = command.parser(__doc__, "quick")
+    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--columns", type=int, default=20)
+    parser.add_argument("--folder", help="where the file of rows is kept meanwhile")
+    parser.add_argument("--only", help="fit this model here")
+    parser.add_argument("--file", help="to this file")
+    parser.add_argument("--limit", type=int, default=0, help="in so many megabytes")
+    options = parser.parse_args(argv)
+    if options.only is not None:
+        fit_here(options.file, options.only, options.limit)
+        return
+    n, d = (100_000 if options.quick else options.rows), options.columns
+    tables = command.tables("large", options, f"--rows {n} --columns {d}")
+    rows = []
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        path = Path(folder) / "rows.parquet"
+        write_rows(path, n, d)
+        for name in make_models():
+            limit = int(LEAST + n * (d * A_CELL[name] + A_ROW[name]) / 2**20)
+            parted, whole = run(path, name, limit), run(path, name, 0)
+            same = "yes" if parted["nodes"] == whole["nodes"] else "NO"
+            for way, most, one in (
+                ("in memory", "-", whole),
+                ("file", limit, parted),
+            ):
+                row = [name, way, most, f"{one['peak']:.0f}", f"{one['cpu']:.0f}"]
+                rows.append([*row, f"{one['cpu'] / whole['cpu']:.2f}", same])
+                print(*rows[-1], f"wall {one['wall']:.0f}", sep=" | ", flush=True)
+    header = ["model", "rows from", "limit, MB", "peak, MB", "CPU s"]
+    tables.show("large-fit", [*header, "over in memory", "same bytes"], rows)

@@ -1,0 +1,139 @@
+"""Parts of a table that are the partitions of a Dask DataFrame, where they are."""
+
+import numpy as np
+
+AT_ONCE = 4  # partitions for each thread of the cluster whose results are on their way
+JOINED = 8  # results that are added up in one step
+
+
+class DaskParts:
+    """Partitions of a Dask DataFrame.
+
+    Functions go to the partitions, and what they find comes back: sums, added up by the
+    workers, or codes.
+    """
+
+    def __init__(self, frame):
+        self._meta = frame._meta
+        self._dtypes = self._meta.dtypes.to_dict()
+        self.names = list(frame.columns)
+        self._parts = frame.to_delayed()
+        import dask
+
+        sizes = dask.compute(*(dask.delayed(len)(part) for part in self._parts))
+        self._stops = np.cumsum(sizes, dtype=np.int64)
+        self.n_rows = int(self._stops[-1])
+
+    @classmethod
+    def of(cls, source):
+        """Parts of a Dask DataFrame; None of anything else."""
+        for base in type(source).__mro__:
+            if base.__module__.startswith("dask") and hasattr(source, "to_delayed"):
+                if hasattr(source, "columns"):
+                    return cls(source)
+        return None
+
+    def empty(self, columns):
+        """The columns without rows, which tell their types."""
+        return self._meta[columns]
+
+    @staticmethod
+    def labels_of(frame):
+        """The only column of a frame."""
+        return frame.iloc[:, 0]
+
+    def _calls(self, function, columns, by_row):
+        # A task for each partition.
+        import dask
+
+        called = dask.delayed(_Partition(function, columns, self._dtypes))
+        start = 0
+        for place, (part, stop) in enumerate(
+            zip(self._parts, self._stops.tolist(), strict=True)
+        ):
+            rows = [one[start:stop] for one in by_row]
+            yield called(part, place, stop - start, *rows)
+            start = stop
+
+    def map(self, function, columns, *by_row):
+        """Call a function of each partition, and the arrays' part that is its rows'.
+
+        Gives the results in their order, some partitions at a time.
+        """
+        import dask
+
+        calls = list(self._calls(function, columns, by_row))
+        at_once = AT_ONCE * _n_threads()
+        for first in range(0, len(calls), at_once):
+            yield from dask.compute(*calls[first : first + at_once])
+
+    def total(self, task, columns, *by_row):
+        """Add up what a task counts in each partition."""
+        import dask
+
+        found = list(self._calls(_Counted(task), columns, by_row))
+        joined = dask.delayed(_Joined(task))
+        while len(found) > 1:
+            found = [
+                joined(*found[first : first + JOINED])
+                for first in range(0, len(found), JOINED)
+            ]
+        return found[0].compute()
+
+
+class _Partition:
+    """A function of a partition, the types of whose columns are those of the table."""
+
+    def __init__(self, function, columns, dtypes):
+        self.function, self.columns = function, columns
+        self.dtypes = dtypes
+
+    def __call__(self, frame, place, n_rows, *rows):
+        frame = frame[self.columns]
+        if len(frame) != n_rows:
+            raise RuntimeError(
+                f"Partition {place} had {n_rows} rows, and has {len(frame)} now."
+            )
+        for name, dtype in frame.dtypes.items():
+            expected = self.dtypes[name]
+            if dtype != expected and str(dtype) != str(expected):
+                raise ValueError(
+                    f"Column {name!r} has other types: {expected} in the table, "
+                    f"{dtype} in partition {place}."
+                )
+        return self.function(frame, *rows)
+
+
+class _Counted:
+    """What a task counts in one partition."""
+
+    def __init__(self, task):
+        self.task = task
+
+    def __call__(self, frame, *rows):
+        found = self.task.start()
+        self.task.count(found, frame, *rows)
+        return found
+
+
+class _Joined:
+    """The sum of what a task has counted."""
+
+    def __init__(self, task):
+        self.task = task
+
+    def __call__(self, *found):
+        total = self.task.start()
+        for one in found:
+            self.task.join(total, one)
+        return total
+
+
+def _n_threads():
+    # Of the cluster that is in use, or of this machine.
+    try:
+        from distributed import get_client
+
+        return max(sum(get_client().nthreads().values()), 1)
+    except (ImportError, ValueError):
+        return 1

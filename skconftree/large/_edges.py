@@ -1,0 +1,196 @@
+"""Bins of a column from counts that are sums over parts.
+
+What the encoder of a table in memory makes of all values in order, `_add_bins` of
+`EncodedTable`, is found here from counts of cells: 65,536 by the high halves of the
+values' ordered bits, then 256, and 256 again, of each cell in which bins meet.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..tables._coded_column import CodedColumn
+from ._cells import Coder, bins_of, count_cells, few_values, values_of
+
+STAGES = ((0, 16), (16, 8), (24, 8))  # bits known, and those that are counted next
+NOTHING = np.iinfo(np.uint32).max  # the least of no value
+MISSING = 0xFFC00000  # ordered bits of NaN
+MOST_VALUES = 256  # of a column that needs no bins
+
+
+class Cells(NamedTuple):
+    """Counts of values in cells, and their least and most ordered bits."""
+
+    counts: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    @classmethod
+    def empty(cls, n_prefixes, next_bits):
+        """Cells without values."""
+        shape = (n_prefixes, 1 << next_bits)
+        return cls(
+            np.zeros(shape, np.int64),
+            np.full(shape, NOTHING, np.uint32),
+            np.zeros(shape, np.uint32),
+        )
+
+    def add(self, other):
+        """Add the values of another part."""
+        np.add(self.counts, other.counts, out=self.counts)
+        np.minimum(self.least, other.least, out=self.least)
+        np.maximum(self.most, other.most, out=self.most)
+
+    def in_order(self):
+        """The cells that have values, ascending."""
+        some = self.counts.ravel() > 0
+        return Cells(*(one.ravel()[some] for one in self))
+
+    def joined(self, other):
+        """These cells and others between them, ascending."""
+        both = [np.concatenate(pair) for pair in zip(self, other, strict=True)]
+        order = np.argsort(both[1], kind="stable")
+        return Cells(*(one[order] for one in both))
+
+
+class Values:
+    """What a pass has found of a column.
+
+    `few` are its values, None if there are more than 256 or nobody looks.
+    """
+
+    def __init__(self, question):
+        self.question = question
+        self.cells = Cells.empty(max(len(question.prefixes), 1), question.next_bits)
+        self.few = np.zeros(0, np.uint32) if question.known == 0 else None
+        self.n_missing = 0
+
+    def count(self, X, feature):
+        """Add the values of rows."""
+        asked = self.question
+        self.n_missing += count_cells(
+            X,
+            feature,
+            asked.first,
+            asked.prefixes,
+            asked.known,
+            asked.next_bits,
+            *self.cells,
+        )
+        if self.few is not None:
+            self._join_few(few_values(X, feature))
+
+    def add(self, other):
+        """Add the values of another part."""
+        self.cells.add(other.cells)
+        self.n_missing += other.n_missing
+        if self.few is not None:
+            self._join_few(other.few)
+
+    def _join_few(self, others):
+        few = None if others is None else np.union1d(self.few, others)
+        self.few = None if few is None or len(few) > MOST_VALUES else few
+
+
+class Question(NamedTuple):
+    """Which cells of a column a pass counts: those behind prefixes of known bits.
+
+    The prefixes of values whose high half is h are from first[h] to first[h + 1].
+    """
+
+    known: int
+    next_bits: int
+    prefixes: np.ndarray
+    first: np.ndarray
+
+    @classmethod
+    def at(cls, stage, prefixes):
+        """The question of a stage."""
+        known, next_bits = STAGES[stage]
+        halves = prefixes >> np.uint32(max(known - 16, 0))
+        first = np.searchsorted(halves, np.arange((1 << 16) + 1)).astype(np.int32)
+        return cls(known, next_bits, prefixes, first)
+
+
+class ColumnValues:
+    """What is known of a numeric column, pass by pass, until its codes are.
+
+    It is cut into at most `max_bins` bins, unless that is 0.
+    """
+
+    def __init__(self, max_bins):
+        self.max_bins = max_bins
+        self.few, self.n_missing = None, 0
+        self.question = Question.at(0, np.zeros(0, np.uint32))
+        self._stage = 0
+        self._known = None  # cells, ascending
+
+    @property
+    def is_few(self):
+        """Whether each value has a code of its own."""
+        if self.few is None:
+            return False
+        n_values = len(self.few) - (self.n_missing > 0)
+        return not self.max_bins or n_values <= self.max_bins
+
+    def learn(self, values):
+        """Take what a pass has found in all parts, and ask further unless all is known.
+
+        Only then is there a question.
+        """
+        self.question = None
+        found = values.cells.in_order()
+        if self._known is None:
+            self.few, self.n_missing = values.few, values.n_missing
+            self._known = found
+        else:
+            self._known = self._known.joined(found)
+        if self.is_few or not self.max_bins:
+            return
+        n, least, most = self._known
+        below = np.cumsum(n) - n
+        # the lowest and the highest that a value of the cell may lie
+        low = bins_of(below, np.ones_like(n), n.sum(), self.max_bins)
+        high = bins_of(below + n - 1, np.ones_like(n), n.sum(), self.max_bins)
+        is_open = (least < most) & (low < high)
+        if is_open.any():
+            self._stage += 1
+            known = STAGES[self._stage][0]
+            prefixes = least[is_open] >> np.uint32(32 - known)
+            self.question = Question.at(self._stage, prefixes)
+            self._known = Cells(*(one[~is_open] for one in self._known))
+
+    def bins(self):
+        """Floors and levels of the codes, as ordered bits; without NaN."""
+        if self.is_few:
+            known = self.few[self.few != MISSING]
+            return known, known
+        n, least, most = self._known
+        below = np.cumsum(n) - n
+        bins = bins_of(below, n, n.sum(), self.max_bins)
+        # a cell of several values lies in one bin whole
+        several = least < most
+        one = np.ones(several.sum(), np.int64)
+        bins[several] = bins_of(below[several], one, n.sum(), self.max_bins)
+        first = np.flatnonzero(np.diff(bins, prepend=-1))
+        return least[first], most[np.append(first[1:], len(bins)) - 1]
+
+    def coder(self):
+        """What gives each value its code."""
+        floors, _ = self.bins()
+        return Coder(floors, len(floors) if self.n_missing else -1)
+
+    def column(self, codes):
+        """The column as codes."""
+        floors, levels = self.bins()
+        if self.n_missing:
+            floors, levels = (
+                np.append(bits, np.uint32(MISSING)) for bits in (floors, levels)
+            )
+        return CodedColumn(
+            codes,
+            len(levels),
+            values_of(levels),
+            None if self.is_few else values_of(floors),
+            self.n_missing > 0,
+        )

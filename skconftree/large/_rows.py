@@ -1,0 +1,202 @@
+"""Rows in parts, and what passes over them find."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..tables._coded_column import CodedColumn
+from ..tables._content_order import hash_rows
+from ..tables._schema import Schema
+from ._edges import ColumnValues, Values
+from ._spill import make_arrays
+
+
+class PartedRows:
+    """Rows of a known schema in parts; those that are learnt, in an order.
+
+    `positions` says where each row of the parts comes, -1 for one that is left out;
+    None: all come as they are. `categories` are how many rows have each; the file of
+    codes goes into the `folder`, unless it is None.
+    """
+
+    def __init__(
+        self, parts, schema, caller, folder=None, positions=None, categories=None
+    ):
+        self.folder, self.categories = folder, categories
+        self.parts, self.schema, self.caller = parts, schema, caller
+        self._reader = _Reader(schema, caller)
+        self.positions = positions
+        n_rows = parts.n_rows
+        if positions is not None:
+            n_rows = int(np.count_nonzero(positions >= 0))
+        self.shape = n_rows, schema.n_features
+        self._columns = list(schema.columns)
+
+    @property
+    def _by_row(self):
+        return () if self.positions is None else (self.positions,)
+
+    def at(self, places):
+        """Some of the rows, in another order."""
+        found = np.full(self.shape[0], -1, dtype=np.int32)
+        found[places] = np.arange(len(places), dtype=np.int32)
+        if self.positions is not None:
+            found = np.where(self.positions >= 0, found[self.positions], np.int32(-1))
+        return PartedRows(
+            self.parts, self.schema, self.caller, self.folder, found, self.categories
+        )
+
+    def map(self, function, *by_row):
+        """Call a function of each part's rows and their positions."""
+        start = 0
+        for n, places, found in self.parts.map(
+            _Reading(self._reader, function), self._columns, *self._by_row
+        ):
+            if places is None:
+                places = slice(start, start + n)
+            start += n
+            yield places, found
+
+    def hashes(self, y):
+        """Two hashes of each row, by its values and label."""
+        first, second = np.empty((2, self.shape[0]), dtype=np.uint64)
+        labels = y
+        if self.positions is not None:
+            labels = y[np.maximum(self.positions, 0)]
+        start = 0
+        for n, places, found in self.parts.map(
+            _Hashing(self._reader), self._columns, labels, *self._by_row
+        ):
+            where = slice(start, start + n) if places is None else places
+            first[where], second[where] = found
+            start += n
+        return first, second
+
+    def encode(self, max_bins):
+        """The columns as codes, those of numbers in bins unless there are 0."""
+        features = self.schema.features
+        nominal = np.zeros(self.shape[1], bool)
+        if features is not None:
+            nominal = features.is_categorical
+        numeric = {j: ColumnValues(max_bins) for j in np.flatnonzero(~nominal)}
+        while asked := {j: one.question for j, one in numeric.items() if one.question}:
+            found = self.parts.total(
+                _Counting(self._reader, asked), self._columns, *self._by_row
+            )
+            for j, values in found.items():
+                numeric[j].learn(values)
+        self._check_few(numeric, max_bins)
+        return self._codes(numeric, nominal)
+
+    def _check_few(self, numeric, max_bins):
+        many = [j for j, one in numeric.items() if not (one.is_few or max_bins)]
+        if many:
+            names = ", ".join(repr(self._columns[j]) for j in many[:3])
+            more = ", ..." if len(many) > 3 else ""
+            raise ValueError(
+                f"More than 256 values are in {names}{more}, and parts cannot be put "
+                "in the order of each of them. Set max_bins, as in max_bins=255."
+            )
+
+    def _codes(self, numeric, nominal):
+        n, d = self.shape
+        n_levels = np.zeros(d, np.intp)
+        if nominal.any():
+            n_levels[nominal] = self.schema.features.n_categories[nominal] + 1
+        dtypes = [np.uint8 if one <= 256 else np.uint16 for one in n_levels]
+        codes = make_arrays([n] * d, dtypes, self.folder)
+        coders = {j: one.coder() for j, one in numeric.items()}
+        for places, found in self.map(_Coding(coders, n_levels)):
+            for j, part in enumerate(found):
+                codes[j][places] = part
+        return [
+            numeric[j].column(codes[j])
+            if j in numeric
+            else CodedColumn(codes[j], int(n_levels[j]))
+            for j in range(d)
+        ]
+
+
+class _Reader(NamedTuple):
+    """Rows of a part: all that those who look at one have to know of the table."""
+
+    schema: Schema
+    caller: str
+
+    def read(self, frame, positions=None):
+        """Rows of a part that are learnt, and where they come; None: as they are."""
+        if frame.shape[0]:
+            X = self.schema.predict(frame, self.caller).X
+        else:
+            X = np.empty((0, self.schema.n_features), np.float32)
+        if positions is None:
+            return X, None
+        kept = positions >= 0
+        return (X, positions) if kept.all() else (X[kept], positions[kept])
+
+
+class _Reading(NamedTuple):
+    """What a function finds in the rows of a part."""
+
+    reader: _Reader
+    function: Callable
+
+    def __call__(self, frame, positions=None):
+        X, positions = self.reader.read(frame, positions)
+        return len(X), positions, self.function(X)
+
+
+class _Hashing(NamedTuple):
+    """Hashes of the rows of a part."""
+
+    reader: _Reader
+
+    def __call__(self, frame, labels, positions=None):
+        X, places = self.reader.read(frame, positions)
+        if places is not None:
+            labels = labels[positions >= 0]
+        return len(X), places, hash_rows(X, labels)
+
+
+class _Counting(NamedTuple):
+    """Values of columns of which something is asked."""
+
+    reader: _Reader
+    asked: dict
+
+    def start(self):
+        """Nothing yet."""
+        return {j: Values(question) for j, question in self.asked.items()}
+
+    def count(self, found, frame, positions=None):
+        """Add the rows of a part."""
+        X, _ = self.reader.read(frame, positions)
+        for j, values in found.items():
+            values.count(X, j)
+
+    def join(self, found, other):
+        """Add what another part has found."""
+        for j, values in found.items():
+            values.add(other[j])
+
+
+class _Coding(NamedTuple):
+    """Codes of the rows of a part, column by column."""
+
+    coders: dict
+    n_levels: np.ndarray
+
+    def __call__(self, X):
+        return [self._code(X, j) for j in range(X.shape[1])]
+
+    def _code(self, X, j):
+        if j in self.coders:
+            codes = np.empty(len(X), np.uint8)
+            if not self.coders[j].code(X, j, codes):
+                raise RuntimeError("Rows have changed while they were read.")
+            return codes
+        codes = X[:, j]
+        if (codes < 0.0).any():
+            raise RuntimeError("Rows have changed while they were read.")
+        return codes.astype(np.uint8 if self.n_levels[j] <= 256 else np.uint16)

@@ -1,0 +1,91 @@
+"""Fits of Dask DataFrames are those of the whole table in memory."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
+
+dask = pytest.importorskip("dask", reason="Dask is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
+
+MODELS = [
+    ConfidenceTreeClassifier(max_bins=255),
+    ConfidenceTreeClassifier(None, max_bins=9, class_weight={"b": 0.0}),
+    ConfidenceForestClassifier(3, max_bins=40, random_state=0),
+]
+
+
+def make_frame(n=900):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    words = pd.Series(rng.choice(["x", "y", "z"], n), dtype="str")
+    whole = rng.integers(0, 400, n)
+    frame = pd.DataFrame({"one": X[:, 0], "two": X[:, 1], "words": words, "n": whole})
+    frame.loc[rng.random(n) < 0.1, "two"] = np.nan
+    score = X[:, 0] + (words == "x") + rng.normal(size=n) * 0.3
+    frame["y"] = pd.Series(np.array(["a", "b", "c"])[np.digitize(score, [0, 1])])
+    return frame.sort_values("y", ignore_index=True)  # no part has all classes
+
+
+def whole_fit(model, frame):
+    # the strings that Dask makes of ours
+    frame = dd.from_pandas(frame, npartitions=1).compute()
+    return clone(model).fit(frame.drop(columns="y"), frame["y"])
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("n_parts", [1, 3, 10])
+def test_any_number_of_partitions_gives_the_same_bytes(model, n_parts):
+    frame = make_frame()
+    with dask.config.set(scheduler="synchronous"):
+        parts = dd.from_pandas(frame, npartitions=n_parts)
+        found = large.fit(clone(model), parts, target="y")
+        assert pickle.dumps(found) == pickle.dumps(whole_fit(model, frame))
+
+
+def test_an_empty_partition_and_rows_that_are_left_out():
+    frame = make_frame()
+    with dask.config.set(scheduler="synchronous"):
+        parts = dd.from_pandas(frame, npartitions=4)
+        parts = parts[parts["y"] != "a"]  # which empties one or two
+        found = large.fit(clone(MODELS[0]), parts, target="y")
+        kept = frame[frame["y"] != "a"]
+        assert pickle.dumps(found) == pickle.dumps(whole_fit(MODELS[0], kept))
+
+
+def test_types_that_differ_between_partitions():
+    frame = make_frame()
+
+    def change(part, partition_info=None):
+        if partition_info["number"] == 2:
+            return part.assign(one=part["one"].astype(str))
+        return part
+
+    model = clone(MODELS[0]).fit(frame[["one"]], frame["y"])
+    before = pickle.dumps(model)
+    with dask.config.set(scheduler="synchronous"):
+        parts = dd.from_pandas(frame, npartitions=4)
+        parts = parts.map_partitions(change, meta=parts._meta)
+        with pytest.raises(ValueError, match="'one' has other types.*partition 2"):
+            large.fit(model, parts, target="y")
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.slow
+def test_a_cluster_of_two_workers_gives_the_same_bytes():
+    distributed = pytest.importorskip("distributed", reason="no cluster is installed")
+    frame = make_frame()
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        parts = dd.from_pandas(frame, npartitions=5).persist()
+        for model in MODELS:
+            found = large.fit(clone(model), parts, target="y")
+            assert pickle.dumps(found) == pickle.dumps(whole_fit(model, frame))

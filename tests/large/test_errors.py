@@ -1,0 +1,186 @@
+"""What a fit of files cannot have is an error, and the estimator is as it was."""
+
+import errno
+import os
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from skconftree import (
+    ConfidenceForestClassifier,
+    ConfidenceTreeClassifier,
+    NCMTreeClassifier,
+    large,
+)
+
+X = np.random.default_rng(0).normal(size=(2000, 2))
+Y = (X[:, 0] > 0).astype(int)
+
+
+def table(**other):
+    return pa.table({"one": X[:, 0], "two": X[:, 1], "y": Y} | other)
+
+
+@pytest.fixture
+def path(tmp_path):
+    pq.write_table(table(), tmp_path / "rows.parquet", row_group_size=500)
+    return tmp_path / "rows.parquet"
+
+
+def refuses(estimator, source, words, kind=ValueError, **options):
+    """The call raises, and leaves a fitted model alone."""
+    before = pickle.dumps(estimator)
+    with pytest.raises(kind, match=words):
+        large.fit(estimator, source, **{"target": "y"} | options)
+    assert pickle.dumps(estimator) == before
+
+
+def fitted(**options):
+    options = {"max_bins": 255} | options
+    return ConfidenceTreeClassifier(**options).fit(X[:100], Y[:100])
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_file(path, kept):
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole))])
+    refuses(fitted(), path, "rows.parquet cannot be read as Parquet")
+
+
+def test_a_file_with_damaged_pages(path):
+    # what is at its end is sound, so that it is found out in a pass
+    damaged = bytearray(path.read_bytes())
+    damaged[100:9000] = bytes(8900)
+    path.write_bytes(damaged)
+    refuses(fitted(), path, "rows.parquet cannot be read as Parquet")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    refuses(fitted(), tmp_path / "no.parquet", "no.parquet", FileNotFoundError)
+    refuses(fitted(), tmp_path, "no file")
+    refuses(fitted(), [], "empty list")
+
+
+def test_types_that_differ_between_files(path, tmp_path):
+    other = tmp_path / "other.parquet"
+    pq.write_table(table(two=[str(one) for one in X[:, 1]]), other)
+    refuses(fitted(), [path, other], "'two' has other types: double in .*string in")
+    pq.write_table(table().rename_columns(["one", "too", "y"]), other)
+    refuses(fitted(), [path, other], "other columns")
+
+
+def test_names_of_columns(path):
+    refuses(fitted(), path, "no column 'z'; its columns are", target="z")
+    refuses(fitted(), path, "no column 'z'", columns=["one", "z"])
+    refuses(fitted(), path, "must not hold the target", columns=["one", "y"])
+    refuses(fitted(), path, "must be different", columns=["one", "one"])
+    refuses(fitted(), path, "no column to learn from", columns=[])
+    refuses(fitted(), path, "list of names", TypeError, columns="one")
+
+
+def test_values_without_bins(path):
+    refuses(fitted(max_bins=None), path, "More than 256 values are in 'one', 'two'")
+    with pytest.warns(UserWarning, match="draws the cuts"):
+        refuses(fitted(splitter="random"), path, "More than 256 values")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"honest_share": 0.2},
+        {"leaf_memory": "rows"},
+        {"leaf_prediction": "nb"},
+        {"pruning": "c45"},
+    ],
+)
+def test_parameters_that_need_the_rows(path, options):
+    (name,) = options
+    refuses(fitted(**options), path, f"{name}=.* needs the rows of the table in memory")
+
+
+@pytest.mark.parametrize("name", ["oob_score", "warm_start"])
+def test_parameters_of_a_forest_that_need_the_rows(path, name):
+    forest = ConfidenceForestClassifier(2, max_bins=9, **{name: True})
+    refuses(forest, path, f"{name}=True needs the rows")
+
+
+def test_other_estimators_and_sources(path):
+    refuses(NCMTreeClassifier(), path, "ConfidenceTreeClassifier or a", TypeError)
+    refuses(fitted(), table(), "source must be a path", TypeError)
+
+
+def test_values_and_labels_that_are_invalid(tmp_path):
+    path = tmp_path / "rows.parquet"
+    for words, other in (
+        ("infinity", {"one": np.where(X[:, 0] > 2, np.inf, X[:, 0])}),
+        ("contains NaN", {"y": pa.array([None, *Y[1:]], pa.int64())}),
+        ("contains None", {"y": pa.array([None, *map(str, Y[1:])])}),
+        ("continuous", {"y": X[:, 0]}),
+        ("Column 'two'.*date", {"two": pa.array(Y, pa.timestamp("s"))}),
+        ("Column 'two'", {"two": pa.array([[1]] * 2000)}),
+    ):
+        pq.write_table(table(**other), path, row_group_size=500)
+        refuses(fitted(), path, words)
+    pq.write_table(table().slice(0, 0), path)
+    refuses(fitted(), path, "There are 0 rows")
+
+
+def test_a_file_that_changes_while_it_is_read(path, monkeypatch):
+    from skconftree.large import _rows
+
+    def encode(self, max_bins):
+        pq.write_table(table().slice(0, 500), path)
+        return kept(self, max_bins)
+
+    kept = _rows.PartedRows.encode
+    monkeypatch.setattr(_rows.PartedRows, "encode", encode)
+    refuses(fitted(), path, "has changed while it was read", RuntimeError)
+
+
+def test_a_column_that_identifies_rows_is_left_out_with_a_warning(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table(name=[f"row {i}" for i in range(2000)]), path)
+    tree = ConfidenceTreeClassifier(max_bins=255)
+    with pytest.warns(UserWarning, match="No test asks for column 'name'") as caught:
+        large.fit(tree, path, target="y")
+    assert caught[0].filename == __file__
+    assert set(tree.tree_.feature) <= {0, -2}
+
+
+def test_a_column_of_numbers_with_a_stray_word_is_warned_of(tmp_path):
+    path = tmp_path / "rows.parquet"
+    words = [str(i % 50) for i in range(2000)]
+    words[7] = "unknown"
+    pq.write_table(table(two=words), path)
+    with pytest.warns(UserWarning, match="Column 'two' holds strings.*only 1 of its"):
+        large.fit(ConfidenceTreeClassifier(max_bins=255), path, target="y")
+
+
+def test_few_values_need_no_bins(tmp_path):
+    path = tmp_path / "rows.parquet"
+    few = table(one=np.round(X[:, 0], 1), two=Y)
+    pq.write_table(few, path)
+    tree = large.fit(ConfidenceTreeClassifier(), path, target="y")
+    whole = ConfidenceTreeClassifier().fit(few.select(["one", "two"]), Y)
+    assert pickle.dumps(tree) == pickle.dumps(whole)
+
+
+def test_a_folder_for_codes_that_is_full_or_not_there(path, tmp_path, monkeypatch):
+    refuses(fitted(), path, "no file of", OSError, temp_folder=tmp_path / "none")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    words = "temp_folder has no file of .* bytes .*: No space left"
+    refuses(fitted(), path, words, OSError, temp_folder=tmp_path)
+    # as on systems that cannot take room without writing
+    monkeypatch.delattr(os, "posix_fallocate")
+    tree, other = fitted(), fitted()
+    large.fit(tree, path, target="y", temp_folder=tmp_path)
+    large.fit(other, path, target="y")
+    assert pickle.dumps(tree) == pickle.dumps(other)
+    assert [one.name for one in tmp_path.iterdir()] == ["rows.parquet"]
