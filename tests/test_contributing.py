@@ -4,6 +4,7 @@ Who adds a bound, a pruning, a detector or a criterion starts from that text; on
 does not compile, or whose parameter never arrives, costs them an evening.
 """
 
+import pickle
 import re
 import sys
 import textwrap
@@ -15,6 +16,7 @@ from reference.compiling import compiled
 from reference.registries import BOUNDS, CRITERIA, DETECTORS, MEMORIES, PRUNINGS, lax
 
 from skconftree import ConfidenceTreeClassifier
+from skconftree.active import StreamActiveLearner
 from skconftree.bounds import BaseBound, GTestBound, TreeDefaults, param_grid
 from skconftree.drift._registry import resolve_detector
 from skconftree.testing import (
@@ -23,7 +25,7 @@ from skconftree.testing import (
     check_detector,
     check_pruning,
 )
-from skconftree.testing._tables import table, with_wrong_labels
+from skconftree.testing._tables import table, turning, with_wrong_labels
 from skconftree.tree.pruning._base import TrainingRows
 from skconftree.tree.pruning._registry import prune, resolve_pruning
 
@@ -116,6 +118,76 @@ def test_the_printed_detector_keeps_the_contract(plugins_of_the_text, monkeypatc
     damaged = running.__reduce__()[2] | {"run": 99}
     with pytest.raises(ValueError, match="damaged"):
         running.__setstate__(damaged)
+
+
+def stream_of(detector):
+    X, y = turning()
+    learner = StreamActiveLearner(
+        ConfidenceTreeClassifier(),
+        strategy="split",
+        budget=0.5,
+        drift=detector,
+        classes=[0, 1],
+        random_state=0,
+    )
+    learner.fit(X[:200], y[:200]).run(X[200:600], y[200:600])
+    return learner
+
+
+def test_files_hold_learners_with_the_printed_detector(plugins_of_the_text):
+    """Of a stream, which know where it is, and of growing trees."""
+    io = pytest.importorskip("skops.io")
+    X, y = turning()
+    detector = plugins_of_the_text["MyDetector"](4)
+    tree = ConfidenceTreeClassifier(drift=detector)
+    tree.partial_fit(X[:600], y[:600], classes=[0, 1])
+    learner = stream_of(detector)
+    detector.update_many([0, 1, 1])
+    for one in (learner, tree, detector):
+        data = io.dumps(one)
+        for other in (
+            io.loads(data, trusted=io.get_untrusted_types(data=data)),
+            pickle.loads(pickle.dumps(one)),
+        ):
+            assert pickle.dumps(other) == pickle.dumps(one)
+    other = io.loads(
+        io.dumps(learner), trusted=io.get_untrusted_types(data=io.dumps(learner))
+    )
+    for each in (learner, other):
+        each.run(X[600:], y[600:])
+    assert other.n_drifts_ == learner.n_drifts_
+    assert pickle.dumps(other) == pickle.dumps(learner)
+
+
+def test_a_detector_that_no_file_of_skops_holds_says_so(plugins_of_the_text, tmp_path):
+    """A kernel whose __reduce__ is another one; a parameter that has changed."""
+    io = pytest.importorskip("skops.io")
+    source = printed("MyDetector").replace(
+        'return MyKernel, (self.most,), {**self.totals(), "run": self.run}',
+        'return made_again, (self.most, {**self.totals(), "run": self.run})',
+    )
+    source += (
+        "\n\ndef made_again(most, state):\n    kernel = MyKernel(most)\n"
+        "    kernel.__setstate__(state)\n    return kernel\n"
+    )
+    module = compiled(tmp_path, source, "without_recipe")
+    try:
+        learner = stream_of(module.MyDetector())
+        detector = module.MyDetector()
+        detector.update_many([0, 1, 1])
+        for one in (learner, detector):
+            assert pickle.dumps(pickle.loads(pickle.dumps(one))) == pickle.dumps(one)
+            with pytest.raises(
+                TypeError, match=r"MyKernel.*its __reduce__ has to give"
+            ):
+                io.dumps(one)
+    finally:
+        sys.modules.pop("without_recipe", None)
+    learner = stream_of(plugins_of_the_text["MyDetector"]())
+    learner.set_params(drift="ddm")
+    assert pickle.dumps(pickle.loads(pickle.dumps(learner))) == pickle.dumps(learner)
+    with pytest.raises(TypeError, match="MyKernel.*parameter drift.* Set it back"):
+        io.dumps(learner)
 
 
 def test_the_printed_criterion_keeps_the_contract(plugins_of_the_text, monkeypatch):

@@ -14,7 +14,7 @@ from sklearn.utils import check_scalar
 
 from ..utils import canonical, refuse_damage
 from ..utils._lock import Lockable, learns, reads
-from ._detector import Detector, read_detector, write_detector
+from ._detector import Detector, OnlyPickled, read_detector, write_detector
 
 LARGEST = 2**62  # of the parameters that count rows
 LARGEST_NUMBER = 1e100  # to watch: the sum of squares is finite
@@ -87,7 +87,7 @@ class BaseDetector(Lockable, BaseEstimator):
     def __setstate__(self, state):
         super().__setstate__(state)
         if "_running" in vars(self):  # it has begun
-            sound = isinstance(self._running, Detector | tuple)
+            sound = isinstance(self._running, OnlyPickled | tuple)
             refuse_damage(self, {"_running": sound})
             self._running = read_detector(type(self.kernel()), self._running)
 

@@ -23,18 +23,44 @@ def require_counts(*values):
         raise ValueError("Numbers of rows must fit into 64 bits.")
 
 
+class OnlyPickled:
+    """A copy of a detector of which nothing but a pickle can be made."""
+
+    def __init__(self, detector, remedy):
+        self.detector, self.remedy = deepcopy(detector), remedy
+
+    def __reduce__(self):
+        # with a state, be it an empty one: skops asks __getstate__ for it
+        return OnlyPickled, (self.detector, self.remedy), {}
+
+    def __getstate__(self):
+        raise TypeError(
+            f"{type(self.detector).__name__}, the running detector of drifts, can be "
+            f"pickled, but a file of skops cannot hold it: {self.remedy}"
+        )
+
+    def __setstate__(self, state):
+        pass
+
+
+REDUCE = (
+    "its __reduce__ has to give its class, what that is called with, and a state of "
+    "plain values, as CONTRIBUTING shows under \"Add a detector\"."
+)
+
+
 def write_detector(Detector detector not None):
     """A detector as plain values; a copy of one that does not know how."""
     reduced = detector.__reduce_ex__(2)
     if len(reduced) == 3 and reduced[0] is type(detector):
         return reduced[1:]
-    return deepcopy(detector)
+    return OnlyPickled(detector, REDUCE)
 
 
 def read_detector(kind, state):
     """Make a detector from what `write_detector` has written, which is not believed."""
-    if isinstance(state, Detector):
-        return deepcopy(state)
+    if isinstance(state, OnlyPickled):
+        return deepcopy(state.detector)
     if not (isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], tuple)):
         raise damaged("its parts")
     arguments, parts = state

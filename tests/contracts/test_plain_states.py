@@ -1,5 +1,6 @@
 """The state of a model is arrays and plain values: files of other kinds can hold it."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -7,18 +8,24 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
+import skconftree
 from skconftree import (
     ConfidenceForestClassifier,
     ConfidenceTreeClassifier,
     NCMForestClassifier,
     NCMTreeClassifier,
     OASISClassifier,
+    active,
+    evaluation,
 )
 from skconftree.active import (
     ActiveLearner,
+    LabelingSession,
     LearningToSampleClassifier,
     StreamActiveLearner,
 )
+from skconftree.active._registry import STRATEGIES
+from skconftree.active.stream._registry import STREAM_STRATEGIES
 from skconftree.bounds import BaseBound
 from skconftree.drift import DDM, BaseDetector
 from skconftree.drift._registry import DETECTORS
@@ -186,3 +193,86 @@ def test_a_file_of_skops_holds_a_learner_that_goes_on(name):
 
 def test_the_figures_of_a_run_are_plain():
     assert others({**evaluator().__getstate__(), "estimator": None}) == []
+
+
+def asks_by(strategy):
+    """A learner that has asked by a strategy; its pool has two features, for 'ec2'."""
+    pool = X[:, 2:]
+    known = np.where(np.arange(150) % 10 == 0, Y, -1)
+    of_a_tree = strategy in ("expected_error", "leaf_risk", "leaf_entropy")
+    estimator = (
+        ConfidenceTreeClassifier() if of_a_tree else ConfidenceForestClassifier(3)
+    )
+    learner = ActiveLearner(estimator, strategy=strategy, random_state=0)
+    learner.fit(pool, known)
+    rows = learner.query(3)
+    learner.teach(rows, Y[rows])
+    return learner
+
+
+def reads_again(model):
+    io = pytest.importorskip("skops.io")
+    data = io.dumps(model)
+    return io.loads(data, trusted=io.get_untrusted_types(data=data))
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_file_of_skops_holds_each_strategy_of_a_pool(name):
+    one = asks_by(name)
+    other = reads_again(one)
+    for _ in range(2):
+        rows = one.query(3)
+        assert np.array_equal(other.query(3), rows)
+        for learner in (one, other):
+            learner.teach(rows, Y[rows])
+    pool = X[:, 2:]
+    assert np.array_equal(other.predict_proba(pool), one.predict_proba(pool))
+
+
+@pytest.mark.parametrize("name", STREAM_STRATEGIES)
+def test_a_file_of_skops_holds_each_strategy_of_a_stream(name):
+    own = (
+        OASISClassifier if name in ("oasis", "gbs", "uc") else ConfidenceTreeClassifier
+    )
+    one = StreamActiveLearner(own(), strategy=name, classes=CLASSES, random_state=0)
+    one.fit(X[::3], Y[::3]).run(X[1::3], Y[1::3])
+    other = reads_again(one)
+    for learner in (one, other):
+        learner.run(X[2::3], Y[2::3])
+    assert one.n_asked_ == other.n_asked_
+    assert pickle.dumps(other) == pickle.dumps(one)
+
+
+def test_every_public_classifier_is_among_these():
+    models = [make() for make in (*MODELS.values(), *LEARNERS.values())]
+    tried = {type(model).__name__ for model in models}
+    public = {
+        name
+        for room in (skconftree, active, evaluation)
+        for name in room.__all__
+        if hasattr(getattr(room, name), "fit") or name in evaluation.__all__
+    }
+    functions = {name for name in public if name[0].islower()}
+    assert public - functions - {"PrequentialRecord", "BinaryTests"} == tried
+
+
+@pytest.mark.parametrize("save", ["skops", "pickle", "copy"])
+def test_a_session_says_that_its_journal_is_all_of_it(tmp_path, save):
+    path = tmp_path / "answers.jsonl"
+    learner = ActiveLearner(ConfidenceTreeClassifier(), random_state=0)
+    with LabelingSession(learner, path, X, budget=30) as session:
+        for _ in range(12):
+            row = session.question().row
+            session.answer(int(Y[row]))
+        row = session.question().row
+        written = path.read_bytes()
+        write = {"skops": reads_again, "pickle": pickle.dumps, "copy": copy.copy}[save]
+        with pytest.raises(TypeError, match=r"resume\(path, X\) goes on") as caught:
+            write(session)
+        assert str(path) in str(caught.value)
+        learner = reads_again(session.learner)
+    assert path.read_bytes() == written
+    with LabelingSession(learner, path, X, budget=30) as session:
+        assert session.progress().n_answers == 12
+        assert session.question().row == row

@@ -156,6 +156,14 @@ class LabelingSession:
         self.notes = self._record.notes
         self._known = None, None, None  # lines, question, why there is none
 
+    def __getstate__(self):
+        # A copy would write into the same file without knowing of the other's lines.
+        raise TypeError(
+            f"A LabelingSession can be neither copied nor saved: all of it is in its "
+            f"journal, {self._record.journal.path!r}. LabelingSession.resume(path, X) "
+            "goes on with it, in another process too; the `learner` can be saved."
+        )
+
     @classmethod
     def resume(
         cls,

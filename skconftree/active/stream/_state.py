@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from ...drift._detector import Detector, read_detector, write_detector
+from ...drift import BaseDetector
+from ...drift._detector import (
+    Detector,
+    OnlyPickled,
+    read_detector,
+    write_detector,
+)
 from ...drift._registry import DETECTORS
 from ...utils import are_classes, is_array, is_count, refuse_damage
 from .._state import fits_classes, fits_features
@@ -12,19 +18,24 @@ from ._strategies import StreamStrategy
 
 LARGEST_SEED = 2**31
 ABSENT = 0  # what no part is that may be None
+DRIFT = (
+    "the parameter drift, which would make it again, has become another one. Set it "
+    "back to the detector that the stream began with."
+)
 
 
 def write_parts(state):
-    """A state whose compiled parts are plain values, so that any kind of file holds it.
-
-    A running detector that is none of the package's own stays what it is.
-    """
+    """A state whose compiled parts are plain values: any kind of file holds it."""
     state = dict(state)
     if isinstance(state.get("_budget"), Account):
         state["_budget"] = state["_budget"].__reduce__()[1:]
-    kind = type(state.get("_detector")).__name__
-    if kind in _kernels():
-        state["_detector"] = (kind, write_detector(state["_detector"]))
+    running = state.get("_detector")
+    if running is not None:
+        kind = type(running).__name__
+        written = OnlyPickled(running, DRIFT)
+        if _kernel(kind, state) is type(running):
+            written = write_detector(running)
+        state["_detector"] = (kind, written)
     return state
 
 
@@ -38,15 +49,20 @@ def read_parts(state):
             state["_budget"].__setstate__(values)
         if isinstance(state.get("_detector"), tuple):
             kind, values = state["_detector"]
-            state["_detector"] = read_detector(_kernels()[kind], values)
+            state["_detector"] = read_detector(_kernel(kind, state), values)
     except (TypeError, KeyError, OverflowError) as error:
         raise ValueError(f"The state of this learner is damaged: {error!r}.") from error
     return state
 
 
-def _kernels():
-    kinds = [type(make().kernel()) for make in DETECTORS.values()]
-    return {kind.__name__: kind for kind in kinds}
+def _kernel(name, state):
+    # The package's own of that name, or that of the parameter.
+    for make in DETECTORS.values():
+        kind = type(make().kernel())
+        if kind.__name__ == name:
+            return kind
+    drift = state.get("drift")
+    return type(drift.kernel()) if isinstance(drift, BaseDetector) else None
 
 
 def check_learner(learner):

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from ...drift._detector import Detector
+from ...drift._detector import OnlyPickled
 
 STATE_VERSION = 7
 
@@ -62,7 +62,7 @@ def read_state(state):
         and _is_weight(state.total_weight)
         and isinstance(state.leaves, bytes)
         and isinstance(state.learnt, bytes | None)
-        and isinstance(state.detector, Detector | tuple | None)
+        and isinstance(state.detector, OnlyPickled | tuple | None)
         and _are_drifts(state.drifts)
         and isinstance(state.beside, tuple)
         and _is_count(state.n_beside)
