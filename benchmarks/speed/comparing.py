@@ -10,6 +10,7 @@ nodes are compared. That the search remembers the three best other attributes wh
 looks at all of them is not switched off.
 """
 
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -27,21 +28,21 @@ MODELS = {
 }
 
 
-def without(call):
-    """Call it with splits that are not compared."""
-    with mock.patch.object(_grow, "RunnerUp", return_value=None):
-        return call()
+def none(*args):
+    """Make no comparison."""
 
 
 def cost(make, X, y, repeats):
     """Median over the rounds of CPU seconds with the comparison over those without."""
 
-    def fit():
-        return make().fit(X, y)
+    def fit(compares):
+        with mock.patch.object(_grow, "RunnerUp", compares):  # takes time in both
+            return make().fit(X, y)
 
-    if fit().tree_.node_count != without(fit).tree_.node_count:
+    calls = {"with": partial(fit, _grow.RunnerUp), "without": partial(fit, none)}
+    if len({call().tree_.node_count for call in calls.values()}) > 1:
         raise RuntimeError("The comparison has changed the tree.")
-    seconds = interleaved({"with": fit, "without": lambda: without(fit)}, repeats)
+    seconds = interleaved(calls, repeats)
     return median(np.divide(seconds["with"], seconds["without"]))
 
 

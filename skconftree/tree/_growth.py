@@ -116,11 +116,14 @@ def check_stream(estimator, classes, X_pool):
         raise ValueError("X_pool can be given to the first call of partial_fit only.")
 
 
-def grow_on(estimator, model, call, statement, *, owner=None, in_forest=False):
+def grow_on(
+    estimator, model, call, statement, *, owner=None, in_forest=False, rate=1.0
+):
     """Make the model of a tree that learns row by row.
 
     The `statement`, as `resolve_statement` gives it, is that of a tree that starts; one
-    that goes on growing has its own. Leaves of a forest draw features for their life.
+    that goes on growing has its own. Leaves of a forest draw features for their life,
+    and its trees learn a row `rate` times in the mean.
     """
     if model is None:
         bound, criterion = statement
@@ -136,6 +139,7 @@ def grow_on(estimator, model, call, statement, *, owner=None, in_forest=False):
         call.class_weight,
         call.X_pool,
         in_forest=in_forest,
+        rate=rate,
     )
     options = {"waits": estimator.leaf_prediction == "auto", "owner": owner}
     if model is None:
@@ -148,7 +152,7 @@ def remembers(estimator):
     return estimator.leaf_memory == "rows" or estimator.leaf_prediction in ("nb", "nba")
 
 
-def remember(estimator, settings, tree, table, *, in_forest=False):
+def remember(estimator, settings, tree, table, *, in_forest=False, rate=1.0):
     """Let the leaves of a fitted tree remember its rows."""
     recipe = _recipe_of(
         estimator,
@@ -159,6 +163,7 @@ def remember(estimator, settings, tree, table, *, in_forest=False):
         as_dense(table.X_pool),  # leaves look rows up
         table.X,
         in_forest=in_forest,
+        rate=rate,
     )
     return make_grower_with_rows(
         tree,
@@ -180,10 +185,11 @@ def _recipe_of(
     X=None,
     *,
     in_forest=False,
+    rate=1.0,
 ):
     # Settings whose shares are of weights to come.
     settings = resolve_settings(
-        estimator, bound, criterion, schema, in_forest=in_forest
+        estimator, bound, criterion, schema, in_forest=in_forest, rate=rate
     )
     return make_recipe(
         settings,

@@ -24,7 +24,7 @@ ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
 AUTO_VALUES = 8192  # of a leaf with memory "auto", within these numbers of rows:
 AUTO_ROWS = (128, 512)
 AUTO_KEPT_VALUES = 2**20  # of all leaves, in rows that are kept beside their counts
-AUTO_GRACE_LIMIT = 100.0  # weight between two looks at a leaf, at most; at first, where
+AUTO_GRACE_LIMIT = 100.0  # rows between two looks at a leaf, at most; at first, where
 AUTO_GRACE = 50.0  # rows of the parent are evidence, in a tree by itself,
 AUTO_GRACE_IN_FOREST = 25.0  # and in one among others, which make up for an early split
 
@@ -35,7 +35,8 @@ class Growth(NamedTuple):
     `nominal`: a feature is; `total` is the weight of all rows, None if they are still
     to come; `relative`: these are relative weights; `defaults` is what ``"auto"`` means
     with the bound; `in_forest`: others are grown beside it, to be asked together;
-    `leaf_memory` is as given; `is_limited`: the tree's memory is.
+    `leaf_memory` is as given; `is_limited`: the tree's memory is; `rate` is how often a
+    tree of a forest learns a row, in the mean.
     """
 
     bound: object
@@ -47,6 +48,7 @@ class Growth(NamedTuple):
     in_forest: bool = False
     leaf_memory: str = "auto"
     is_limited: bool = False
+    rate: float = 1.0
 
     @property
     def hands_over(self):
@@ -130,16 +132,24 @@ def _max_features(given, growth):
     return resolve_max_features(given, growth.n_features)
 
 
+def _row_weight(given, growth):
+    # A row that is learnt several times is no more to look for than one.
+    return max(growth.rate, 1.0) if given == "auto" else 1.0
+
+
 def _grace_period(given, growth):
     if given != "auto":
         return float(given)
-    if not growth.hands_over:
-        return AUTO_GRACE_LIMIT
-    return AUTO_GRACE_IN_FOREST if growth.in_forest else AUTO_GRACE
+    rows = AUTO_GRACE_LIMIT
+    if growth.hands_over:
+        rows = AUTO_GRACE_IN_FOREST if growth.in_forest else AUTO_GRACE
+    return rows * _row_weight(given, growth)
 
 
 def _grace_limit(given, growth):
-    return AUTO_GRACE_LIMIT if given == "auto" else float(given)
+    if given != "auto":
+        return float(given)
+    return AUTO_GRACE_LIMIT * _row_weight(given, growth)
 
 
 PARAMETERS = {
@@ -205,7 +215,11 @@ PARAMETERS = {
     ),
     "grace_period": Parameter(
         [Interval(Real, 0.0, LARGEST, closed="right"), StrOptions({"auto"})],
-        {"grace_period": _grace_period, "grace_limit": _grace_limit},
+        {
+            "grace_period": _grace_period,
+            "grace_limit": _grace_limit,
+            "row_weight": _row_weight,
+        },
     ),
     "tie_threshold": Parameter(
         [Interval(Real, 0.0, LARGEST, closed="both")], {"tie_threshold": _number}

@@ -49,6 +49,7 @@ def resolve_settings(
     relative=False,
     *,
     in_forest=False,
+    rate=1.0,
 ):
     """Resolve the parameters of a growth, which have been checked.
 
@@ -65,6 +66,7 @@ def resolve_settings(
         in_forest,
         estimator.leaf_memory,
         estimator.max_bytes is not None,
+        rate,
     )
     separate = bound is not None and not bound.counts_every_row
     settings = {

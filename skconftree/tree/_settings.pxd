@@ -56,6 +56,7 @@ cdef class GrowthSettings:
 
     # Growth row by row.
     cdef readonly float64_t grace_period
-    cdef readonly float64_t grace_limit         # to which it grows with the stream
+    cdef readonly float64_t grace_limit         # to which it grows with the stream,
+    cdef readonly float64_t row_weight          # in rows that weigh as much in the mean
     cdef readonly object drift                  # parameter object, or None
     cdef readonly intp_t max_bytes

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from reference.leaf_state import GAUSSIAN, HISTOGRAM, ROWS, read_leaves
+from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import (
@@ -68,6 +69,25 @@ def test_trees_of_a_forest_look_sooner():
     forest = ConfidenceForestClassifier(2, bound=NEVER, bootstrap=False)
     for tree in forest.partial_fit(X, y, [0, 1]).estimators_:
         assert read_leaves(tree)[0].attempt == looks_of(np.ones(1_500), 25, 100)
+
+
+def test_a_row_that_is_learnt_six_times_is_looked_for_once():
+    X, y = noise(3_000)
+    expected = looks_of(np.ones(3_000), 25, 100)
+    for settings in ({}, {"leaf_prediction": "nba"}):
+        forest = ConfidenceForestClassifier(2, bound=NEVER, online_rate=6.0, **settings)
+        for start in (None, 300):  # one goes on growing
+            if start:
+                forest = clone(forest).fit(X[:start], y[:start])
+            for tree in forest.partial_fit(X[start:], y[start:], [0, 1]).estimators_:
+                looks = read_leaves(tree)[0].attempt
+                assert abs(looks - expected) <= 8
+                assert looks > 30
+    fixed = ConfidenceForestClassifier(
+        1, bound=NEVER, online_rate=6.0, grace_period=40, random_state=0
+    )
+    (tree,) = fixed.partial_fit(X, y, [0, 1]).estimators_
+    assert read_leaves(tree)[0].attempt > 6 * 3_000 / 40 * 0.8
 
 
 def test_looks_go_on_after_a_pickle_and_in_any_chunks():

@@ -82,7 +82,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         What columns are, as there.
     grace_period : int, float or "auto", default="auto"
         As there, but that ``"auto"`` is from 25 on: trees make up for each other's
-        early splits.
+        early splits. It is in rows: with an `online_rate` above 1, which lets a row
+        weigh more, its limits are as many times larger.
     tie_threshold, leaf_memory : object
         When each tree decides and what it remembers, as there.
     max_bytes : int or None, default=None

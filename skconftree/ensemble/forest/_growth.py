@@ -77,9 +77,13 @@ def grow_forest(forest, read, *, told, stacklevel):
         for index in range(len(kept), forest.n_estimators)
     ]
 
+    rate = _rate(forest)
+
     def model_of(grown):
         trees = [
-            _model_of_tree(parameters[new.index % n_bounds], sample, sampler, new, tree)
+            _model_of_tree(
+                parameters[new.index % n_bounds], sample, sampler, new, tree, rate
+            )
             for new, tree in zip(new_trees, grown, strict=False)
         ]
         return ForestModel(
@@ -112,6 +116,10 @@ def grow_forest(forest, read, *, told, stacklevel):
     return model
 
 
+def _rate(forest):
+    return forest.online_rate if forest.bootstrap else 1.0
+
+
 def _draw_seed(forest):
     return int(check_random_state(forest.random_state).randint(2**31 - 1))
 
@@ -134,14 +142,16 @@ def _make_sampler(forest, table, seed):
     return sampler, order, table.at(first), float(n_draws)
 
 
-def _model_of_tree(parameters, table, sampler, new, tree):
+def _model_of_tree(parameters, table, sampler, new, tree, rate):
     # Without its rows it knows how many there were by what the root counts.
     template = ConfidenceTreeClassifier(**parameters | {"random_state": new.seed})
     grower = None
     if remembers(template):
         X, y, weight = rows_of_sample(table, sampler, new.index)
         sample = table._replace(X=X, y=y, weight=weight)
-        grower = remember(template, new.plan.settings, tree, sample, in_forest=True)
+        grower = remember(
+            template, new.plan.settings, tree, sample, in_forest=True, rate=rate
+        )
     return TreeModel(
         table.schema,
         table.classes,
@@ -184,6 +194,7 @@ def grow_forest_on(forest, call, stacklevel):
     if forest.max_bytes is not None:
         share = {"max_bytes": forest.max_bytes // len(trees)}
         parameters = [one | share for one in parameters]
+    rate = _rate(forest)
     grown = []
     for index, tree in enumerate(trees):
         if tree is not None and tree.grows:
@@ -198,7 +209,9 @@ def grow_forest_on(forest, call, stacklevel):
             **one | {"random_state": tree_seed(seed, index)}
         )
         statement = statements[index % len(statements)]
-        grown.append(grow_on(template, tree, call, statement, in_forest=True))
+        grown.append(
+            grow_on(template, tree, call, statement, in_forest=True, rate=rate)
+        )
     first = grown[0].resolved
     if before is None:
         resolved = [

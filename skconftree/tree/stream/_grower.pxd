@@ -23,7 +23,8 @@ cdef class Grower(GrowingTree):
     cdef MemoryLimit limit
 
     cdef float64_t grace                # weight between two looks at a leaf, which
-    cdef float64_t grace_limit          # grows up to this
+    cdef float64_t grace_limit          # grows up to this, in rows
+    cdef float64_t row_weight           # of such a weight
     cdef bint recurses                  # children of a split are examined at once
     cdef intp_t max_depth
     cdef intp_t max_leaves

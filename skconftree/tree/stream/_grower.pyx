@@ -96,6 +96,7 @@ cdef class Grower(GrowingTree):
         )
         self.grace = settings.grace_period
         self.grace_limit = settings.grace_limit
+        self.row_weight = settings.row_weight
         self.recurses = settings.recurses
         self.max_depth = settings.max_depth
         self.max_leaves = settings.max_leaves
@@ -371,7 +372,8 @@ cdef class Grower(GrowingTree):
     cdef bint _due(self, const Leaf* leaf) noexcept nogil:
         cdef float64_t wait = self.grace
         if wait < self.grace_limit:     # a split that comes early is there to stay
-            wait = min(max(wait, sqrt(self.weight_seen)), self.grace_limit)
+            wait = max(wait, sqrt(self.row_weight * self.weight_seen))
+            wait = min(wait, self.grace_limit)
         return leaf.n_fresh - leaf.n_examined >= wait and self._may_split(leaf)
 
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
