@@ -24,6 +24,7 @@ from skconftree.tree.batch import _grow
 MOST_ROWS, LEAST_ROWS = 10_000, 500
 MODELS = {
     "default": lambda: ConfidenceTreeClassifier(),
+    "lookahead=0": lambda: ConfidenceTreeClassifier(lookahead=0),
     "credible": lambda: ConfidenceTreeClassifier("credible"),
 }
 
