@@ -63,7 +63,7 @@ def _run_fit(options, progress):
     rivals = options.rivals or next(
         name for name, largest in RIVALS.items() if len(table.y) <= largest
     )
-    progress.tell(f"growing a tree on {len(table.y)} rows")
+    progress.tell(f"growing a tree on {len(table.y):,} rows")
     notes += _grow(tree, table, progress)
     tree = with_dates(tree, table.dates)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
@@ -226,7 +226,7 @@ def asked_table(options, progress):
 def summary(table):
     """Say what the table is."""
     text = (
-        f"{table.name}: {len(table.y)} rows, "
+        f"{table.name}: {len(table.y):,} rows, "
         f"{_counted(len(table.feature_names), 'column')}, "
         f"{len(table.class_names)} classes"
     )

@@ -47,30 +47,38 @@ def run_label(options):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits to a few labels
-        session = LabelingSession(
-            learner,
-            answers,
-            pool.X,
-            pool.y,
-            budget=options.budget,
-            stop=stop,
-            annotator=options.annotator,
-            shown=pool.shown,
-        )
+        try:
+            session = LabelingSession(
+                learner,
+                answers,
+                pool.X,
+                pool.y,
+                budget=options.budget,
+                stop=stop,
+                annotator=options.annotator,
+                shown=pool.shown,
+            )
+        except ValueError as error:
+            if "another file" not in str(error):
+                raise
+            raise UserError(f"{error} --answers names another file.") from error
         with session:
             if options.web:
                 _label_in_browser(session, show, options.images)
             else:
                 session.label(show)
             n_answers = session.progress().n_answers
-            say(f"\n{n_answers} labels are in {answers}.")
+            are = "label is" if n_answers == 1 else "labels are"
+            say(f"\n{n_answers} {are} in {answers}.")
             if learner.n_labeled_:
                 with Progress() as progress:
                     progress.tell("predicting the table")
-                    write_text(output, _written(session, pool))
+                    predicted, proba = session.predictions()
+                    write_text(output, _written(session, pool, predicted, proba))
                     progress.tell("estimating what more labels would bring")
                     forecast = session.forecast(FORECAST)
-                say(f"{output} has the table with labels and predictions.\n{forecast}")
+                told = " and predictions" if predicted is not None else ""
+                say(f"{output} has the table with labels{told}.\n{forecast}")
     return 0
 
 
@@ -91,9 +99,8 @@ def _beside(path, ending):
     return str(Path(path).with_name(Path(path).name.split(".")[0] + ending))
 
 
-def _written(session, pool):
+def _written(session, pool, predicted, proba):
     told = {one["row"]: one for one in session.answers()}
-    predicted, proba = session.predictions()
     classes = session.learner.classes_.tolist()
     ours = ["predicted", *(f"probability of {one}" for one in classes), "said by", "at"]
     taken = {*pool.shown, pool.target}
@@ -108,8 +115,11 @@ def _written(session, pool):
         if row in told:
             one = told[row]
             label, by, at = one["label"], one["annotator"] or "a person", one["at"]
-        line = ["" if label is None else label, predicted[row]]
-        line += [f"{part:.6g}" for part in proba[row]]
+        line = ["" if label is None else label]
+        if predicted is None:  # while there are labels of one class alone
+            line += [""] * (1 + len(classes))
+        else:
+            line += [predicted[row], *(f"{part:.6g}" for part in proba[row])]
         if label is None:
             by = at = ""
         writer.writerow([*values, *line, by, at])

@@ -100,7 +100,7 @@ def unknown_notes(X, features, categories):
         shown = ", ".join("missing" if one is None else repr(one) for one in shown)
         more = ", ..." if len(new) > SHOWN else ""
         n = sum(new.values())
-        rows = "1 row has" if n == 1 else f"{n} of {len(column)} rows have"
+        rows = "1 row has" if n == 1 else f"{n:,} of {len(column):,} rows have"
         what = "a category" if len(new) == 1 else f"{len(new)} categories"
         notes.append(
             f"column {name!r}: {rows} {what} that the model has not seen ({shown}{more}"

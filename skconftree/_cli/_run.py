@@ -203,18 +203,23 @@ class Run:
             )
         try:
             self.labels = Labels(facts["labels"], self.options.target)
-            self.stream.readings = [
+            was = {name: facts[name] for name in self._identity()}
+            columns = list(was["columns"])
+            readings = [
                 None if name is None else READINGS[name] for name in facts["readings"]
             ]
             self.strays = Strays(facts["strays"])
             # older files do not tell
             self.timed = set(facts.get("times", range(len(self.stream.readings))))
             done, fingerprint = facts["rows"], facts["fingerprint"]
-            was = {name: facts[name] for name in self._identity()}
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path} is damaged: {error!r}") from None
+        self._check_columns(columns)
         for name, now in self._identity().items():
             self._check_same(name, was[name], now)
+        if len(readings) != len(self.stream.features):
+            raise UserError(f"{path} is damaged: {len(readings)} columns are read")
+        self.stream.readings = readings
         if self.options.classes is not None:
             given = Labels(self.options.classes, self.options.target)
             self._check_same(
@@ -222,15 +227,27 @@ class Run:
             )
         if not self.stream.skip(done):
             raise UserError(
-                f"{path} has learnt {done} rows, but {self.options.data} has "
-                f"{self.stream.n_rows} only"
+                f"{path} has learnt {done:,} rows, but {self.options.data} has only "
+                f"{self.stream.n_rows:,}"
             )
         if self.stream.fingerprint != fingerprint:
             raise UserError(
-                f"{path} cannot be resumed: the first {done} rows of "
+                f"{path} cannot be resumed: the first {done:,} rows of "
                 f"{self.options.data} are not those that it has learnt"
             )
         self.fingerprint, self.n_read = fingerprint, done
+
+    def _check_columns(self, was):
+        now = self.stream.header
+        gone = ", ".join(f"{one!r}" for one in was if one not in now)
+        new = ", ".join(f"{one!r}" for one in now if one not in was)
+        told = [f"without {gone}"] if gone else []
+        told += [f"with {new} besides"] if new else []
+        if told:
+            raise UserError(
+                f"{self.file.path} cannot be resumed, as the columns differ from those "
+                f"that it has learnt: {self.options.data} is read {' and '.join(told)}"
+            )
 
     def _check_same(self, name, was, now):
         if was != now:

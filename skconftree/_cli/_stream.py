@@ -65,11 +65,15 @@ class Ticker:
         self._last = now
         run = self._run
         record = run.evaluator.report()
-        speed = (run.n_rows - run.resumed_at) / max(now - self._start, 1e-9)
-        self._progress.tell(
-            f"{run.n_rows} rows, accuracy {percent(record.accuracy)}, "
-            f"{record.n_leaves} leaves, {speed:.0f} rows/s"
+        told = (
+            f"{run.n_rows:,} rows, accuracy {percent(record.accuracy)}, "
+            f"{record.n_leaves:,} leaves"
         )
+        learnt = run.n_rows - run.resumed_at
+        if learnt:
+            speed = learnt / max(now - self._start, 1e-9)
+            told += f", {speed:,.0f} rows/s"
+        self._progress.tell(told)
 
     def note(self, notes):
         """Tell what a user may want to know."""
@@ -132,7 +136,7 @@ def _run_told(options, file, progress):
     if stop.signal is None:
         return 0
     warn(
-        f"skconftree: stopped by {stop.signal.name} after row {run.n_rows}"
+        f"skconftree: stopped by {stop.signal.name} after row {run.n_rows:,}"
         + _saved(run, "; --resume goes on")
     )
     return 128 + stop.signal
@@ -179,7 +183,7 @@ def _first_strays(run, piece, known):
 def _told(error, run):
     if not run.n_rows:
         return str(error)
-    return f"{error} (the {run.n_rows} rows before are learnt{_saved(run)})"
+    return f"{error} (the {run.n_rows:,} rows before are learnt{_saved(run)})"
 
 
 def _saved(run, hint=""):
@@ -191,7 +195,7 @@ def _later_notes(run, stream):
     notes = run.strays.notes(stream)
     n = stream.n_left_out
     if n:
-        rows = "1 row" if n == 1 else f"{n} rows"
+        rows = "1 row" if n == 1 else f"{n:,} rows"
         notes.append(
             f"{rows} without a value of the target {run.options.target!r} left out"
         )
@@ -258,10 +262,14 @@ def _remarks(run, record):
             "Repeating the label before does better: the rows depend on each other."
         )
     size = "" if record.n_bytes is None else f", {record.n_bytes / 1e6:.2f} MB"
-    lines.append(
-        f"{_counted(record.n_leaves, 'leaf')}{size}; {duration(record.cpu_seconds)} of "
-        f"CPU time to predict and learn {_counted(run.n_rows - run.resumed_at, 'row')}."
-    )
+    told, learnt = f"{_counted(record.n_leaves, 'leaf')}{size}", run.n_rows
+    learnt -= run.resumed_at
+    if learnt:
+        told += (
+            f"; {duration(record.cpu_seconds)} of CPU time to predict and learn "
+            f"{_counted(learnt, 'row')}"
+        )
+    lines.append(f"{told}.")
     off = run.tree.n_inactive_leaves_ if record.n_rows else 0
     if off:
         lines.append(
@@ -274,7 +282,7 @@ def _remarks(run, record):
 def _counted(n, what):
     if n == 1:
         return f"1 {what}"
-    return f"{n or 0} {'leaves' if what == 'leaf' else f'{what}s'}"
+    return f"{n or 0:,} {'leaves' if what == 'leaf' else f'{what}s'}"
 
 
 def _summary(run, record):
@@ -310,7 +318,7 @@ def _told_drifts(run):
     if not drifts:
         return "No drift was found."
     shown = ", ".join(
-        f"{row} ({f'below node {node}' if node else 'the whole tree'})"
+        f"{row:,} ({f'below node {node}' if node else 'the whole tree'})"
         for row, node in drifts[:MOST_DRIFTS]
     )
     more = ", ..." if len(drifts) > MOST_DRIFTS else ""

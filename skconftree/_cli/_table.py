@@ -198,7 +198,7 @@ def _pieces(stream, progress):
         for _, place, text in piece.strays:
             strays.add(place, text)
         if stream.n_rows % ROWS_A_NOTE == 0:
-            progress.tell(f"{stream.n_rows} rows of {stream.path} read")
+            progress.tell(f"{stream.n_rows:,} rows of {stream.path} read")
     return pieces, strays
 
 
@@ -208,7 +208,7 @@ def _known_labels(labels, target, skip):
     n_missing = len(labels) - len(known)
     if not n_missing:
         return known, []
-    rows = "1 row" if n_missing == 1 else f"{n_missing} rows"
+    rows = "1 row" if n_missing == 1 else f"{n_missing:,} rows"
     if not skip:
         first = next(row for row, label in enumerate(labels, 1) if is_missing(label))
         raise UserError(

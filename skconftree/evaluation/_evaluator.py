@@ -154,6 +154,10 @@ class PrequentialEvaluator(Lockable):
         self._by_time = False  # whether rows say when they come
         self._last_time = -NEVER
 
+    def __repr__(self):
+        classes = self.classes_.tolist()
+        return f"{type(self).__name__}({self.estimator!r}, classes={classes})"
+
     @property
     def n_waiting_(self) -> int:
         """Rows predicted whose labels have not come yet."""

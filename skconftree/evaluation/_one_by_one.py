@@ -6,8 +6,9 @@ import copy
 import math
 import struct
 import warnings
+from collections.abc import Mapping
 from operator import itemgetter
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,7 +124,7 @@ class OneByOne(Lockable):
         return len(self._waiting)
 
     @learns
-    def learn_one(self, x: dict[Any, Any], y: Any, *, w: float = 1.0) -> Self:
+    def learn_one(self, x: dict[Any, Any], y: Any, *, w: float = 1.0) -> None:
         """Learn one row.
 
         Parameters
@@ -142,14 +143,15 @@ class OneByOne(Lockable):
             not learnt then.
         """
         if not self._fitted:
-            return self._begin(x, y, w)
+            self._begin(x, y, w)
+            return
         label = self._labels.get(y)
         if label is None:
             label = exact_labels([y])  # the model says what is wrong, or learns it
         if w == 1.0:
-            self.model.partial_fit(self._row(x), label)
+            self._call(self.model.partial_fit, x, label)
         else:
-            self.model.partial_fit(self._row(x), label, sample_weight=[w])
+            self._call(self.model.partial_fit, x, label, sample_weight=[w])
 
     @reads
     def predict_one(self, x: dict[Any, Any]) -> Any:
@@ -166,7 +168,7 @@ class OneByOne(Lockable):
             None before the model has learnt a row.
         """
         if self._fitted:
-            return self.model.predict(self._row(x)).item()
+            return self._call(self.model.predict, x).item()
         return None
 
     @reads
@@ -184,11 +186,18 @@ class OneByOne(Lockable):
             Empty before the model has learnt a row.
         """
         if self._fitted:
-            proba = self.model.predict_proba(self._row(x))
+            proba = self._call(self.model.predict_proba, x)
             return dict(
                 zip(self.model.classes_.tolist(), proba[0].tolist(), strict=True)
             )
         return {}
+
+    def __repr__(self):
+        columns = "" if self._columns is None else f", columns={dict(self._columns)}"
+        return (
+            f"{type(self).__name__}({self.model!r}, "
+            f"classes={self._classes.tolist()}{columns})"
+        )
 
     # -- rows of known columns ----------------------------------------------------
 
@@ -207,14 +216,28 @@ class OneByOne(Lockable):
         self._pack = struct.Struct(f"{len(names)}d").pack if plain else None
         self._take = itemgetter(*names) if len(names) > 1 else _Only(*names)
 
+    def _call(self, method, x, *args, **kwargs):
+        """Hand a row to the model."""
+        row = self._row(x)
+        try:
+            return method(row, *args, **kwargs)
+        except ValueError:
+            # what the model says of columns is about frames
+            for name, nominal in zip(self._names, self._nominal, strict=True):
+                if not nominal:
+                    _number(x.get(name), name)
+            raise
+
     def _row(self, x):
         try:
             values = self._take(x)
             if len(x) > len(values):
-                self._warn_of(x)
+                self._warn_of(x, stacklevel=5)
         except KeyError:
             values = [x.get(name) for name in self._names]
-            self._warn_of(x)
+            self._warn_of(x, stacklevel=5)
+        except (TypeError, IndexError) as error:  # of a list, say
+            raise TypeError(_refusal(x)) from error
         if self._pack is None:
             return self._records(None, [values])
         try:
@@ -226,7 +249,7 @@ class OneByOne(Lockable):
     def _records(self, numbers, values):
         return Records(self._names, self._feature_names, self._nominal, numbers, values)
 
-    def _warn_of(self, x):
+    def _warn_of(self, x, stacklevel):
         unknown = x.keys() - set(self._names)
         if unknown and not self._warned:
             self._warned = True
@@ -234,13 +257,15 @@ class OneByOne(Lockable):
                 "Keys that came with none of the first rows are left out: "
                 f"{sorted(unknown, key=str)}. Name them in columns to keep them.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     # -- the first rows -----------------------------------------------------------
 
     def _begin(self, x, y, w):
         # Learn them at once, as soon as it is known what their columns are.
+        if not isinstance(x, Mapping):
+            raise TypeError(_refusal(x))
         if y not in self._labels:
             raise ValueError(
                 f"y must be one of the classes {list(self._labels)}. Got {y!r} instead."
@@ -272,7 +297,7 @@ class OneByOne(Lockable):
         )
         vars(self).update(_columns=columns, _waiting=[], _fitted=True)
         self._prepare()
-        self._warn_of(x)
+        self._warn_of(x, stacklevel=4)
 
     # -- state --------------------------------------------------------------------
 
@@ -301,6 +326,13 @@ class _Only:
 
     def __call__(self, x):
         return (x[self.name],)
+
+
+def _refusal(x):
+    return (
+        "x must be a dict of values by the names of their columns. Got "
+        f"{type(x).__name__} instead."
+    )
 
 
 def _resolved_classes(model, classes):

@@ -395,21 +395,31 @@ def _log_largest(counts):
 
 def _words(tree, shape):
     """Tests of the splits in words; of a numeric tree what goes to the left."""
-    final = tree
+    final, names = tree, None
     while isinstance(final, Pipeline):
+        names = _made_names(final)
         final = final[-1]
+    names = getattr(final, "feature_names_in_", names)
     if isinstance(final, ConfidenceTreeClassifier):
-        tests = {row.node: row.test for row in node_table(final)}
+        records = node_table(final, feature_names=names)
+        tests = {row.node: row.test for row in records}
         return [tests[int(node)] for node in shape.splits]
     if not hasattr(final.tree_, "threshold"):
         return [None] * len(shape.splits)
-    names = getattr(final, "feature_names_in_", None)
     feature = final.tree_.feature[shape.splits].tolist()
     threshold = final.tree_.threshold[shape.splits].tolist()
     return [
         f"{f'x{one}' if names is None else names[one]} <= {value:.4g}"
         for one, value in zip(feature, threshold, strict=True)
     ]
+
+
+def _made_names(pipeline):
+    """Names of the columns that the steps before the last make; None if unknown."""
+    try:
+        return pipeline[:-1].get_feature_names_out()
+    except (AttributeError, ValueError):  # a step has no names, or there is none
+        return None
 
 
 def _rows(n):

@@ -171,7 +171,7 @@ def class_indices(classes, y, dtype=np.uint16):
         index, unknown = find_labels(classes, y)
     except TypeError as error:
         raise ValueError(
-            f"y must contain nothing but labels out of {classes!r}, got values that "
+            f"y must contain only labels out of {classes.tolist()!r}. Got values that "
             f"cannot be compared with them: {error}."
         ) from error
     if np.count_nonzero(unknown):
@@ -182,7 +182,7 @@ def class_indices(classes, y, dtype=np.uint16):
             others = np.unique(others)
         raise ValueError(
             f"y contains labels that were not among the classes of the first call: "
-            f"{others!r}. The classes are {classes!r}."
+            f"{others.tolist()!r}. The classes are {classes.tolist()!r}."
         )
     return index.astype(dtype)
 
@@ -195,9 +195,13 @@ def check_classes(known, classes):
         or np.array_equal(known, unique_classes(classes))
     ):
         raise ValueError(
-            f"classes={classes!r} differs from the classes of the first call, "
-            f"{known!r}."
+            f"classes={_plain(classes)!r} differs from the classes of the first call, "
+            f"{_plain(known)!r}."
         )
+
+
+def _plain(values):
+    return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def _converted(y, dtype):

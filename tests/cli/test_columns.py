@@ -121,7 +121,7 @@ def test_columns_that_name_rows_are_left_out(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "note: column 'name' is left out: more than half of the rows" in err
     assert err.count("note:") == 1
-    assert "5000 rows, 1 column," in out
+    assert "5,000 rows, 1 column," in out
     assert json.loads(report.read_text())["data"]["features"] == ["size"]
     lines = [f"customer {i},{'ab'[i % 2]}" for i in range(99)]
     table.write_text("\n".join(["name,kind", *lines]))

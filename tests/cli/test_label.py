@@ -193,6 +193,28 @@ def test_an_interrupt_is_a_quiet_exit(pool, terminal):
     assert one.run.wait(60) == 0
 
 
+def test_lines_may_have_labels_and_slips(pool, monkeypatch, capsys):
+    """Where there is no terminal, or more labels than keys."""
+    path, _ = pool
+    argv = ["label", str(path), "--labels", "ham,spam", "--text", "message"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("ham\nspm\n7\nq\n"))
+    assert main(argv) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("A number from 1 to 2, the label itself, or [u] undo") == 2
+    assert "1 label is in" in shown
+    assert "has the table with labels.\n" in shown
+    written = rows_of(path.with_name("pool.labelled.csv"))
+    assert {line["predicted"] for line in written} == {""}
+    assert [line["label"] for line in written if line["label"]] == ["ham"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("spam\nq\n"))
+    assert main(argv) == 0
+    assert "has the table with labels and predictions" in capsys.readouterr().out
+    assert main([*argv, "--stop-risk", ".1"]) == 1
+    told = capsys.readouterr().err
+    assert "was begun with stop=[]. Got [RiskBelow(" in told
+    assert told.endswith("or another file. --answers names another file.\n")
+
+
 # -- in a browser --------------------------------------------------------------------
 
 

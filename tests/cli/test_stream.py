@@ -186,7 +186,7 @@ def test_a_bad_row_ends_the_run_at_the_row_before(
     assert main(command(table, model, "--classes", "heavy,light")) == 1
     err = capsys.readouterr().err
     assert words in err
-    assert f"(the 1229 rows before are learnt, saved in {model})" in err
+    assert f"(the 1,229 rows before are learnt, saved in {model})" in err
     saved, progress = _checkpoint.load(model)
     assert progress["rows"] == saved.n_rows_seen_ == 1229
     # The model is usable, and the run goes on when the row has been mended.
@@ -280,9 +280,9 @@ def test_other_parameters_reach_the_tree(table, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda table: replace_line(table, 0, "mass,kind,height"), "columns differ"),
+        (lambda table: replace_line(table, 0, "mass,kind,height"), "'weight'"),
         (lambda table: replace_line(table, 9, "1.0,heavy,1.0"), "first 500 rows"),
-        (lambda table: table.write_text("weight,kind,height\n1,a,2\n"), "1 only"),
+        (lambda table: table.write_text("weight,kind,height\n1,a,2\n"), "has only 1"),
     ],
 )
 def test_other_data_are_not_gone_on_with(table, tmp_path, rows, capsys, change, words):
@@ -306,13 +306,36 @@ def test_other_data_are_not_gone_on_with(table, tmp_path, rows, capsys, change, 
         (["--classes", "heavy,light,medium"], "its classes differ"),
         (["--pos-label", "heavy"], "its --pos-label differ"),
         (["--nominal", "weight"], "its --nominal differ"),
+        (
+            ["--drop", "height"],
+            "the columns differ from those that it has learnt: {table} is read "
+            "without 'height'",
+        ),
     ],
 )
 def test_other_options_are_not_gone_on_with(table, tmp_path, capsys, more, words):
     model = tmp_path / "model"
     assert main(command(table, model)) == 0
     assert main(command(table, model, "--resume", *more)) == 1
-    assert words in capsys.readouterr().err
+    assert words.format(table=table) in capsys.readouterr().err
+
+
+def test_columns_that_were_left_out_are_named(table, tmp_path, capsys):
+    model = tmp_path / "model"
+    assert main(command(table, model, "--drop", "height")) == 0
+    assert main(command(table, model, "--resume")) == 1
+    assert "is read with 'height' besides" in capsys.readouterr().err
+
+
+def test_a_run_with_nothing_to_learn_tells_no_speed(table, tmp_path, capsys):
+    model = tmp_path / "model"
+    assert main(command(table, model)) == 0
+    told = capsys.readouterr()
+    assert "to predict and learn" in told.out
+    assert main(command(table, model, "--resume")) == 0
+    told = capsys.readouterr()
+    assert "CPU time" not in told.out
+    assert "nothing was done" in told.out
 
 
 def sealed(**facts):

@@ -45,7 +45,7 @@ def test_drifts_are_told_drawn_and_the_same_in_pieces(tmp_path, capsys, drift):
     assert ("1 drift was found" if len(want) == 1 else "drifts were found") in said
     where = want[0]["node"]
     where = f"below node {where}" if where else "the whole tree"
-    assert f"found, after row {want[0]['row']} ({where})" in said
+    assert f"found, after row {want[0]['row']:,} ({where})" in said
     assert "<!-- drift found -->" in (tmp_path / "p.svg").read_text()
     for n_rows in (700, 3100, 3350, N_ROWS):
         write(table, n_rows)

@@ -353,6 +353,7 @@ def test_splits_are_confirmed_by_rows_that_came_later():
     assert root.evidence["since"] > np.log(20)
     assert "confirmed so far" in root.sure
     assert "confirmed so far" in export_text(tree)
+    assert "confirmed so far: rows that came" in export_text(tree).splitlines()[-1]
     still = make({"drift": None}).partial_fit(X, y, CLASSES)
     assert "since" not in node_table(still)[0].evidence
     assert not any(row.confirmed for row in node_table(tree) if not row.n_children)

@@ -280,7 +280,7 @@ def begun():
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ({"a": "1", "b": "x"}, 0, "Column 'a' is not numeric"),
+        ({"a": "1", "b": "x"}, 0, "Column 'a' holds numbers. Got '1'"),
         ({"a": 1, "b": 2}, 0, "Column 'b' held text when"),
         ({"a": 1, "b": "x"}, 2, "label"),
         ({"a": float("inf"), "b": "x"}, 0, "infinity"),
@@ -365,6 +365,57 @@ def test_a_model_of_others_learns_numbers():
     for a in range(10):
         one.learn_one({"a": float(a), "b": 1.0 - a}, int(a > 4))
     assert one.predict_one({"b": -8.0, "a": 9.0}) == 1
+
+
+def test_a_value_that_is_no_number_is_told_in_the_words_of_dictionaries():
+    one = taught(tree(), *people(30)[1:])
+    for call in (one.predict_one, one.predict_proba_one, lambda x: one.learn_one(x, 0)):
+        with pytest.raises(ValueError, match="'salary' holds numbers. Got 'high'"):
+            call({"salary": "high"})
+    with pytest.raises(ValueError, match=r"not among the classes .*: \['rich'\]"):
+        one.learn_one({"salary": 1.0}, "rich")
+
+
+def test_rows_that_are_no_dictionaries_are_refused():
+    waits = OneByOne(tree(), classes=[0, 1])
+    with pytest.raises(TypeError, match="x must be a dict .* Got list instead"):
+        waits.learn_one([1.0, 2.0], 0)
+    one = taught(tree(), [{"a": 1.0}, {"a": 2.0}], [0, 1])
+    for x in ([1.0], (1.0,), 1.0, None):
+        with pytest.raises(TypeError, match="x must be a dict"):
+            one.predict_one(x)
+
+
+def test_warnings_of_keys_point_to_the_call():
+    one = taught(tree(), [{"a": 1.0, "b": 2.0}], [0])
+    with pytest.warns(UserWarning, match="left out") as said:
+        one.predict_one({"a": 1.0, "c": 2.0})
+    assert said[0].filename == __file__
+
+
+def test_how_it_is_written():
+    one = OneByOne(tree(), classes=["b", "a"])
+    begun = "OneByOne(ConfidenceTreeClassifier(grace_period=25), classes=['a', 'b']"
+    assert repr(one) == f"{begun})"
+    one.learn_one({"km": 1.0, "rain": "no"}, "a")
+    columns = "{'km': 'number', 'rain': 'category'}"
+    assert repr(one) == f"{begun}, columns={columns})"
+
+
+def test_a_model_of_rivers_kind_is_one_line():
+    base = pytest.importorskip("river.base")
+    evaluate = pytest.importorskip("river.evaluate")
+    metrics = pytest.importorskip("river.metrics")
+
+    class Model(OneByOne, base.Classifier):
+        """For river's pipelines and evaluation."""
+
+    _, rows, y = people(300)
+    stream = list(zip(rows, y, strict=True))
+    model = Model(ConfidenceTreeClassifier(), classes=[0, 1])
+    metric = evaluate.progressive_val_score(stream, model, metrics.Accuracy())
+    assert metric.get() > 0.5
+    assert model.model.n_rows_seen_ == 300
 
 
 def test_a_loop_written_for_river_changes_in_two_lines():

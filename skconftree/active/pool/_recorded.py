@@ -367,7 +367,12 @@ def _pairs(batch):
 
 
 def _brief(value):
-    if isinstance(value, dict):
-        value = value.get("class", value.get("name", value))
-    text = repr(value)
+    if isinstance(value, list):
+        text = f"[{', '.join(map(_brief, value))}]"
+    elif isinstance(value, dict):
+        name = str(value.get("class", value.get("name", value))).rpartition(".")[2]
+        given = (f"{k}={_brief(v)}" for k, v in (value.get("with") or {}).items())
+        text = f"{name}({', '.join(given)})" if "class" in value else name
+    else:
+        text = repr(value)
     return text if len(text) < 80 else f"{text[:77]}..."

@@ -22,7 +22,10 @@ def check_desk(session, show):
 def progress_text(progress, question):
     """How far a session is, and what the model makes of the row, if there is one."""
     text = f"{progress.n_answers}"
-    text += " labels" if progress.budget is None else f" of {progress.budget}"
+    if progress.budget is not None:
+        text += f" of {progress.budget}"
+    else:
+        text += " label" if progress.n_answers == 1 else " labels"
     if question is not None and question.guess is not None:
         text += f", the model says {question.guess}"
         if question.probability is not None:

@@ -59,10 +59,10 @@ def _curve_text(learner, n):
     few, more = 1.0 - result.scores[result.strategies.index("random")].mean(axis=0)
     now, then = _power_law(few, more, 2 * step, (len(labeled), len(labeled) + n))
     return (
-        f"The last {n} labels changed {100 * changed:.1f} % of the predictions. By the "
-        f"learning curve of labels at random, {100 * now:.0f} % of rows as hard as "
-        f"those that were asked for are predicted wrongly with {len(labeled)} labels, "
-        f"and {100 * then:.0f} % with {n} more."
+        f"The last {n} labels changed {100 * changed:.1f} % of the predictions. Of "
+        f"rows as hard as those that you were asked about, {100 * now:.0f} % are "
+        f"predicted wrongly with {len(labeled)} labels, and {100 * then:.0f} % with "
+        f"{n} more, says a learning curve on your answers."
     )
 
 

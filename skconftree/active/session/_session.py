@@ -447,12 +447,13 @@ class LabelingSession:
         Returns
         -------
         labels : ndarray of shape (n_rows,) or None
-            None without a label.
+            None until rows of two classes are labelled.
         probabilities : ndarray of shape (n_rows, n_classes) or None
-            None if the classifier has none.
+            None until then, or if the classifier has none.
         """
         learner = self._record.whole_learner()
-        if not hasattr(learner, "estimator_"):
+        known = learner._codes[np.array(learner._order, dtype=np.intp)]
+        if not hasattr(learner, "estimator_") or len(np.unique(known)) < 2:
             return None, None
         X = learner._pool.X
         proba = None

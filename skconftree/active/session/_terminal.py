@@ -59,6 +59,11 @@ def _answered(session, question, labels, read):
             label = labels[int(said) - 1]
             session.answer(label, question.row)
             _say(f"{label}")
+        elif said in (words := list(map(str, labels))):  # only lines have such
+            session.answer(labels[words.index(said)], question.row)
+        elif read.place is None:
+            _say(f"A number from 1 to {len(labels)}, the label itself, or {HELP}")
+            continue
         else:
             _say(f"A key from 1 to {len(labels)}, or {HELP}")
             continue

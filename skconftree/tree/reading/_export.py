@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ...utils._types import Estimator
 from ..nodes._node_state import MOST_RIVALS
 from ._audit_marks import read_marks
+from ._meant import check_tree
 from ._node_table import read_nodes, write_ties
+from ._since import LEGEND
 from ._strength import IMITATION, TINY
 
 WIDTH = 100  # columns
@@ -101,7 +102,7 @@ def export_text(
     expected by luck: how many of the questions compared would do as well in pure noise
     overwhelming: below 1e-6, strong: below 0.01, weak: all others
     """
-    check_is_fitted(estimator)
+    check_tree(estimator)
     if class_names is None:
         class_names = estimator.classes_
     with estimator._lock:
@@ -152,6 +153,7 @@ def export_text(
             stack.append((first.node, (row.name, first.words), said))
     if show_evidence and len(table) > 1:
         lines += ["", *table[0].strength.legend]
+        lines += [LEGEND] if any(row.confirmed for row in table.values()) else []
     if len(table) > 1:
         lines += marks.legend
     return "\n".join(lines)
@@ -161,8 +163,9 @@ def describe_strength(row, width):
     """Lines of how strong a split is and what ties with it: one, if there is room."""
     strength = row.strength.long
     rest = row.sure[len(strength) + 2 :]
-    if len(row.ties) > 1 and len(write_ties(row.ties)) <= width:
-        rest = write_ties(row.ties)
+    if len(row.ties) > 1:
+        named = rest.replace(row.tie, write_ties(row.ties))
+        rest = named if len(named) <= width else rest
     if not rest:
         return [strength]
     if len(strength) + 2 + len(rest) <= width:

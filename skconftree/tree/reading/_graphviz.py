@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sklearn.utils.validation import check_is_fitted
-
 from ...utils._types import Estimator
 from ._colors import class_colors
 from ._export import shortened
+from ._meant import check_tree
 from ._node_table import read_nodes
 
 LONGEST = 40  # characters of a line in a box
@@ -67,7 +66,7 @@ def export_graphviz(
     >>> print(lines[5])
     0 [label="petal width (cm) <= 0.8\noverwhelming, 3e-40 expected by ...150 rows"];
     """
-    check_is_fitted(estimator)
+    check_tree(estimator)
     if class_names is None:
         class_names = estimator.classes_
     with estimator._lock:

@@ -7,12 +7,12 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ...utils._types import Estimator
 from ._audit_marks import read_marks
 from ._colors import class_colors
 from ._export import describe_evidence, shortened
+from ._meant import check_tree
 from ._node_table import read_nodes, write_ties
 from ._strength import IMITATION
 from ._summary import bound_name
@@ -276,7 +276,7 @@ def export_html(
     >>> page = export_html(ConfidenceTreeClassifier().fit(X, y))
     >>> Path("tree.html").write_text(page, encoding="utf-8")  # doctest: +SKIP
     """
-    check_is_fitted(estimator)
+    check_tree(estimator)
     with estimator._lock:
         tree = write_tree(
             estimator,

@@ -10,15 +10,15 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ...tables._dates import write_date
 from ...tables._features import MISSING
 from ...utils._types import Estimator
 from ..nodes._derived import DEAD
 from ..nodes._node_state import MOST_RIVALS
+from ._meant import check_tree
 from ._numbers import write_probability, write_rows, write_weight
-from ._since import ENOUGH, log_evidence
+from ._since import CONFIRMED, ENOUGH, log_evidence
 from ._strength import Strength, imitated, strengths
 
 MOST_NAMES = 8  # categories written out
@@ -96,8 +96,12 @@ class NodeRow(NamedTuple):
     @property
     def sure(self):
         """How strong the split is and what ties with it, in words; not of a leaf."""
-        since = "confirmed so far" if self.confirmed else ""
-        return "; ".join(filter(None, [self.strength.long, self.tie, since]))
+        return "; ".join(filter(None, [self.strength.long, self.tie, self.since]))
+
+    @property
+    def since(self):
+        """Whether rows since the split was made confirm it, in words; else empty."""
+        return CONFIRMED if self.confirmed else ""
 
     @property
     def confirmed(self):
@@ -264,7 +268,7 @@ def node_table(
     petal width (cm) <= 0.8 setosa 50.0
     petal width (cm) > 0.8 versi 100.0
     """
-    check_is_fitted(estimator)
+    check_tree(estimator)
     with estimator._lock:
         check_rivals(estimator, rivals, stacklevel=3)
         return read_nodes(

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ...tables._features import MISSING
 from ...utils._types import Estimator
+from ._meant import check_tree
 from ._node_table import read_nodes
 
 INDENT = "    "
@@ -86,7 +86,7 @@ def export_rules(
     >>> program["predict"]({"petal width (cm)": 0.2})
     0
     """
-    check_is_fitted(estimator)
+    check_tree(estimator)
     if language not in LANGUAGES:
         raise ValueError(f"language must be one of {list(LANGUAGES)}, got {language!r}")
     if estimator._model.predicts_by_bayes:

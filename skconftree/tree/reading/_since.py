@@ -6,6 +6,11 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 ENOUGH = math.log(20.0)  # evidence: where the test says nothing, one split in 20 has it
+CONFIRMED = "confirmed so far"
+LEGEND = (
+    f"{CONFIRMED}: rows that came after the split bear it out by themselves "
+    "(e-value 20 or more)"
+)
 PRIOR = 0.5  # rows of each class, before the first
 
 

@@ -299,7 +299,7 @@ def test_another_pool_or_other_parameters_are_refused(path):
         session(path)
     with pytest.raises(ValueError, match="begun with strategy='auto'. Got 'margin'"):
         session(path, repeat=0.1, learner={"strategy": "margin"})
-    with pytest.raises(ValueError, match="begun with estimator='sklearn.naive_bayes"):
+    with pytest.raises(ValueError, match=r"with estimator=GaussianNB\(.* Got Logis"):
         session(path, repeat=0.1, estimator=LogisticRegression())
     assert path.read_bytes() == content
     with session(path, repeat=0.1) as one:
@@ -387,6 +387,17 @@ def test_why_a_row_is_asked_for(path):
         give(one, 30)
         (near,) = one.why()
         assert near.count("row ") == 5
+
+
+def test_labels_of_one_class_predict_nothing(path, tmp_path):
+    with session(path) as one:
+        for _ in range(3):
+            one.answer("ham", one.question().row)
+        assert one.predictions() == (None, None)
+        one.export(tmp_path / "out.csv")
+        one.answer("spam", one.question().row)
+        assert len(one.predictions()[0]) == len(X)
+    assert "probability" not in (tmp_path / "out.csv").read_text()
 
 
 def test_forecasts(path):
