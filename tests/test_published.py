@@ -28,6 +28,27 @@ def test_every_page_names_its_paper_and_what_came_out():
         assert ":doc:`../results/" in text, page
 
 
+ABOUT = ("index", "how_we_measure", "measured", "where_it_loses")  # all the pages
+RESULTS = sorted(
+    page for page in (DOC / "results").glob("*.rst") if page.stem not in ABOUT
+)
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=lambda page: page.stem)
+def test_pages_of_results_begin_with_the_finding(page):
+    """Then the table or the picture, then how it was measured, then the command."""
+    text = page.read_text("utf-8")
+    _, rest = re.split(r"^=+\n\n", text, maxsplit=1, flags=re.MULTILINE)
+    assert rest.startswith("**")
+    before = rest[: re.search(r"^\.\. (?:csv-table|image)::", rest, re.M).start()]
+    # the finding, what to read beside it, the title of a section
+    assert len(re.split(r"\n\n+", before.strip())) <= 4
+    for section in re.split(r"^.+\n[-=]{3,}$", text, flags=re.MULTILINE):
+        shown = [one.start() for one in re.finditer(r"csv-table::|image::", section)]
+        commands = [one.start() for one in re.finditer("code-block:: sh", section)]
+        assert not shown or not commands or min(shown) < min(commands), section
+
+
 def test_papers_are_called_by_their_authors():
     for page in DOC.rglob("*.rst"):
         if "generated" not in page.parts and "auto_examples" not in page.parts:

@@ -311,4 +311,4 @@ def test_thousands_of_columns_are_learnt(tmp_path, capsys):
     table.write_text(f"kind,{names}\ny,{row}\nz,{row}\n")
     nominal = ["--nominal", names]
     assert main(["stream", str(table), "--target", "kind", *nominal]) == 0
-    assert f"2 rows, {n} columns" in capsys.readouterr().out
+    assert f"2 rows, {n:,} columns" in capsys.readouterr().out
