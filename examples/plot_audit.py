@@ -2,8 +2,10 @@
 Which splits are real?
 ======================
 
-Three trees grow from one half of a table, and the other half audits them: each split is
-tested once on rows that had no say in it. Then a table of which the truth is known.
+Where three splits are real, new rows confirm these three and no other: of the 219 of a
+CART in full, of the four of a tuned one, and of the three of ours. Three trees grow from
+one half of a table, and the other half audits them: each split is tested once on rows
+that had no say in it. First a real table, then one of which the truth is known.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@
 From a table without labels to a tree
 =====================================
 
-A pool has no label at all. A session asks for some dozens of them, one after the other,
-and has each answer in a file before it asks for the next; a forest says which rows are
-worth it. At the end a single tree is fitted to the answers, to be read.
+Sixty labels of 569 rows, requested one after the other, make a tree that is right about
+more than nine rows in ten. A session asks for them, and has each answer in a file before
+it asks for the next; a forest says which rows are worth it. At the end a single tree is
+fitted to the answers, to be read.
 """
 
 import tempfile
@@ -41,8 +42,9 @@ def answer(session, n):
     for _ in range(n):
         question = session.question()
         session.answer(str(truth[question.row]))
-        n_answers = session.progress().n_answers
-        right[n_answers] = (session.predictions()[0] == truth).mean()
+        predicted, _ = session.predictions()
+        if predicted is not None:  # rows of two classes are labelled
+            right[session.progress().n_answers] = (predicted == truth).mean()
 
 
 answer(session, 20)

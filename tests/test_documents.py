@@ -88,6 +88,16 @@ def test_links_of_the_readme_lead_somewhere():
         assert (ROOT / link).exists(), link
 
 
+def test_links_of_the_readme_read_well_where_nothing_is_built():
+    """On a forge, or in an editor: roles of Sphinx and included tables do not."""
+    for link in re.findall(r"\]\(([^)]+)\)", README):
+        page = ROOT / link
+        assert page.suffix != ".rst", link
+        if page.suffix in (".md", ".py"):
+            roles = re.findall(r":\w+:`.*?`", page.read_text("utf-8"))
+            assert not roles, link
+
+
 @pytest.mark.parametrize("part", ["guide", "results", "development"])
 def test_pages_are_short_and_all_are_listed(part):
     index = (ROOT / f"doc/{part}/index.rst").read_text("utf-8")
