@@ -3,9 +3,9 @@ Which splits are real?
 ======================
 
 Where three splits are real, new rows confirm these three and no other: of the 219 of a
-CART in full, of the four of a tuned one, and of the three of ours. Three trees grow from
-one half of a table, and the other half audits them: each split is tested once on rows
-that had no say in it. First a real table, then one of which the truth is known.
+CART in full, of the four of a tuned one, and of the three of ours. Three trees grow
+from one half of a table, and the other half audits them: each split is tested once on
+rows that had no say in it. First a real table, then one of which the truth is known.
 """
 
 import matplotlib.pyplot as plt

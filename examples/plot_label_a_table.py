@@ -3,9 +3,9 @@ From a table without labels to a tree
 =====================================
 
 Sixty labels of 569 rows, requested one after the other, make a tree that is right about
-more than nine rows in ten. A session asks for them, and has each answer in a file before
-it asks for the next; a forest says which rows are worth it. At the end a single tree is
-fitted to the answers, to be read.
+more than nine rows in ten. A session asks for them, and has each answer in a file
+before it asks for the next; a forest says which rows are worth it. At the end a single
+tree is fitted to the answers, to be read.
 """
 
 import tempfile
