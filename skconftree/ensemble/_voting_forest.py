@@ -31,22 +31,8 @@ class VotingForest:
         """
         return self._mean_proba(self._rows(X))
 
-    @reads
-    def predict(self, X: TableLike) -> NDArray[Any]:
-        """Most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Among equally probable classes the first of `classes_`.
-        """
-        best = self._mean_proba(self._rows(X)).argmax(axis=1)
-        return self.classes_.take(best)
+    def _best(self, rows):
+        return self._mean_proba(rows).argmax(axis=1)
 
     @reads
     def decision_path(self, X: TableLike) -> tuple[Any, NDArray[Any]]:

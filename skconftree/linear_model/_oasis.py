@@ -315,7 +315,7 @@ class OASISClassifier(Questions, LearntClassifier):
         odds = learn(self, call, resample=bool(self.resample), foresee=foresee)
         if self._model.grows:
             self._warn_of_copies(n_moves)
-        return None if odds is None else self._chosen(odds)
+        return None if odds is None else self.classes_[_choice(decide(odds))]
 
     def _read_call(self, X, y, classes, sample_weight, stacklevel):
         model, caller = self._model, type(self).__name__
@@ -418,8 +418,8 @@ class OASISClassifier(Questions, LearntClassifier):
         rows = self._rows(X)
         return self._model.odds(rows)
 
-    def _chosen(self, odds):
-        return self.classes_[_choice(decide(odds))]
+    def _best(self, rows):
+        return _choice(decide(self._model.odds(rows)))
 
     @reads
     def decision_function(self, X: TableLike) -> Floats:
@@ -438,20 +438,6 @@ class OASISClassifier(Questions, LearntClassifier):
         if self.n_classes_ == 1:
             return np.zeros((len(decision), 1))
         return decision[:, 0] if self.n_classes_ == 2 else decision
-
-    @reads
-    def predict(self, X: TableLike) -> NDArray[Any]:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._chosen(self._odds(X))
 
     @reads
     def predict_proba(self, X: TableLike) -> Floats:

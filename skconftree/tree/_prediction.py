@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils._lock import reads
@@ -14,22 +13,8 @@ from ..utils._types import Floats, Indices, TableLike
 class TreePrediction:
     """Mixin of an estimator with `tree_`, `_rows(X)`, and a model that knows leaves."""
 
-    @reads
-    def predict(self, X: TableLike) -> NDArray[Any]:
-        """Most probable class in the leaf that each row reaches.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Among equally probable classes the first of `classes_`.
-        """
-        rows = self._rows(X)
-        return self._model.classes.names.take(self._model.best(rows))
+    def _best(self, rows):
+        return self._model.best(rows)
 
     @reads
     def predict_proba(self, X: TableLike) -> Floats:

@@ -35,7 +35,10 @@ def learnt(name, doc, *, changes=False):
 
 
 class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
-    """What classifiers are: parameters, and a model of the class `_kind`, or None."""
+    """What classifiers are: parameters, and a model of the class `_kind`, or None.
+
+    A subclass reads rows by `_rows(X)`, and says by `_best(rows)` which class is best.
+    """
 
     _model = None  # what has been learnt
 
@@ -49,6 +52,23 @@ class LearntClassifier(Lockable, ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return self._model is not None
+
+    @reads
+    def predict(self, X: TableLike) -> NDArray[Any]:
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of any kind that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Among equally probable classes the first of `classes_`.
+        """
+        rows = self._rows(X)
+        return self._model.classes.names.take(self._best(rows))
 
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Logarithm of `predict_proba`.
