@@ -87,3 +87,14 @@ def test_code_of_the_guide_is_not_cut():
 @pytest.mark.skipif(HTML is None, reason="SKCONFTREE_HTML names no folder")
 def test_the_gallery_has_twelve_pages_or_more():
     assert len(list(Path(HTML, "auto_examples").glob("plot_*.html"))) >= 12
+
+
+@pytest.mark.skipif(HTML is None, reason="SKCONFTREE_HTML names no folder")
+def test_tables_of_results_move_in_a_box_of_their_own():
+    """The box that the style sheet knows: its first column stays in sight."""
+    box = "pst-scrollable-table-container"
+    style = Path(HTML, "_static/site.css").read_text("utf-8")
+    assert f".{box} :is(th, td):first-child" in style
+    for page in Path(HTML, "results").glob("*.html"):
+        text = page.read_text("utf-8")
+        assert len(re.findall(rf'{box}"><table', text)) == text.count("<table"), page
