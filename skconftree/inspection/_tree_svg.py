@@ -1,11 +1,19 @@
 """The picture of a tree as plain SVG: no library draws it, and its nodes answer."""
 
-import re
 from html import escape
 
 from skconftree.tree import class_colors
 
 from ._tree_layout import arrange, width_of
+from ._tree_words import (
+    box_head,
+    box_lines,
+    branch_words,
+    cut,
+    node_answer,
+    width_in,
+    wrapped,
+)
 
 STEP, BOX = 158, 152  # from box to box, and of a box
 LEVEL, LINE, STRIP = 166, 14, 7
@@ -21,8 +29,6 @@ SOFT = {"light": "#4a5866", "dark": "#aab5bf"}
 INK = {"light": "#1b2733", "dark": "#ffffff"}
 PAPER = {"light": "#ffffff", "dark": "#161616"}
 EDGE = {"light": "#c5ced6", "dark": "#4c5863"}
-# Widths of letters in ems, of a sans serif.
-NARROW, WIDE = set("iljtfrI.,:;'|!()[]{} -"), set("mwMW%@<>=")
 
 
 def _style():
@@ -85,15 +91,16 @@ class _Picture:
             if row.node in self.at:
                 self._edges(row)
         below = self._legend(bottom + 2 * LINE)
-        answers = {
-            row.node: self._answer(row) for row in self.nodes if row.node in self.at
+        answers = {node: node_answer(self.table, self.table[node]) for node in self.at}
+        said = {
+            node: wrapped(one, TEXT, ANSWER - 14, MOST_LINES)
+            for node, one in answers.items()
         }
-        lines = {node: self._wrapped(one) for node, one in answers.items()}
-        most = max(map(len, lines.values()))
+        most = max(map(len, said.values()))
         self.height = max(below, bottom + 2 * LINE + (LINE + 1) * most) + MARGIN
         for row in self.nodes:
             if row.node in self.at:
-                self._node(row, answers[row.node], lines[row.node], bottom + LINE)
+                self._node(row, answers[row.node], said[row.node], bottom + LINE)
         leaves = sum(not row.branches for row in self.nodes)
         told = f"A decision tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}"
         size = f"{_number(self.width)} {_number(self.height)}"
@@ -124,32 +131,22 @@ class _Picture:
         return LINE * lines + STRIP + 16
 
     def _head(self, row):
-        name = row.name if row.branches else str(row.label)
-        lines = wrapped(name, HEAD * BOLD, BOX - 8, 2)
-        if row.branches:
-            test = "which category?"
-            if len(row.branches) == 2:
-                test = row.test[len(row.name) + 1 :]
-            lines += wrapped(test, HEAD * BOLD, BOX - 8, 2)
-        return lines
+        return box_head(row, lambda text, n: wrapped(text, HEAD * BOLD, BOX - 8, n))
 
     def _lines(self, row):
         """What stands below the strip of a box."""
-        if not row.branches:
-            return row.outcome.split(", ")
-        sure = row.strength
-        rows = row.rows if not self._is_end(row) else f"{row.rows}, split further"
-        tie = wrapped(row.tie, TEXT, BOX - 8, 2) if row.tie else []
-        return [sure.word, *tie, *filter(None, [sure.expected]), rows]
+        return box_lines(
+            row,
+            lambda text, n: wrapped(text, TEXT, BOX - 8, n),
+            is_end=self._is_end(row),
+        )
 
     def _edges(self, row):
         if self._is_end(row):
             return
         x, y = self.at[row.node]
         y += self._height(row)
-        words = ["yes", "no"]
-        if len(row.branches) > 2:
-            words = [one.words[len(row.name) + 1 :] for one in row.branches]
+        words = branch_words(row)
         total = max(self.nodes[0].weight, 1e-300)
         for place, (branch, word) in enumerate(zip(row.branches, words, strict=True)):
             if branch.node not in self.at:
@@ -200,7 +197,7 @@ class _Picture:
                 self._say(MARGIN + 4, y, part, SMALL, soft=True, anchor="start")
         return y + 4
 
-    def _node(self, row, answer, lines, below):
+    def _node(self, row, answer, said, below):
         x, y = self.at[row.node]
         best = max(range(len(row.value)), key=row.value.__getitem__)
         self._add(f'<g class="node" tabindex="0"><title>{escape(answer)}</title>')
@@ -208,7 +205,7 @@ class _Picture:
             self._small_box(row, x, y, best)
         else:
             self._large_box(row, x, y, best)
-        self._said(lines, x, below)
+        self._said(said, x, below)
         self._add("</g>")
 
     def _small_box(self, row, x, y, best):
@@ -270,33 +267,16 @@ class _Picture:
                 )
             left += wide
 
-    def _answer(self, row):
-        """What a node says when asked: how one gets there, and what is there."""
-        path, one = [], row
-        while one.parent >= 0:
-            parent = self.table[one.parent]
-            words = next(b.words for b in parent.branches if b.node == one.node)
-            path.append(words)
-            one = parent
-        where = " and ".join(reversed(path)) or "all rows"
-        if not row.branches:
-            return f"{where}: class {row.label}, {row.outcome}"
-        sure = "; ".join(filter(None, [row.sure, row.lookahead]))
-        return f"{where}: {row.rows}, asked whether {row.test} ({sure})"
-
-    def _wrapped(self, answer):
-        return wrapped(answer, TEXT, ANSWER - 14, MOST_LINES)
-
-    def _said(self, lines, x, y):
+    def _said(self, said, x, y):
         # below the tree and beneath the node, so that who sees the one sees the other
         left = min(max(x - ANSWER / 2, MARGIN), self.width - MARGIN - ANSWER)
-        height = (LINE + 1) * len(lines) + 12
+        height = (LINE + 1) * len(said) + 12
         self._add(
             '<g class="said" text-anchor="start"><rect class="paper line" '
             f'fill="#ffffff" stroke="#4a5866" x="{_number(left)}" y="{_number(y)}" '
             f'width="{ANSWER}" height="{height}" rx="4"/>'
         )
-        for place, line in enumerate(lines, 1):
+        for place, line in enumerate(said, 1):
             self._say(left + 7, y + 3 + (LINE + 1) * place, line, TEXT)
         self._add("</g>")
 
@@ -315,46 +295,3 @@ class _Picture:
 
 def _number(value):
     return f"{value:.1f}".removesuffix(".0")
-
-
-def width_in(text, size):
-    """About how wide a text is at most, in the unit of `size`."""
-    return size * sum(
-        0.36
-        if one in NARROW
-        else 0.9
-        if one in WIDE
-        else 0.68
-        if one.isupper()
-        else 0.64
-        if one.isdigit()
-        else 0.6
-        for one in text
-    )
-
-
-def wrapped(text, size, most, lines):
-    """Break a text at words into lines; dots stand for what these have no room for."""
-    found = [""]
-    words = re.sub(r"\s+", " ", text).strip().split(" ")
-    for place, word in enumerate(words):
-        longer = f"{found[-1]} {word}".strip()
-        if width_in(longer, size) <= most or not found[-1]:
-            found[-1] = longer
-        elif len(found) < lines:
-            found.append(word)
-        else:
-            found[-1] = " ".join([found[-1], *words[place:]])
-            break
-    return [cut(one, size, most) for one in found]
-
-
-def cut(text, size, most):
-    """Leave out the last words of a text that is too wide, or part of its only one."""
-    text = re.sub(r"\s+", " ", text).strip()
-    if width_in(text, size) <= most:
-        return text
-    while text and width_in(f"{text}...", size) > most:
-        shorter = text.rpartition(" ")[0]
-        text = shorter or text[:-1]
-    return f"{text}..."

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from skconftree.inspection import _tree_svg
-from skconftree.inspection._tree import _mixed
+from skconftree.inspection._tree_plot import _mixed
 from skconftree.tree import class_colors
 from skconftree.tree.reading._html import OTHERS, PAGE, STYLE
 

@@ -1,11 +1,13 @@
 """The picture shows what the tree holds, on the axes it was given."""
 
+import gc
 import io
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backend_bases import MouseEvent
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import FancyBboxPatch
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -14,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import HoeffdingBound
 from skconftree.inspection import ConfidenceTreeDisplay
+from skconftree.inspection._tree_layout import arrange
 from skconftree.tree import node_table
 
 
@@ -32,7 +35,7 @@ def texts(display):
     [
         ("credible", "children < "),
         ("possibilistic", "children < "),
-        (HoeffdingBound(0.1, against="no_split"), ", no split "),
+        (HoeffdingBound(0.1, against="no_split"), "no split "),
         ("bayes_factor", "probability of no split "),
         (None, ""),
     ],
@@ -66,7 +69,7 @@ def test_shares_are_those_of_the_counts():
     widths = [
         patch.get_width()
         for patch in display.ax_.patches
-        if patch.get_height() == pytest.approx(0.07)
+        if patch.get_height() == pytest.approx(0.05)
     ]
     np.testing.assert_allclose(np.divide(widths, sum(widths)), [5 / 12, 5 / 12, 1 / 6])
     assert any(text.endswith("split further") for text in texts(display))
@@ -113,7 +116,7 @@ def test_many_classes_have_different_colors_and_a_short_legend(large):
     strips = {
         patch.get_facecolor()
         for patch in display.ax_.patches
-        if patch.get_height() == pytest.approx(0.07)
+        if patch.get_height() == pytest.approx(0.05)
     }
     assert len(strips) == 100
     shown = display.ax_.get_legend().get_texts()
@@ -234,3 +237,54 @@ def test_names_of_several_lines_are_written_in_one():
     display.figure_.canvas.draw()  # warns of glyphs that are missing
     assert not any("\n" in text.get_text() for text in display.ax_.texts)
     plt.close(display.figure_)
+
+
+def asked_at(display, x, y, kind="motion_notify_event"):
+    """Point at a place of the picture, in data; give what is shown then."""
+    canvas = display.figure_.canvas
+    place = display.ax_.transData.transform((x, y))
+    canvas.callbacks.process(kind, MouseEvent(kind, canvas, *place))
+    shown = [one.get_text() for one in display.figure_.texts if one.get_visible()]
+    return " ".join(shown).replace("\n", " ")
+
+
+@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize("kind", ["motion_notify_event", "button_press_event"])
+def test_a_box_that_is_asked_answers(compact, kind):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    tree = ConfidenceTreeClassifier().fit(X, y)
+    display = ConfidenceTreeDisplay.from_estimator(tree, compact=compact)
+    gc.collect()  # the picture outlives what has drawn it
+    display.figure_.canvas.draw()
+    nodes = node_table(tree)
+    assert not display.figure_.texts
+    checked = 0
+    for node, (x, level) in arrange(nodes).items():
+        row = nodes[node]
+        told = asked_at(display, x, level + 0.02, kind)
+        assert row.rows in told
+        if row.branches:
+            assert f"asked whether {row.test}" in told
+        else:
+            assert told.endswith(f"class {row.label}, {row.outcome}")
+        if row.parent >= 0:
+            words = [one.words for one in nodes[row.parent].branches]
+            assert sum(one in told for one in words) == 1
+        checked += 1
+    assert checked == tree.tree_.node_count
+    assert asked_at(display, -0.49, 0.4, kind) == ""
+
+
+def test_an_answer_lies_in_the_picture_and_goes_again(large):
+    display = ConfidenceTreeDisplay.from_estimator(large, compact=True)
+    display.figure_.canvas.draw()
+    places = arrange(node_table(large))
+    x, level = max(places.values(), key=lambda one: -one[1])  # the deepest leaf
+    assert asked_at(display, x, level)
+    (text,) = display.figure_.texts
+    extent, whole = text.get_window_extent(), display.figure_.bbox
+    assert extent.x0 >= 0
+    assert extent.x1 <= whole.x1
+    assert extent.y1 <= whole.y1
+    assert not asked_at(display, x, 0.9)  # above the tree
+    assert not text.get_visible()

@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from skconftree import ConfidenceTreeClassifier
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.inspection._tree_layout import arrange, readable_depth, width_of
-from skconftree.inspection._tree_svg import cut, width_in, wrapped
+from skconftree.inspection._tree_words import cut, width_in, wrapped
 from skconftree.tree import node_table
 
 SVG = "{http://www.w3.org/2000/svg}"

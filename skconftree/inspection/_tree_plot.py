@@ -1,0 +1,475 @@
+"""The picture of a tree by matplotlib, in the measures of the one as SVG."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from skconftree.tree import class_colors
+
+from ._tree_layout import arrange, width_of
+from ._tree_words import (
+    box_head,
+    box_lines,
+    branch_words,
+    cut,
+    in_one_line,
+    node_answer,
+    wrapped,
+)
+
+# In units of the picture: one leaf is 1 wide, one level of the tree 1 high.
+BOX_WIDTH = 0.92
+BOX_TOP, TOP = 0.42, 0.45
+PAD, LINE, STRIP, SCALE = 0.03, 0.079, 0.05, 0.06
+MARGIN = 0.05
+SMALL_WIDTH, SMALL_HEIGHT = 0.8, 0.24
+# Inches of such a unit, in a figure of our own.
+LEAF_INCHES, LEVEL_INCHES = 1.6, 1.8
+COMPACT_INCHES, COMPACT_LEVEL_INCHES = 0.22, 0.5
+MOST_INCHES, LEGEND_INCHES = 26.0, 0.75
+USUAL_INCHES = 9.7  # of a picture as wide as six boxes
+WITHIN = 0.985  # of a figure is left by its edges
+MOST_CLASSES = 12  # in the legend
+HEAD, TEXT, SMALL = 8.7, 7.7, 7.0  # sizes of letters
+SMALLEST_FONT = 2.0
+FEWEST_POINTS = 45.0  # for a test in a compact picture
+WIDEST_EDGE, THINNEST_EDGE = 6.0, 0.6
+POINTS = 72.0  # of an inch
+
+
+class _Statement(NamedTuple):
+    """What was compared at a split: it was made as `value` is below `limit`."""
+
+    text: str
+    value: float = math.nan
+    limit: float = math.nan
+    reach: float = math.nan  # how far `value` might be off: a race's radius
+
+
+def _statement(evidence):
+    """Put the evidence of a split into words and, if possible, on a scale."""
+    if {"child_limit", "parent_limit"} <= evidence.keys():
+        child, parent = evidence["child_limit"], evidence["parent_limit"]
+        return _Statement(f"children < {child:.3g}, node > {parent:.3g}", child, parent)
+    if {"radius", "rival_score"} <= evidence.keys():
+        score, rival, radius = (
+            evidence[name] for name in ("score", "rival_score", "radius")
+        )
+        name = "no split" if evidence["rival_feature"] < 0 else "rival"
+        text = f"{score:.3g} \N{PLUS-MINUS SIGN} {radius:.3g}, {name} {rival:.3g}"
+        return _Statement(text, score, rival, radius)
+    if "confidence" in evidence:
+        tiny = evidence["confidence"] < 1e-300
+        number = "< 1e-300" if tiny else f"{evidence['confidence']:.3g}"
+        return _Statement(f"{evidence['statement']} {number}")
+    return _Statement("")
+
+
+def _mixed(color, background, share):
+    """So much of a colour on a background."""
+    from matplotlib.colors import to_rgb
+
+    pair = zip(to_rgb(color), to_rgb(background), strict=True)
+    return tuple(share * one + (1.0 - share) * other for one, other in pair)
+
+
+def draw_tree(nodes, class_names, ax, *, marks, notes, max_depth, compact, verbose):
+    """Draw a tree on axes, or a figure of its own; give the axes."""
+    plot = _Plot(nodes, class_names, marks or {}, notes, compact, verbose)
+    plot.draw(ax, max_depth)
+    _let_answer(plot)
+    return plot.ax
+
+
+class _Plot:
+    def __init__(self, nodes, class_names, marks, notes, compact, verbose):
+        self.root = nodes[0]
+        self.nodes = nodes
+        self.table = {row.node: row for row in nodes}
+        self.names = class_names
+        self.colors = class_colors(len(class_names))
+        self.marks, self.notes = marks, notes
+        self.compact, self.verbose = compact, verbose
+        self.heads, self.below = {}, {}  # of nodes: texts are measured once
+
+    def draw(self, ax, max_depth):
+        """Draw the tree down to a level; None: all of it."""
+        import matplotlib.pyplot as plt
+
+        self.at = arrange(self.nodes, max_depth)
+        self.said, self.scale = self._statements()
+        width, height = width_of(self.at), 1 - min(y for _, y in self.at.values())
+        given = ax is not None
+        size = self._size_of_units(ax, width, height)
+        if not self.compact:  # the lowest boxes need not fill their level
+            height = TOP - min(
+                y + BOX_TOP - self._height(self.table[node])
+                for node, (_, y) in self.at.items()
+            )
+        if not given:
+            tall = self.unit[1] / POINTS * height + LEGEND_INCHES
+            size = size, min(max(1.6, tall), MOST_INCHES)
+            _, ax = plt.subplots(figsize=size, layout="constrained")
+        self.ax, self.figure = ax, ax.figure
+        self.ink = plt.rcParams["text.color"]
+        self.ground = self.figure.get_facecolor()
+        self.muted = _mixed(self.ink, self.ground, 0.65)
+        for node, (x, y) in self.at.items():
+            row = self.table[node]
+            self._draw_edges(row, x, y)
+            if self.compact:
+                self._draw_small(row, x, y)
+            else:
+                self._draw_box(row, x, y)
+        below = self._draw_legend(given)
+        ax.set_xlim(-0.5, width - 0.5)
+        ax.set_ylim(TOP - height * (1.0 + below), TOP)
+        ax.set_axis_off()
+
+    def _size_of_units(self, ax, width, height):
+        """Settle what a unit is in points; give the inches of a figure of our own."""
+        inches = (LEAF_INCHES, LEVEL_INCHES)
+        if self.compact:
+            inches = (COMPACT_INCHES, COMPACT_LEVEL_INCHES)
+        across = min(max(4.8, inches[0] * width), MOST_INCHES)
+        down = min(inches[1], (MOST_INCHES - LEGEND_INCHES) / height)
+        self.unit = POINTS * WITHIN * across / width, POINTS * down
+        if ax is not None:  # as far as can be told before its layout
+            scale = ax.figure.dpi_scale_trans.inverted()
+            box = ax.get_window_extent().transformed(scale)
+            self.unit = POINTS * box.width / width, POINTS * box.height / height
+        usual = POINTS * WITHIN * LEAF_INCHES, POINTS * LEVEL_INCHES
+        room = min(self.unit[0] / usual[0], self.unit[1] / usual[1])
+        self.zoom = min(max(room, SMALLEST_FONT / TEXT), 1.0)
+        # a wide picture of small boxes is seen from farther away
+        self.enlarged = 1.0
+        if self.compact and ax is None:
+            self.enlarged = max(across / USUAL_INCHES, 1.0)
+        return across
+
+    def node_at(self, x, y):
+        """The node whose box is there; None if there is none."""
+        for node, (middle, level) in self.at.items():
+            wide, top, bottom = BOX_WIDTH, BOX_TOP, None
+            if self.compact:
+                wide, top, bottom = SMALL_WIDTH, SMALL_HEIGHT / 2, -SMALL_HEIGHT / 2
+            if abs(x - middle) > wide / 2 or y > level + top or y < level - 1.0:
+                continue
+            if bottom is None:
+                bottom = BOX_TOP - self._height(self.table[node])
+            if y >= level + bottom:
+                return node
+        return None
+
+    # --- boxes -----------------------------------------------------------------
+
+    def _statements(self):
+        """What was compared at each split, and the largest number of these."""
+        if not self.verbose or self.compact:
+            return {}, 1.0
+        said = {
+            node: _statement(self.table[node].evidence)
+            for node in self.at
+            if self.table[node].branches
+        }
+        limits = [
+            np.nanmax([one.value, one.limit]) for one in said.values() if one.limit > 0
+        ]
+        return said, max(limits, default=1.0)
+
+    def _is_end(self, row):
+        return not any(branch.node in self.at for branch in row.branches)
+
+    def _head(self, row):
+        if row.node not in self.heads:
+            self.heads[row.node] = self._make_head(row)
+        return self.heads[row.node]
+
+    def _lines(self, row):
+        if row.node not in self.below:
+            self.below[row.node] = self._make_lines(row)
+        return self.below[row.node]
+
+    def _make_head(self, row):
+        most = 1 if self.said else 2  # where numbers take the room
+        return box_head(
+            row, lambda text, n: self._broken(text, HEAD, "bold", min(n, most))
+        )
+
+    def _make_lines(self, row):
+        most = 1 if self.said else 2
+        found = box_lines(
+            row,
+            lambda text, n: self._broken(text, TEXT, "normal", min(n, most)),
+            is_end=self._is_end(row),
+        )
+        told = self.said[row.node].text if row.node in self.said else ""
+        if self._broken(told, TEXT, "normal", 1) == [told]:
+            return [told, *found] if told else found
+        return [*told.split(", "), *found]
+
+    def _height(self, row):
+        n_lines = len(self._head(row)) + len(self._lines(row))
+        more = SCALE if self._has_scale(row) else 0.0
+        return LINE * n_lines + STRIP + 4.5 * PAD + more
+
+    def _has_scale(self, row):
+        return row.node in self.said and self.said[row.node].limit > 0
+
+    def _broken(self, text, size, weight, n_lines):
+        most = (BOX_WIDTH - MARGIN) * self.unit[0]
+        size = self._size(size)
+        return wrapped(text, size, most, n_lines, lambda *one: _points(*one, weight))
+
+    def _size(self, size):
+        return max(size * self.zoom, SMALLEST_FONT)
+
+    def _draw_edges(self, row, x, y):
+        if self._is_end(row):
+            return
+        top = BOX_TOP
+        bottom = 0.0 if self.compact else BOX_TOP - self._height(row)
+        if self.compact:
+            top, bottom = SMALL_HEIGHT / 2, -SMALL_HEIGHT / 2
+        total = max(self.root.weight, 1e-300)
+        words = branch_words(row)
+        for branch, word in zip(row.branches, words, strict=True):
+            to_x, to_y = self.at[branch.node]
+            share = min(max(self.table[branch.node].weight / total, 0.0), 1.0)
+            width = THINNEST_EDGE + (WIDEST_EDGE - THINNEST_EDGE) * share
+            self.ax.plot(
+                [x, to_x],
+                [y + bottom, to_y + top],
+                color=_mixed(self.ink, self.ground, 0.25),
+                lw=width * (0.5 if self.compact else max(self.zoom, 0.4)),
+                solid_capstyle="round",
+                zorder=0,
+            )
+            if self.compact:
+                continue
+            word = word.removeprefix("= ").removeprefix("in ")
+            most = 0.5 * self.unit[0]
+            self._write(
+                (x + to_x) / 2,
+                (y + bottom + to_y + top) / 2,
+                cut(word, self._size(SMALL), most, _points),
+                self.muted,
+                SMALL,
+                bbox={"facecolor": self.ground, "edgecolor": "none", "pad": 0.8},
+            )
+
+    def _draw_box(self, row, x, y):
+        from matplotlib.patches import FancyBboxPatch
+
+        head, lines, height = self._head(row), self._lines(row), self._height(row)
+        self.ax.add_patch(
+            FancyBboxPatch(
+                (x - BOX_WIDTH / 2, y + BOX_TOP - height),
+                BOX_WIDTH,
+                height,
+                boxstyle="round,pad=0,rounding_size=0.04",
+                **(self._look_of_split(row) if row.branches else self._look(row)),
+            )
+        )
+        left, down = x - BOX_WIDTH / 2 + MARGIN, y + BOX_TOP - PAD
+        for line in head:
+            self._write(x, down - LINE / 2, line, self.ink, HEAD, weight="bold")
+            down -= LINE
+        down -= PAD / 2 + STRIP
+        self._draw_shares(row.value, left, down)
+        down -= PAD
+        if self._has_scale(row):
+            self._draw_scale(self.said[row.node], left, down - SCALE / 2)
+            down -= SCALE
+        for place, line in enumerate(lines, 1):
+            last = place == len(lines) and row.branches
+            fitting = self._broken(line, TEXT, "normal", 1)[0]
+            ink = self.muted if last else self.ink
+            self._write(x, down - LINE / 2, fitting, ink, TEXT)
+            down -= LINE
+        if row.node in self.marks:
+            # on the left half of the edge: the way to the box ends in its middle
+            self._write(
+                x - BOX_WIDTH / 4,
+                y + BOX_TOP,
+                self.marks[row.node][0],
+                self.ink,
+                6,
+                bbox={"facecolor": self.ground, "edgecolor": self.ink, "pad": 1.5},
+            )
+
+    def _look(self, row):
+        """Of a leaf."""
+        place = row.value.index(max(row.value))
+        sure = 0.12 + 0.33 * max(min(row.value[place], 1.0), 0.0)
+        return {
+            "facecolor": _mixed(self.colors[place], self.ground, sure),
+            "edgecolor": self.colors[place],
+            "linewidth": 1.0,
+        }
+
+    def _look_of_split(self, row):
+        look = {"overwhelming": (1.6, "-"), "strong": (1.0, "-")}
+        width, style = look.get(row.strength.word, (0.8, "--"))
+        return {
+            "facecolor": self.ground,
+            "edgecolor": self.ink,
+            "linewidth": width,
+            "linestyle": style,
+        }
+
+    def _draw_small(self, row, x, y):
+        from matplotlib.patches import Rectangle
+
+        place, is_end = row.value.index(max(row.value)), self._is_end(row)
+        self.ax.add_patch(
+            Rectangle(
+                (x - SMALL_WIDTH / 2, y - SMALL_HEIGHT / 2),
+                SMALL_WIDTH,
+                SMALL_HEIGHT,
+                facecolor=self.colors[place] if is_end else self.ground,
+                edgecolor=self.colors[place],
+                lw=1.0,
+            )
+        )
+        if is_end:
+            return
+        # beside the edges, as wide as the part of the tree below
+        ends = [self.at[branch.node] for branch in row.branches]
+        across = [one for one, _ in ends]
+        room = max((max(across) - min(across)) * 0.9, SMALL_WIDTH) * self.unit[0]
+        if room >= FEWEST_POINTS * self.enlarged:
+            size = SMALL * self.enlarged
+            test = row.test if row.n_children == 2 else f"{row.name} = ?"
+            fitting = cut(test, size, room, _points)
+            bbox = {"facecolor": self.ground, "edgecolor": "none", "pad": 0.5}
+            self._write(x, y + 0.32, fitting, self.ink, size / self.zoom, bbox=bbox)
+
+    def _write(self, x, y, text, color, size, **more):
+        self.ax.text(
+            x,
+            y,
+            in_one_line(text),
+            color=color,
+            fontsize=self._size(size),
+            ha="center",
+            va="center",
+            parse_math=False,
+            **more,
+        )
+
+    def _draw_shares(self, shares, left, y):
+        from matplotlib.patches import Rectangle
+
+        for share, color in zip(shares, self.colors, strict=True):
+            width = (BOX_WIDTH - 2 * MARGIN) * share
+            if width > 0.0:
+                self.ax.add_patch(Rectangle((left, y), width, STRIP, color=color, lw=0))
+            left += width
+
+    def _draw_scale(self, statement, left, y):
+        from matplotlib.patches import Rectangle
+
+        unit = (BOX_WIDTH - 2 * MARGIN) / self.scale
+        self.ax.add_patch(
+            Rectangle((left, y), statement.value * unit, 0.03, color=self.muted, lw=0)
+        )
+        if statement.reach > 0:
+            end = min(statement.value + statement.reach, self.scale)
+            self.ax.plot(
+                [left + statement.value * unit, left + end * unit],
+                [y + 0.015, y + 0.015],
+                color=self.muted,
+                lw=1,
+            )
+        limit = left + statement.limit * unit
+        self.ax.plot([limit, limit], [y - 0.02, y + 0.05], color=self.ink, lw=1.6)
+
+    # --- below the tree ----------------------------------------------------------
+
+    def _draw_legend(self, inside):
+        """Draw it below the tree; return the room it needs of axes that were given."""
+        from matplotlib.patches import Patch
+
+        weight, order = self.root.counts, range(len(self.names))
+        shown = sorted(sorted(order, key=lambda one: -weight[one])[:MOST_CLASSES])
+        handles = [
+            Patch(color=self.colors[one], label=cut(self.names[one], 1.0, 14.0))
+            for one in shown
+        ]
+        if len(shown) < len(order):
+            left = len(order) - len(shown)
+            handles.append(Patch(alpha=0.0, label=f"and {left} classes more"))
+        box = self.ax.get_window_extent()
+        columns = int(box.width / self.figure.dpi // (1.3 * self.enlarged))
+        columns = max(min(columns, len(handles)), 1)
+        lines = []
+        if not self.compact and self.root.branches:
+            lines = [*self.root.strength.legend, *self.notes]
+        self.ax.legend(
+            handles=handles,
+            loc="lower left" if inside else "upper left",
+            bbox_to_anchor=(0.0, 0.0),
+            ncols=columns,
+            title="\n".join(lines) or None,
+            title_fontsize=TEXT,
+            alignment="left",
+            fontsize=8 * self.enlarged,
+            frameon=False,
+            borderaxespad=0.0,
+        )
+        if not inside:
+            return 0.0
+        # lines of a legend are about 14 points high
+        height = 14.0 * (len(lines) + math.ceil(len(handles) / columns))
+        share = min(height / (POINTS * box.height / self.figure.dpi), 0.5)
+        return share / (1.0 - share)
+
+
+def _points(text, size, weight="normal"):
+    """Width of a text in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size, weight=weight)
+    return text_to_path.get_text_width_height_descent(text, font, False)[0]
+
+
+def _let_answer(plot):
+    """A node that is pointed at, or clicked, says how one gets there.
+
+    The figure has the function: methods would be forgotten with their object.
+    """
+    figure, shown = plot.figure, {"node": None, "text": None}
+    canvas, size = figure.canvas, 9 * plot.enlarged
+
+    def answer(event):
+        node = None
+        if event.inaxes is plot.ax:
+            node = plot.node_at(event.xdata, event.ydata)
+        if node == shown["node"] or plot.ax.figure is None:
+            return
+        shown["node"] = node
+        if shown["text"] is None:
+            shown["text"] = figure.text(
+                0.01,
+                0.01,
+                "",
+                fontsize=size,
+                color=plot.ink,
+                va="bottom",
+                parse_math=False,
+                bbox={"facecolor": plot.ground, "edgecolor": plot.muted, "pad": 4.0},
+            )
+        text = shown["text"]
+        text.set_visible(node is not None)
+        if node is not None:
+            most = POINTS * 0.96 * figure.get_size_inches()[0]
+            told = node_answer(plot.table, plot.table[node])
+            lines = wrapped(told, size, most, 20, _points)
+            text.set_text("\n".join(lines))
+        canvas.draw_idle()
+
+    for event in ("motion_notify_event", "button_press_event"):
+        canvas.mpl_connect(event, answer)
