@@ -1,6 +1,7 @@
 """What classifiers have that strategies and stopping rules need."""
 
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 WORDS = {
     "predict_proba": "predict_proba",
@@ -22,6 +23,14 @@ def final_step(estimator):
 
 def _as_they_are(X):
     return X
+
+
+def tags_of_wrapper(tags, estimator):
+    """Tags of a learner, which takes the rows that its classifier does."""
+    inner = get_tags(estimator)
+    tags.input_tags = inner.input_tags
+    tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+    return tags
 
 
 def serves(strategy, estimator):

@@ -2,7 +2,6 @@
 
 import csv
 import os
-import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -12,12 +11,9 @@ from cli.people import write_people
 
 from skconftree._cli import main
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is missing")
-from selenium.webdriver.common.by import By  # noqa: E402
+pytest.importorskip("selenium.webdriver", reason="selenium is missing")
+from selenium.webdriver.common.by import By
 
-PROGRAMS = [shutil.which(name) for name in ("chromium", "chromedriver")]
-if None in PROGRAMS:
-    pytest.skip("chromium or chromedriver is missing", allow_module_level=True)
 pytestmark = pytest.mark.slow
 
 WIDTHS = {"phone": 360, "tablet": 768, "desktop": 1280}
@@ -32,17 +28,6 @@ return [...document.body.querySelectorAll('*')].filter(e => {
   return box.width && (box.right > innerWidth + 1 || box.left < -1) && !inside(e);
 }).map(e => e.tagName + ' ' + e.textContent.slice(0, 40));
 """
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    options = webdriver.ChromeOptions()
-    options.binary_location, driver = PROGRAMS
-    for one in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(one)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with webdriver.Chrome(options, webdriver.ChromeService(driver)) as found:
-        yield found
 
 
 def write_visits(path, n=1500):

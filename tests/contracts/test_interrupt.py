@@ -17,32 +17,15 @@ import pytest
 from fuzz.alarms import Interrupter, count_places
 from reference.registries import MEMORIES
 from reference.streams import learn, make_stream, state_of
+from reference.threads import interrupted_after, needs_signals
 from scipy.sparse import csr_array, random_array
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import BaseBound
 from skconftree.drift import DDM
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(signal, "setitimer"), reason="signals by CPU time need POSIX"
-)
+pytestmark = needs_signals
 N_ROWS = 200_000
-
-
-def interrupted_after(seconds, call):
-    """Raise KeyboardInterrupt in a call after so much CPU time."""
-
-    def raise_interrupt(signum, frame):
-        raise KeyboardInterrupt
-
-    handler = signal.signal(signal.SIGVTALRM, raise_interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-        with pytest.raises(KeyboardInterrupt):
-            call()
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-        signal.signal(signal.SIGVTALRM, handler)
 
 
 @pytest.mark.parametrize("method", ["partial_fit", "partial_fit_predict"])

@@ -6,13 +6,13 @@ model can be pickled, read by threads, and interrupted, and goes on.
 
 import copy
 import pickle
-import signal
 import threading
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.threads import interrupted_after, needs_signals
 from skconftree.linear_model._particle_filter import ParticleFilter
 
 from skconftree import OASISClassifier
@@ -146,34 +146,18 @@ def test_failed_calls_change_nothing(n, wrong):
         assert n == 0  # a first call may well name another class
 
 
-def interrupted(seconds, call):
-    def raise_interrupt(signum, frame):
-        raise KeyboardInterrupt
-
-    handler = signal.signal(signal.SIGVTALRM, raise_interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-        with pytest.raises(KeyboardInterrupt):
-            call()
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-        signal.signal(signal.SIGVTALRM, handler)
-
-
-@pytest.mark.skipif(
-    not hasattr(signal, "setitimer"), reason="signals by CPU time need POSIX"
-)
+@needs_signals
 def test_an_interrupt_stops_between_rows():
     many = np.tile(X, (400, 1))
     labels = np.tile(Y, 400)
     model = learnt(make(), [150])
-    interrupted(0.1, lambda: model.partial_fit(many, labels))
+    interrupted_after(0.1, lambda: model.partial_fit(many, labels))
     n = model.n_rows_seen_ - 150
     assert 0 < n < len(many)
     expected = learnt(make(), [150]).partial_fit(many[:n], labels[:n])
     assert state_of(model) == state_of(expected)
     before = state_of(model)
-    interrupted(0.1, lambda: model.fit(many, labels))
+    interrupted_after(0.1, lambda: model.fit(many, labels))
     assert state_of(model) == before
 
 

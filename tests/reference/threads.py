@@ -61,3 +61,19 @@ def alarms(handler, seconds=0.003):
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, old)
         gc.enable()
+
+
+def interrupted_after(seconds, call, error=KeyboardInterrupt):
+    """Raise an error in a call after so much CPU time."""
+
+    def interrupt(signum, frame):
+        raise error
+
+    handler = signal.signal(signal.SIGVTALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+        with pytest.raises(error):
+            call()
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        signal.signal(signal.SIGVTALRM, handler)

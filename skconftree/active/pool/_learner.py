@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._compat import (
@@ -25,7 +25,7 @@ from ...utils import canonical
 from ...utils._lock import learns, reads
 from ...utils._types import Estimator, LabelsLike, Seed, TableLike
 from .._aside import settled
-from .._estimators import has_leaves, refuse_unserved
+from .._estimators import has_leaves, refuse_unserved, tags_of_wrapper
 from .._labels import LabelCodes
 from .._registry import STRATEGIES, resolve_strategy
 from .._rows import n_rows_of, readable
@@ -409,8 +409,4 @@ class ActiveLearner(
         return hasattr(self, "_codes")
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
-        return tags
+        return tags_of_wrapper(super().__sklearn_tags__(), self.estimator)

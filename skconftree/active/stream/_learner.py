@@ -27,7 +27,7 @@ from ...utils import canonical
 from ...utils._lock import learns, reads
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from .._aside import settled
-from .._estimators import refuse_unserved
+from .._estimators import refuse_unserved, tags_of_wrapper
 from .._rows import take
 from ._context import LeafLabels, StreamContext
 from ._decisions import Account
@@ -563,8 +563,4 @@ class StreamActiveLearner(
         return hasattr(self, "estimator_")
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
-        return tags
+        return tags_of_wrapper(super().__sklearn_tags__(), self.estimator)

@@ -4,10 +4,9 @@ from collections import Counter
 
 import numpy as np
 
-from ...tree.reading._export import WIDTH, shortened
-from ...tree.reading._summary import bound_name
+from ...tree.reading._export import shortened
+from ...tree.reading._summary import bound_name, listed
 
-MOST_COLUMNS = 5
 MOST_TREES = 8  # that are named
 
 
@@ -37,11 +36,11 @@ def summarize(forest):
     weight = forest.feature_importances_
     order = sorted(users, key=lambda j: -weight[j])
     said = [f"{names[j]} ({weight[j]:.2f})" for j in order]
-    lines += _listed("columns by share of the gain: ", said)
+    lines += listed("columns by share of the gain: ", said)
     said = [f"{names[j]} ({times})" for j, times in roots.most_common()]
-    lines += _listed(f"asked first, by how many of the {n} trees: ", said)
+    lines += listed(f"asked first, by how many of the {n} trees: ", said)
     said = [f"{names[j]} ({times})" for j, times in users.most_common()]
-    lines += _listed(f"asked at all, by how many of the {n} trees: ", said)
+    lines += listed(f"asked at all, by how many of the {n} trees: ", said)
     return "\n".join(lines)
 
 
@@ -85,7 +84,7 @@ def _row(forest, proba, votes, weights, paths, row):
         return lines
     order = sorted(asked, key=lambda j: (-asked[j], -splits[j], j))
     said = [f"{names[j]} ({asked[j]})" for j in order]
-    lines += _listed(f"asked on the way, by how many of the {n} trees: ", said)
+    lines += listed(f"asked on the way, by how many of the {n} trees: ", said)
     return lines
 
 
@@ -94,20 +93,6 @@ def _names(forest):
     if known is None:
         return [f"x{place}" for place in range(forest.n_features_in_)]
     return [shortened(str(one), 30) for one in known]
-
-
-def _listed(lead, said):
-    """A list as long as is read, in lines of at most 100 columns."""
-    if len(said) > MOST_COLUMNS:
-        said = [*said[:MOST_COLUMNS], f"and {len(said) - MOST_COLUMNS} more"]
-    lines = [lead + said[0]]
-    for one in said[1:]:
-        if len(lines[-1]) + 2 + len(one) <= WIDTH:
-            lines[-1] += f", {one}"
-        else:
-            lines[-1] += ","
-            lines.append(f"  {one}")
-    return lines
 
 
 def _range(values):

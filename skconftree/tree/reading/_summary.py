@@ -95,14 +95,18 @@ def _columns(estimator, splits):
     names = {row.feature: row.name for row in splits}
     weight = estimator.feature_importances_
     order = sorted(names, key=lambda feature: -weight[feature])
-    said = [
-        f"{shortened(names[feature], 30)} ({weight[feature]:.2f})"
-        for feature in order[:MOST_COLUMNS]
-    ]
-    if len(order) > MOST_COLUMNS:
-        said.append(f"and {len(order) - MOST_COLUMNS} more")
     used = f"columns used, {len(order)} of {estimator.n_features_in_}"
-    lines = [f"{used} (share of the gain): {said[0]}"]
+    return listed(
+        f"{used} (share of the gain): ",
+        [f"{shortened(names[one], 30)} ({weight[one]:.2f})" for one in order],
+    )
+
+
+def listed(lead, said):
+    """A list as long as is read, in lines of at most 100 columns."""
+    if len(said) > MOST_COLUMNS:
+        said = [*said[:MOST_COLUMNS], f"and {len(said) - MOST_COLUMNS} more"]
+    lines = [lead + said[0]]
     for one in said[1:]:
         if len(lines[-1]) + 2 + len(one) <= WIDTH:
             lines[-1] += f", {one}"

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,32 +19,16 @@ from sklearn.naive_bayes import GaussianNB
 
 from skconftree.active import ActiveLearner, LabelingSession, RiskBelow, WebOracle
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is missing")
-from selenium.common.exceptions import WebDriverException  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+pytest.importorskip("selenium.webdriver", reason="selenium is missing")
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
-PROGRAMS = [shutil.which(name) for name in ("chromium", "chromedriver")]
-if None in PROGRAMS:
-    pytest.skip("chromium or chromedriver is missing", allow_module_level=True)
 pytestmark = pytest.mark.slow
 
 SCRIPT = Path(sys.executable).with_name("skconftree")
 X, y = load_iris(return_X_y=True)
 NAMES = ["setosa", "versicolor", "virginica"]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    options = webdriver.ChromeOptions()
-    options.binary_location, driver = PROGRAMS
-    # containers have no sandbox of their own to give, and little shared memory
-    for one in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(one)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(driver)
-    with webdriver.Chrome(options=options, service=service) as found:
-        yield found
 
 
 class Person:

@@ -5,6 +5,7 @@ import io
 import pickle
 import signal
 import threading
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.forest import stream_counts
-from reference.threads import PATIENCE, alarms, needs_signals
+from reference.threads import PATIENCE, alarms, interrupted_after, needs_signals
 from skconftree.tables._table_rows import Rows
 from sklearn.datasets import load_iris
 
@@ -246,19 +247,10 @@ def learn_again_and_again(forest, X, y):
 def test_an_interrupt_leaves_all_trees_at_the_same_row(error):
     X, y = make_stream(5, 60_000)
 
-    def raise_interrupt(signum, frame):
-        raise error
-
     for n_jobs in (None, 2):
         forest = forest_of(n_jobs=n_jobs).partial_fit(X[:100], y[:100], CLASSES)
-        handler = signal.signal(signal.SIGVTALRM, raise_interrupt)
-        try:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0.08)
-            with pytest.raises(error):
-                learn_again_and_again(forest, X[100:], y[100:])
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-            signal.signal(signal.SIGVTALRM, handler)
+        go_on = partial(learn_again_and_again, forest, X[100:], y[100:])
+        interrupted_after(0.08, go_on, error)
         n = forest.n_rows_seen_
         assert n % 1024 == 0 or (n - 100) % (len(y) - 100) == 0
         assert n > 100
