@@ -172,7 +172,19 @@ def _add_fit(commands):
     )
     _add_report(fit)
     _add_json(fit, "the figures and the tree")
-    fit.set_defaults(run=later("_fit", "run_fit"))
+    fit.add_argument(
+        "--in-parts",
+        action="store_true",
+        help="fit a Parquet file larger than memory, its numbers in 255 bins, and "
+        "print the tree alone",
+    )
+    fit.set_defaults(run=_run_fit)
+
+
+def _run_fit(options):
+    if options.in_parts:
+        return later("_in_parts", "run_in_parts")(options)
+    return later("_fit", "run_fit")(options)
 
 
 def _add_predict(commands):

@@ -60,6 +60,7 @@ def make_table(seed, n=600):
             "many": many,
             "flag": rng.random(n) < 0.5,
             "none": np.full(n, np.nan),
+            "coded": pa.array(words).dictionary_encode(),
         }
     )
     return table.take(np.where(rng.random(n) < 0.3, place, np.arange(n)))

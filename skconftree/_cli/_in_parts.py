@@ -1,0 +1,91 @@
+"""``skconftree fit --in-parts``: a tree of a Parquet file larger than memory."""
+
+import warnings
+
+from skconftree import ConfidenceTreeClassifier, __version__, large
+
+from ._checkpoint import check_writable, save
+from ._columns import POINT
+from ._common import tree_settings
+from ._fit import tree_text
+from ._parquet_stream import ParquetStream
+from ._pictures import check_picture, draw_tree
+from ._reading import places_of
+from ._run import FITTED
+from ._text import Progress, UserError, say
+
+BINS = 255
+# What looks at the rows of a table in memory, or reads its texts in another way.
+REFUSED = ("test", "report", "json", "rivals", "nominal", "skip_missing", "dates")
+
+
+def run_in_parts(options):
+    """Do the command; return the exit code."""
+    with Progress(verbose=options.verbose) as progress:
+        for name in REFUSED:
+            if getattr(options, name):
+                raise UserError(
+                    f"--{name.replace('_', '-')} needs the table in memory, and "
+                    "--in-parts does not have it there"
+                )
+        if options.data is None or options.target is None:
+            raise UserError("--in-parts needs a table in a Parquet file, and --target")
+        check_picture(options.plot, of_tree=True)
+        if options.output is not None:
+            check_writable(options.output)
+        tree = ConfidenceTreeClassifier(**{"max_bins": BINS} | tree_settings(options))
+        progress.tell(f"reading {options.data} and growing a tree")
+        for note in _fit(tree, options):
+            progress.note(f"note: {note}")
+        progress.clear()
+        _show(tree, options)
+    return 0
+
+
+def _fit(tree, options):
+    """Fit the tree; give what it warns of."""
+    with ParquetStream(options.data, options.target) as stream:
+        out = set(places_of(options.drop, stream, "--drop"))
+        columns = [name for j, name in enumerate(stream.features) if j not in out]
+    if not columns:
+        raise UserError("--drop leaves no column to learn from")
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            large.fit(tree, options.data, target=options.target, columns=columns)
+    except (ValueError, OSError, RuntimeError) as error:
+        raise UserError(str(error)) from error
+    if len(tree.classes_) < 2:
+        raise UserError(f"all rows of {options.data} have the class {tree.classes_[0]}")
+    return [str(one.message) for one in caught]
+
+
+def _show(tree, options):
+    names = tree.feature_names_in_.tolist()
+    shown = {
+        "feature_names": names,
+        "class_names": [str(one) for one in tree.classes_],
+    }
+    say(
+        f"{options.data}: {tree.n_rows_seen_} rows, {len(names)} columns, "
+        f"{len(tree.classes_)} classes, in parts\n\n{tree_text(tree, shown, options)}"
+    )
+    if options.plot is not None:
+        draw_tree(options.plot, tree, shown)
+    if options.output is not None:
+        nominal = tree.is_categorical_
+        facts = {
+            "kind": FITTED,
+            "version": __version__,
+            "target": options.target,
+            "features": names,
+            "readings": [
+                None if nominal is not None and nominal[j] else POINT.name
+                for j in range(len(names))
+            ],
+        }
+        save(options.output, tree, facts)
+        say(
+            f"\nSaved in {options.output}; `skconftree predict {options.output} DATA` "
+            "predicts."
+        )
