@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 BATCH = 65_536  # rows
+BUFFER = 65_536  # bytes of a column that are read at a time
 REMEDY = "pip install skconftree[parquet]"
 
 
@@ -122,8 +123,8 @@ def _opened(path):
     except ImportError:
         raise ImportError(f"Reading {path} needs pyarrow: {REMEDY}") from None
     try:
-        # a row group may be large: it is not read ahead
-        with pq.ParquetFile(path, pre_buffer=False) as file:
+        # a row group may be large: it is not read ahead, nor a column of it at once
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
             yield file
     except FileNotFoundError:
         raise
