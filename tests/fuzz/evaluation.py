@@ -23,7 +23,6 @@ from .learners import Majority, draw_learner
 WRONG = (ValueError, TypeError)
 SHARES = ("accuracy", "f1", "no_change_accuracy", "majority_accuracy")
 KAPPAS = ("kappa", "kappa_temporal", "kappa_majority")
-UNLIKE = {"n_bytes", "cpu_seconds"}  # in two runs over the same rows
 WRONG_COUNTS = (0, -1, 1.5, "ten", None)
 WRONG_SCORES = ("right", ["accuracy", "no such"], 3, None)
 

@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 from reference.shapes import node_table_of
 from reference.streams import grown, make_stream
-from skconftree.tree._settings import GrowthSettings
 from skconftree.tree.nodes._node_table import NodeTable
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.bounds import GTestBound
-from skconftree.tables._training_data import TrainingData
 from skconftree.tree import node_table
-from skconftree.tree.batch._grow import grow
 from skconftree.tree.nodes._derived import NO_RIVAL, NONE
 from skconftree.tree.nodes._node_state import COSTS_DTYPE, NODE_ARRAYS
 from skconftree.tree.nodes._tree_state import BRANCHING_DTYPE, NODE_DTYPE, TEST_ARRAYS
@@ -121,12 +117,6 @@ def test_evidence_that_a_tree_cannot_have():
         model._model._tree = other
         with pytest.raises(ValueError, match="bound_"):
             pickle.loads(pickle.dumps(model))
-
-
-def grow_tree(max_leaves=None, **options):
-    data = TrainingData(STREAM.X, STREAM.y, 3)
-    settings = GrowthSettings(bound=GTestBound(delta=0.01), max_leaves=max_leaves)
-    return grow(data, None, settings, **options)
 
 
 @pytest.mark.parametrize("how", ["fit", "multiway", "stream"])
