@@ -22,20 +22,8 @@ class Journal:
     ends. A process that is killed while it writes leaves a last line without an end,
     which is dropped when the file is opened again.
 
-    Parameters
-    ----------
-    path : str or path-like
-    head : dict, default=None
-        First line of a new file. None: the file must exist.
-
-    Attributes
-    ----------
-    head : dict
-        What the first line says.
-    lines : list of dict
-        The others; the first of them is line 2 of the file.
-    note : str or None
-        What was dropped.
+    `head` is the first line, None if the file must exist; `lines` are the others, of
+    which the first is line 2 of the file; `note` says what was dropped.
     """
 
     def __init__(self, path, head=None):

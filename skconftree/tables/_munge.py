@@ -27,20 +27,8 @@ def make_up(X, codes, nominal, n_rows, weight, rng):
     whole numbers are whole, and none lies outside its column. A value that is missing
     in one of the two rows is the drawn row's.
 
-    Parameters
-    ----------
-    X : ndarray or frame of pandas of shape (n_samples, n_features)
-    codes : ndarray of shape (n_samples, n_features), float32
-        The same with codes of categories; NaN or below 0 where there is no value.
-    nominal : ndarray of shape (n_features,), bool
-    n_rows : int
-        How many to make up.
-    weight : ndarray of shape (n_samples,) or None
-    rng : numpy.random.RandomState
-
-    Returns
-    -------
-    ndarray or frame like X of shape (n_rows, n_features)
+    `codes` are the values of X with codes of categories, NaN or below 0 where there is
+    none. Gives an array or frame like X.
     """
     share = None if weight is None else weight / weight.sum()
     drawn = rng.choice(len(codes), n_rows, p=share)

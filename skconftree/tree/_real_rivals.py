@@ -12,24 +12,10 @@ def real_rivals(tree, rows, codes, weight, n_real):
     All rows choose the tests, as they did when the tree grew; the real ones among them
     tell whether their gains differ.
 
-    Parameters
-    ----------
-    tree : ConfidenceTreeClassifier
-        As it has grown from the rows.
-    rows : array-like, sparse or frame of shape (n_rows, n_features)
-        The first `n_real` of them are real.
-    codes : ndarray of shape (n_rows,), intp
-        Their classes.
-    weight : ndarray of shape (n_rows,)
-    n_real : int
-
-    Returns
-    -------
-    rivals : ndarray of shape (n_nodes,), intp
-        Column of the other test; below 0 at a leaf or without one.
-    z : ndarray of shape (n_nodes,)
-        By how many standard errors the gain of the node's test is larger; NaN if
-        nothing was to be compared.
+    The first `n_real` of the rows, from which the tree has grown, are real. Gives for
+    each node the column of the other test, below 0 without one, and by how many
+    standard errors the gain of the node's test is larger, NaN if nothing was to be
+    compared.
     """
     nodes = tree.tree_
     rivals = nodes.evidence["rival_feature"].astype(np.intp)

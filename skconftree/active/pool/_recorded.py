@@ -78,20 +78,9 @@ class Recorded:
     The answers of the journal are learnt in the place of those of the learner. What is
     true is in the file: after an interrupt the rest is made of it again.
 
-    Parameters
-    ----------
-    learner : ActiveLearner
-        Fitted.
-    path : str, path-like or Journal
-    rules : list of StoppingRule, default=()
-        For their audits.
-    ruling : str, default="last"
-    repeat : float, default=0.0
-        Share of the questions that ask for a row again.
-    pool : dict, default=None
-        Fingerprint of the pool; None: of its rows.
-    budget : int, default=None
-        To be remembered.
+    `rules` are asked for their audits; a share `repeat` of the questions asks for a row
+    again; `pool` is the fingerprint of the pool, None: that of its rows; `budget` is
+    remembered.
     """
 
     def __init__(

@@ -49,33 +49,14 @@ def grow(
 
     Any number of threads may grow trees from the same data at once.
 
-    Parameters
-    ----------
-    data : TrainingData
-    counts : ndarray of shape (n_rows,), uint8, uint16 or uint32, or None
-        How often each row of the table is in the tree's sample; 0 is absence. None:
-        every row once. Rows are never copied. The tree, its evidence included, is that
-        of a table in which the rows are repeated; `n_node_samples` counts a row once.
-        Where rows are repeated more than four times on average, sums of evidence may
-        differ in their last bits.
-    settings : GrowthSettings
-        Fractions are those of the weight of the sample.
-    seed : int
-        Of drawn features and cuts.
-    left_out : ndarray of shape (n_features,), bool, or None
-        Features that are not searched.
-    distinct : ndarray of shape (n_rows,), float64, or None
-        What the rows weigh for the bound, as in `RootFacts`; not with a lookahead.
-        None: as much as in the sample.
-    spends : bool
-        Take over the arrays of the table, which saves their copy; `data` cannot be
-        used any more.
-    lookahead : Lookahead or None
-        Only where `serves_lookahead` says so.
-
-    Returns
-    -------
-    Tree
+    `counts`, an array of whole numbers or None, say how often each row of the table is
+    in the tree's sample. Rows are never copied: the tree, its evidence included, is
+    that of a table in which the rows are repeated; `n_node_samples` counts a row once.
+    Where rows are repeated more than four times on average, sums of evidence may differ
+    in their last bits. Features that are `left_out`, a mask, are not searched.
+    `distinct` is what the rows weigh for the bound, as in `RootFacts`, if not as much
+    as in the sample; not with a `lookahead`, which needs `serves_lookahead`. Who
+    `spends` the data, which saves a copy of the table's arrays, cannot use it again.
     """
     sample = data.sample(counts)
     class_weight = data.class_weight
