@@ -27,6 +27,8 @@ def main(argv):
     found = scripts()
     name = argv[0].replace("-", "_") if argv else ""
     if name not in found:
+        if name and not name.startswith("_"):
+            print(f"There is no benchmark {argv[0]!r}.\n", file=sys.stderr)
         print(__doc__.splitlines()[0])
         for known, path in found.items():
             told = ast.get_docstring(ast.parse(path.read_text("utf-8")))

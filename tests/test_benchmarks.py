@@ -151,6 +151,26 @@ def test_nothing_is_stored_from_an_uncommitted_tree(monkeypatch, results, tmp_pa
     assert options.tables("some_script", given).folder == RESULTS
 
 
+def test_a_folder_of_tables_that_is_none_is_told(monkeypatch, tmp_path):
+    with benchmarks_on_path(monkeypatch):
+        from common.data import data_folder, manifest
+    monkeypatch.delenv("SKCONFTREE_DATA", raising=False)
+    with pytest.raises(SystemExit, match="benchmarks held_out --help"):
+        data_folder()
+    with pytest.raises(SystemExit, match="no folder of tables"):
+        manifest(data_folder(tmp_path))
+    (tmp_path / "manifest.json").write_text('{"datasets": [{"name": "iris"}]}')
+    assert list(manifest(data_folder(tmp_path))) == ["iris"]
+
+
+def test_an_unknown_benchmark_is_told():
+    command = [sys.executable, "-P", str(BENCHMARKS), "no_such"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "There is no benchmark 'no_such'" in run.stderr
+    assert "paper_a_toy" in run.stdout
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_what_changes_a_figure_makes_a_commit_uncommitted(monkeypatch, tmp_path):
     with benchmarks_on_path(monkeypatch):

@@ -17,7 +17,11 @@ def data_folder(argument=None):
     """Resolve the folder, from the command line or the environment."""
     folder = argument or os.environ.get("SKCONFTREE_DATA")
     if not folder:
-        raise SystemExit("Name the folder of the data: --data or SKCONFTREE_DATA.")
+        raise SystemExit(
+            "Name a folder of real tables: --data or SKCONFTREE_DATA. It has a "
+            "manifest.json and gzipped CSV files, as benchmarks/common/data.py says; "
+            "'python benchmarks held_out --help' says how one is made."
+        )
     return Path(folder)
 
 
@@ -32,7 +36,10 @@ def folder_if_any(argument, otherwise):
 
 def manifest(folder):
     """Read what the folder holds: dict of name to description."""
-    text = (Path(folder) / "manifest.json").read_text(encoding="utf-8")
+    path = Path(folder) / "manifest.json"
+    if not path.is_file():
+        raise SystemExit(f"{folder} is no folder of tables: it has no manifest.json.")
+    text = path.read_text(encoding="utf-8")
     return {table["name"]: table for table in json.loads(text)["datasets"]}
 
 

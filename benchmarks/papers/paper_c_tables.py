@@ -1,4 +1,4 @@
-"""De Rosa and Cesa-Bianchi (2015), section VII: online performance against leaves.
+"""De Rosa and Cesa-Bianchi (2017), section VII: online performance against leaves.
 
     python benchmarks paper_c_tables [--data FOLDER] [--json FILE]
 

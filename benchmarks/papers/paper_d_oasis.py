@@ -475,6 +475,8 @@ def main(argv=None):
         names = ["diced", *(name for name in names if name in known)]
         if part in ("online", "offline", "curves") and mnist() is not None:
             names.append("mnist")
+        if not set(options.table or names) <= set(names):
+            parser.error(f"--table of {part} must be among: {', '.join(names)}")
         data = {
             name: numbers(name, folder)
             for name in names
