@@ -78,13 +78,7 @@ class NoisyOracle(BaseEstimator):
 
 
 class QuestionsEnded(KeyboardInterrupt):
-    """Who gives the labels wants no more questions.
-
-    Parameters
-    ----------
-    answers : ndarray of shape (k,)
-        To the first of the rows that were asked for.
-    """
+    """No more questions are wanted; `answers` are to the first rows asked for."""
 
     def __init__(self, answers):
         super().__init__("The questions were ended.")
