@@ -288,7 +288,8 @@ def _read_numbers(X, caller):
         if library is None and str(error).startswith("could not convert string to"):
             raise ValueError(
                 f"X holds strings ({error}). Name the columns of categories in "
-                "categorical_features, or give a frame, where the dtype tells."
+                "categorical_features, or give a frame, where the dtype tells "
+                "(set_output(transform='pandas') of what comes before in a pipeline)."
             ) from error
         raise
 
