@@ -20,31 +20,12 @@ cdef class LookaheadBuilder(Builder):
     Where none of them costs less than a leaf, errors have nothing to say: a pruning will
     take back what grows there, or leave it for its evidence. So the former is taken.
 
-    Parameters
-    ----------
-    splitter : Splitter
-        Which keeps_all.
-    settings : GrowthSettings
-        Without a limit to the leaves.
-    min_split_weight : float
-        Smallest weight of a node that may split.
-    trial : Tree
-        Without a node; for the trees that are tried.
-    leaf_cost : LeafCost
-    first : int
-        Depth from which on it looks ahead.
-    n_levels : int
-        Depths at which it does.
-    width : int
-        Number of tests tried at a node, at least 2.
-    told : callable or None
-        Called with a level and how many of its parts are done, whenever there are more,
-        in ascending order; a part is a share of the rows. It returns whether that is
-        enough: then the rest grows without looking ahead.
-    n_parts : int
-        Of a level.
-    runner_up : RunnerUp or None, default=None
-        As of a Builder; trials are not compared.
+    It looks ahead at `n_levels` depths from `first` on, and tries `width` tests at a
+    node, at least 2, on `trial`, a tree without a node. The splitter keeps_all, and the
+    settings have no limit to the leaves. `told`, or None, is called with a level and how
+    many of its `n_parts` are done, whenever there are more, in ascending order; a part
+    is a share of the rows. It returns whether that is enough: then the rest grows
+    without looking ahead. A `runner_up` is as of a Builder; trials are not compared.
     """
 
     def __init__(

@@ -14,20 +14,10 @@ from skconftree.utils._sorting cimport ordered_bits, value_of_bits
 cdef class NodeRows:
     """The working copy of one worker.
 
-    Parameters
-    ----------
-    table : EncodedTable
-    y : ndarray of shape (n_rows,), uint16
-        Class of each row of the table; the number of classes marks one without label.
-    count : ndarray of shape (n_rows,), int32, or None
-        Whole weights, whose sum is below 2^31. Rows of weight 0 are absent.
-    weight : ndarray of shape (n_rows,), float64, or None
-        Weights that are no such counts.
-    multiway : bool
-        Whether nodes may have more than two children.
-    spends : bool
-        Take over the arrays of the table, where all its rows are present, instead of
-        a copy of them.
+    `y` has the class of each row of the table, the number of classes where there is
+    none; `count` whole weights, whose sum is below 2^31, or else `weight` others. Rows
+    of count 0 are absent. Nodes may have more than two children if `multiway`. Who
+    `spends` a table all of whose rows are present takes over its arrays, not a copy.
     """
 
     def __init__(
