@@ -25,7 +25,12 @@ FEWEST_IDS = 50  # rows that tell an id from a column whose values happen to dif
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:.*)?", re.ASCII)
-_PARTS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
+_PARTS = re.compile(
+    r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})"
+    r"(?:,? +(\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([ap])m)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_CENTURY = 69  # of two digits: the first year that is one of the last century
 
 
 def _written(group, decimal):
@@ -86,8 +91,16 @@ def _from_parts(text, order):
     if found is None:
         raise ValueError(text)
     first, second, year = int(found[1]), int(found[3]), int(found[4])
+    if len(found[4]) == 2:
+        year += 1900 if year >= _CENTURY else 2000
     month, day = (second, first) if order == "dmy" else (first, second)
-    return (datetime(year, month, day, tzinfo=UTC) - _EPOCH) / _DAY
+    hour, minute, second = (int(part or 0) for part in found.group(5, 6, 7))
+    if found[8] is not None:
+        if not 1 <= hour <= 12:
+            raise ValueError(text)
+        hour = hour % 12 + 12 * (found[8] in "pP")
+    when = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    return (when - _EPOCH) / _DAY
 
 
 class Reading(NamedTuple):
@@ -172,14 +185,31 @@ class Guess(NamedTuple):
     reading: Reading | None  # None if it is nominal
     notes: list[str]
     names_rows: bool = False
+    holds_name: bool = False  # that of the column might be one of its values
 
 
-def guess(texts, comma_first=False, dates=None):
+def guess(texts, comma_first=False, dates=None, name=None):
     """Tell what a column is, by its first values.
 
+    `name`: what stands above them.
     `comma_first`: 1,234 is rather a bit more than one than a thousand and more.
     `dates`: a key of DATES, in which order dates such as 31.12.2024 are written.
     """
+    found = _guess(texts, comma_first, dates)
+    return found._replace(holds_name=name is not None and _holds(texts, name, found))
+
+
+def _holds(texts, name, found):
+    if found.reading is None:
+        return name in texts
+    try:
+        found.reading.parse(name)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def _guess(texts, comma_first, dates):
     known = [text for text in texts if not is_missing(text)]
     try:
         values = np.array(known, dtype=np.float64)

@@ -191,7 +191,10 @@ class CsvStream:
             columns = [()] * len(self.header)
         if self._label is not None:
             del columns[self._label]
-        return [guess(texts, self._comma_first, self._dates) for texts in columns]
+        return [
+            guess(texts, self._comma_first, self._dates, name)
+            for name, texts in zip(self.features, columns, strict=True)
+        ]
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; False if there are fewer."""

@@ -29,7 +29,7 @@ from ._names import with_columns, with_dates, with_feature_names
 from ._notes import unknown_notes
 from ._options import RIVALS
 from ._pictures import check_folder, check_picture, draw_tree
-from ._reading import headless, listed
+from ._reading import listed
 from ._report import headline, write_report
 from ._run import FITTED
 from ._table import bundled_table, column_names, read_columns, read_table
@@ -205,8 +205,7 @@ def asked_table(options, progress):
     """Return the table that the command is about."""
     if options.data is not None:
         if options.target is None:
-            columns = column_names(options)
-            hint = headless(options.data, columns)
+            columns, hint = column_names(options)
             raise UserError(
                 f"say which column of {options.data} to predict: --target COLUMN, with "
                 f"one of {listed(columns)}{hint and f'. {hint}'}"

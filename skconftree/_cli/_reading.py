@@ -87,23 +87,32 @@ def places_of(names, stream, option="--nominal"):
 
 
 def header_notes(stream):
-    """Say what stands above the header, and that it may be a row itself."""
-    notes = []
+    """Say what stands above the header."""
     remarks = getattr(stream, "remarks", ())
-    if remarks:
-        more = f" and {len(remarks) - 1} more" if len(remarks) > 1 else ""
-        notes.append(f"{remarks[0][:60]!r}{more} above the header is left out")
-    return [*notes, *filter(None, [headless(stream.path, stream.header)])]
+    if not remarks:
+        return []
+    more = f" and {len(remarks) - 1} more" if len(remarks) > 1 else ""
+    are = "are" if more else "is"
+    return [f"{remarks[0][:60]!r}{more} above the header {are} left out"]
 
 
-def headless(path, header):
-    """Say that the first line may be a row; empty if it hardly is."""
+def headless(stream, guesses):
+    """Say that the first line may be a row; empty if it hardly is.
+
+    It may if at least half of the names are numbers, or if each might stand below
+    itself.
+    """
+    header = stream.header
     numbers = [name for name in header if as_decimal(name) is not None]
-    if 2 * len(numbers) < max(len(header), 1):
+    if 2 * len(numbers) >= max(len(header), 1):
+        why = f"columns have names such as {numbers[0]!r}"
+    elif guesses and all(one.holds_name for one in guesses):
+        why = f"columns have names that are values below them, such as {header[0]!r}"
+    else:
         return ""
     return (
-        f"{path} may have no header, as columns have names such as {numbers[0]!r}; if "
-        "its first line is a row, write a line with the names of the columns above it"
+        f"{stream.path} may have no header, as {why}; if its first line is a row, "
+        "write a line with the names of the columns above it"
     )
 
 
@@ -113,10 +122,10 @@ def settle_columns(stream, named, *, whole=False):
     `whole`: the whole table will tell which columns name rows.
     """
     found = dict(enumerate(stream.look_ahead()))
+    notes = list(filter(None, [headless(stream, list(found.values()))]))
     for place in places_of(named, stream):
         found[place] = Guess(None, [])
     stream.readings = [one.reading for one in found.values()]
-    notes = []
     for name, one in zip(stream.features, found.values(), strict=True):
         notes += [f"column {name!r}: {note}" for note in one.notes]
         if one.names_rows and not whole:

@@ -9,6 +9,7 @@ from ._chosen import Chosen
 from ._columns import READINGS, date_kinds, with_times
 from ._common import MISSING, tree_settings, typed_labels, whole_number
 from ._names import with_columns, with_dates
+from ._notes import label_notes
 from ._reading import (
     Strays,
     check_categories,
@@ -143,6 +144,7 @@ class Run:
             )
         self.notes = header_notes(self.stream)
         self.notes += settle_columns(self.stream, options.nominal)
+        self.notes += label_notes(self.labels.classes, options.target)
         nominal = nominal_places(self.stream.readings)
         self.tree = ConfidenceTreeClassifier(
             **self.settings, categorical_features=nominal or None

@@ -119,9 +119,9 @@ def read_table(options, progress):
 
 
 def column_names(options):
-    """Names of all columns of the table that `fit` was given."""
+    """Names of all columns of the table that `fit` was given, and what is odd."""
     with _opened(options, options.data, None) as stream:
-        return stream.features
+        return stream.features, headless(stream, stream.look_ahead())
 
 
 def read_columns(options, path, features, readings, progress, target=None):
@@ -168,9 +168,11 @@ def _lacks(stream, missing, features, target):
     """Say which columns a model needs and a table does not have."""
     unused = [one for one in stream.features if one not in (*features, target)]
     shown = listed(list(map(repr, missing)))
-    what = "column" if len(missing) == 1 else f"{len(missing)} columns"
-    text = f"{stream.path} has no {what} {shown}, which the model needs; "
-    doubt = headless(stream.path, stream.header)
+    what = f"has no column {shown}"
+    if len(missing) > 1:
+        what = f"lacks {len(missing)} columns, {shown}"
+    text = f"{stream.path} {what}, which the model needs; "
+    doubt = headless(stream, stream.look_ahead())
     if doubt:
         return text + doubt
     if not unused:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from skconftree._cli import _checkpoint, _columns, main
-from skconftree._cli._columns import COMMA, DATE, POINT, guess, read_numbers
+from skconftree._cli._columns import COMMA, DATE, POINT, Guess, guess, read_numbers
 from skconftree._cli._common import UserError
 from skconftree._cli._reading import (
     Strays,
@@ -75,7 +75,7 @@ def test_a_thousand_or_a_bit_more_than_one():
 
 def test_strays_are_missing():
     texts = ["1"] * 30 + ["unknown", "x", ""]
-    assert guess(texts) == (POINT, [], False)
+    assert guess(texts) == Guess(POINT, [])
     values, strays = read_numbers(texts, POINT)
     assert strays == [30, 31]
     assert np.isnan(values[30:]).all()
@@ -288,7 +288,7 @@ def test_columns_are_not_searched_for_each_column():
     names = [f"a{place}" for place in range(100_000)]
 
     class Stream:
-        features, readings = names, [None] * len(names)
+        features, readings, header = names, [None] * len(names), [*names, "kind"]
 
         def look_ahead(self):
             return [guess(("x", "y"))] * len(names)

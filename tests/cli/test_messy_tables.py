@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from skconftree._cli import main
+from skconftree._cli._columns import DATES
 from skconftree._cli._notes import renames
 
 FAST = ["--folds", "2", "--rivals", "none"]
@@ -112,7 +113,7 @@ def test_what_is_missing_from_a_new_table_is_listed(write, run, columns, tmp_pat
     fitted(run, write(columns), "--output", model)
     new = write({"answer": columns["answer"]}, name="new.csv")
     err = run("predict", model, new, code=1).err
-    assert "has no 2 columns 'sizes', 'size'" in err
+    assert "lacks 2 columns, 'sizes', 'size', which the model needs" in err
     # A column that is in use is not what was meant by one that is missing.
     new = write({"sizes": columns["sizes"]}, name="new.csv")
     err = run("predict", model, new, code=1).err
@@ -173,6 +174,32 @@ def test_a_wrong_order_of_dates_is_told(write, run, columns):
     assert "--dates dmy or --dates mdy makes" in err
 
 
+@pytest.mark.parametrize(
+    ("text", "order", "when"),
+    [
+        ("31.12.24", "dmy", datetime(2024, 12, 31)),
+        ("1/2/68", "mdy", datetime(2068, 1, 2)),
+        ("1/2/69", "mdy", datetime(1969, 1, 2)),
+        ("31.12.2024 14:05", "dmy", datetime(2024, 12, 31, 14, 5)),
+        ("31.12.2024, 14:05:30", "dmy", datetime(2024, 12, 31, 14, 5, 30)),
+        ("12/31/2024 2:05 PM", "mdy", datetime(2024, 12, 31, 14, 5)),
+        ("12/31/24 12:05 am", "mdy", datetime(2024, 12, 31, 0, 5)),
+        ("12/31/24 13:05 am", "mdy", None),
+        ("31.12.24 24:05", "dmy", None),
+        ("31.12.124", "dmy", None),
+        ("31.12-24", "dmy", None),
+        ("12/31/24", "dmy", None),
+    ],
+)
+def test_dates_of_two_digits_and_with_a_time(text, order, when):
+    parse = DATES[order].parse
+    if when is None:
+        with pytest.raises(ValueError, match=r".*"):
+            parse(text)
+        return
+    assert parse(text) == (when - datetime(1970, 1, 1)) / timedelta(days=1)
+
+
 def test_a_model_remembers_how_dates_are_read(write, run, columns, tmp_path):
     model = tmp_path / "m.skc"
     columns = {
@@ -204,7 +231,7 @@ def test_a_remark_above_the_header_is_left_out(write, run, columns, delimiter):
     plain = fitted(run, path).out
     path.write_text(f"# exported, by hand\n#\n{path.read_text()}")
     told = fitted(run, path)
-    assert "'# exported, by hand' and 1 more above the header is left out" in told.err
+    assert "'# exported, by hand' and 1 more above the header are left out" in told.err
     timeless = [re.sub(r"\d+\.?\d* m?s", "", one) for one in (plain, told.out)]
     assert timeless[0] == timeless[1]
 
@@ -269,3 +296,29 @@ def test_too_many_categories_come_with_a_remedy(write, run):
     path = write({"group": groups, "answer": ["yes", "no"] * n})
     err = run("fit", path, "--target", "answer", *FAST, code=1).err
     assert "leave it out by --drop group, or group rare ones under one name" in err
+
+
+def test_a_table_without_a_header_is_doubted(write, run, columns, tmp_path):
+    """Not only where most names are numbers: each might stand below itself."""
+    model = tmp_path / "model"
+    columns = {"kind": ["a", "b", "c"] * (N_ROWS // 3), **columns}
+    fitted(run, write(columns, name="sound.csv"), "--output", model)
+    path = tmp_path / "rows.csv"
+    lines = [f"{a},{b},{c}" for a, b, c in zip(*columns.values(), strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    doubt = "may have no header, as columns have names that are values below them"
+    target = columns["answer"][0]
+    assert doubt in run("fit", path, "--target", target, *FAST).err
+    assert doubt in run("stream", path, "--target", target).err
+    assert doubt in run("fit", path, code=1).err
+    told = run("predict", model, path, code=1).err
+    assert doubt in told
+    assert "lacks 2 columns, 'kind', 'size', which the model needs" in told
+    assert "may have no header" not in fitted(run, write(columns)).err
+
+
+def test_a_stream_tells_of_labels_that_differ_by_case(write, run, columns):
+    columns["answer"][:40] = [one.upper() for one in columns["answer"][:40]]
+    err = run("stream", write(columns), "--target", "answer").err
+    assert "labels 'YES', 'yes' of the target 'answer' differ by case" in err
+    assert "labels 'NO', 'no' of the target 'answer' differ by case" in err
