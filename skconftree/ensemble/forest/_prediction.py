@@ -181,7 +181,8 @@ class ForestPrediction(VotingForest):
         """Tell in a few lines what the forest is like.
 
         The sizes of its trees, the columns by their share of the gain, and by how many
-        trees each is asked first, and asked at all.
+        trees each is asked first, about where (the median of their cuts), and asked at
+        all.
 
         Returns
         -------

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 
 from ...tree.reading._export import shortened
+from ...tree.reading._node_table import write_value
 from ...tree.reading._summary import bound_name, listed
 
 MOST_TREES = 8  # that are named
@@ -37,11 +38,28 @@ def summarize(forest):
     order = sorted(users, key=lambda j: -weight[j])
     said = [f"{names[j]} ({weight[j]:.2f})" for j in order]
     lines += listed("columns by share of the gain: ", said)
-    said = [f"{names[j]} ({times})" for j, times in roots.most_common()]
+    said = [
+        f"{names[j]}{_at(forest, trees, j)} ({times})"
+        for j, times in roots.most_common()
+    ]
     lines += listed(f"asked first, by how many of the {n} trees: ", said)
     said = [f"{names[j]} ({times})" for j, times in users.most_common()]
     lines += listed(f"asked at all, by how many of the {n} trees: ", said)
     return "\n".join(lines)
+
+
+def _at(forest, trees, feature):
+    """Where the trees that ask for a number first cut it, in the middle of them."""
+    cuts = [
+        float(one.threshold[0])
+        for one in trees
+        if one.feature[0] == feature and not one.is_nominal[0]
+    ]
+    cut = np.median(cuts).item() if cuts else np.inf
+    if not np.isfinite(cut):  # of categories, or whether there is a value
+        return ""
+    dates = forest.estimators_[0]._model.schema.dates
+    return f" at about {write_value(cut, dates, feature, 3)}"
 
 
 def explain_votes(forest, X, rows):

@@ -30,8 +30,16 @@ def test_a_summary_counts_the_trees(wine):
     assert f"leaves of a tree: {min(leaves)} to {max(leaves)}" in text
     first = text[text.index("asked first") : text.index("asked at all")]
     roots = [X.columns[one.tree_.feature[0]] for one in forest.estimators_]
-    for name, n in numbers(first).items():
-        assert n == roots.count(name)
+    told = re.findall(r"([\w/]+) at about ([\d.]+) \((\d+)\)", first)
+    assert len(told) == min(5, len(set(roots)))
+    for name, cut, n in told:
+        assert int(n) == roots.count(name)
+        cuts = [
+            one.tree_.threshold[0]
+            for one, root in zip(forest.estimators_, roots, strict=True)
+            if root == name
+        ]
+        assert float(cut) == pytest.approx(np.median(cuts), rel=0.01)
     users = [
         {X.columns[j] for j in one.tree_.feature if j >= 0}
         for one in forest.estimators_
