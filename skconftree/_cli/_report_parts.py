@@ -16,6 +16,7 @@ from ._common import write_text
 
 MOST_LEAVES = 200  # of a tree whose whole shape is drawn
 MOST_RULES = 60
+WIDEST = 1000  # picture that is made to fit a page of 700 pixels or more
 MISSING = " or missing"
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b", re.ASCII)
 STYLE = """\
@@ -39,6 +40,7 @@ h1, p, li { overflow-wrap: anywhere }
 .wide td { white-space: nowrap }
 .wide td:first-child { white-space: normal }
 .wide .sct { max-width: none !important; display: block }
+@media screen and (min-width: 700px) { .fits .sct { max-width: 100% !important } }
 .wide .sct > .paper { display: none }
 .aside { display: none }
 .chart { width: 100%; max-width: 520px; height: auto; display: block; margin: .6em 0 }
@@ -108,7 +110,8 @@ def tree_section(tree, nodes, class_names, as_list):
         "<p>Point at a box, or tap it, to be told how one gets there. "
         '<span class="aside">A wide picture moves sideways.</span></p>'
     )
-    yield f'<div class="wide" tabindex="0">{upper}</div>'
+    fits = " fits" if _width(upper) <= WIDEST else ""
+    yield f'<div class="wide{fits}" tabindex="0">{upper}</div>'
     if upper != whole and tree.get_n_leaves() <= MOST_LEAVES:
         yield "<h3>The whole tree</h3>"
         yield (
@@ -118,6 +121,10 @@ def tree_section(tree, nodes, class_names, as_list):
         yield f'<div class="wide" tabindex="0">{shape.to_svg(compact=True)}</div>'
     yield "<h3>Level by level</h3>"
     yield as_list
+
+
+def _width(picture):
+    return float(re.search(r' width="([\d.]+)"', picture)[1])
 
 
 def rules_section(nodes):
