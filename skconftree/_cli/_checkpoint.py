@@ -16,6 +16,7 @@ import stat
 import zipfile
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .. import ConfidenceTreeClassifier
 from ._lock import Lock
@@ -173,6 +174,7 @@ def load(path, check=None):
         arrays = [members[f"array_{place}"] for place in range(len(members) - 3)]
         model = ConfidenceTreeClassifier()
         model.__setstate__(from_plain(state["model"], arrays))
+        check_is_fitted(model)
         run = from_plain(state[OBJECT], arrays)
     except Exception as error:  # what somebody has made up fails in nearly any way
         raise UserError(f"{path} cannot be read: {error}") from error

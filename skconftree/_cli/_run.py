@@ -117,6 +117,7 @@ class Run:
         self.strays = Strays()
         self.timed = set()  # columns of dates that tell the time of the day
         self.n_read = 0  # rows of the table, up to the last one of the run
+        self.is_saved = False
         if options.resume and file.exists():
             self._resume()
         else:
@@ -183,6 +184,7 @@ class Run:
         }
 
     def _resume(self):
+        self.is_saved = True
         tree, progress = self.file.load(self._check)
         self.tree = with_columns(tree, None)
         self.evaluator = self._make_evaluator()
@@ -310,8 +312,10 @@ class Run:
 
     def save(self):
         """Write the tree, with what a resumption needs, if it is asked for."""
-        if self.file is None or not self.n_rows:
+        # as long as all labels are on their way, there is no tree
+        if self.file is None or not self.tree.__sklearn_is_fitted__():
             return
+        self.is_saved = True
         run = self._figures()
         run["cpu_seconds_"] = 0.0  # no property of the stream
         progress = {

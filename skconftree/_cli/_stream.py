@@ -188,7 +188,7 @@ def _told(error, run):
 
 def _saved(run, hint=""):
     path = run.options.output
-    return "" if path is None or not run.n_rows else f", saved in {path}{hint}"
+    return f", saved in {path}{hint}" if run.is_saved else ""
 
 
 def _later_notes(run, stream):
@@ -307,8 +307,13 @@ def _summary(run, record):
             f"{run.options.output} is finished: it had learnt all rows of "
             f"{run.options.data} before, and nothing was done."
         )
-    elif run.options.output is not None and run.n_rows:
+    elif run.is_saved:
         lines.append(f"Saved in {run.options.output}.")
+    elif run.options.output is not None and run.n_rows:
+        lines.append(
+            f"Not saved: all labels came after the last row (--delay "
+            f"{run.options.delay})."
+        )
     return "\n".join(lines)
 
 

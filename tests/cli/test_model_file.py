@@ -260,6 +260,19 @@ def test_a_model_makes_nothing_but_parameters(table, folder, room, name, capsys)
     assert "cannot be read" in capsys.readouterr().err
 
 
+def test_a_tree_that_has_learnt_nothing_is_refused(table, folder, capsys):
+    model = folder / "model"
+    assert stream(table, model) == 0
+
+    def forget(state, members):
+        pairs = state["model"]["dict"]
+        state["model"]["dict"] = [one for one in pairs if one[0] != "_model"]
+
+    rewritten(model, forget)
+    assert main(["predict", str(model), str(table)]) == 1
+    assert "cannot be read: This ConfidenceTree" in capsys.readouterr().err
+
+
 def test_an_archive_that_unpacks_to_more_than_itself_is_refused(table, folder, capsys):
     model = folder / "model"
     assert stream(table, model) == 0

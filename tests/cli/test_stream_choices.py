@@ -141,3 +141,16 @@ def test_leaves_that_are_switched_off_are_told(tmp_path, capsys):
     assert "switched off: max_bytes=65536 has no room" in capsys.readouterr().out
     assert main(command[:4]) == 0
     assert "switched off" not in capsys.readouterr().out
+
+
+def test_where_all_labels_come_too_late_nothing_is_saved(tmp_path, capsys):
+    """The file has the tree before the last labels: there is none."""
+    table, model = write(tmp_path / "table.csv"), tmp_path / "model"
+    more = ["--output", model, "--delay"]
+    assert run(table, *more, N + 1) == 0
+    out = capsys.readouterr().out
+    assert f"Not saved: all labels came after the last row (--delay {N + 1})." in out
+    assert not model.exists()
+    assert run(table, *more, N - 1) == 0
+    assert f"Saved in {model}." in capsys.readouterr().out
+    assert model.exists()

@@ -7,17 +7,22 @@ and says why; a change of speed or shape leaves them as they are.
 import json
 import platform
 
-import pytest
 from reference.golden import KEPT, digest, few, grow, table
 
+# How many tests are compared in a leaf of normal distributions depends on whether its
+# mathematical library makes the share of a far tail nothing, or nearly so.
+BY_LIBRARY = {
+    "stream gaussian possibilistic-present entropy / four nominal",
+    "stream gaussian bayes_factor-criterion kearns_mansour / four nominal",
+}
 
-@pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "AMD64"),
-    reason="other machines round products and sums in one step",
-)
+
 def test_trees_are_what_they_were():
     expected = json.loads(KEPT.read_text(encoding="utf-8"))
     found = few()
+    if platform.machine() not in ("x86_64", "AMD64"):
+        for name in BY_LIBRARY:
+            found[name] = expected[name]
     assert len(found) > 100
     assert {name: found.get(name) for name in expected} == expected
     assert found.keys() == expected.keys()
