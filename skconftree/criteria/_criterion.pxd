@@ -28,6 +28,8 @@ cdef class Gini(Criterion):
 
 cdef class Entropy(Criterion):
     cdef intp_t tabulated       # whole counts below this: 0 unless all counts are whole
+    cdef float64_t[::1] _parted
+    cdef float64_t* parted      # [n_classes] phi of both sides of the last test
 
     cdef float64_t xlogx(self, float64_t count) noexcept nogil
 

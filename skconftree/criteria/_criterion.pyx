@@ -136,6 +136,8 @@ cdef class Entropy(Criterion):
         super().__init__(n_classes)
         self.unit = 2.0
         self.additive = True
+        self._parted = np.empty(n_classes)
+        self.parted = &self._parted[0]
 
     def reserve(self, intp_t n_max):
         """Tabulate phi of 0, 1, ..., n_max."""
@@ -183,6 +185,15 @@ cdef class Entropy(Criterion):
             score = self.xlogx(nl) + self.xlogx(self.n - nl)
             if tests.phi_left != NULL:
                 score -= tests.phi_left[i] + tests.phi_right[i]
+            elif self.tabulated == 0:
+                # a class is often all on one side of several tests that follow each other
+                left = tests.left + i * K
+                for c in range(K):
+                    if i == 0 or left[c] != left[c - K]:
+                        self.parted[c] = (
+                            self.xlogx(left[c]) + self.xlogx(self.total[c] - left[c])
+                        )
+                    score -= self.parted[c]
             else:
                 left = tests.left + i * K
                 for c in range(K):

@@ -10,6 +10,9 @@ cdef enum:
     RADIX = 2048            # 2 ** RADIX_BITS
     SMALL_RADIX = 1500      # rows from which wide digits pay
     SHORT = 24              # rows up to which insertion does
+    FEW_BITS = 8            # of each of two digits of fewer than SMALL_RADIX rows, which
+    FEW_RADIX = 256         # insertion completes
+    MOST_MOVES = 4          # of a row, in the mean
 
 
 cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil:
@@ -58,6 +61,61 @@ cdef bint _part_two_values(
     return True
 
 
+cdef bint _sort_few(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
+    # Sort few keys that are in the order of their lower halves: by the leading digits of
+    # what the upper ones are above the lowest of them, then by insertion. False if that
+    # takes too long; the keys are as well to be sorted then.
+    cdef uint32_t histogram[2 * FEW_RADIX]
+    cdef uint32_t* bucket
+    cdef uint32_t low = <uint32_t> (keys[0] >> 32)
+    cdef uint32_t high = low
+    cdef uint32_t bits, count, total
+    cdef uint64_t key
+    cdef uint64_t* source = keys
+    cdef uint64_t* target = other
+    cdef uint64_t* swap
+    cdef intp_t moves = MOST_MOVES * n
+    cdef int shift = 0
+    cdef intp_t i, j, pass_
+    for i in range(1, n):
+        bits = <uint32_t> (keys[i] >> 32)
+        low = bits if bits < low else low
+        high = bits if bits > high else high
+    while (high - low) >> shift >= FEW_RADIX * FEW_RADIX:
+        shift += 1
+    memset(histogram, 0, 2 * FEW_RADIX * sizeof(uint32_t))
+    for i in range(n):
+        bits = (<uint32_t> (keys[i] >> 32) - low) >> shift
+        histogram[bits & (FEW_RADIX - 1)] += 1
+        histogram[FEW_RADIX + (bits >> FEW_BITS)] += 1
+    for pass_ in range(2):
+        bucket = histogram + pass_ * FEW_RADIX
+        total = 0
+        for i in range(FEW_RADIX):
+            count = bucket[i]
+            bucket[i] = total
+            total += count
+        for i in range(n):
+            bits = (<uint32_t> (source[i] >> 32) - low) >> shift
+            bits = (bits >> (pass_ * FEW_BITS)) & (FEW_RADIX - 1)
+            target[bucket[bits]] = source[i]
+            bucket[bits] += 1
+        swap = source
+        source = target
+        target = swap
+    for i in range(1, n):
+        key = keys[i]
+        j = i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+        moves -= i - j
+        if moves < 0:
+            return False
+    return True
+
+
 cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
     uint32_t* order,
@@ -87,6 +145,8 @@ cdef void presort(
                 keys[j] = keys[j - 1]
                 j -= 1
             keys[j] = key
+        n_passes = 0
+    elif n <= SMALL_RADIX and _sort_few(keys, other, n):
         n_passes = 0
     else:
         memset(histogram, 0, n_passes * radix * sizeof(intp_t))

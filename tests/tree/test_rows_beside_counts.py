@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from reference.leaf_state import COUNTED_ROWS, HISTOGRAM, ROWS, read_leaves
+from reference.leaf_state import COUNTED_ROWS, HISTOGRAM, NOMINAL, ROWS, read_leaves
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import EValueBound, GTestBound
@@ -162,3 +162,49 @@ def test_others_forget_rows_that_they_have_counted(model):
     memories = {leaf.memory for leaf in read_leaves(tree).values()}
     assert HISTOGRAM in memories
     assert COUNTED_ROWS not in memories
+
+
+@pytest.mark.parametrize("kind", ["numbers", "holes", "codes", "many classes"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_children_count_the_rows_that_they_are_handed(kind, weighted):
+    """Class counts of every bin, and the range of every feature, are those of the rows.
+
+    Columns of two values, and of one until late, are counted in another way.
+    """
+    X, y = late(30_000, seed=2, kind=kind)
+    X[:, 3] = X[:, 3] > 0.8
+    X = np.column_stack([X, np.zeros(len(X)), np.zeros(len(X))]).astype(np.float32)
+    X[LIMIT + 100 :: 300, 5] = np.arange(len(X[LIMIT + 100 :: 300])) % 5 - 2
+    K = 2
+    if kind == "many classes":
+        y, K = y + 2 * (np.arange(len(y)) % 7), 14
+    weight = np.random.default_rng(0).choice([1.0, 2.0], len(y)) if weighted else None
+    tree = a_tree(kind, max_leaf_nodes=6)
+    tree.partial_fit(X, y, range(K), sample_weight=weight)
+    leaves = [
+        leaf
+        for leaf in read_leaves(tree).values()
+        if leaf.memory == COUNTED_ROWS and not leaf.dropped
+    ]
+    assert any(leaf.n_inherited > 0 for leaf in leaves)
+    for leaf in leaves:
+        w = np.ones(len(leaf.y)) if leaf.weight is None else leaf.weight
+        for f in range(X.shape[1]):
+            told = ~np.isnan(leaf.X[:, f])
+            values, edges = leaf.X[told, f], leaf.bins_of(f)
+            place = np.searchsorted(edges, values)
+            counts = np.zeros((len(edges), K))
+            np.add.at(counts, (place, leaf.y[told]), w[told])
+            np.testing.assert_array_equal(leaf.counts_of(f), counts)
+            if leaf.kind[f] != NOMINAL:
+                assert leaf.low[f] == values.min()
+                assert leaf.high[f] == values.max()
+            if leaf.fresh_histogram is not None:
+                late_ones = np.arange(len(leaf.y))[told] >= leaf.n_inherited
+                counts[:] = 0.0
+                np.add.at(
+                    counts,
+                    (place[late_ones], leaf.y[told][late_ones]),
+                    w[told][late_ones],
+                )
+                np.testing.assert_array_equal(leaf.counts_of(f, fresh=True), counts)

@@ -18,10 +18,11 @@ cdef struct Scratch:            # of one caller, all of it behind `precision`
     int32_t* places             # [n_features] its bins
     float32_t* past_row         # [n_features] the same for Leaf.past
     int32_t* past_places
+    int32_t* telling            # [n_features] what tells classes apart, by moments
     float64_t* scores           # [n_classes]
     float64_t* products         # [n_classes]
     float64_t* inverse          # [n_classes]
-    float64_t* precision        # [n_features]
+    float64_t* precision        # [n_features] of those
 
 
 cdef int make_scratch(
@@ -45,4 +46,11 @@ cdef class NaiveBayes:
     cdef void _score_moments(
         self, const Moments* moments, intp_t d, const int32_t* n_codes,
         const float64_t* weights, bint alone, const float32_t* x, Scratch* scratch,
+    ) noexcept nogil
+    cdef void _score_bins_of_two(
+        self, const Bins* bins, intp_t d, const float64_t* histogram, Scratch* scratch
+    ) noexcept nogil
+    cdef intp_t _find_telling(
+        self, const Moments* moments, intp_t d, const int32_t* n_codes,
+        const float32_t* x, Scratch* scratch,
     ) noexcept nogil

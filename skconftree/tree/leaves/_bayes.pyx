@@ -28,14 +28,15 @@ cdef int make_scratch(
     cdef intp_t n = n_features + 3 * n_classes
     scratch.precision = <float64_t*> arena.take(
         n * sizeof(float64_t)
-        + 2 * n_features * (sizeof(int32_t) + sizeof(float32_t)), 1
+        + n_features * (3 * sizeof(int32_t) + 2 * sizeof(float32_t)), 1
     )
     scratch.scores = scratch.precision + n_features
     scratch.products = scratch.scores + n_classes
     scratch.inverse = scratch.products + n_classes
     scratch.places = <int32_t*> (scratch.precision + n)
     scratch.past_places = scratch.places + n_features
-    scratch.row = <float32_t*> (scratch.past_places + n_features)
+    scratch.telling = scratch.past_places + n_features
+    scratch.row = <float32_t*> (scratch.telling + n_features)
     scratch.past_row = scratch.row + n_features
     return 0
 
@@ -111,6 +112,9 @@ cdef class NaiveBayes:
         for f in range(d):
             if places[f] >= 0:
                 prefetch(histogram + places[f] * K)
+        if K == 2:
+            self._score_bins_of_two(bins, d, histogram, scratch)
+            return
         for f in range(d):
             n_bins = bins.first[f + 1] - bins.first[f]
             if n_bins == 1 or places[f] < 0:
@@ -128,38 +132,51 @@ cdef class NaiveBayes:
         for c in range(K):
             scores[c] += log(products[c])
 
+    cdef void _score_bins_of_two(
+        self, const Bins* bins, intp_t d, const float64_t* histogram, Scratch* scratch
+    ) noexcept nogil:
+        # The same for two classes, whose products need not leave the processor.
+        cdef const int32_t* places = scratch.places
+        cdef const float64_t* counts
+        cdef float64_t product = scratch.products[0]
+        cdef float64_t other = scratch.products[1]
+        cdef float64_t inverse = scratch.inverse[0]
+        cdef float64_t inverse_of_other = scratch.inverse[1]
+        cdef float64_t spread
+        cdef intp_t f, n_bins
+        cdef intp_t in_group = 0
+        for f in range(d):
+            n_bins = bins.first[f + 1] - bins.first[f]
+            if n_bins == 1 or places[f] < 0:
+                continue
+            counts = histogram + places[f] * 2
+            spread = 1.0 / n_bins
+            product *= (counts[0] + spread) * inverse
+            other *= (counts[1] + spread) * inverse_of_other
+            in_group += 1
+            if in_group == BINS_OF_A_LOG:
+                in_group = 0
+                scratch.scores[0] += log(product)
+                scratch.scores[1] += log(other)
+                product = 1.0
+                other = 1.0
+        scratch.scores[0] += log(product)
+        scratch.scores[1] += log(other)
+
     cdef void _score_moments(
         self, const Moments* moments, intp_t d, const int32_t* n_codes,
         const float64_t* weights, bint alone, const float32_t* x, Scratch* scratch,
     ) noexcept nogil:
-        # Variances are taken relative to those over all classes, which cancel. A
-        # precision below 0 is that of a feature of two values: minus its range.
+        # Variances are taken relative to those over all classes, which cancel.
         cdef float64_t* precision = scratch.precision
+        cdef const int32_t* telling = scratch.telling
+        cdef const float64_t* centre = moments.blocks[self.n_classes] + MEAN * d
+        cdef intp_t n_telling = self._find_telling(moments, d, n_codes, x, scratch)
         cdef const float64_t* mean
         cdef const float64_t* squares
-        cdef const float64_t* low
-        cdef const float64_t* high
-        cdef const float64_t* centre
-        cdef bint has_missing
+        cdef const float64_t* known
         cdef float64_t n, inverse, gap, ratio, product, distance, total
-        cdef intp_t f, c, in_group
-        squares = moments.blocks[self.n_classes] + SQUARES * d
-        low = moments.blocks[self.n_classes] + LOW * d
-        high = moments.blocks[self.n_classes] + HIGH * d
-        n = moments.n[self.n_classes]
-        centre = moments.blocks[self.n_classes] + MEAN * d
-        for f in range(d):
-            precision[f] = 0.0
-            if moments.known != NULL:
-                n = weight_known(moments, self.n_classes, f)
-            if n_codes != NULL and n_codes[f] >= 0:
-                continue
-            if squares[f] > 0.0 and x[f] == x[f]:
-                precision[f] = n / squares[f]
-                if (x[f] == low[f] or x[f] == high[f]) and takes_two_values(
-                    moments.blocks[self.n_classes], n, d, f
-                ):
-                    precision[f] = low[f] - high[f]
+        cdef intp_t f, c, i, start
         for c in range(self.n_classes):
             if moments.blocks[c] == NULL or not weights[c] > 0.0:
                 continue
@@ -168,32 +185,64 @@ cdef class NaiveBayes:
             n = moments.n[c]
             inverse = 1.0 / (n + 1.0)
             product = 1.0
-            has_missing = moments.known != NULL and moments.known[c] != NULL
+            known = NULL if moments.known == NULL else moments.known[c]
             if alone:       # the share of the class
                 product = 1.0 / _at_least(LEAST_SQUARE, weights[c] * weights[c])
             distance = 0.0
             total = 0.0
-            in_group = 0
-            for f in range(d):
-                if precision[f] == 0.0:
-                    continue
-                gap = x[f] - mean[f]
-                if has_missing:
-                    n = moments.known[c][f]
-                    inverse = 1.0 / (n + 1.0)
-                    if not n > 0.0:
-                        gap = x[f] - centre[f]      # the pseudo-row alone
-                if precision[f] > 0.0:
-                    ratio = (squares[f] * precision[f] + 1.0) * inverse
-                    distance += gap * gap * precision[f] / ratio
-                else:   # share of the other value, then of this one
-                    ratio = (n * fabs(gap / precision[f]) + 0.5) * inverse
-                    ratio = _at_least(LEAST_SHARE, 1.0 - ratio)
-                    ratio = 1.0 / (ratio * ratio)
-                product *= ratio
-                in_group += 1
-                if in_group == VARIANCES_OF_A_LOG:
-                    in_group = 0
-                    total += log(product)
-                    product = 1.0
+            start = 0
+            while True:
+                for i in range(start, min(start + VARIANCES_OF_A_LOG, n_telling)):
+                    f = telling[i]
+                    gap = x[f] - mean[f]
+                    if known != NULL:
+                        n = known[f]
+                        inverse = 1.0 / (n + 1.0)
+                        if not n > 0.0:
+                            gap = x[f] - centre[f]      # the pseudo-row alone
+                    if precision[i] > 0.0:
+                        ratio = (squares[f] * precision[i] + 1.0) * inverse
+                        distance += gap * gap * precision[i] / ratio
+                    else:   # share of the other value, then of this one
+                        if precision[i] != -1.0:    # as it is for zeros and ones
+                            gap /= precision[i]
+                        ratio = (n * fabs(gap) + 0.5) * inverse
+                        ratio = _at_least(LEAST_SHARE, 1.0 - ratio)
+                        ratio = 1.0 / (ratio * ratio)
+                    product *= ratio
+                start += VARIANCES_OF_A_LOG
+                if start > n_telling:
+                    break
+                total += log(product)
+                product = 1.0
             scratch.scores[c] -= 0.5 * (distance + total + log(product))
+
+    cdef intp_t _find_telling(
+        self, const Moments* moments, intp_t d, const int32_t* n_codes,
+        const float32_t* x, Scratch* scratch,
+    ) noexcept nogil:
+        # The numeric features that vary and that the row has a value of, and their
+        # precisions; one below 0 is that of a feature of two values: minus its range.
+        cdef const float64_t* together = moments.blocks[self.n_classes]
+        cdef const float64_t* squares = together + SQUARES * d
+        cdef const float64_t* low = together + LOW * d
+        cdef const float64_t* high = together + HIGH * d
+        cdef float64_t n = moments.n[self.n_classes]
+        cdef float64_t precision
+        cdef intp_t n_telling = 0
+        cdef intp_t f
+        for f in range(d):
+            if not squares[f] > 0.0 or n_codes != NULL and n_codes[f] >= 0:
+                continue
+            if moments.known != NULL:
+                n = weight_known(moments, self.n_classes, f)
+            if (x[f] == low[f] or x[f] == high[f]) and takes_two_values(
+                together, n, d, f
+            ):
+                precision = low[f] - high[f]
+            else:
+                precision = n / squares[f] if x[f] == x[f] else 0.0
+            scratch.precision[n_telling] = precision
+            scratch.telling[n_telling] = <int32_t> f
+            n_telling += precision != 0.0
+        return n_telling

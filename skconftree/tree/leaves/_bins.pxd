@@ -14,6 +14,10 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, uint8_t, uint32_t, uint64_t,
 )
 
+cdef enum:
+    FEW_STEPS = 5       # of a search among 32 bins
+
+
 cdef enum BinKind:
     CONTINUOUS
     DISCRETE        # every value seen when the edges were set has a bin of its own
@@ -67,12 +71,29 @@ cdef void find_bins(
     const Bins* bins, const float32_t* x, intp_t n_features, int32_t* places
 ) noexcept nogil
 
+cdef inline intp_t n_equal(
+    const float32_t* values, intp_t n, float32_t value
+) noexcept nogil:
+    cdef intp_t i
+    cdef int32_t count = 0      # narrow, so that values are compared together
+    for i in range(n):
+        count += values[i] == value
+    return count
+
 cdef inline intp_t bin_of(
     const float32_t* edges, intp_t n_bins, float32_t value
 ) noexcept nogil:
     # Smallest b with value <= edges[b], by a search without branches.
     cdef intp_t base = 0
-    cdef intp_t half
+    cdef intp_t half, _
+    if n_bins <= 2:
+        return edges[0] < value     # the last edge is infinite
+    if n_bins <= 1 << FEW_STEPS:    # always as many steps: they are foreseen
+        for _ in range(FEW_STEPS):
+            half = n_bins >> 1
+            base += half if edges[base + half - (half > 0)] < value else 0
+            n_bins -= half
+        return base
     while n_bins > 1:
         half = n_bins >> 1
         base += half if edges[base + half - 1] < value else 0

@@ -99,6 +99,9 @@ cdef int _place_bins_of_rows(
     )
     cdef int32_t* counts = <int32_t*> take_array(scratch, n_features, sizeof(int32_t))
     cdef uint8_t* repeats = <uint8_t*> take_array(scratch, n_features, 1)
+    cdef float32_t* ranges = <float32_t*> take_array(
+        scratch, 2 * n_features, sizeof(float32_t)
+    )
     cdef intp_t n_bins = 0
     cdef intp_t f, n
     for f in range(n_features):
@@ -107,11 +110,15 @@ cdef int _place_bins_of_rows(
             n_bins += counts[f]
             continue
         n = _values(x + f, n_rows, n_features, column)
-        if n > 0:
-            presort(column, n, keys, keys + n_rows, order)
-        counts[f] = <int32_t> _cuts_of_sorted(
-            column, order, n, max_bins, edges + f * max_bins, &repeats[f]
+        counts[f] = <int32_t> _cut_of_two(
+            column, n, edges + f * max_bins, &repeats[f], ranges + 2 * f
         )
+        if counts[f] == 0:
+            _find_range(column, n, ranges + 2 * f)
+            presort(column, n, keys, keys + n_rows, order)
+            counts[f] = <int32_t> _cuts_of_sorted(
+                column, order, n, max_bins, edges + f * max_bins, &repeats[f]
+            )
         n_bins += counts[f] + missing
     allocate_bins(blocks, bins, n_features, n_bins)
     bins.missing = missing
@@ -124,8 +131,8 @@ cdef int _place_bins_of_rows(
             continue
         bins.kind[f] = DISCRETE if repeats[f] else CONTINUOUS
         n_bins += _place_edges(bins, f, edges + f * max_bins, counts[f])
-        n = _values(x + f, n_rows, n_features, column)
-        _set_range(bins, f, column, n)
+        bins.low[f] = ranges[2 * f]
+        bins.high[f] = ranges[2 * f + 1]
     return 0
 
 
@@ -141,15 +148,45 @@ cdef intp_t _values(
     return n
 
 
-cdef void _set_range(
-    Bins* bins, intp_t f, const float32_t* column, intp_t n
+cdef void _find_range(
+    const float32_t* column, intp_t n, float32_t* low_and_high
 ) noexcept nogil:
+    # Zeros if there are no values.
+    cdef float32_t low = column[0] if n > 0 else 0.0
+    cdef float32_t high = low
     cdef intp_t i
-    bins.low[f] = column[0] if n > 0 else 0.0
-    bins.high[f] = bins.low[f]
     for i in range(1, n):
-        bins.low[f] = min(bins.low[f], column[i])
-        bins.high[f] = max(bins.high[f], column[i])
+        low = min(low, column[i])
+        high = max(high, column[i])
+    low_and_high[0] = low
+    low_and_high[1] = high
+
+
+cdef intp_t _cut_of_two(
+    const float32_t* column, intp_t n, float32_t* edges, uint8_t* discrete,
+    float32_t* low_and_high,
+) noexcept nogil:
+    # Edges, as _cuts_of_sorted, and range of values that are two at most, unsorted;
+    # returns 0 if there are more.
+    cdef intp_t n_first = n_equal(column, n, column[0]) if n > 0 else 0
+    cdef intp_t i = 0
+    cdef float32_t low, high
+    if n == 0:
+        return 0
+    while i < n and column[i] == column[0]:
+        i += 1
+    if i < n and n_first + n_equal(column, n, column[i]) < n:
+        return 0
+    low = min(column[0], column[i if i < n else 0])
+    high = max(column[0], column[i if i < n else 0])
+    edges[0] = <float32_t> midpoint(low, high)
+    if i < n and edges[0] >= high:
+        return 0
+    discrete[0] = 2 * (1 + (i < n)) <= n
+    low_and_high[0] = low
+    low_and_high[1] = high
+    edges[i < n] = INFINITY
+    return 1 + (i < n)
 
 
 cdef intp_t _place_edges(

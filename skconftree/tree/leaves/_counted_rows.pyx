@@ -1,6 +1,8 @@
 """A leaf that counts its rows per class and bin, and keeps them to hand over."""
 
-from skconftree.tree.leaves._bins cimport bins_of_rows, find_bins
+from skconftree.tree.leaves._bins cimport (
+    NOMINAL, bin_of, bins_of_rows, n_equal, n_value_bins,
+)
 from skconftree.tree.leaves._contract cimport Leaf, LeafHeader, Policy, only_fresh
 from skconftree.tree.leaves._counts cimport (
     count_categories_of_bins, count_row, forget_bins, open_counts, read_bins,
@@ -14,11 +16,13 @@ from skconftree.tree.leaves._rows cimport (
     append_row, keep_latest, part_rows, read_rows, write_rows,
 )
 from skconftree.tree.leaves._state cimport StateReader, StateWriter, require
-from skconftree.utils._memory cimport give_back
-from skconftree.utils._spare_memory cimport take_array
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t,
 )
+
+cdef enum:
+    BLOCK = 256         # rows that are counted together
+    FEW_CLASSES = 8     # that are gone through one by one
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
@@ -28,39 +32,141 @@ cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     # The first rows set the bins, as many as set them where no rows were handed over.
-    cdef intp_t K = policy.n_classes
-    cdef intp_t d = policy.n_features
-    cdef intp_t i, f
-    cdef float64_t w
-    cdef const float32_t* x
+    cdef intp_t n_first = 0
+    cdef intp_t begin = 0
+    cdef intp_t end
     cdef bint apart = leaf.n_inherited > 0 and (
         only_fresh(leaf, policy) or policy.bayes and not (leaf.handed and policy.one_bayes)
     )
-    cdef int32_t* places = <int32_t*> take_array(&leaf.remembered, d, sizeof(int32_t))
     if leaf.histogram != NULL:
         forget_bins(leaf)       # of categories alone
     if leaf.bins.first == NULL:
+        n_first = min(leaf.n_rows, policy.row_limit)
         bins_of_rows(
-            &leaf.remembered, &leaf.bins, leaf.x, min(leaf.n_rows, policy.row_limit), d,
+            &leaf.remembered, &leaf.bins, leaf.x, n_first, policy.n_features,
             policy.max_bins, policy.n_codes, policy.missing,
         )
     open_counts(leaf, policy, apart)
-    for i in range(leaf.n_rows):
-        w = 1.0 if leaf.weight == NULL else leaf.weight[i]
-        x = leaf.x + i * d
-        find_bins(&leaf.bins, x, d, places)
-        for f in range(d):
-            if places[f] < 0:
-                continue
-            leaf.bins.low[f] = min(leaf.bins.low[f], x[f])
-            leaf.bins.high[f] = max(leaf.bins.high[f], x[f])
-            leaf.histogram[places[f] * K + leaf.y[i]] += w
-            if leaf.fresh_histogram != NULL and i >= leaf.n_inherited:
-                leaf.fresh_histogram[places[f] * K + leaf.y[i]] += w
-    give_back(&leaf.remembered, places)
-    release_moments(&leaf.remembered, &leaf.moments, K)
-    release_moments(&leaf.remembered, &leaf.fresh_moments, K)
+    while begin < leaf.n_rows:
+        end = min(begin + BLOCK, leaf.n_rows)
+        if begin < n_first:
+            end = min(end, n_first)
+        if begin < leaf.n_inherited:
+            end = min(end, leaf.n_inherited)
+        _count_block(leaf, policy, begin, end, begin < n_first)
+        begin = end
+    release_moments(&leaf.remembered, &leaf.moments, policy.n_classes)
+    release_moments(&leaf.remembered, &leaf.fresh_moments, policy.n_classes)
     return 0
+
+
+cdef void _count_block(
+    Leaf* leaf, const Policy* policy, intp_t begin, intp_t end, bint in_range
+) noexcept nogil:
+    # Some rows, column by column: all of them taken over, or none. If they are in range,
+    # they have set the bins.
+    cdef intp_t d = policy.n_features
+    cdef intp_t n = end - begin
+    cdef const float32_t* x = leaf.x + begin * d
+    cdef const label_t* y = leaf.y + begin
+    cdef float32_t column[BLOCK]
+    cdef int32_t labels[BLOCK]
+    cdef int32_t in_class[FEW_CLASSES]
+    cdef bint is_plain = (
+        leaf.weight == NULL and not policy.missing and policy.n_classes <= FEW_CLASSES
+    )
+    cdef intp_t i, f, c
+    if is_plain:
+        for i in range(n):
+            labels[i] = y[i]
+        for c in range(policy.n_classes):
+            in_class[c] = 0
+            for i in range(n):
+                in_class[c] += labels[i] == c
+    for f in range(d):
+        for i in range(n):
+            column[i] = x[i * d + f]
+        if is_plain and leaf.bins.kind[f] != NOMINAL and n_value_bins(&leaf.bins, f) <= 2:
+            _count_two_bins(leaf, policy, f, begin, n, column, labels, in_class)
+            if not in_range and n > n_equal(column, n, leaf.bins.low[f]) + n_equal(
+                column, n, leaf.bins.high[f]
+            ):
+                _widen(leaf, f, column, n)
+        else:
+            _count_column(leaf, policy, f, begin, n, column)
+            if not in_range or leaf.bins.kind[f] == NOMINAL:
+                _widen(leaf, f, column, n)
+
+
+cdef void _count_two_bins(
+    Leaf* leaf, const Policy* policy, intp_t f, intp_t begin, intp_t n,
+    const float32_t* column, const int32_t* labels, const int32_t* in_class,
+) noexcept nogil:
+    # Values of a block in one bin or two; every row weighs 1 and has a value.
+    cdef intp_t K = policy.n_classes
+    cdef intp_t first = leaf.bins.first[f]
+    cdef float32_t edge = leaf.bins.edges[first]
+    cdef bint fresh = leaf.fresh_histogram != NULL and begin >= leaf.n_inherited
+    cdef bint has_two = n_value_bins(&leaf.bins, f) == 2
+    cdef intp_t i, c
+    cdef int32_t n_above
+    for c in range(K):
+        n_above = 0
+        if has_two:
+            for i in range(n):
+                n_above += (column[i] > edge) & (labels[i] == c)
+            leaf.histogram[(first + 1) * K + c] += n_above
+        leaf.histogram[first * K + c] += in_class[c] - n_above
+        if fresh:
+            leaf.fresh_histogram[first * K + c] += in_class[c] - n_above
+            if has_two:
+                leaf.fresh_histogram[(first + 1) * K + c] += n_above
+
+
+cdef void _count_column(
+    Leaf* leaf, const Policy* policy, intp_t f, intp_t begin, intp_t n,
+    const float32_t* column,
+) noexcept nogil:
+    # Values of a block in any bins.
+    cdef intp_t K = policy.n_classes
+    cdef intp_t first = leaf.bins.first[f]
+    cdef intp_t n_bins = n_value_bins(&leaf.bins, f)
+    cdef const float32_t* edges = leaf.bins.edges + first
+    cdef const label_t* y = leaf.y + begin
+    cdef bint fresh = leaf.fresh_histogram != NULL and begin >= leaf.n_inherited
+    cdef bint nominal = leaf.bins.kind[f] == NOMINAL
+    cdef float64_t w = 1.0
+    cdef intp_t i, place
+    for i in range(n):
+        if column[i] != column[i]:
+            if not leaf.bins.missing or nominal:
+                continue
+            place = first + n_bins
+        elif nominal:
+            if not 0.0 <= column[i] < n_bins:
+                continue
+            place = first + <intp_t> column[i]
+        else:
+            place = first + bin_of(edges, n_bins, column[i])
+        if leaf.weight != NULL:
+            w = leaf.weight[begin + i]
+        leaf.histogram[place * K + y[i]] += w
+        if fresh:
+            leaf.fresh_histogram[place * K + y[i]] += w
+
+
+cdef void _widen(
+    Leaf* leaf, intp_t f, const float32_t* column, intp_t n
+) noexcept nogil:
+    # The range of a feature, by the values of a block.
+    cdef float32_t low = leaf.bins.low[f]
+    cdef float32_t high = leaf.bins.high[f]
+    cdef intp_t i
+    for i in range(n):
+        low = min(low, column[i])
+        high = max(high, column[i])
+    leaf.bins.low[f] = low
+    leaf.bins.high[f] = high
 
 
 cdef int _take_rows(Leaf* leaf, const Policy* policy) except -1 nogil:

@@ -49,19 +49,23 @@ cdef void count_row(
 ) noexcept nogil:
     # If anything is counted; `bins` are the places of the row's values.
     cdef intp_t K = policy.n_classes
-    cdef intp_t f
-    if leaf.histogram != NULL:
-        for f in range(policy.n_features):
-            if bins[f] >= 0:
-                leaf.histogram[bins[f] * K + y] += weight
-                if x[f] < leaf.bins.low[f]:
-                    leaf.bins.low[f] = x[f]
-                if x[f] > leaf.bins.high[f]:
-                    leaf.bins.high[f] = x[f]
-    if leaf.fresh_histogram != NULL:
-        for f in range(policy.n_features):
-            if bins[f] >= 0:
-                leaf.fresh_histogram[bins[f] * K + y] += weight
+    cdef float64_t* histogram = leaf.histogram
+    cdef float64_t* fresh = leaf.fresh_histogram
+    cdef float32_t* low = leaf.bins.low
+    cdef float32_t* high = leaf.bins.high
+    cdef intp_t f, place
+    if histogram == NULL:
+        return
+    for f in range(policy.n_features):
+        if bins[f] >= 0:
+            place = bins[f] * K + y
+            histogram[place] += weight
+            if fresh != NULL:
+                fresh[place] += weight
+            if x[f] < low[f]:
+                low[f] = x[f]
+            if x[f] > high[f]:
+                high[f] = x[f]
 
 
 cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil:

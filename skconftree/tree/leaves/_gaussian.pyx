@@ -10,7 +10,7 @@ from skconftree.tree.leaves._counts cimport (
     read_bins, shares_of_bins, write_bins,
 )
 from skconftree.tree.leaves._moments cimport (
-    Moments, add_to_moments, allocate_moments, half_of_moments, normal_share,
+    Moments, add_to_moments, allocate_moments, half_of_moments, normal_shares,
     open_for_row, part_of_moments, range_of_moments, read_moments, weight_known,
     write_moments,
 )
@@ -140,7 +140,8 @@ cdef void _tabulate(
     cdef const Moments* moments = &leaf.moments
     cdef const float64_t* counts = leaf.fresh if policy.separate else leaf.held
     cdef const float64_t* span = <const float64_t*> leaf.own
-    cdef float64_t low, high, below, upto, known
+    cdef float64_t shares[MOST_BINS]
+    cdef float64_t low, high, below, known
     cdef intp_t n, b, c
     if policy.separate and leaf.fresh_moments.blocks != NULL:
         moments = &leaf.fresh_moments
@@ -170,13 +171,12 @@ cdef void _tabulate(
             table.n_missing += table.missing[c]
             if not known > 0.0:
                 continue
+        normal_shares(moments, d, c, feature, table.edges, n - 1, shares)
+        shares[n - 1] = 1.0
         below = 0.0
         for b in range(n):
-            upto = 1.0
-            if b < n - 1:
-                upto = normal_share(moments, d, c, feature, table.edges[b])
-            table.counts[b * width + c] = known * (upto - below)
-            below = upto
+            table.counts[b * width + c] = known * (shares[b] - below)
+            below = shares[b]
 
 
 # -- state -------------------------------------------------------------------------

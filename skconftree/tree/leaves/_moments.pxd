@@ -25,6 +25,13 @@ cdef enum Statistic:        # rows of a block
     HIGH = 3
 
 
+cdef extern from *:
+    """
+    #define EQUAL 1e-9
+    """
+    const double EQUAL          # relative rounding of a sum of squares
+
+
 cdef inline float64_t weight_known(
     const Moments* moments, intp_t c, intp_t feature
 ) noexcept nogil:
@@ -52,12 +59,18 @@ cdef void add_to_moments(
     Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
     float64_t weight,
 ) noexcept nogil
-cdef bint takes_two_values(
+cdef inline bint takes_two_values(
     const float64_t* block, float64_t n, intp_t n_features, intp_t feature
-) noexcept nogil
-cdef float64_t normal_share(
+) noexcept nogil:
+    # Whether all values are the lowest or the highest: no other variance within this
+    # range and with this mean is as large.
+    cdef float64_t mean = block[feature]
+    cdef float64_t largest = mean - block[LOW * n_features + feature]
+    largest *= n * (block[HIGH * n_features + feature] - mean)
+    return block[SQUARES * n_features + feature] >= (1.0 - EQUAL) * largest
+cdef void normal_shares(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
-    float64_t threshold,
+    const float32_t* thresholds, intp_t n, float64_t* shares,
 ) noexcept nogil
 cdef float64_t part_of_moments(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,

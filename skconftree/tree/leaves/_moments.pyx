@@ -10,7 +10,6 @@ from skconftree.utils._typedefs cimport uint8_t
 
 cdef float64_t SQRT_2 = 1.4142135623730951
 cdef float64_t SQRT_2PI = 2.5066282746310002
-cdef float64_t EQUAL = 1e-9     # relative rounding of a sum of squares
 
 
 cdef int allocate_moments(
@@ -111,59 +110,82 @@ cdef void _add_to_block(
     cdef float64_t* low = mean + LOW * n_features
     cdef float64_t* high = mean + HIGH * n_features
     cdef float64_t* known = NULL if moments.known == NULL else moments.known[c]
-    cdef float64_t rate, rest, value, gap
+    cdef float64_t rate, rest, value
     cdef intp_t f
     moments.n[c] += weight
     rate = weight / moments.n[c]
     rest = weight * (1.0 - rate)
+    if known == NULL:       # without a branch, so that features are taken together
+        for f in range(n_features):
+            _add_value(x[f], rate, rest, mean + f, squares + f, low + f, high + f)
+        return
     for f in range(n_features):
         value = x[f]
-        if known != NULL:
-            if value != value:
-                continue
+        if value == value:
             known[f] += weight
             rate = weight / known[f]
             rest = weight * (1.0 - rate)
-        gap = value - mean[f]
-        mean[f] += rate * gap
-        squares[f] += rest * (gap * gap)
-        low[f] = value if value < low[f] else low[f]
-        high[f] = value if value > high[f] else high[f]
+            _add_value(value, rate, rest, mean + f, squares + f, low + f, high + f)
 
 
-cdef bint takes_two_values(
-    const float64_t* block, float64_t n, intp_t n_features, intp_t feature
+cdef inline void _add_value(
+    float64_t value, float64_t rate, float64_t rest, float64_t* mean,
+    float64_t* squares, float64_t* low, float64_t* high,
 ) noexcept nogil:
-    # Whether all values are the lowest or the highest: no other variance within this
-    # range and with this mean is as large.
-    cdef float64_t mean = block[feature]
-    cdef float64_t largest = mean - block[LOW * n_features + feature]
-    largest *= n * (block[HIGH * n_features + feature] - mean)
-    return block[SQUARES * n_features + feature] >= (1.0 - EQUAL) * largest
+    cdef float64_t gap = value - mean[0]
+    mean[0] += rate * gap
+    squares[0] += rest * (gap * gap)
+    low[0] = value if value < low[0] else low[0]
+    high[0] = value if value > high[0] else high[0]
 
 
-cdef float64_t normal_share(
-    const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
-    float64_t threshold,
+cdef struct Spread:         # of the values of a class
+    float64_t mean
+    float64_t low
+    float64_t high
+    float64_t deviation
+    bint takes_two
+
+
+cdef void _describe(
+    const Moments* moments, intp_t n_features, intp_t c, intp_t feature, Spread* spread
 ) noexcept nogil:
-    # Share of the values of class c that are at most the threshold: exact for two
-    # values, else a normal distribution within the range seen.
     cdef const float64_t* block = moments.blocks[c]
-    cdef float64_t mean = block[feature]
-    cdef float64_t low = block[LOW * n_features + feature]
-    cdef float64_t high = block[HIGH * n_features + feature]
     cdef float64_t n = weight_known(moments, c, feature)
-    cdef float64_t deviation
-    if threshold < low:
+    spread.mean = block[feature]
+    spread.low = block[LOW * n_features + feature]
+    spread.high = block[HIGH * n_features + feature]
+    spread.takes_two = takes_two_values(block, n, n_features, feature)
+    spread.deviation = 0.0
+    if n > 0.0 and not spread.takes_two:
+        spread.deviation = sqrt(block[SQUARES * n_features + feature] / n)
+
+
+cdef inline float64_t _share_below(
+    const Spread* spread, float64_t threshold
+) noexcept nogil:
+    # Exact for two values, else of a normal distribution within the range seen.
+    if threshold < spread.low:
         return 0.0
-    if threshold >= high:
+    if threshold >= spread.high:
         return 1.0
-    if takes_two_values(block, n, n_features, feature):
-        return (high - mean) / (high - low)
-    deviation = sqrt(block[SQUARES * n_features + feature] / n) if n > 0.0 else 0.0
-    if not deviation > 0.0:
-        return 1.0 if threshold >= mean else 0.0
-    return 0.5 + 0.5 * erf((threshold - mean) / (SQRT_2 * deviation))
+    if spread.takes_two:
+        return (spread.high - spread.mean) / (spread.high - spread.low)
+    if not spread.deviation > 0.0:
+        return 1.0 if threshold >= spread.mean else 0.0
+    return 0.5 + 0.5 * erf((threshold - spread.mean) / (SQRT_2 * spread.deviation))
+
+
+cdef void normal_shares(
+    const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
+    const float32_t* thresholds, intp_t n, float64_t* shares,
+) noexcept nogil:
+    # Shares of the values of class c that are at most each threshold.
+    cdef Spread spread
+    cdef intp_t i
+    _describe(moments, n_features, c, feature, &spread)
+    for i in range(n):
+        shares[i] = _share_below(&spread, thresholds[i])
 
 
 cdef float64_t part_of_moments(
@@ -171,8 +193,11 @@ cdef float64_t part_of_moments(
     float64_t threshold, intp_t side, bint takes_missing,
 ) noexcept nogil:
     # Part of class c on one side of a cut, rows that miss the value included.
-    cdef float64_t share = normal_share(moments, n_features, c, feature, threshold)
     cdef float64_t known = weight_known(moments, c, feature)
+    cdef float64_t share
+    cdef Spread spread
+    _describe(moments, n_features, c, feature, &spread)
+    share = _share_below(&spread, threshold)
     if side == 1:
         share = 1.0 - share
     if known == moments.n[c]:
