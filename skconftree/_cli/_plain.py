@@ -15,7 +15,7 @@ from .. import bounds, drift, tree
 ROOMS = {
     "bounds": (bounds, bounds.BaseBound),
     "drift": (drift, drift.BaseDetector),
-    "repair": (drift._local, drift._local.LocalRepair),  # by name: drift="local"
+    "repair": (drift, drift.LocalRepair),
     "tree": (tree, tree.BasePruning),
 }
 

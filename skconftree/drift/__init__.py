@@ -1,7 +1,8 @@
 """Change detectors: they tell when the concept behind a stream has changed.
 
 A detector watches the errors of a model, a stream of 0 and 1. It knows no model and
-keeps a handful of numbers.
+keeps a handful of numbers. `LocalRepair` is none: a tree that has it watches each of
+its nodes, and replaces the part that broke.
 """
 
 from ._adwin import ADWIN
@@ -9,6 +10,7 @@ from ._base import BaseDetector, DriftState
 from ._ddm import DDM
 from ._hddm import HDDMA, HDDMW
 from ._kswin import KSWIN
+from ._local import LocalRepair
 from ._page_hinkley import PageHinkley
 
 __all__ = [
@@ -19,5 +21,6 @@ __all__ = [
     "KSWIN",
     "BaseDetector",
     "DriftState",
+    "LocalRepair",
     "PageHinkley",
 ]

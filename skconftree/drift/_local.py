@@ -9,10 +9,27 @@ __all__ = ["LocalRepair"]
 
 
 class LocalRepair(BaseEstimator):
-    """What ``drift="local"`` stands for: no detector of errors, but a promise.
+    """Repair of the part of a tree that broke: what ``drift="local"`` stands for.
 
-    Where the tree that grew beside a node is no better, it takes its place with
-    probability `delta` at most.
+    It is no detector of errors. Each node of a growing tree is watched; once the errors
+    of the rows that come to it seem to rise, a tree grows beside it, which takes the
+    place of all below when it has shown to be better, or the errors to have risen.
+
+    Parameters
+    ----------
+    delta : float, default=0.05
+        Where neither is so, a node is replaced with this probability at most, however
+        many trees are begun beside it.
+
+    Examples
+    --------
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.datasets import make_agrawal
+    >>> from skconftree.drift import LocalRepair
+    >>> X, y = make_agrawal(20_000, concept=[1, 4], drift_at=[0.5], random_state=0)
+    >>> tree = ConfidenceTreeClassifier(drift=LocalRepair(delta=0.001))
+    >>> tree.partial_fit(X, y, classes=[0, 1]).n_drifts_ > 0
+    True
     """
 
     def __init__(self, delta=0.05):

@@ -27,6 +27,7 @@ from ._resolve import resolve_statement
 if TYPE_CHECKING:
     from ..bounds._base import BaseBound
     from ..drift._base import BaseDetector
+    from ..drift._local import LocalRepair
     from .pruning._base import BasePruning
 
 
@@ -209,14 +210,14 @@ class ConfidenceTreeClassifier(
         calibrated by the log loss of late rows. ``"auto"`` is ``"majority"`` after
         `fit` and ``"nba"`` in `partial_fit`.
     drift : {"local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, \
-            detector object or None, default=None
+            detector object, LocalRepair or None, default=None
         `partial_fit` only. What is done when the concept changes. None: a split is
         never removed. ``"local"`` watches the errors at every node, and replaces what
         lies below one by a tree that grew on the rows there since a warning, once that
         has shown to be better or the errors to have risen; where neither is so, with
-        probability .05 at most. A detector watches the errors of the tree; from its
-        warning on a second tree learns beside the first and takes its place when the
-        detector reports a drift.
+        probability .05 at most (:class:`~skconftree.drift.LocalRepair` takes another).
+        A detector watches the errors of the tree; from its warning on a second tree
+        learns beside the first and takes its place when the detector reports a drift.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They change criterion and predictions; a bound sees
         the reweighted proportions with the unweighted number of rows as evidence.
@@ -359,7 +360,7 @@ class ConfidenceTreeClassifier(
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: str | BaseDetector | None = None,
+        drift: str | BaseDetector | LocalRepair | None = None,
         class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
         sample_weight_kind: Literal["frequency", "relative"] = "frequency",
         random_state: Seed = None,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .._compat import Interval, RealNotInt, StrOptions
 from ..bounds._base import BaseBound
 from ..criteria._criterion import CRITERIA
-from ..drift import BaseDetector
+from ..drift import BaseDetector, LocalRepair
 from ..drift._registry import DETECTORS, resolve_detector
 from ..tables._inputs import LARGEST, count_limit, resolve_max_features, weight_limit
 from ..tables._weights import KINDS, NEGLIGIBLE
@@ -241,7 +241,7 @@ PARAMETERS = {
         {"leaf_prediction": lambda name, growth: "nba" if name == "auto" else name},
     ),
     "drift": Parameter(
-        [StrOptions({"local", *DETECTORS}), BaseDetector, None],
+        [StrOptions({"local", *DETECTORS}), BaseDetector, LocalRepair, None],
         {"drift": lambda given, growth: resolve_detector(given)},
     ),
     "class_weight": Parameter([dict, StrOptions({"balanced"}), None]),

@@ -15,6 +15,7 @@ from reference.registries import MEMORIES
 from scipy.sparse import csr_matrix
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.drift import LocalRepair
 from skconftree.tree import _parameters, export_graphviz, export_text, node_table
 
 CLASSES = [0, 1]
@@ -370,3 +371,28 @@ def test_splits_in_noise_are_not_confirmed():
         n_confirmed += sum(row.confirmed for row in rows)
     assert n_splits > 100
     assert n_confirmed <= 0.05 * n_splits
+
+
+def test_delta_is_set_by_an_object():
+    X, y = turned(0)
+    named, made, surer = (
+        ConfidenceTreeClassifier(drift=drift, grace_period=20).partial_fit(
+            X, y, CLASSES
+        )
+        for drift in ("local", LocalRepair(), LocalRepair(1e-12))
+    )
+    assert pickle.dumps(made._model) == pickle.dumps(named._model)
+    assert named.drifts_
+    assert {drift.detector for drift in surer.drifts_} <= {"local"}
+    rows = [drift.row for drift in named.drifts_ if drift.row > CHANGE]
+    later = [drift.row for drift in surer.drifts_ if drift.row > CHANGE]
+    assert not later or min(rows) < min(later)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, "much"])
+def test_a_delta_that_is_none_is_refused(delta):
+    X, y = turned(0)
+    tree = ConfidenceTreeClassifier(drift=LocalRepair(delta))
+    with pytest.raises((TypeError, ValueError), match="delta"):
+        tree.partial_fit(X[:50], y[:50], CLASSES)
+    assert not hasattr(tree, "classes_")

@@ -25,7 +25,12 @@ from ...utils import canonical
 from ...utils._lock import learns, reads
 from ...utils._types import Estimator, LabelsLike, Seed, TableLike
 from .._aside import settled
-from .._estimators import has_leaves, refuse_unserved, tags_of_wrapper
+from .._estimators import (
+    has_leaves,
+    refuse_unserved,
+    tags_of_wrapper,
+    warn_of_own_detector,
+)
 from .._labels import LabelCodes
 from .._registry import STRATEGIES, resolve_strategy
 from .._rows import n_rows_of, readable
@@ -258,6 +263,8 @@ class ActiveLearner(
             self.estimator,
             {name: make() for name, make in STRATEGIES.items()},
         )
+        if self.refit is False:
+            warn_of_own_detector(self.estimator, 3)
         if self.tie_break == "leaf" and not has_leaves(self.estimator):
             raise InvalidParameterError(
                 "The 'tie_break' parameter of ActiveLearner can be 'leaf' only with a "

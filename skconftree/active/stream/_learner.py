@@ -27,7 +27,7 @@ from ...utils import canonical
 from ...utils._lock import learns, reads
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from .._aside import settled
-from .._estimators import refuse_unserved, tags_of_wrapper
+from .._estimators import refuse_unserved, tags_of_wrapper, warn_of_own_detector
 from .._rows import take
 from ._context import LeafLabels, StreamContext
 from ._decisions import Account
@@ -35,7 +35,7 @@ from ._registry import STREAM_STRATEGIES, resolve_stream_strategy
 from ._run import compare
 from ._state import check_learner, read_parts, write_parts
 from ._steps import NOTHING, Begun, StreamSteps
-from ._strategies import StreamStrategy
+from ._strategies import RandomStream, StreamStrategy
 
 if TYPE_CHECKING:
     from ._run import StreamRun
@@ -181,6 +181,8 @@ class StreamActiveLearner(
                 "detector, as 'split' and 'split_conf_tree' do. Got "
                 f"drift={self.drift!r} with strategy={self.strategy!r}."
             )
+        if not isinstance(strategy, RandomStream):
+            warn_of_own_detector(self.estimator, 4)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         window = 100 if self.budget_estimate == "windowed" else 0
         classes = None if self.classes is None else unique_classes(self.classes)

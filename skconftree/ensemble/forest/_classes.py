@@ -32,6 +32,7 @@ from ._prediction import ForestPrediction
 
 if TYPE_CHECKING:
     from ...drift._base import BaseDetector
+    from ...drift._local import LocalRepair
     from ...tree.pruning._base import BasePruning
 
 READ_BY_EVERY_CALL = {"n_jobs", "online_rate"}
@@ -92,7 +93,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
     drift : {"local", "ddm", "adwin", "hddm_a", "hddm_w", "kswin", "page_hinkley"}, \
-            detector object or None, default=None
+            detector object, LocalRepair or None, default=None
         What watches the errors of each tree in `partial_fit`. A drift replaces a
         single tree, or with ``"local"`` a part of one.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
@@ -258,7 +259,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
         max_bytes: int | None = None,
         leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: str | BaseDetector | None = None,
+        drift: str | BaseDetector | LocalRepair | None = None,
         class_weight: dict[Any, Any]
         | Literal["balanced"]
         | Literal["balanced_subsample"]

@@ -436,3 +436,12 @@ def test_a_table_without_columns_changes_nothing():
     with pytest.raises(ValueError, match=r"0 feature\(s\) \(shape=\(5, 0\)\)"):
         learner.run(X, y)
     assert not hasattr(learner, "n_features_in_")
+
+
+@pytest.mark.parametrize("drift", ["local", "ddm"])
+def test_a_tree_that_looks_for_drifts_by_itself_is_told_not_to(drift):
+    watching = tree().set_params(drift=drift)
+    one = learner(watching, strategy="variable_uncertainty")
+    with pytest.warns(UserWarning, match="Set its drift to None"):
+        one.query(X[:3])
+    learner(watching, strategy="random").query(X[:3])  # any row may be asked
