@@ -1,13 +1,15 @@
 """One pass of `partial_fit` beside `fit`, on shuffled tables and on streams.
 
     python benchmarks growing [--data FOLDER] [--results FOLDER]
-                              [--part tables alarms streams refit peers]
+                              [--part tables greedy alarms streams refit peers]
 
 Tables of at least 380 rows, larger ones cut to 6,000: three folds, whose training rows
 are shuffled, nominal columns declared. A tree and a forest of 20, by `fit` and by one
 pass of `partial_fit`, and the settings that may differ between the two, one changed at
 a time. Leaves in noise are those after 6,000 rows of ten features that say nothing.
-What an alarm of ``drift="ddm"`` costs on the shuffled tables is a part of its own.
+The part ``greedy`` has `fit` without what no pass over rows can do: looking ahead, and
+pruning. What an alarm of ``drift="ddm"`` costs on the shuffled tables is a part of its
+own.
 Streams are cut to 30,000 rows, forests have ten trees; seconds are of the CPU. There
 growing models are set beside models that are fitted again every 1,000 rows, and beside
 MOA's and river's, if they are installed (see `common/peers.py`), on streams of 10,000
@@ -29,7 +31,7 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
 from ._growing_beside import CLIP, part_alarms, part_peers, part_refit
 
-PARTS = ("tables", "alarms", "streams", "refit", "peers")
+PARTS = ("tables", "greedy", "alarms", "streams", "refit", "peers")
 LEAST_ROWS, MOST_ROWS = 380, 6_000
 ROWS, ROWS_OF_PEERS = 30_000, 10_000  # of a stream
 FOLDS, N_TREES, N_TREES_OF_STREAMS = 3, 20, 10
@@ -136,6 +138,30 @@ def part_tables(data, options, tables):
     tables.show("stream-growing-tables", header, rows)
 
 
+def part_greedy(data, tables):
+    """What `fit` loses without look-ahead, and pruning, beside one pass."""
+    model = ConfidenceTreeClassifier(random_state=0)
+    without = {
+        "fit without look-ahead": {"lookahead": 0},
+        "nor pruning": {"lookahead": 0, "pruning": None},
+    }
+    found = {"fit": [beside(model, *one, False)[0] for _, *one in data]}
+    for name, parameters in without.items():
+        changed = clone(model).set_params(**parameters)
+        found[name] = [beside(changed, *one, False)[0] for _, *one in data]
+    found["partial_fit"] = [beside(model, *one, True)[0] for _, *one in data]
+    values = np.array(list(found.values())).T
+    rows = [
+        [name, f"{fitted:.1f}", *(f"{one - fitted:+.1f}" for one in others)]
+        for (name, *_), (fitted, *others) in zip(data, values, strict=True)
+    ]
+    gaps = (values[:, 1:] - values[:, :1]).mean(axis=0)
+    rows.append(
+        ["mean", f"{values[:, 0].mean():.1f}", *(f"{one:+.1f}" for one in gaps)]
+    )
+    tables.show("stream-growing-greedy", ["table", *found], rows)
+
+
 def part_streams(streams, tables):
     """Each row predicted before it is learnt."""
     rows = []
@@ -174,6 +200,8 @@ def main(argv=None):
     data = data[:3] if options.quick else data
     if "tables" in options.part:
         part_tables(data, options, tables)
+    if "greedy" in options.part:
+        part_greedy(data, tables)
     if "alarms" in options.part:
         part_alarms(data, tables, quick=options.quick)
     there = manifest(folder)
