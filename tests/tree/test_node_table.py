@@ -193,10 +193,10 @@ def test_every_reader_names_a_leaf_by_the_class_that_predict_gives():
         widths = [
             patch.get_width()
             for patch in drawn.ax_.patches
-            if patch.get_height() == pytest.approx(0.07)
+            if patch.get_height() == pytest.approx(0.05)
         ]
         shares = [row.value for row in node_table(one)]
-        np.testing.assert_allclose(np.divide(widths, 0.8), np.ravel(shares))
+        np.testing.assert_allclose(np.divide(widths, 0.82), np.ravel(shares))
 
 
 class Counted:
