@@ -75,7 +75,9 @@ def test_a_row_that_is_learnt_six_times_is_looked_for_once():
     X, y = noise(3_000)
     expected = looks_of(np.ones(3_000), 25, 100)
     for settings in ({}, {"leaf_prediction": "nba"}):
-        forest = ConfidenceForestClassifier(2, bound=NEVER, online_rate=6.0, **settings)
+        forest = ConfidenceForestClassifier(
+            2, bound=NEVER, online_rate=6.0, random_state=0, **settings
+        )
         for start in (None, 300):  # one goes on growing
             if start:
                 forest = clone(forest).fit(X[:start], y[:start])
