@@ -28,9 +28,9 @@ def fit(
     """Fit a tree or a forest to a table that is larger than memory.
 
     The table is read in parts, several times. What is kept of it is one byte for each
-    number, its bin (two bytes of a category among more than 256), and some 30 bytes a
-    row. The model is, byte for byte, what ``estimator.fit`` makes of the whole table
-    in memory, however the table is divided into parts.
+    number, its bin (two bytes of a category among more than 256), and what a tree needs
+    for each row while it grows. The model is, byte for byte, what ``estimator.fit``
+    makes of the whole table in memory, however the table is divided into parts.
 
     Parameters
     ----------

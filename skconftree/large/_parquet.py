@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-BATCH = 65_536  # rows
+BATCH = 16_384  # rows
 BUFFER = 65_536  # bytes of a column that are read at a time
 REMEDY = "pip install skconftree[parquet]"
 
@@ -126,7 +126,7 @@ def _opened(path):
         # a row group may be large: it is not read ahead, nor a column of it at once
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
             yield file
-    except FileNotFoundError:
+    except (FileNotFoundError, MemoryError):  # which Arrow's is, too
         raise
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error

@@ -184,3 +184,11 @@ def test_a_folder_for_codes_that_is_full_or_not_there(path, tmp_path, monkeypatc
     large.fit(other, path, target="y")
     assert pickle.dumps(tree) == pickle.dumps(other)
     assert [one.name for one in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_missing_memory_is_no_fault_of_the_file(path, monkeypatch):
+    def starve(*_, **__):
+        raise pa.ArrowMemoryError("malloc of size 1048576 failed")
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", starve)
+    refuses(fitted(), path, "malloc", MemoryError)
