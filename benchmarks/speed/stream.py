@@ -11,7 +11,8 @@ columns numeric on both sides. *Defaults* is ``ConfidenceTreeClassifier()``.
 
 Parts (``--only``): ``river`` and ``moa`` test-then-train, ``predict`` beside
 scikit-learn's tree, ``one-row`` beside GaussianNB, ``accuracy`` of the defaults beside
-MOA's, ``gap`` to scikit-learn's batch tree. ``--quick`` tries the script on short
+MOA's, ``gap`` to scikit-learn's batch tree, ``waiting``: what waiting for more rows, or
+keeping all of them, makes of that gap. ``--quick`` tries the script on short
 streams; its figures mean nothing. With ``--cache`` what the peers gave is kept and
 read again; its seconds are then those of the earlier run.
 """
@@ -41,7 +42,18 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import HoeffdingBound
 from skconftree.datasets import make_agrawal, make_random_tree_stream
 
-PARTS = ("river", "moa", "predict", "one-row", "accuracy", "gap")
+PARTS = ("river", "moa", "predict", "one-row", "accuracy", "gap", "waiting")
+NOISY = {"n_features": 10, "n_leaves": 200, "p_left": 0.8, "p_right": 0.2}
+WAITING = {
+    "default": {},
+    "``grace_period=200``": {"grace_period": 200},
+    "``grace_period=1000``": {"grace_period": 1000},
+    "``grace_period=5000``": {"grace_period": 5000},
+    "``delta=1e-4``": {"delta": 1e-4},
+    "``bound='evalue'``": {"bound": "evalue"},
+    "``bound='credible'``": {"bound": "credible"},
+    "``leaf_memory='rows'``": {"leaf_memory": "rows"},
+}
 MIXED = [*REAL, *GENERATED[:-1]]
 SHOWN = {"ours": "ours", "loosened": "MOA loosened", "default": "MOA default"}
 
@@ -296,10 +308,9 @@ def gaps(report, options, cache):
         "gap to the best",
     ]
     n, held = options.gap_rows, options.gap_rows // 5
-    noisy = {"n_features": 10, "n_leaves": 200, "p_left": 0.8, "p_right": 0.2}
     made = {
         "noisy random tree": lambda: make_random_tree_stream(
-            n + held, random_state=3, **noisy
+            n + held, random_state=3, **NOISY
         ),
         "Agrawal": lambda: make_agrawal(
             n + held, concept=7, perturbation=0.05, random_state=3
@@ -338,6 +349,34 @@ def gaps(report, options, cache):
         )
 
 
+def waiting(report, options, cache):
+    """One pass over noisy random trees that waits, or keeps all rows, beside `fit`."""
+    header = ["setting", "accuracy, %", "less the default's", "leaves"]
+    n, held = options.gap_rows, options.gap_rows // 5
+    right = {setting: [] for setting in (*WAITING, "``fit``")}
+    leaves = {setting: [] for setting in right}
+    for seed in range(options.repeats):
+        X, y = make_random_tree_stream(n + held, random_state=seed, **NOISY)
+        for setting in right:
+            if setting in WAITING:
+                tree = one_pass(X[:n], y[:n], **WAITING[setting])[0]
+            else:
+                tree = ConfidenceTreeClassifier().fit(X[:n], y[:n])
+            right[setting].append(100 * tree.score(X[n:], y[n:]))
+            leaves[setting].append(tree.get_n_leaves())
+    for setting, found in right.items():
+        gains = np.subtract(found, right["default"])
+        error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+        gain = "" if setting == "default" else f"{gains.mean():+.1f} ± {error:.1f}"
+        row = [
+            setting,
+            f"{np.mean(found):.1f}",
+            gain,
+            f"{np.mean(leaves[setting]):,.0f}",
+        ]
+        report.add("waiting", header, row, setting=setting, accuracy=found)
+
+
 def held_out(X, y, *, size, n_train):
     """Fit scikit-learn's tree to the first rows; accuracy on the others, and leaves."""
     tree = DecisionTreeClassifier(min_samples_leaf=size, random_state=0)
@@ -345,9 +384,9 @@ def held_out(X, y, *, size, n_train):
     return Run(tree.score(X[n_train:], y[n_train:]), int(tree.get_n_leaves()), [])
 
 
-def one_pass(X, y, chunk=10_000):
-    """Learn all rows with our defaults; return tree and CPU seconds."""
-    tree, classes = ConfidenceTreeClassifier(), np.arange(y.max() + 1)
+def one_pass(X, y, chunk=10_000, **parameters):
+    """Learn all rows; return tree and CPU seconds."""
+    tree, classes = ConfidenceTreeClassifier(**parameters), np.arange(y.max() + 1)
     begin = time.process_time()
     for start in range(0, len(X), chunk):
         tree.partial_fit(X[start : start + chunk], y[start : start + chunk], classes)
@@ -383,13 +422,8 @@ def main(argv=None):
     facts = tables.facts
     print_environment(facts)
     report, cache = Report(quick), Cache(options.cache)
-    run = dict(
-        zip(
-            PARTS,
-            (against_river, against_moa, predictions, single_rows, accuracies, gaps),
-            strict=True,
-        )
-    )
+    parts = (against_river, against_moa, predictions, single_rows, accuracies, gaps)
+    run = dict(zip(PARTS, (*parts, waiting), strict=True))
     for part in options.only:
         run[part](report, options, cache)
     for part, (header, rows) in report.tables.items():
