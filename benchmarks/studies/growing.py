@@ -8,8 +8,8 @@ are shuffled, nominal columns declared. A tree and a forest of 20, by `fit` and 
 pass of `partial_fit`, and the settings that may differ between the two, one changed at
 a time. Leaves in noise are those after 6,000 rows of ten features that say nothing.
 The part ``greedy`` has `fit` without what no pass over rows can do, looking ahead and
-pruning, and what more passes over the same rows bring. What an alarm of ``drift="ddm"`` costs on the shuffled tables is a part of its
-own.
+pruning, and what more passes over the same rows bring. What an alarm of ``drift="ddm"``
+costs on the shuffled tables is a part of its own.
 Streams are cut to 30,000 rows, forests have ten trees; seconds are of the CPU. There
 growing models are set beside models that are fitted again every 1,000 rows, and beside
 MOA's and river's, if they are installed (see `common/peers.py`), on streams of 10,000
