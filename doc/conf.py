@@ -28,6 +28,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "**/sg_execution_times.rst", "sg_execution_times.rst"]
@@ -47,6 +48,9 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "  # what is copied runs
+copybutton_prompt_is_regexp = True
 
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

@@ -311,6 +311,41 @@ def draw_boct_tables():
     )
 
 
+def draw_found():
+    """Table 1 of Shao, Wang and Liu: F1 by the share of labels."""
+    rows = [row for row in table("paper-e-budgets") if row["F1"] == "here"]
+    ways = ("CART", "XG", "XG+RS", "XG+US", "LTS, alpha 1")
+    lines = {
+        way: [(number(row["labels, %"]), number(row[way])) for row in rows]
+        for way in ways
+    }
+    return curves(
+        "F1 of a rare class by the share of labels, by five ways to request them",
+        [("F1 in pools of a million pairs", lines)],
+        "labels, %",
+        log=True,
+    )
+
+
+def draw_known_classes():
+    """What hi-RF and its baselines know after the remaining classes came at once."""
+    ways = ("hi-RF", "all RLP", "all RRN", "fitted again", "random forest")
+    panels = {}
+    for row in table("paper-e-rest"):
+        if row["learner"] in ways:
+            lines = panels.setdefault(f"{row['table']}: right, %", {})
+            lines[row["learner"]] = [
+                (number(known), number(cell))
+                for known, cell in row.items()
+                if known.endswith("right, %")
+            ]
+    return curves(
+        "Accuracy after the remaining classes were learnt, by how many were known",
+        list(panels.items()),
+        "classes known before, %",
+    )
+
+
 CURVES = {
     "paper-c-random": draw_random_trees,
     "paper-c-courses": draw_courses,
@@ -327,4 +362,6 @@ CURVES = {
     "ec2-depths": draw_depths,
     "ec2-queries": draw_queries,
     "ec2-family": draw_family,
+    "lts-found": draw_found,
+    "hirf-known": draw_known_classes,
 }
