@@ -27,6 +27,24 @@ cdef inline float32_t value_of_bits(uint32_t ordered) noexcept nogil:
     return value
 
 
+cdef inline bint insert_keys(uint64_t* keys, intp_t n, intp_t most_moves) noexcept nogil:
+    # Sort keys that are few or nearly sorted; False if that takes more moves, some of
+    # them being sorted then.
+    cdef uint64_t key
+    cdef intp_t i, j
+    for i in range(1, n):
+        key = keys[i]
+        j = i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+        most_moves -= i - j
+        if most_moves < 0:
+            return False
+    return True
+
+
 # Give all NaN the same bits, without a sign; whether there is any.
 cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil
 

@@ -70,13 +70,11 @@ cdef bint _sort_few(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
     cdef uint32_t low = <uint32_t> (keys[0] >> 32)
     cdef uint32_t high = low
     cdef uint32_t bits, count, total
-    cdef uint64_t key
     cdef uint64_t* source = keys
     cdef uint64_t* target = other
     cdef uint64_t* swap
-    cdef intp_t moves = MOST_MOVES * n
     cdef int shift = 0
-    cdef intp_t i, j, pass_
+    cdef intp_t i, pass_
     for i in range(1, n):
         bits = <uint32_t> (keys[i] >> 32)
         low = bits if bits < low else low
@@ -103,17 +101,7 @@ cdef bint _sort_few(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
         swap = source
         source = target
         target = swap
-    for i in range(1, n):
-        key = keys[i]
-        j = i
-        while j > 0 and keys[j - 1] > key:
-            keys[j] = keys[j - 1]
-            j -= 1
-        keys[j] = key
-        moves -= i - j
-        if moves < 0:
-            return False
-    return True
+    return insert_keys(keys, n, MOST_MOVES * n)
 
 
 cdef void presort(
@@ -127,7 +115,7 @@ cdef void presort(
     cdef intp_t radix = RADIX if n > SMALL_RADIX else 256
     cdef intp_t n_passes = 3 if n > SMALL_RADIX else 4
     cdef uint64_t mask = radix - 1
-    cdef intp_t i, j, pass_, shift, total, count, digit
+    cdef intp_t i, pass_, shift, total, count, digit
     cdef uint64_t key
     cdef uint64_t* swap
     cdef uint32_t bits, previous
@@ -138,13 +126,7 @@ cdef void presort(
     for i in range(n):
         keys[i] = (<uint64_t> ordered_bits(column[i]) << 32) | <uint64_t> i
     if n <= SHORT:
-        for i in range(1, n):
-            key = keys[i]
-            j = i
-            while j > 0 and keys[j - 1] > key:
-                keys[j] = keys[j - 1]
-                j -= 1
-            keys[j] = key
+        insert_keys(keys, n, n * n)
         n_passes = 0
     elif n <= SMALL_RADIX and _sort_few(keys, other, n):
         n_passes = 0

@@ -31,5 +31,4 @@ cdef class RankSort:
     cdef void _sort_by_digits(
         self, intp_t n, intp_t shift, intp_t n_bits
     ) noexcept nogil
-    cdef bint _finish(self, intp_t n) noexcept nogil
     cdef void _write(self, intp_t n) noexcept nogil

@@ -3,6 +3,7 @@
 from libc.string cimport memset
 
 from skconftree.utils._bits cimport highest_bit
+from skconftree.utils._sorting cimport insert_keys
 
 cdef enum:
     SHORT = 40              # rows up to which each is compared with all others
@@ -52,7 +53,7 @@ cdef class RankSort:
         # little to be done
         leading = min(n_bits, highest_bit(n) + SPARE_BITS)
         self._sort_by_digits(n, 32 + n_bits - leading, leading)
-        if leading < n_bits and not self._finish(n):
+        if leading < n_bits and not insert_keys(self.keys, n, SHIFTS_A_ROW * n):
             self._sort_by_digits(n, 32, n_bits)
 
     cdef void _sort_by_comparing(
@@ -120,24 +121,6 @@ cdef class RankSort:
             keys, other = other, keys
         self.keys = keys
         self.other = other
-
-    cdef bint _finish(self, intp_t n) noexcept nogil:
-        # Sort keys that are nearly sorted; whether they were.
-        cdef uint64_t* keys = self.keys
-        cdef intp_t n_shifts = SHIFTS_A_ROW * n
-        cdef uint64_t key
-        cdef intp_t i, j
-        for i in range(1, n):
-            key = keys[i]
-            j = i
-            while j > 0 and keys[j - 1] > key:
-                keys[j] = keys[j - 1]
-                j -= 1
-            keys[j] = key
-            n_shifts -= i - j
-            if n_shifts < 0:
-                return False
-        return True
 
     cdef void _write(self, intp_t n) noexcept nogil:
         # The entries and ranks of keys that are tagged with rows.
