@@ -38,6 +38,6 @@ class LocalRepair(BaseEstimator):
     def __getstate__(self):
         return canonical(super().__getstate__())
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         """Raise ``TypeError`` or ``ValueError`` unless every parameter is valid."""
         check_number(self, "delta", 1, "neither")
