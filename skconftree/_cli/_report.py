@@ -11,9 +11,9 @@ from . import _report_figures as figure
 from ._columns import as_date
 from ._figures import OWN, classes_table
 from ._report_parts import (
-    asked,
     better,
     classes_sentence,
+    columns_section,
     notes_section,
     preformatted,
     rules_section,
@@ -23,9 +23,6 @@ from ._report_parts import (
     tree_section,
     write_report_page,
 )
-
-MOST_COLUMNS = 20
-MOST_NAMES = 60
 
 
 def headline(found, base, classes, nodes):
@@ -125,32 +122,25 @@ def _columns(table, nodes, class_names):
             for name, color in keys
         )
         yield "</p>"
-    kinds = table.dates
-    for j in list(splits)[:MOST_COLUMNS]:
+
+    def shown(j):
         column = table.X[:, j]
-        yield f"<h3>{escape(table.feature_names[j])}</h3>"
         if table.readings[j] is None:
             texts = np.array(["missing" if one is None else str(one) for one in column])
             yield figure.categories(texts, codes, len(class_names))
-        else:
-            write = "{:.4g}".format
-            if kinds is not None and kinds[j] is not None:
-                write = as_date(kinds[j])
-            values = column.astype(np.float64)
-            cuts = [one.threshold for one in splits[j] if np.isfinite(one.threshold)]
-            yield figure.numbers(values, codes, len(class_names), cuts, write)
-            missing = int(np.isnan(values).sum())
-            if missing:
-                said = "1 value is" if missing == 1 else f"{missing:,} values are"
-                yield f"<p class=soft>{said} missing.</p>"
-        yield asked(splits[j], MOST_COLUMNS)
-    if len(splits) > MOST_COLUMNS:
-        yield f"<p class=soft>and {len(splits) - MOST_COLUMNS} columns more</p>"
-    unused = [name for j, name in enumerate(table.feature_names) if j not in splits]
-    if unused:
-        shown = ", ".join(unused[:MOST_NAMES])
-        more = ", ..." if len(unused) > MOST_NAMES else ""
-        yield f"<p>Not asked for: {escape(shown)}{more}.</p>"
+            return
+        write = "{:.4g}".format
+        if table.dates is not None and table.dates[j] is not None:
+            write = as_date(table.dates[j])
+        values = column.astype(np.float64)
+        cuts = [one.threshold for one in splits[j] if np.isfinite(one.threshold)]
+        yield figure.numbers(values, codes, len(class_names), cuts, write)
+        missing = int(np.isnan(values).sum())
+        if missing:
+            said = "1 value is" if missing == 1 else f"{missing:,} values are"
+            yield f"<p class=soft>{said} missing.</p>"
+
+    yield from columns_section(splits, table.feature_names, shown)
 
 
 def _comparison(found, base):

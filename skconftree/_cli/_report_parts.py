@@ -16,6 +16,8 @@ from ._common import write_text
 
 MOST_LEAVES = 200  # of a tree whose whole shape is drawn
 MOST_RULES = 60
+MOST_COLUMNS = 20
+MOST_NAMES = 60
 WIDEST = 1000  # picture that is made to fit a page of 700 pixels or more
 MISSING = " or missing"
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b", re.ASCII)
@@ -184,14 +186,29 @@ def splits_by_column(nodes):
     return {j: splits[j] for j in order}
 
 
-def asked(splits, most):
-    """Where a column is asked for: the tests, their rows and how strong they are."""
+def columns_section(splits, names, shown=lambda j: ()):
+    """A section for each column that the tree asks for, with what is `shown` of it."""
+    for j in list(splits)[:MOST_COLUMNS]:
+        yield f"<h3>{escape(names[j])}</h3>"
+        yield from shown(j)
+        yield _asked(splits[j])
+    if len(splits) > MOST_COLUMNS:
+        yield f"<p class=soft>and {len(splits) - MOST_COLUMNS} columns more</p>"
+    unused = [name for j, name in enumerate(names) if j not in splits]
+    if unused:
+        listed = ", ".join(unused[:MOST_NAMES])
+        more = ", ..." if len(unused) > MOST_NAMES else ""
+        yield f"<p>Not asked for: {escape(listed)}{more}.</p>"
+
+
+def _asked(splits):
+    # Where a column is asked for: the tests, their rows and how strong they are.
     items = [
         f"{row.test[len(row.name) + 1 :]} ({row.rows}): {row.strength.long}"
-        for row in splits[:most]
+        for row in splits[:MOST_COLUMNS]
     ]
-    if len(splits) > most:
-        items.append(f"and {len(splits) - most} splits more")
+    if len(splits) > MOST_COLUMNS:
+        items.append(f"and {len(splits) - MOST_COLUMNS} splits more")
     return bullets(items)
 
 

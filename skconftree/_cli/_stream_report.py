@@ -8,9 +8,9 @@ from skconftree.tree import node_table
 
 from . import _report_figures as figure
 from ._report_parts import (
-    asked,
     better,
     classes_sentence,
+    columns_section,
     notes_section,
     rules_section,
     settings_section,
@@ -20,8 +20,7 @@ from ._report_parts import (
     write_report_page,
 )
 
-MOST_COLUMNS = 20
-MOST_NAMES = 60
+MOST_CLASSES = 60
 MOST_DRIFTS = 100
 
 
@@ -85,7 +84,7 @@ def write_stream_report(path, tree, names, told):
         yield from tree_section(tree, nodes, names["class_names"], as_list)
         yield from rules_section(nodes)
         yield "<h2>Columns</h2>"
-        yield from _columns(nodes, names["feature_names"])
+        yield from columns_section(splits_by_column(nodes), names["feature_names"])
         yield from notes_section(told["notes"])
         yield from settings_section(told["settings"])
 
@@ -125,19 +124,6 @@ def _classes(classes):
         (name, f"{n:,.0f}", share(recall), share(precision))
         for name, (n, recall, precision) in zip(classes["classes"], found, strict=True)
     ]
-    order = np.argsort(-np.array(classes["rows"]), kind="stable")[:MOST_NAMES]
+    order = np.argsort(-np.array(classes["rows"]), kind="stable")[:MOST_CLASSES]
     shown = [rows[place] for place in sorted(order.tolist())]
     return figure.table(("class", "rows", "found", "right where said"), shown)
-
-
-def _columns(nodes, names):
-    splits = splits_by_column(nodes)
-    for j in list(splits)[:MOST_COLUMNS]:
-        yield f"<h3>{escape(names[j])}</h3>"
-        yield asked(splits[j], MOST_COLUMNS)
-    if len(splits) > MOST_COLUMNS:
-        yield f"<p class=soft>and {len(splits) - MOST_COLUMNS} columns more</p>"
-    unused = [name for j, name in enumerate(names) if j not in splits]
-    if unused:
-        more = ", ..." if len(unused) > MOST_NAMES else ""
-        yield f"<p>Not asked for: {escape(', '.join(unused[:MOST_NAMES]))}{more}.</p>"
