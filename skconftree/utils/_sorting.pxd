@@ -2,7 +2,18 @@
 
 from libc.string cimport memcpy
 
-from skconftree.utils._typedefs cimport float32_t, intp_t, uint32_t, uint64_t
+from skconftree.utils._typedefs cimport (
+    float32_t, int32_t, intp_t, uint32_t, uint64_t,
+)
+
+ctypedef fused Key:
+    int32_t
+    uint32_t
+    uint64_t
+
+ctypedef fused Place:
+    uint32_t
+    intp_t
 
 
 cdef inline uint32_t ordered_bits(float32_t value) noexcept nogil:
@@ -27,10 +38,10 @@ cdef inline float32_t value_of_bits(uint32_t ordered) noexcept nogil:
     return value
 
 
-cdef inline bint insert_keys(uint64_t* keys, intp_t n, intp_t most_moves) noexcept nogil:
+cdef inline bint insert_keys(Key* keys, intp_t n, intp_t most_moves) noexcept nogil:
     # Sort keys that are few or nearly sorted; False if that takes more moves, some of
     # them being sorted then.
-    cdef uint64_t key
+    cdef Key key
     cdef intp_t i, j
     for i in range(1, n):
         key = keys[i]
@@ -43,6 +54,17 @@ cdef inline bint insert_keys(uint64_t* keys, intp_t n, intp_t most_moves) noexce
         if most_moves < 0:
             return False
     return True
+
+
+cdef inline void counts_to_places(Place* bucket, intp_t n) noexcept nogil:
+    # Where each bucket begins, instead of how many are in it.
+    cdef Place total = 0
+    cdef Place count
+    cdef intp_t i
+    for i in range(n):
+        count = bucket[i]
+        bucket[i] = total
+        total += count
 
 
 # Give all NaN the same bits, without a sign; whether there is any.

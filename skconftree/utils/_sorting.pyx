@@ -69,7 +69,7 @@ cdef bint _sort_few(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
     cdef uint32_t* bucket
     cdef uint32_t low = <uint32_t> (keys[0] >> 32)
     cdef uint32_t high = low
-    cdef uint32_t bits, count, total
+    cdef uint32_t bits
     cdef uint64_t* source = keys
     cdef uint64_t* target = other
     cdef uint64_t* swap
@@ -88,11 +88,7 @@ cdef bint _sort_few(uint64_t* keys, uint64_t* other, intp_t n) noexcept nogil:
         histogram[FEW_RADIX + (bits >> FEW_BITS)] += 1
     for pass_ in range(2):
         bucket = histogram + pass_ * FEW_RADIX
-        total = 0
-        for i in range(FEW_RADIX):
-            count = bucket[i]
-            bucket[i] = total
-            total += count
+        counts_to_places(bucket, FEW_RADIX)
         for i in range(n):
             bits = (<uint32_t> (source[i] >> 32) - low) >> shift
             bits = (bits >> (pass_ * FEW_BITS)) & (FEW_RADIX - 1)
@@ -115,7 +111,7 @@ cdef void presort(
     cdef intp_t radix = RADIX if n > SMALL_RADIX else 256
     cdef intp_t n_passes = 3 if n > SMALL_RADIX else 4
     cdef uint64_t mask = radix - 1
-    cdef intp_t i, pass_, shift, total, count, digit
+    cdef intp_t i, pass_, shift, digit
     cdef uint64_t key
     cdef uint64_t* swap
     cdef uint32_t bits, previous
@@ -143,11 +139,7 @@ cdef void presort(
         digit = <intp_t> ((keys[0] >> shift) & mask)
         if bucket[digit] == n:
             continue
-        total = 0
-        for i in range(radix):
-            count = bucket[i]
-            bucket[i] = total
-            total += count
+        counts_to_places(bucket, radix)
         for i in range(n):
             key = keys[i]
             digit = <intp_t> ((key >> shift) & mask)

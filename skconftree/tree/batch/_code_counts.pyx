@@ -4,6 +4,7 @@ cimport cython
 from libc.string cimport memset
 
 from skconftree.tables._encoding cimport MAX_LEVELS
+from skconftree.utils._sorting cimport counts_to_places
 
 cdef enum:
     SHORT_SORT = 24              # insertion sort up to here
@@ -58,7 +59,7 @@ cdef void sort_codes(
     cdef intp_t bucket[MAX_LEVELS]
     cdef uint32_t* keys = <uint32_t*> sorted_codes
     cdef uint32_t key, previous
-    cdef intp_t i, j, total, count
+    cdef intp_t i, j
     if n <= SHORT_SORT:
         for i in range(n):
             key = (<uint32_t> codes[i] << 16) | <uint32_t> i
@@ -71,11 +72,7 @@ cdef void sort_codes(
         memset(bucket, 0, n_levels * sizeof(intp_t))
         for i in range(n):
             bucket[codes[i]] += 1
-        total = 0
-        for i in range(n_levels):
-            count = bucket[i]
-            bucket[i] = total
-            total += count
+        counts_to_places(bucket, n_levels)
         for i in range(n):
             keys[bucket[codes[i]]] = (<uint32_t> codes[i] << 16) | <uint32_t> i
             bucket[codes[i]] += 1

@@ -3,7 +3,7 @@
 from libc.string cimport memset
 
 from skconftree.utils._bits cimport highest_bit
-from skconftree.utils._sorting cimport insert_keys
+from skconftree.utils._sorting cimport counts_to_places, insert_keys
 
 cdef enum:
     SHORT = 40              # rows up to which each is compared with all others
@@ -87,7 +87,6 @@ cdef class RankSort:
         cdef uint32_t* bucket
         cdef uint64_t key
         cdef intp_t i, k
-        cdef uint32_t count, total
         if n_bits > 6 and n_passes == 1:
             n_passes = 2
         digit_bits = (n_bits + n_passes - 1) // n_passes
@@ -108,11 +107,7 @@ cdef class RankSort:
                     key >>= digit_bits
         for k in range(n_passes):
             bucket = buckets + k * radix
-            total = 0
-            for i in range(radix):
-                count = bucket[i]
-                bucket[i] = total
-                total += count
+            counts_to_places(bucket, radix)
             for i in range(n):
                 key = keys[i]
                 other[bucket[(key >> shift) & mask]] = key

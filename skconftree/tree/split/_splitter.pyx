@@ -10,6 +10,7 @@ from skconftree.tree.split._challengers cimport Challengers
 from skconftree.tree.split._selection cimport BestTests
 from skconftree.tree.split._summed_evidence cimport SummedEvidence
 from skconftree.utils._draws cimport mix
+from skconftree.utils._sorting cimport insert_keys
 from skconftree.utils._typedefs cimport uint64_t
 
 
@@ -182,7 +183,9 @@ cdef class Splitter:
             self.selection.keep(feature, self.tests)
         record.n_features = kept
         if sampling:
-            _sort_ascending(self.visited, self.n_visited)
+            insert_keys(
+                self.visited, self.n_visited, self.n_visited * self.n_visited
+            )
             n_tests = 0.0
             for j in range(self.n_visited):
                 n_tests += self.selection.best_of[self.visited[j]].n_tests
@@ -218,15 +221,3 @@ cdef class Splitter:
             self.node.seen.counts, self.node.seen.n
         )
         return (above - below) / self.total_weight
-
-
-cdef void _sort_ascending(int32_t* values, intp_t n) noexcept nogil:
-    cdef intp_t i, j
-    cdef int32_t value
-    for i in range(1, n):
-        value = values[i]
-        j = i
-        while j > 0 and values[j - 1] > value:
-            values[j] = values[j - 1]
-            j -= 1
-        values[j] = value
