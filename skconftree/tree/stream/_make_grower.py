@@ -5,14 +5,14 @@ from ..nodes._tree import Tree
 from ._feeding import remember_rows
 from ._grower import Grower
 from ._local_grower import LocalGrower
-from ._watched_grower import WatchedGrower
+from ._replacing_grower import ReplacingGrower
 
 
 def kind_of(drift):
     """Class of what grows a tree."""
     if drift is None:
         return Grower
-    return LocalGrower if isinstance(drift, LocalRepair) else WatchedGrower
+    return LocalGrower if isinstance(drift, LocalRepair) else ReplacingGrower
 
 
 def make_grower(tree, recipe):

@@ -16,7 +16,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, label_t, uint64_t
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
 
 
-cdef class WatchedGrower(WatchingGrower):
+cdef class ReplacingGrower(WatchingGrower):
     """Grows a tree row by row, and another one from each warning of a drift on.
 
     The settings' ``drift`` makes the detector.

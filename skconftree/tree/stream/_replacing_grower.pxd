@@ -1,4 +1,4 @@
-# WatchedGrower: a growing tree that is replaced when the concept drifts.
+# ReplacingGrower: a growing tree that is replaced when the concept drifts.
 #
 # A detector watches the errors. Between its warning and what follows it a second
 # tree learns the same rows; if a drift follows it takes the place of the first. The
@@ -10,7 +10,7 @@ from skconftree.tree.stream._grower cimport Grower
 from skconftree.tree.stream._watching_grower cimport WatchingGrower
 
 
-cdef class WatchedGrower(WatchingGrower):
+cdef class ReplacingGrower(WatchingGrower):
     cdef Detector detector
     cdef Grower background              # learns since a warning, or None
     cdef object successor               # what it was made from, but for what it watches
