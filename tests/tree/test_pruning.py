@@ -28,7 +28,13 @@ from skconftree.bounds import (
     ec2_confidence,
 )
 from skconftree.testing._pruning import strengths
-from skconftree.tree import BasePruning, Chi2Pruning, PessimisticPruning, export_text
+from skconftree.tree import (
+    BasePruning,
+    Chi2Pruning,
+    PessimisticPruning,
+    export_text,
+    node_table,
+)
 
 STRENGTHS = {
     "pessimistic": [0.9, 0.5, 0.25, 0.05, 1e-3, 1e-12, 1e-200],
@@ -512,3 +518,44 @@ def test_a_pruning_that_is_not_finished_says_what_it_lacks():
     tree = ConfidenceTreeClassifier(bound=None).fit(X, y).tree_
     with pytest.raises(NotImplementedError, match="Unfinished defines neither cost"):
         Unfinished().prune(tree, None)
+
+
+def steps(path):
+    """Strengths and impurities, of equal strengths the last: their order is free."""
+    last = np.append(np.diff(path.ccp_alphas) > 1e-9, True)
+    return np.column_stack([path.ccp_alphas, path.impurities])[last]
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_pruning_path_is_that_of_scikit_learn(load, criterion):
+    X, y = load(return_X_y=True)
+    model = ConfidenceTreeClassifier(None, criterion=criterion, random_state=0)
+    path = model.cost_complexity_pruning_path(X, y)
+    assert not hasattr(model, "tree_")
+    grown = model.set_params(pruning=None).fit(X, y).to_sklearn()
+    for alpha, impurity in steps(path):
+        pruned = ConfidenceTreeClassifier(
+            None,
+            criterion=criterion,
+            pruning="cost_complexity",
+            pruning_confidence=alpha * (1 + 1e-9),
+        )
+        table = node_table(pruned.fit(X, y))
+        left = sum(row.impurity * row.weight for row in table if not row.branches)
+        assert_allclose(left / len(y), impurity, atol=1e-12)
+    assert_array_equal(np.diff(path.ccp_alphas) >= 0, True)
+    assert path.impurities[-1] == pytest.approx(grown.tree_.impurity[0])
+
+
+def test_pruning_path_equals_that_of_a_tree_that_is_the_same():
+    """A tree without ties is scikit-learn's, and so is its path."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=300) > 0.5) * 1
+    theirs = DecisionTreeClassifier(random_state=0)
+    weight = rng.integers(1, 4, 300)
+    want = theirs.cost_complexity_pruning_path(X, y, sample_weight=weight)
+    got = ConfidenceTreeClassifier(None).cost_complexity_pruning_path(X, y, weight)
+    assert_allclose(got.ccp_alphas, want.ccp_alphas, atol=1e-12)
+    assert_allclose(steps(got), steps(want), atol=1e-12)

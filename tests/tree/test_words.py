@@ -3,73 +3,37 @@
 import html.parser
 import math
 import re
-import sqlite3
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
+from reference.woods import FRAME, SETTINGS, Y
 from scipy import sparse
 from scipy.stats import chi2, chi2_contingency
 from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.tree import (
     export_graphviz,
     export_html,
-    export_rules,
     export_text,
     node_table,
 )
 from skconftree.tree.reading._html import STYLE
 from skconftree.tree.reading._numbers import write_expected, write_probability
-from skconftree.tree.reading._rules import limit
 from skconftree.tree.reading._strength import log_chance, log_chi2_tail
 
 BOUNDS = ["gtest", "credible", "possibilistic", "chi2", "evalue", "bayes_factor", None]
 WORDS = ("overwhelming", "strong", "weak")
-CLASSES = np.array(["ash", "birch", "elm"])
 
 
-def make_table(n=600, seed=0):
-    """Columns of each kind, of which all decide the class; names that need quoting."""
-    rng = np.random.default_rng(seed)
-    bark = rng.choice(["rough", "it's smooth", 'peels "off"', "none"], n)
-    height, age = rng.normal(size=n), rng.integers(0, 9, n).astype(float)
-    place = (height > 0.3) + np.isin(bark, ["rough", "none"]) * (age > 4)
-    place = np.where(rng.random(n) < 0.1, rng.integers(0, 3, n), place)
-    frame = pd.DataFrame(
-        {
-            "bark's kind": pd.Series(bark).where(rng.random(n) > 0.1),
-            'height "m"': np.where(rng.random(n) < 0.2, np.nan, height),
-            "age\n*/ in years": age,
-        }
-    )
-    return frame, CLASSES[place]
-
-
-FRAME, Y = make_table()
-
-
-@pytest.fixture(params=["default", "none", "multiway", "weighted"])
+@pytest.fixture(params=SETTINGS)
 def tree(request):
-    settings = {
-        "default": {},
-        "none": {"bound": None, "pruning": None},
-        "multiway": {"bound": None, "nominal_splits": "multiway"},
-        "weighted": {"bound": "credible", "class_weight": "balanced"},
-    }
-    return ConfidenceTreeClassifier(**settings[request.param]).fit(FRAME, Y)
-
-
-def records(frame):
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return ConfidenceTreeClassifier(**SETTINGS[request.param]).fit(FRAME, Y)
 
 
 # --- how strong ----------------------------------------------------------------------
@@ -479,93 +443,6 @@ def test_large_trees_stay_readable_pages():
 # --- other tools ---------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
-def test_rules_in_python_predict_as_the_tree_does(tree):
-    rules = export_rules(tree)
-    assert "import" not in rules
-    program = {}
-    exec(rules, program)
-    strange = FRAME.assign(**{"bark's kind": "glows", 'height "m"': np.nan})
-    for rows in (FRAME, strange):
-        got = [program["predict"](row) for row in records(rows)]
-        assert_array_equal(got, tree.predict(rows))
-        holes = rows.astype(object).to_dict("records")  # NaN instead of None
-        assert [program["predict"](row) for row in holes] == got
-
-
-@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
-def test_rules_in_sql_predict_as_the_tree_does(tree):
-    rules = export_rules(tree, "sql")
-    strange = FRAME.assign(**{"bark's kind": "glows", 'height "m"': np.nan})
-    for rows in (FRAME, strange):
-        with sqlite3.connect(":memory:") as base:
-            rows.astype(object).where(rows.notna(), None).to_sql("t", base)
-            got = base.execute(f'SELECT {rules} FROM t ORDER BY "index"').fetchall()
-        assert_array_equal([label for (label,) in got], tree.predict(rows))
-
-
-def test_rules_of_arrays_and_numbers():
-    X, y = load_iris(return_X_y=True)
-    model = ConfidenceTreeClassifier(None).fit(X, y)
-    program = {}
-    exec(export_rules(model, name="kind_of"), program)
-    assert [program["kind_of"](row) for row in X.tolist()] == y.tolist()
-    assert '"x2" <= ' in export_rules(model, "sql")
-    named = export_rules(model, feature_names=list("abcd"))
-    assert "row['c']" in named
-    stump = ConfidenceTreeClassifier(min_samples_leaf=80).fit(X, y)
-    assert export_rules(stump, "sql").startswith("0 /* 50 of 150 rows, ")
-
-
-def test_limits_agree_with_float32_for_every_double():
-    rng = np.random.default_rng(0)
-    lows = np.concatenate([rng.normal(size=300), [0.0, -0.0, 2.5, 1e-45, 3e38, -3e38]])
-    for low in lows.astype(np.float32):
-        high = np.nextafter(low, np.float32(np.inf))
-        for threshold in (float(low), (float(low) + float(high)) / 2):
-            most = limit(threshold)
-            assert float(np.float32(most)) <= threshold
-            after = np.float32(math.nextafter(most, math.inf))
-            assert float(after) > threshold
-
-
-def test_rules_of_deep_trees():
-    """Python allows a hundred levels of indentation, SQLite as many open brackets."""
-    X = np.arange(700.0)[:, None]
-    y = np.arange(700) % 2
-    model = ConfidenceTreeClassifier(None, pruning=None).fit(X, y)
-    assert model.get_depth() > 300
-    program = {}
-    exec(export_rules(model), program)
-    assert [program["predict"](row) for row in X.tolist()] == y.tolist()
-    with sqlite3.connect(":memory:") as base:
-        base.execute("CREATE TABLE t (x0 REAL)")
-        base.executemany("INSERT INTO t VALUES (?)", X.tolist())
-        got = base.execute(f"SELECT {export_rules(model, 'sql')} FROM t").fetchall()
-    assert [label for (label,) in got] == y.tolist()
-
-
-def test_what_cannot_be_a_rule_is_named():
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(NotFittedError):
-        export_rules(ConfidenceTreeClassifier())
-    model = ConfidenceTreeClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="language must be one of"):
-        export_rules(model, "java")
-    with pytest.raises(ValueError, match="name must be an identifier"):
-        export_rules(model, name="os.system('x')")
-    stream = ConfidenceTreeClassifier(leaf_prediction="nb").partial_fit(
-        X, y, np.unique(y)
-    )
-    with pytest.raises(ValueError, match="naive Bayes"):
-        export_rules(stream)
-    tuples = np.empty((40, 1), dtype=object)
-    tuples[:, 0] = [(1, 2), (3, 4)] * 20
-    model = ConfidenceTreeClassifier(categorical_features=[0])
-    with pytest.raises(ValueError, match=r"category \(1, 2\) is a tuple"):
-        export_rules(model.fit(tuples, [0, 1] * 20))
-
-
 def test_graphviz(tree):
     text = export_graphviz(tree)
     assert text.startswith("digraph tree {\n")
@@ -581,58 +458,3 @@ def test_graphviz(tree):
     assert 'label="..."' in upper
     assert "rankdir=LR" in upper
     assert upper.count(" -> ") < text.count(" -> ")
-
-
-def steps(path):
-    """Strengths and impurities, of equal strengths the last: their order is free."""
-    last = np.append(np.diff(path.ccp_alphas) > 1e-9, True)
-    return np.column_stack([path.ccp_alphas, path.impurities])[last]
-
-
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
-@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
-def test_pruning_path_is_that_of_scikit_learn(load, criterion):
-    X, y = load(return_X_y=True)
-    model = ConfidenceTreeClassifier(None, criterion=criterion, random_state=0)
-    path = model.cost_complexity_pruning_path(X, y)
-    assert not hasattr(model, "tree_")
-    grown = model.set_params(pruning=None).fit(X, y).to_sklearn()
-    for alpha, impurity in steps(path):
-        pruned = ConfidenceTreeClassifier(
-            None,
-            criterion=criterion,
-            pruning="cost_complexity",
-            pruning_confidence=alpha * (1 + 1e-9),
-        )
-        table = node_table(pruned.fit(X, y))
-        left = sum(row.impurity * row.weight for row in table if not row.branches)
-        assert_allclose(left / len(y), impurity, atol=1e-12)
-    assert_array_equal(np.diff(path.ccp_alphas) >= 0, True)
-    assert path.impurities[-1] == pytest.approx(grown.tree_.impurity[0])
-
-
-def test_pruning_path_equals_that_of_a_tree_that_is_the_same():
-    """A tree without ties is scikit-learn's, and so is its path."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
-    y = (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=300) > 0.5) * 1
-    theirs = DecisionTreeClassifier(random_state=0)
-    weight = rng.integers(1, 4, 300)
-    want = theirs.cost_complexity_pruning_path(X, y, sample_weight=weight)
-    got = ConfidenceTreeClassifier(None).cost_complexity_pruning_path(X, y, weight)
-    assert_allclose(got.ccp_alphas, want.ccp_alphas, atol=1e-12)
-    assert_allclose(steps(got), steps(want), atol=1e-12)
-
-
-def test_rules_run_where_nothing_of_ours_is_installed(tmp_path):
-    X, y = load_iris(return_X_y=True)
-    program = tmp_path / "rules.py"
-    rules = export_rules(ConfidenceTreeClassifier().fit(X, y))
-    program.write_text(f"{rules}\n\nprint(predict([5.0, 3.0, 1.4, 0.2]))\n")
-    run = subprocess.run(
-        [sys.executable, "-I", "-S", program],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stdout == "0\n"

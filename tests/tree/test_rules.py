@@ -1,0 +1,127 @@
+"""Rules in Python and SQL say what the tree says, and need nothing of ours."""
+
+import math
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from reference.woods import FRAME, SETTINGS, Y
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.tree import export_rules
+from skconftree.tree.reading._rules import limit
+
+
+@pytest.fixture(params=SETTINGS)
+def tree(request):
+    return ConfidenceTreeClassifier(**SETTINGS[request.param]).fit(FRAME, Y)
+
+
+def records(frame):
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
+@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
+def test_rules_in_python_predict_as_the_tree_does(tree):
+    rules = export_rules(tree)
+    assert "import" not in rules
+    program = {}
+    exec(rules, program)
+    strange = FRAME.assign(**{"bark's kind": "glows", 'height "m"': np.nan})
+    for rows in (FRAME, strange):
+        got = [program["predict"](row) for row in records(rows)]
+        assert_array_equal(got, tree.predict(rows))
+        holes = rows.astype(object).to_dict("records")  # NaN instead of None
+        assert [program["predict"](row) for row in holes] == got
+
+
+@pytest.mark.filterwarnings("ignore:Column .* has nothing but categories")
+def test_rules_in_sql_predict_as_the_tree_does(tree):
+    rules = export_rules(tree, "sql")
+    strange = FRAME.assign(**{"bark's kind": "glows", 'height "m"': np.nan})
+    for rows in (FRAME, strange):
+        with sqlite3.connect(":memory:") as base:
+            rows.astype(object).where(rows.notna(), None).to_sql("t", base)
+            got = base.execute(f'SELECT {rules} FROM t ORDER BY "index"').fetchall()
+        assert_array_equal([label for (label,) in got], tree.predict(rows))
+
+
+def test_rules_of_arrays_and_numbers():
+    X, y = load_iris(return_X_y=True)
+    model = ConfidenceTreeClassifier(None).fit(X, y)
+    program = {}
+    exec(export_rules(model, name="kind_of"), program)
+    assert [program["kind_of"](row) for row in X.tolist()] == y.tolist()
+    assert '"x2" <= ' in export_rules(model, "sql")
+    named = export_rules(model, feature_names=list("abcd"))
+    assert "row['c']" in named
+    stump = ConfidenceTreeClassifier(min_samples_leaf=80).fit(X, y)
+    assert export_rules(stump, "sql").startswith("0 /* 50 of 150 rows, ")
+
+
+def test_limits_agree_with_float32_for_every_double():
+    rng = np.random.default_rng(0)
+    lows = np.concatenate([rng.normal(size=300), [0.0, -0.0, 2.5, 1e-45, 3e38, -3e38]])
+    for low in lows.astype(np.float32):
+        high = np.nextafter(low, np.float32(np.inf))
+        for threshold in (float(low), (float(low) + float(high)) / 2):
+            most = limit(threshold)
+            assert float(np.float32(most)) <= threshold
+            after = np.float32(math.nextafter(most, math.inf))
+            assert float(after) > threshold
+
+
+def test_rules_of_deep_trees():
+    """Python allows a hundred levels of indentation, SQLite as many open brackets."""
+    X = np.arange(700.0)[:, None]
+    y = np.arange(700) % 2
+    model = ConfidenceTreeClassifier(None, pruning=None).fit(X, y)
+    assert model.get_depth() > 300
+    program = {}
+    exec(export_rules(model), program)
+    assert [program["predict"](row) for row in X.tolist()] == y.tolist()
+    with sqlite3.connect(":memory:") as base:
+        base.execute("CREATE TABLE t (x0 REAL)")
+        base.executemany("INSERT INTO t VALUES (?)", X.tolist())
+        got = base.execute(f"SELECT {export_rules(model, 'sql')} FROM t").fetchall()
+    assert [label for (label,) in got] == y.tolist()
+
+
+def test_what_cannot_be_a_rule_is_named():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(NotFittedError):
+        export_rules(ConfidenceTreeClassifier())
+    model = ConfidenceTreeClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="language must be one of"):
+        export_rules(model, "java")
+    with pytest.raises(ValueError, match="name must be an identifier"):
+        export_rules(model, name="os.system('x')")
+    stream = ConfidenceTreeClassifier(leaf_prediction="nb").partial_fit(
+        X, y, np.unique(y)
+    )
+    with pytest.raises(ValueError, match="naive Bayes"):
+        export_rules(stream)
+    tuples = np.empty((40, 1), dtype=object)
+    tuples[:, 0] = [(1, 2), (3, 4)] * 20
+    model = ConfidenceTreeClassifier(categorical_features=[0])
+    with pytest.raises(ValueError, match=r"category \(1, 2\) is a tuple"):
+        export_rules(model.fit(tuples, [0, 1] * 20))
+
+
+def test_rules_run_where_nothing_of_ours_is_installed(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    program = tmp_path / "rules.py"
+    rules = export_rules(ConfidenceTreeClassifier().fit(X, y))
+    program.write_text(f"{rules}\n\nprint(predict([5.0, 3.0, 1.4, 0.2]))\n")
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "0\n"
