@@ -164,3 +164,10 @@ def test_a_classifier_that_fails_leaves_the_learner_as_it_was():
 def test_what_is_no_table_is_named(table):
     with pytest.raises(ValueError, match="X must be a table. Got"):
         ActiveLearner(GaussianNB()).fit(table)
+
+
+def test_a_tree_that_grows_and_looks_for_drifts_among_chosen_labels_warns():
+    tree = ConfidenceTreeClassifier(drift="ddm")
+    with pytest.warns(UserWarning, match=r"drift='ddm'.*Set its drift to None"):
+        learner(tree, refit=False).fit(X, some(Y))
+    learner(tree, refit=True).fit(X, some(Y))  # has no stream to look at
