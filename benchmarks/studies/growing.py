@@ -1,7 +1,7 @@
 """One pass of `partial_fit` beside `fit`, on shuffled tables and on streams.
 
     python benchmarks growing [--data FOLDER] [--results FOLDER]
-                              [--part tables greedy alarms streams refit peers]
+                              [--part tables greedy alarms streams kept refit peers]
 
 Tables of at least 380 rows, larger ones cut to 6,000: three folds, whose training rows
 are shuffled, nominal columns declared. A tree and a forest of 20, by `fit` and by one
@@ -9,7 +9,9 @@ pass of `partial_fit`, and the settings that may differ between the two, one cha
 a time. Leaves in noise are those after 6,000 rows of ten features that say nothing.
 The part ``greedy`` has `fit` without what no pass over rows can do, looking ahead and
 pruning, and what more passes over the same rows bring. What an alarm of ``drift="ddm"``
-costs on the shuffled tables is a part of its own.
+costs on the shuffled tables is a part of its own. The part ``kept`` has the tree with
+and without the latest rows that its leaves keep, in turn; `max_bytes`, large enough
+never to matter, switches them off.
 Streams are cut to 30,000 rows, forests have ten trees; seconds are of the CPU. There
 growing models are set beside models that are fitted again every 1,000 rows, and beside
 MOA's and river's, if they are installed (see `common/peers.py`), on streams of 10,000
@@ -18,12 +20,13 @@ rows; river's forest learns the first rows alone, `--river-rows`. Half an hour.
 """
 
 import time
+from functools import partial
 
 import numpy as np
 from common import options as command
 from common.data import data_folder, encoded, manifest, table_names
 from common.streams import GENERATED, REAL, make_stream
-from common.timing import print_environment
+from common.timing import interleaved, median, print_environment
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -31,10 +34,11 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
 from ._growing_beside import CLIP, part_alarms, part_peers, part_refit
 
-PARTS = ("tables", "greedy", "alarms", "streams", "refit", "peers")
+PARTS = ("tables", "greedy", "alarms", "streams", "kept", "refit", "peers")
 LEAST_ROWS, MOST_ROWS = 380, 6_000
 ROWS, ROWS_OF_PEERS = 30_000, 10_000  # of a stream
 FOLDS, N_TREES, N_TREES_OF_STREAMS = 3, 20, 10
+REPEATS = 5  # of the part "kept"
 TREES = {
     "tree, the default": {},
     "tree, grace_period=25": {"grace_period": 25},
@@ -182,6 +186,41 @@ def part_streams(streams, tables):
     tables.show("stream-growing-streams", header, rows)
 
 
+def part_kept(streams, tables, *, quick):
+    """What rows kept in the leaves of a tree bring, and cost, a stream."""
+    models = {
+        "kept": ConfidenceTreeClassifier(),
+        "not": ConfidenceTreeClassifier(max_bytes=2**40),
+    }
+    rows, ratios, gains = [], [], []
+    for stream, (X, y, _) in streams.items():
+        classes, right = np.arange(y.max() + 1), {}
+
+        def learn(name, X=X, y=y, classes=classes, right=right):
+            predicted = clone(models[name]).partial_fit_predict(X, y, classes)
+            right[name] = 100 * np.mean(predicted == y)
+
+        calls = {name: partial(learn, name) for name in models}
+        seconds = interleaved(calls, 2 if quick else REPEATS)
+        ratios.append(median(np.divide(seconds["kept"], seconds["not"])))
+        gains.append(right["kept"] - right["not"])
+        us = [1e6 * median(seconds[name]) / len(y) for name in ("not", "kept")]
+        rows.append(
+            [
+                stream,
+                f"{right['not']:.1f}",
+                f"{right['kept']:.1f}",
+                *(f"{one:.2f}" for one in us),
+                f"{ratios[-1]:.2f}",
+            ]
+        )
+        print(*rows[-1], sep=" | ", flush=True)
+    mean, ratio = np.mean(gains), np.exp(np.mean(np.log(ratios)))
+    rows.append(["mean", "", f"{mean:+.1f}", "", "", f"{ratio:.2f}"])
+    header = ["stream", "none kept", "rows kept", "us a row", "us, rows kept", "times"]
+    tables.show("stream-growing-kept", header, rows)
+
+
 def main(argv=None):
     """Run the parts and show the tables."""
     parser = command.parser(__doc__, "data", "quick")
@@ -211,6 +250,8 @@ def main(argv=None):
     streams = {name: make_stream(name, n, folder) for name in names}
     if "streams" in options.part:
         part_streams(streams, tables)
+    if "kept" in options.part:
+        part_kept(streams, tables, quick=options.quick)
     if "refit" in options.part:
         part_refit(streams, tables)
     if "peers" in options.part:
