@@ -31,6 +31,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.bounds import GTestBound
 
 from ._growing_beside import CLIP, part_alarms, part_peers, part_refit
 
@@ -39,10 +40,19 @@ LEAST_ROWS, MOST_ROWS = 380, 6_000
 ROWS, ROWS_OF_PEERS = 30_000, 10_000  # of a stream
 FOLDS, N_TREES, N_TREES_OF_STREAMS = 3, 20, 10
 REPEATS = 5  # of the part "kept"
+
+
+class AtOnce(GTestBound):
+    """The default bound, for a tree that examines the children of a split at once."""
+
+    examines_children = True
+
+
 TREES = {
     "tree, the default": {},
     "tree, grace_period=25": {"grace_period": 25},
     "tree, grace_period=100": {"grace_period": 100},
+    "tree, children at once": {"bound": AtOnce()},
 }
 FORESTS = {
     "forest, the default": {},
