@@ -199,7 +199,10 @@ def digest(model, X, *, decimals=None):
     for name in tree.evidence.dtype.names:
         if name == "z":  # which came later
             continue
-        add(tree.evidence[name][tree.feature >= 0])
+        values = tree.evidence[name][tree.feature >= 0]
+        if decimals is not None and name in ("score", "rival_score"):
+            values = np.where(np.abs(values) < 1e-12, 0.0, values)  # a perfect split's
+        add(values)
     for node in np.flatnonzero(tree.is_nominal):
         branches = tree.branches(node)
         found.update(np.flatnonzero(branches != node).tobytes())

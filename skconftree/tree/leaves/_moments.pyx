@@ -173,7 +173,11 @@ cdef inline float64_t _share_below(
         return (spread.high - spread.mean) / (spread.high - spread.low)
     if not spread.deviation > 0.0:
         return 1.0 if threshold >= spread.mean else 0.0
-    return 0.5 + 0.5 * erf((threshold - spread.mean) / (SQRT_2 * spread.deviation))
+    # In steps of 2**-40, which that sum has: else the last bit of the library's erf
+    # says whether a far tail holds nothing or nearly so, and so what cuts there are.
+    return 4096.0 + (
+        0.5 + 0.5 * erf((threshold - spread.mean) / (SQRT_2 * spread.deviation))
+    ) - 4096.0
 
 
 cdef void normal_shares(
