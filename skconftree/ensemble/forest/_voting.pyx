@@ -2,11 +2,15 @@
 
 import numpy as np
 
+from skconftree.tree.nodes._packed cimport (
+    MOST_COLUMNS, MOST_PACKED, PackedNode, pack_nodes, pack_rows, packed_columns,
+    padded, route_packed,
+)
 from skconftree.tree.nodes._routing cimport Branching, Node, route, route_any
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, uint8_t,
+    float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, uint8_t, uint32_t,
 )
 
 # Rows that go through one tree before the next one's turn: while they do, the tree stays
@@ -16,6 +20,12 @@ cdef enum:
     MOST_ROWS = 32768
     BLOCK_BYTES = 4194304
 
+# Nodes that are packed for each row that is to be routed, and columns of a row for each
+# tree that is: to pack more takes longer than it saves.
+cdef enum:
+    NODES_A_ROW = 16
+    COLUMNS_A_TREE = 16
+
 
 cdef struct Voter:
     const Node* nodes
@@ -24,6 +34,8 @@ cdef struct Voter:
     const float64_t* value      # [n_nodes, n_classes]
     const uint8_t* counts       # whether the tree's vote counts for each row, or NULL
     bint plain
+    intp_t n_packed             # its nodes, if they are worth to be packed, else 0
+    intp_t sure                 # steps to most of its leaves, at least
 
 
 def add_votes(
@@ -50,12 +62,18 @@ def add_votes(
     cdef const uint8_t[::1] mask
     cdef Voter* voters
     cdef intp_t* leaves
-    cdef intp_t t, i, c, start, width
-    cdef const float64_t* share
+    cdef intp_t t, start, width
+    cdef intp_t n_columns = packed_columns(d, finite)
+    cdef intp_t n_packable = 0
+    cdef intp_t n_packed = 0        # of the largest tree
+    cdef PackedNode* nodes = NULL
+    cdef uint32_t* rows = NULL
+    cdef uint32_t* open = NULL
+    cdef uint32_t* at = NULL
     if n == 0:
         return
+    block = min(block, n)
     voters = <Voter*> arena.take(n_trees, sizeof(Voter))
-    leaves = <intp_t*> arena.take(min(block, n), sizeof(intp_t))
     try:
         for t in range(n_trees):
             tree = trees[t]
@@ -73,16 +91,47 @@ def add_votes(
             voters[t].value = &value[0, 0]
             voters[t].plain = finite and tree.n_ordinals == 0
             voters[t].counts = NULL
+            voters[t].n_packed = 0
+            voters[t].sure = 0
+            if (
+                tree.n_ordinals == 0 and n_columns <= MOST_COLUMNS
+                and tree.node_count <= min(NODES_A_ROW * block, <intp_t> MOST_PACKED)
+            ):
+                voters[t].n_packed = tree.node_count
+                while tree.n_leaves >> (voters[t].sure + 1):
+                    voters[t].sure += 1
+                n_packed = max(n_packed, tree.node_count)
+                n_packable += 1
             if votes is not None:
                 mask = votes[t].view("u1")
                 if mask.shape[0] != n:
                     raise ValueError("Rows do not fit the trees of this forest.")
                 voters[t].counts = &mask[0]
+        if n_packable * COLUMNS_A_TREE < n_columns:
+            n_packable = 0
+        if n_packable > 0:
+            nodes = <PackedNode*> arena.take(n_packed, sizeof(PackedNode))
+            rows = <uint32_t*> arena.take(padded(block) * n_columns, sizeof(uint32_t))
+            open = <uint32_t*> arena.take(padded(block), sizeof(uint32_t))
+            at = <uint32_t*> arena.take(padded(block), sizeof(uint32_t))
+        leaves = <intp_t*> arena.take(block, sizeof(intp_t))
         with nogil:
             start = 0
             while start < n:
                 width = min(block, n - start)
+                if n_packable > 0:
+                    pack_rows(&X[start, 0], width, d, finite, rows)
                 for t in range(n_trees):
+                    if n_packable > 0 and voters[t].n_packed > 0:
+                        pack_nodes(
+                            voters[t].nodes, voters[t].branching, voters[t].n_packed,
+                            finite, nodes,
+                        )
+                        route_packed(
+                            nodes, rows, width, n_columns, voters[t].sure, open, at
+                        )
+                        _add(&voters[t], at, width, K, start, &out[start, 0])
+                        continue
                     if voters[t].plain:
                         route(voters[t].nodes, &X[start, 0], width, d, leaves)
                     else:
@@ -90,17 +139,39 @@ def add_votes(
                             voters[t].nodes, voters[t].branching, voters[t].ordinals,
                             &X[start, 0], width, d, leaves,
                         )
-                    for i in range(width):
-                        if voters[t].counts != NULL and not voters[t].counts[start + i]:
-                            continue
-                        share = voters[t].value + leaves[i] * K
-                        for c in range(K):
-                            out[start + i, c] += share[c]
+                    _add(&voters[t], leaves, width, K, start, &out[start, 0])
                 start += width
     finally:
         for t in range(n_held):
             tree = trees[t]
             tree._leave()
+
+
+ctypedef fused Leaf:
+    intp_t
+    uint32_t
+
+
+cdef void _add(
+    const Voter* voter, const Leaf* leaves, intp_t n, intp_t K, intp_t start,
+    float64_t* out,
+) noexcept nogil:
+    # The class proportions of the leaves of n rows, the first of which is `start`.
+    cdef const float64_t* value = voter.value
+    cdef const float64_t* share
+    cdef intp_t i, c
+    if voter.counts == NULL and K == 2:
+        for i in range(n):
+            share = value + 2 * <intp_t> leaves[i]
+            out[2 * i] += share[0]
+            out[2 * i + 1] += share[1]
+        return
+    for i in range(n):
+        if voter.counts != NULL and not voter.counts[start + i]:
+            continue
+        share = value + K * <intp_t> leaves[i]
+        for c in range(K):
+            out[i * K + c] += share[c]
 
 
 cdef struct Changed:
