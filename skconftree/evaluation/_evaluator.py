@@ -123,9 +123,11 @@ class PrequentialEvaluator(Lockable):
         if not per_row and not (
             hasattr(estimator, "partial_fit") and hasattr(estimator, "predict")
         ):
+            told = "Pass its model: it gets dictionaries as tables."
             raise TypeError(
                 "estimator must have partial_fit_predict, or partial_fit and predict. "
-                f"Got {estimator!r} instead."
+                f"Got {estimator!r} instead. "
+                f"{told if hasattr(estimator, 'model') else ''}".rstrip()
             )
         self.estimator = estimator
         self.classes_ = _resolve_classes(estimator, classes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import struct
 import warnings
 from collections.abc import Mapping
@@ -19,6 +18,12 @@ from ..tables._records import Records
 from ..utils import are_classes, canonical, refuse_damage
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
+from ._dictionaries import (
+    columns_in,
+    columns_of_model,
+    number,
+    table_of,
+)
 
 MOST_WAITING = 100  # rows until each column must have told what it is
 KINDS = ("number", "category")
@@ -108,7 +113,7 @@ class OneByOne(Lockable):
         self._classes = _resolved_classes(model, classes)
         self._fitted = hasattr(model, "classes_")
         # pairs, as a pickle does not keep the order of a dict
-        self._columns = _columns_of_model(model, columns) if self._fitted else columns
+        self._columns = columns_of_model(model, columns) if self._fitted else columns
         self._waiting = []
         self._warned = False
         self._prepare()
@@ -225,7 +230,7 @@ class OneByOne(Lockable):
             # what the model says of columns is about frames
             for name, nominal in zip(self._names, self._nominal, strict=True):
                 if not nominal:
-                    _number(x.get(name), name)
+                    number(x.get(name), name)
             raise
 
     def _row(self, x):
@@ -243,7 +248,7 @@ class OneByOne(Lockable):
         try:
             numbers = self._pack(*values)
         except (struct.error, TypeError, ValueError, OverflowError):
-            numbers = self._pack(*map(_number, values, self._names))
+            numbers = self._pack(*map(number, values, self._names))
         return self._records(np.frombuffer(numbers).reshape(1, -1), None)
 
     def _records(self, numbers, values):
@@ -274,23 +279,14 @@ class OneByOne(Lockable):
         pairs, labels, weights = map(list, zip(*waiting, strict=True))
         rows, columns = list(map(dict, pairs)), self._columns
         if columns is None:
-            columns = _columns_in(rows)
+            columns = columns_in(rows)
             if None in columns.values() and len(rows) < MOST_WAITING:
                 self._waiting = waiting
                 return
             columns = [(name, kind or "number") for name, kind in columns.items()]
-        values = [
-            [
-                row.get(name) if kind == "category" else _number(row.get(name), name)
-                for name, kind in columns
-            ]
-            for row in rows
-        ]
-        names = [name for name, _ in columns]
-        nominal = [kind == "category" for _, kind in columns]
         given = {} if set(weights) == {1.0} else {"sample_weight": weights}
         self.model.partial_fit(
-            Records(names, _as_feature_names(names), nominal, None, values),
+            table_of(rows, columns),
             np.concatenate([self._labels[one] for one in labels]),
             classes=self._classes,
             **given,
@@ -366,73 +362,6 @@ def _checked_columns(columns):
                 "instead."
             )
     return list(columns.items())
-
-
-def _columns_of_model(model, given):
-    """Columns of a model that is fitted; those `given` if it knows no names."""
-    names = getattr(model, "feature_names_in_", None)
-    nominal = getattr(model, "is_categorical_", None)
-    if names is not None:
-        names = names.tolist()
-    elif given is not None:
-        names = [name for name, _ in given]
-    else:
-        raise ValueError(
-            "columns must name the columns of the model, which has been fitted with "
-            "rows without names."
-        )
-    if len(names) != model.n_features_in_:
-        raise ValueError(
-            f"columns must have the {model.n_features_in_} columns that the model has "
-            f"been fitted with. Got {len(names)} instead."
-        )
-    if nominal is None:
-        nominal = np.zeros(len(names), dtype=bool)
-    kinds = ["category" if one else "number" for one in nominal]
-    found = list(zip(names, kinds, strict=True))
-    if given is not None and dict(found) != dict(given):
-        raise ValueError(
-            f"columns must be those of the fitted model, {dict(found)}. Got "
-            f"{dict(given)} instead."
-        )
-    return found
-
-
-def _columns_in(rows):
-    """Kind of each column, by the first value that it has in the rows, or None."""
-    columns = {}
-    for row in rows:
-        for name, value in row.items():
-            if columns.setdefault(name) is None and not _is_missing(value):
-                columns[name] = "category" if isinstance(value, str) else "number"
-    return columns
-
-
-def _is_missing(value):
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _number(value, name):
-    if value is None:
-        return math.nan
-    try:
-        if not isinstance(value, str | bytes):
-            return float(value)
-    except (TypeError, ValueError):
-        pass
-    except OverflowError as error:
-        raise ValueError(
-            f"Column {name!r} holds a number that is too large for float32."
-        ) from error
-    raise ValueError(
-        f"Column {name!r} holds numbers. Got {value!r} instead. A column of categories "
-        "has a text as its first value, or is named in columns."
-    )
-
-
-def _as_feature_names(names):
-    texts = all(isinstance(name, str) for name in names)
-    return np.array(names, dtype=object) if texts else None
 
 
 def _sound_parts(model, _classes, _columns, _fitted, _waiting, _warned):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
 from ..utils._types import Estimator, LabelsLike, TableLike
+from ._dictionaries import Dictionaries, is_row
 from ._evaluator import PrequentialEvaluator, checked_rows
 from ._pieces import part
 from ._scoring import OWN, Predictions, resolved_scorers
@@ -70,6 +71,8 @@ def iter_prequential(
     X : array-like of shape (n_samples, n_features), or iterable of chunks
         The stream. Without `y` an iterable, such as a generator, of tuples ``(X, y)``
         or ``(X, y, sample_weight)`` of any lengths, which is read as the run goes on.
+        Also of single rows whose `X` is a dictionary, as streams of river are; they are
+        joined to chunks, and the first chunk tells which columns are categories.
     y : array-like of shape (n_samples,), default=None
         Labels.
     classes : array-like of shape (n_classes,), default=None
@@ -199,8 +202,7 @@ def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
 def _records(run, chunks, chunk_size, report_every, verbose, kept=None):
     # `kept` gets the predictions that a record forgets.
     n_come = 0
-    for chunk in chunks:
-        stream = chunk if isinstance(chunk, Stream) else _unpacked(chunk)
+    for stream in _unpacked(run.estimator, chunks, chunk_size, report_every):
         X, *columns = stream
         start, n = 0, len(stream.y)
         while start < n:
@@ -217,13 +219,51 @@ def _records(run, chunks, chunk_size, report_every, verbose, kept=None):
         yield _report(run, verbose, kept)
 
 
-def _unpacked(chunk):
+def _unpacked(estimator, chunks, chunk_size, report_every):
+    # Rows that come alone are joined, up to where a record is due.
+    n_come, rows, read = 0, [], None
+
+    def joined():
+        X, y, weight = zip(*rows, strict=True)
+        rows.clear()
+        if set(weight) == {None}:
+            weight = None
+        else:
+            weight = [1.0 if one is None else one for one in weight]
+        _, y, weight = checked_rows(X, y, weight)
+        return Stream(read.table(X), y, weight)
+
+    try:
+        for chunk in chunks:
+            if is_row(chunk):
+                read = Dictionaries(estimator) if read is None else read
+                rows.append(chunk if len(chunk) == 3 else (*chunk, None))
+                n_come += 1
+                if len(rows) == chunk_size or n_come % report_every == 0:
+                    yield joined()
+                continue
+            if rows:
+                yield joined()
+            stream = chunk if isinstance(chunk, Stream) else _checked(chunk)
+            n_come += len(stream.y)
+            yield stream
+    finally:  # what came before an error of the source is learnt
+        if rows:
+            yield joined()
+
+
+def _checked(chunk):
     if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):
         raise ValueError(
             "Each chunk of the stream must be a tuple (X, y) or (X, y, sample_weight). "
             f"Got {type(chunk).__name__} instead."
         )
     X, y, *weight = chunk
+    if np.ndim(y) == 0:
+        raise ValueError(
+            "Each chunk of the stream must have rows and their labels; a row that "
+            f"comes alone must be a dictionary. Got {type(X).__name__} of {y!r}."
+        )
     return Stream(*checked_rows(X, y, weight[0] if weight else None))
 
 
@@ -267,7 +307,7 @@ def prequential_score(
     X : array-like of shape (n_samples, n_features), or iterable of chunks
         As in :func:`iter_prequential`.
     y : array-like of shape (n_samples,), default=None
-        Labels; None if `X` is an iterable of chunks.
+        Labels; None if `X` is an iterable.
     scoring : str, callable or list of them, default="accuracy"
         Figures of :class:`PrequentialRecord`: ``"accuracy"``, ``"balanced_accuracy"``,
         ``"geometric_mean"``, ``"kappa"``, ``"f1"``, ``"kappa_temporal"``,

@@ -34,6 +34,18 @@ class Records:
         held = np.array(self.values, object) if self.numbers is None else self.numbers
         return held if dtype is None else held.astype(dtype)
 
+    def __getitem__(self, rows):
+        return self.take(range(len(self))[rows])
+
+    def take(self, places):
+        """Rows at some places."""
+        numbers, values = self.numbers, None
+        if numbers is None:
+            values = [self.values[place] for place in places]
+        else:
+            numbers = numbers[np.asarray(places, dtype=np.intp)]
+        return Records(self.columns, self.feature_names, self._nominal, numbers, values)
+
     @property
     def dtypes(self):
         """What a column holds, as frames say it."""
