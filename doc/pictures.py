@@ -25,6 +25,7 @@ from drawing import (
     table,
 )
 from maps import MAPS
+from passes import draw_passes
 from sklearn.datasets import load_breast_cancer
 
 from skconftree import ConfidenceTreeClassifier
@@ -325,6 +326,7 @@ PICTURES = {
     "growing": draw_growing,
     "promises": draw_promises,
     "pitree": draw_pitree,
+    "passes": draw_passes,
     **CURVES,
     **MAPS,
 }

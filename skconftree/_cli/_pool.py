@@ -10,7 +10,15 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
-from ._columns import guess, is_missing, names_rows, read_numbers
+from ._columns import (
+    as_date,
+    date_kinds,
+    guess,
+    is_missing,
+    names_rows,
+    read_numbers,
+    with_times,
+)
 from ._common import typed_labels
 from ._options import meant
 from ._reading import as_matrix, listed
@@ -31,6 +39,7 @@ class Pool(NamedTuple):
     target: str
     shown: dict  # texts of each column besides the target, by its name
     nominal: list[int]  # places of the columns of categories
+    columns: list | None  # of X: names, and how numbers are written; None of words
     notes: list[str]
 
 
@@ -79,15 +88,17 @@ def read_pool(options):
         readings.append(reading)
         kept.append(name)
     nominal = [place for place, one in enumerate(readings) if one is None]
+    named = None
     if options.text:
         X = _words([columns[name] for name in options.text], tables, readings)
     elif tables:
         X = as_matrix(tables, len(y), readings)
+        named = _written(kept, X, readings)
     else:
         raise UserError(
             f"{options.data} has no column to learn from. {' '.join(notes)}"
         )
-    return Pool(X, y, labels, target, columns, nominal, notes)
+    return Pool(X, y, labels, target, columns, nominal, named, notes)
 
 
 def make_estimator(options, pool):
@@ -149,6 +160,17 @@ def _labels(told, options, n_rows):
     for row, label in known.items():
         y[row] = typed[label].item()
     return y, [one.item() for one in typed.values()]
+
+
+def _written(names, X, readings):
+    # Names of columns, and how their numbers are written.
+    timed = with_times(X, readings)
+    return [
+        (name, "{:.4g}".format if kind is None else as_date(kind))
+        for name, kind in zip(
+            names, date_kinds(readings, timed) or [None] * len(names), strict=True
+        )
+    ]
 
 
 def _words(texts, tables, readings):

@@ -65,6 +65,10 @@ class Values:
         self.few = np.zeros(0, np.uint32) if question.known == 0 else None
         self.n_missing = 0
 
+    def __getstate__(self):
+        # Who adds it up knows the question, a quarter of a megabyte.
+        return {**vars(self), "question": None}
+
     def count(self, X, feature):
         """Add the values of rows."""
         asked = self.question

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from ..tables._records import Records, names_of
-from ..tables._schema import Schema
+from ..tables._schema import Schema, refuse_infinite
 from ..tables._table_rows import Rows
 
 NOMINAL = ("category", "categorical", "enum", "str", "large_str")
@@ -22,10 +22,18 @@ def read_doubles(X, schema, caller):
             names = names_of(X)
         else:
             schema.check_names(X, caller)
-    rows = check_array(X, dtype=np.float64, order="C", estimator=caller, input_name="X")
+    rows = check_array(
+        X,
+        dtype=np.float64,
+        order="C",
+        ensure_all_finite=False,
+        estimator=caller,
+        input_name="X",
+    )
     if schema is None:
         schema = Schema(rows.shape[1], names)
     schema.check_count(rows, caller)
+    refuse_infinite(rows, caller, schema.names, allow_nan=False)
     return Rows(rows, True, schema)
 
 

@@ -54,7 +54,7 @@ class Schema(NamedTuple):
         if nominal is None and _is_plain(X) and X.size:
             with np.errstate(over="ignore"):
                 rows = np.ascontiguousarray(X, dtype=np.float32)
-            return Rows(rows, _is_finite(rows, caller), cls(X.shape[1]))
+            return Rows(rows, _is_finite(rows, caller, None), cls(X.shape[1]))
         names, features, finite = names_of(X), None, True
         if issparse(X):
             if nominal is not None:
@@ -65,11 +65,11 @@ class Schema(NamedTuple):
             rows = read_sparse(X, caller)
         elif nominal is None:
             rows = _read_numbers(X, caller)
-            finite = _is_finite(rows, caller)
+            finite = _is_finite(rows, caller, names)
         else:
             table = Table.of(X, caller)
             rows, features = Features.blank(nominal).learn(table, in_order=in_order)
-            finite = _is_finite(rows, caller)
+            finite = _is_finite(rows, caller, names)
             if isinstance(categorical_features, str):
                 warn_of_strays(
                     table,
@@ -111,20 +111,20 @@ class Schema(NamedTuple):
             else:
                 rows = features.encode(table)
                 warn_of_unknown(table, rows, features)
-            finite = _is_finite(rows, caller)
+            finite = _is_finite(rows, caller, self.names)
         elif issparse(X):
             rows = read_sparse(X, caller)
             self.check_count(rows, caller)
         else:
             rows = _read_numbers(X, caller)
             self.check_count(rows, caller)
-            finite = _is_finite(rows, caller)
+            finite = _is_finite(rows, caller, self.names)
         known = features is self.features
         return Rows(rows, finite, self if known else self._replace(features=features))
 
     def known(self, X, caller):
         """Rows that have been read before."""
-        return Rows(X, _is_finite(X, caller), self)
+        return Rows(X, _is_finite(X, caller, self.names), self)
 
     def check_names(self, X, caller):
         """Warn or raise if columns have other names than at first."""
@@ -294,9 +294,23 @@ def _read_numbers(X, caller):
         raise
 
 
-def _is_finite(X, caller):
+def _is_finite(X, caller, names):
     found = finiteness(X)
     if found == INFINITE:
-        with np.errstate(invalid="ignore"):  # of infinities of both signs
-            assert_all_finite(X, allow_nan=True, estimator_name=caller, input_name="X")
+        refuse_infinite(X, caller, names)
     return found == FINITE
+
+
+def refuse_infinite(X, caller, names, *, allow_nan=True):
+    """Raise as scikit-learn does if a value is not finite, and name the column."""
+    try:
+        with np.errstate(invalid="ignore"):  # of infinities of both signs
+            assert_all_finite(
+                X, allow_nan=allow_nan, estimator_name=caller, input_name="X"
+            )
+    except ValueError as error:
+        infinite = np.isinf(X).any(axis=0)
+        if not infinite.any():
+            raise
+        name = infinite.argmax() if names is None else repr(names[infinite.argmax()])
+        raise ValueError(f"{error} Column {name} holds such a value.") from None

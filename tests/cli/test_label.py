@@ -308,6 +308,20 @@ def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):
     assert numbers.with_name("out.csv").exists()
 
 
+def test_reasons_name_columns_and_write_dates(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "loans.csv"
+    lines = ["serial,opened,class"]
+    for place in range(200):
+        lines.append(f"{place % 3},{place % 28 + 1:02}.0{place // 28 + 1}.2024,")
+        if place % 2:
+            lines[-1] += "new" if place > 99 else "old"
+    path.write_text("\n".join(lines))
+    argv = [path, "--target", "class", "--strategy", "leaf_risk"]
+    assert label(monkeypatch, ["?", "q"], *argv, "--dates", "dmy") == 0
+    told = capsys.readouterr().out
+    assert re.search(r"The leaf is where opened (<=|>) 2024-04-\d\d\.", told), told
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [

@@ -12,7 +12,11 @@ from reference.mixed import COLORS, FRAME, Y, make_frame
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import (
+    ConfidenceTreeClassifier,
+    NCMTreeClassifier,
+    OASISClassifier,
+)
 from skconftree.tables._features import MAX_CATEGORIES
 
 
@@ -279,3 +283,29 @@ def test_tags():
     tags = ConfidenceTreeClassifier().__sklearn_tags__().input_tags
     assert tags.allow_nan
     assert tags.categorical
+
+
+def test_infinity_is_said_to_be_in_a_column():
+    """Where a hundred columns are there, a user has to find it."""
+    table = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "fee": [1.0, np.inf, 2.0, 3.0]})
+    y = [0, 1, 0, 1]
+    said = (
+        r"Input X contains infinity or a value too large for dtype\('float(32|64)'\)\. "
+        r"Column 'fee' holds such a value\."
+    )
+    for model in (ConfidenceTreeClassifier(), NCMTreeClassifier(), OASISClassifier()):
+        with pytest.raises(ValueError, match=said):
+            model.fit(table, y)
+    tree = ConfidenceTreeClassifier().fit(table.assign(fee=0.0), y)
+    for method in (tree.predict, lambda X: tree.partial_fit(X, y)):
+        with pytest.raises(ValueError, match=said):
+            method(table)
+    with pytest.raises(ValueError, match=r"Column 1 holds such a value\."):
+        ConfidenceTreeClassifier().fit(table.to_numpy(), y)
+    with pytest.raises(ValueError, match=said.replace("fee", "b")):
+        ConfidenceTreeClassifier().fit(
+            pd.DataFrame(
+                {"a": pd.Series(["x", "y"] * 2, dtype="str"), "b": [-np.inf] * 4}
+            ),
+            y,
+        )

@@ -422,7 +422,13 @@ class LabelingSession:
             if question is None:
                 return []
             row = question.row
-        return reasons(self.learner, row, self._record.has_model)
+        named = self._named_columns()
+        return reasons(self.learner, row, self._record.has_model, named)
+
+    def _named_columns(self):
+        # Name of each column of X, and a function that writes its numbers; None: as X
+        # has them.
+        return None
 
     def forecast(self, n: int = 20) -> str:
         """Say what the next labels would probably bring.

@@ -10,8 +10,11 @@ N_NEAR = 5
 MOST_TESTS = 12
 
 
-def reasons(learner, row, has_model):
-    """Sentences about a row of a learner's pool."""
+def reasons(learner, row, has_model, named=None):
+    """Sentences about a row of a learner's pool.
+
+    `named` has for each column its name and how its numbers are written; None: as in X.
+    """
     if not has_model:
         return [
             "There are no labels of two classes yet. Rows are asked for that lie far "
@@ -19,11 +22,11 @@ def reasons(learner, row, has_model):
         ]
     model = learner.estimator_
     if has_leaves(model) and hasattr(final_step(model)[0], "tree_"):
-        return _of_leaf(learner, row)
+        return _of_leaf(learner, row, named)
     return _of_neighbours(learner, row)
 
 
-def _of_leaf(learner, row):
+def _of_leaf(learner, row, named):
     model = learner.estimator_
     final, seen = final_step(model)
     X, codes = learner._pool.X, learner._codes
@@ -41,16 +44,26 @@ def _of_leaf(learner, row):
         if count
     )
     out = [f"It lies in leaf {here}, whose labels are: {told or 'none'}."]
-    names = get_feature_names(X)
-    if model is not final and len(model) > 1:
+    if model is not final and len(model) > 1:  # features of other columns
+        named = None
         names = getattr(model[:-1], "get_feature_names_out", lambda: None)()
-    tests = _tests(final.tree_, here, names)
+    else:
+        names = get_feature_names(X)
+    if named is None:
+        if names is None:
+            names = [f"column {j}" for j in range(final.n_features_in_)]
+        named = [(str(name), _number) for name in names]
+    tests = _tests(final.tree_, here, named)
     if tests:
         out.append(f"The leaf is where {' and '.join(tests[:MOST_TESTS])}.")
     return out
 
 
-def _tests(tree, leaf, names):
+def _number(value):
+    return f"{value:.4g}"
+
+
+def _tests(tree, leaf, named):
     # Of trees with tests of one number each; nothing of others.
     left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
     if not hasattr(tree, "threshold") or (left == -2).any():
@@ -66,8 +79,8 @@ def _tests(tree, leaf, names):
         threshold = float(tree.threshold[leaf])
         if not np.isfinite(threshold):  # categories, or missing values alone
             return []
-        name = f"column {feature}" if names is None else str(names[feature])
-        tests.append(f"{name} {sign} {threshold:.4g}")
+        name, write = named[feature]
+        tests.append(f"{name} {sign} {write(threshold)}")
     return tests[::-1]
 
 
