@@ -66,6 +66,7 @@ categories missing_values probabilities forest_or_tree drift forest_in_drift new
 labelling
 forest_as_tree learning_to_sample oasis_diced ec2_decision
 published_trees bounds_grid rare_class shap hoeffding_or_evalue
+larger_than_memory
 """.split()
 
 sphinx_gallery_conf = {

@@ -34,7 +34,7 @@ def draw_passes():
     picture.line(20, 40, WIDTH - 20, 40, stroke=LINE)
     for i, (what, gives, tells) in enumerate(PASSES):
         y = TOP + STEP * i
-        picture.say(20, y + 20, what, size=13)
+        picture.say(20, y + 13, what, size=13)
         for k in range(N_PARTS):
             x = LEFT + k * (PART + GAP)
             picture.box(x, y, PART, 15, fill=PALE, radius=3)

@@ -5,7 +5,8 @@
 The plan is arithmetic. ``plan-passes`` and ``plan-levels`` follow from ``plan-inputs``,
 which are assumptions about a table and a cluster, and from how long this machine takes
 to count and code a value (``plan-speeds``). A tree is assumed to be balanced, and each
-worker to add up its own parts before it sends anything.
+worker to add up its own parts before it sends anything. ``plan-machine`` is the same
+arithmetic for smaller tables; its bytes are those that `large` gives a tree.
 
 ``plan-checked`` compares the formulas with bytes that were counted. The messages of the
 passes before the tree are results of tasks of `skconftree.large.fit` on a Dask
@@ -24,6 +25,7 @@ from common import options as command
 
 from skconftree import ConfidenceTreeClassifier, large
 from skconftree.datasets import make_random_tree_stream
+from studies.large import A_CELL, A_ROW, LEAST
 
 CELL = 16  # bytes: a count, and the least and the most bits of its values
 CELLS, NEXT_CELLS = 1 << 16, 1 << 8  # of a column; behind a cell in which bins meet
@@ -42,6 +44,7 @@ class Plan(NamedTuple):
     workers: int = 1000
     joined: int = 8  # results that are added up in one step
     small: float = 2e5  # rows of a node that one worker finishes
+    leaf: float = 1e3  # rows of a leaf
     bandwidth: float = 1.25e9  # bytes a second into a worker: 10 gigabits
     hours: float = 1000.0  # between failures of a worker, on average
     a_task: float = 1e-3  # seconds of the scheduler
@@ -75,6 +78,42 @@ class Plan(NamedTuple):
     def levels(self):
         """Levels whose nodes are too large for one worker."""
         return max(math.ceil(math.log2(self.rows / self.small)), 0)
+
+    @property
+    def deeper(self):
+        """Levels below, in the nodes that one worker finishes."""
+        return math.ceil(math.log2(min(self.small, self.rows) / self.leaf))
+
+    def busy(self, speeds):
+        """Seconds a worker counts, codes, and grows: in levels, and below."""
+        each = self.rows * self.columns / self.workers * 1e-9
+        grown = [n / 2 for n in (self.levels, self.deeper)]  # of siblings the smaller
+        if self.levels:
+            grown[0] += 0.5  # all rows of the root
+        return (
+            each * speeds["counted"],
+            each * speeds["coded"],
+            *(each * speeds["in nodes"] * n for n in grown),
+        )
+
+    @property
+    def joins(self):
+        """Tasks that join results in a pass."""
+        found, left = 0, self.workers
+        while left > 1:
+            left = math.ceil(left / self.joined)
+            found += left
+        return found
+
+    @property
+    def n_passes(self):
+        """Passes, levels among them."""
+        return 5 + self.levels
+
+    @property
+    def tasks(self):
+        """Tasks of all passes."""
+        return self.n_passes * (self.workers + self.joins)
 
     def counted(self, level):
         """Nodes of a level that are counted: of two siblings the smaller."""
@@ -160,10 +199,7 @@ def seconds(time):
 
 def passes(plan, speeds):
     """Rows of the table of passes, and seconds of all."""
-    each = plan.rows * plan.columns / plan.workers
-    counting, coding, nodes = (
-        each * speeds[name] * 1e-9 for name in ("counted", "coded", "in nodes")
-    )
+    counting, coding, grown, finished = plan.busy(speeds)
     found = [
         ("classes", "names of classes", 0.0, 0.0, 0.0),
         ("first 16 bits", "counts of cells", plan.question, plan.cells, counting),
@@ -184,22 +220,20 @@ def passes(plan, speeds):
         sent = plan.counts(plan.counted(level))
         tree += sent
         wire += plan.by_shares(sent)
-    # half of the rows, as of two siblings the smaller is counted
-    busy = nodes * (1 + (plan.levels - 1) / 2)
-    total += busy + wire
+    total += grown + wire
     rows.append(
         [
             *(f"{plan.levels} levels", "-", "counts of nodes", told(tree), "shares"),
-            *(whole(busy), f"{wire:.1f}"),
+            *(whole(grown), f"{wire:.1f}"),
         ]
     )
     moved = plan.rows * (plan.columns + 1) / plan.workers
     wire = plan.by_shares(moved)
-    total += wire
+    total += finished + wire
     rows.append(
         [
-            *("small nodes", "-", "codes and labels", told(moved), "shares", "-"),
-            f"{wire:.1f}",
+            *("small nodes", "-", "codes and labels", told(moved), "shares"),
+            *(whole(finished), f"{wire:.1f}"),
         ]
     )
     return rows, total
@@ -215,6 +249,7 @@ def inputs(plan):
         ["workers, of one core each", f"{plan.workers:,}"],
         ["results added up in one step", plan.joined],
         ["rows of a node that one worker finishes", f"{plan.small:,.0f}"],
+        ["rows of a leaf", f"{plan.leaf:,.0f}"],
         ["bytes a second into a worker", size(plan.bandwidth)],
         ["hours between two failures of a worker", f"{plan.hours:,.0f}"],
         ["milliseconds of the scheduler for a task", f"{1000 * plan.a_task:g}"],
@@ -241,24 +276,18 @@ def levels(plan):
     return rows
 
 
-def driver(plan, total):
+def driver(plan, speeds):
     """Rows of the table of the driver's load and of failures."""
-    inner, left = 0, plan.workers
-    while left > 1:
-        left = math.ceil(left / plan.joined)
-        inner += left
-    n_passes = 5 + plan.levels
-    tasks = n_passes * (plan.workers + inner)
-    total += tasks * plan.a_task
+    total = total_seconds(plan, speeds)
     failures = plan.workers * total / 3600 / plan.hours
     again = plan.rows * plan.columns / plan.workers
     return [
         ["workers", f"{plan.workers:,}"],
         ["steps of the reduction tree", plan.depth],
-        ["tasks that join results, a pass", inner],
-        ["passes, with levels", n_passes],
-        ["tasks in all", f"{tasks:,}"],
-        ["seconds of the scheduler", f"{tasks * plan.a_task:.0f}"],
+        ["tasks that join results, a pass", plan.joins],
+        ["passes, with levels", plan.n_passes],
+        ["tasks in all", f"{plan.tasks:,}"],
+        ["seconds of the scheduler", f"{plan.tasks * plan.a_task:.0f}"],
         ["to the driver in a pass over cells, by a tree", size(plan.cells)],
         ["to the driver without a tree", size(plan.cells * plan.workers)],
         ["codes on a worker", size(plan.rows * (plan.columns + 1) / plan.workers)],
@@ -268,6 +297,24 @@ def driver(plan, total):
         ["failures of a worker in that time", f"{failures:.2f}"],
         ["values to read again after one", f"{again:,.0f}"],
     ]
+
+
+def machines(plan, speeds, columns=20, few=16):
+    """Rows of the table of one machine beside a few workers."""
+    rows = []
+    for n in (1e6, 1e7, 5e7, 1e8, 1e9):
+        one = plan._replace(rows=n, columns=columns, workers=1)
+        some = one._replace(workers=few)
+        taken = LEAST * 2**20 + n * (columns * A_CELL["tree"] + A_ROW["tree"])
+        found = [f"{n:,.0f}", size(taken), seconds(total_seconds(one, speeds))]
+        rows.append([*found, seconds(total_seconds(some, speeds))])
+    return rows
+
+
+def total_seconds(plan, speeds):
+    """Seconds of a plan, with those of the scheduler if there are several workers."""
+    total = passes(plan, speeds)[1]
+    return total + plan.tasks * plan.a_task if plan.workers > 1 else total
 
 
 # -- the check -----------------------------------------------------------------------
@@ -319,12 +366,8 @@ def check_cells(plan, n_parts, n, d):
             raise AssertionError("there are more cells than the plan has")
         mean = np.mean(found)
         rows.append([f"{what}: bytes of a message", expected, round(float(mean))])
-        n_joins = len(found) - n_parts
-        left, joins = n_parts, 0
-        while left > 1:
-            left = math.ceil(left / plan.joined)
-            joins += left
-        rows.append([f"{what}: tasks that join", joins, n_joins])
+        joins = len(found) - n_parts
+        rows.append([f"{what}: tasks that join", small.joins, joins])
     return rows
 
 
@@ -409,14 +452,17 @@ def main(argv=None):
     plan = Plan()
     tables = command.tables("plan", options)
     speeds = measure(plan, 1 if options.quick else options.repeats)
-    rows, total = passes(plan, speeds)
+    rows, _ = passes(plan, speeds)
     tables.show("plan-inputs", ["assumed", "number"], inputs(plan))
     header = ["pass", "a worker gets", "and sends", "bytes", "they meet by"]
     header += ["CPU s a worker", "s on the wire"]
     tables.show("plan-passes", header, rows)
     header = ["level", "nodes", "rows of a node", "bytes a worker", "of all workers"]
     tables.show("plan-levels", [*header, "s by a tree", "s by shares"], levels(plan))
-    tables.show("plan-driver", ["what", "number"], driver(plan, total))
+    tables.show("plan-driver", ["what", "number"], driver(plan, speeds))
+    header = ["rows of 20 columns", "memory of one machine", "s on one core"]
+    rows = machines(plan, speeds)
+    tables.show("plan-machine", [*header, "s on 16 workers"], rows)
     rows = [[name, f"{one:.2g}"] for name, one in speeds.items()]
     tables.show("plan-speeds", ["a value is", "ns of the processor"], rows)
     n = 20_000 if options.quick else 200_000

@@ -80,7 +80,8 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere }
   h1 { font-size: 1.5em } .lead { font-size: 1.05em }
   main > ul { padding-left: 1.1em }
   td, th { padding: 2px 5px } .wide td, .wide th { font-size: .9em }
-  .wide td:first-child { min-width: 4em } .aside { display: inline }
+  .wide td:first-child { min-width: 4em }
+  .aside { display: block } .boxes { display: none }
   .confusion td, .confusion th { padding: 5px 2px; min-width: 2.2em }
   .skconftree.skconftree ul { margin-left: 2px; padding-left: 7px }
 }
@@ -103,15 +104,18 @@ def write_report_page(path, title, tree, names, sections):
 
 
 def tree_section(tree, nodes, class_names, as_list):
-    """The tree as pictures that answer, and as a list that opens."""
+    """The tree as pictures that answer, and as a list that opens.
+
+    On a phone the list stands alone: a picture is too wide for its letters to be read,
+    and its root lies out of sight.
+    """
     shape = ConfidenceTreeDisplay(nodes, class_names=class_names)
     whole = shape.to_svg(max_depth=None)
     upper = shape.to_svg()
     yield "<h2>The tree</h2>"
-    yield (
-        "<p>Point at a box, or tap it, to be told how one gets there. "
-        '<span class="aside">A wide picture moves sideways.</span></p>'
-    )
+    yield '<p class="aside">A wider screen, or a phone that is turned, shows boxes.</p>'
+    yield '<div class="boxes">'
+    yield "<p>Point at a box, or tap it, to be told how one gets there.</p>"
     fits = " fits" if _width(upper) <= WIDEST else ""
     yield f'<div class="wide{fits}" tabindex="0">{upper}</div>'
     if upper != whole and tree.get_n_leaves() <= MOST_LEAVES:
@@ -121,7 +125,7 @@ def tree_section(tree, nodes, class_names, as_list):
             "it is asked.</p>"
         )
         yield f'<div class="wide" tabindex="0">{shape.to_svg(compact=True)}</div>'
-    yield "<h3>Level by level</h3>"
+    yield "<h3>Level by level</h3></div>"
     yield as_list
 
 

@@ -175,12 +175,21 @@ def test_a_wide_table_keeps_its_first_column(chromium, pages):
     assert ground == "rgb(255, 255, 255)"  # what moves below it is not seen
 
 
-def test_a_box_asked_on_a_phone_answers_where_it_is(chromium, pages):
+def test_a_phone_shows_the_tree_as_a_list_and_turned_as_boxes(chromium, pages):
+    """A picture would begin with an empty half, or have letters of four pixels."""
     show(chromium, pages["people"], WIDTHS["phone"])
+    pictures = chromium.find_elements(By.CSS_SELECTOR, ".sct")
+    assert pictures
+    assert not any(one.is_displayed() for one in pictures)
+    assert chromium.find_element(By.CSS_SELECTOR, ".aside").is_displayed()
+    parts = chromium.find_elements(By.CSS_SELECTOR, ".skconftree li, .skconftree ul")
+    assert max(one.rect["x"] + one.rect["width"] for one in parts) <= WIDTHS["phone"]
+    show(chromium, pages["people"], 640)
+    assert not chromium.find_element(By.CSS_SELECTOR, ".aside").is_displayed()
     for node in chromium.find_elements(By.CSS_SELECTOR, ".sct .node"):
         left, right = chromium.execute_script(ASKED, node)
         assert left >= 0
-        assert right <= WIDTHS["phone"]
+        assert right <= 640
 
 
 def test_printed_it_is_light_and_open(chromium, page):
