@@ -1,6 +1,8 @@
 """What an active learner learns from its answers."""
 
 import copy
+import warnings
+from contextlib import contextmanager
 from inspect import signature
 
 import numpy as np
@@ -170,7 +172,8 @@ class Learning(Aside):
         if self._weighs_pool:
             given["X_pool"] = take(self._pool.X, rest)
         y = self._coder.classes[self._codes[labeled]]
-        self.estimator_ = model.fit(take(self._pool.X, labeled), y, **given)
+        with _of_classes(len(present), len(labeled)):
+            self.estimator_ = model.fit(take(self._pool.X, labeled), y, **given)
 
     def _predict_one_class(self, labeled):
         # Many classifiers cannot be fitted to one class; this one predicts it.
@@ -212,7 +215,20 @@ class Learning(Aside):
             given["from_pool"] = rows  # a row with a label is no longer one without
         else:
             X = take(self._pool.X, rows)
-        self.estimator_.partial_fit(X, batch.labels, **given)
+        with _of_classes(len(np.unique(batch.labels)), len(rows)):
+            self.estimator_.partial_fit(X, batch.labels, **given)
+
+
+@contextmanager
+def _of_classes(n_classes, n_labels):
+    # scikit-learn takes few labels of many classes for a regression, and says so with
+    # each fit; but here somebody was asked for a class.
+    if 2 * n_classes <= n_labels:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes is greater")
+        yield
 
 
 def weighs_pool(estimator, method):

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.active import ArrayOracle, NoisyOracle
+from skconftree.active import ActiveLearner, ArrayOracle, NoisyOracle
 from skconftree.active._registry import STRATEGIES
 from skconftree.active._rows import take
 from skconftree.bounds import CredibleBound
@@ -406,3 +407,22 @@ def test_noisy_oracle_answers_the_same_each_time():
     first = oracle(X, np.arange(150))
     np.testing.assert_array_equal(first, oracle(X, np.arange(150)))
     assert 20 < (first != Y).sum() < 70
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_few_labels_of_many_classes_are_no_regression(refit):
+    """scikit-learn takes them for one, and would say so with each answer."""
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    y = np.arange(80) % 40
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner = ActiveLearner(
+            ConfidenceTreeClassifier(),
+            classes=np.arange(40),
+            refit=refit,
+            random_state=0,
+        ).fit(X)
+        for _ in range(4):
+            rows = learner.query(8)
+            learner = learner.teach(rows, y[rows])
+    assert learner.predict(X).shape == (80,)
