@@ -27,6 +27,7 @@ AUTO_KEPT_VALUES = 2**20  # of all leaves, in rows that are kept beside their co
 AUTO_GRACE_LIMIT = 100.0  # rows between two looks at a leaf, at most; at first, where
 AUTO_GRACE = 50.0  # rows of the parent are evidence, in a tree by itself,
 AUTO_GRACE_IN_FOREST = 25.0  # and in one among others, which make up for an early split
+AUTO_ROOT_GRACE = 60.0  # unless it is near the root, where most rows would suffer
 
 
 class Growth(NamedTuple):
@@ -152,6 +153,12 @@ def _grace_limit(given, growth):
     return AUTO_GRACE_LIMIT * _row_weight(given, growth)
 
 
+def _root_grace(given, growth):
+    if given != "auto" or not growth.in_forest:
+        return 0.0
+    return AUTO_ROOT_GRACE * _row_weight(given, growth)
+
+
 PARAMETERS = {
     "bound": Parameter([str, BaseBound, None]),
     "criterion": Parameter([StrOptions(set(CRITERIA)), None]),
@@ -218,6 +225,7 @@ PARAMETERS = {
         {
             "grace_period": _grace_period,
             "grace_limit": _grace_limit,
+            "root_grace": _root_grace,
             "row_weight": _row_weight,
         },
     ),

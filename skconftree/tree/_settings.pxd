@@ -57,6 +57,8 @@ cdef class GrowthSettings:
     # Growth row by row.
     cdef readonly float64_t grace_period
     cdef readonly float64_t grace_limit         # to which it grows with the stream,
+    cdef readonly float64_t root_grace          # of the root, of which a leaf has its
+                                                # share, if that is more,
     cdef readonly float64_t row_weight          # in rows that weigh as much in the mean
     cdef readonly object drift                  # parameter object, or None
     cdef readonly intp_t max_bytes

@@ -32,6 +32,7 @@ cdef dict DEFAULTS = {
     "leaf_prediction": "majority",
     "grace_period": 100.0,
     "grace_limit": 0.0,
+    "root_grace": 0.0,
     "row_weight": 1.0,
     "drift": None,
     "max_bytes": None,
@@ -78,6 +79,7 @@ cdef class GrowthSettings:
         self.leaf_prediction = _word(values, "leaf_prediction", PREDICTIONS)
         self.grace_period = _number(values, "grace_period", 0.0, INFINITY)
         self.grace_limit = _number(values, "grace_limit", 0.0, INFINITY)
+        self.root_grace = _number(values, "root_grace", 0.0, INFINITY)
         self.row_weight = _number(values, "row_weight", 1.0, INFINITY)
         self.drift = _parameters(values, "drift", ("check_parameters",))
         self.max_bytes = _limit(values, "max_bytes", 0)

@@ -64,16 +64,32 @@ def test_a_bound_that_judges_by_a_leaf_s_own_rows_waits():
     assert read_leaves(tree)[0].attempt == 10
 
 
-def test_trees_of_a_forest_look_sooner():
-    X, y = noise(1_500)
+def test_the_root_in_a_forest_waits_for_sixty_rows():
+    X, y = noise(5_000)
     forest = ConfidenceForestClassifier(2, bound=NEVER, bootstrap=False)
     for tree in forest.partial_fit(X, y, [0, 1]).estimators_:
-        assert read_leaves(tree)[0].attempt == looks_of(np.ones(1_500), 25, 100)
+        assert read_leaves(tree)[0].attempt == looks_of(np.ones(5_000), 60, 100)
+    fixed = clone(forest).set_params(grace_period=25).partial_fit(X, y, [0, 1])
+    assert read_leaves(fixed.estimators_[0])[0].attempt == 5_000 // 25
+
+
+def test_in_a_forest_leaves_of_few_rows_look_sooner():
+    """A leaf waits for its share of what the root would wait for."""
+    X, y = noise(600)
+    few = X[:, 0] > 0.9
+    y = y + 2 * few
+    forest = ConfidenceForestClassifier(1, bound=GTestBound(1e-12), bootstrap=False)
+    (tree,) = forest.partial_fit(X, y, range(4)).estimators_
+    most, least = (read_leaves(tree)[node] for node in (1, 2))
+    assert tree.tree_.node_count == 3
+    assert most.attempt == pytest.approx((600 - 60) / 60, abs=1)
+    assert least.attempt == least.n_fresh // 25 > 0
+    assert least.n_fresh < 60
 
 
 def test_a_row_that_is_learnt_six_times_is_looked_for_once():
     X, y = noise(3_000)
-    expected = looks_of(np.ones(3_000), 25, 100)
+    expected = looks_of(np.ones(3_000), 60, 100)
     for settings in ({}, {"leaf_prediction": "nba"}):
         forest = ConfidenceForestClassifier(
             2, bound=NEVER, online_rate=6.0, random_state=0, **settings

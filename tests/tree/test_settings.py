@@ -42,6 +42,7 @@ OTHER = {
     "leaf_prediction": "nba",
     "grace_period": 25.0,
     "grace_limit": 40.0,
+    "root_grace": 30.0,
     "row_weight": 6.0,
     "drift": DDM(),
     "max_bytes": 10**6,

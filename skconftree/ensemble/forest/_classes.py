@@ -82,9 +82,10 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     categorical_features, nominal_splits : object
         What columns are, as there.
     grace_period : int, float or "auto", default="auto"
-        As there, but that ``"auto"`` is from 25 on: trees make up for each other's
-        early splits. It is in rows: with an `online_rate` above 1, which lets a row
-        weigh more, its limits are as many times larger.
+        As there, but that ``"auto"`` is from 25 on, and at least 60 times the share
+        that a leaf has of all rows: trees make up for each other's early splits, but
+        not for those at the root. It is in rows: with an `online_rate` above 1, which
+        lets a row weigh more, its limits are as many times larger.
     tie_threshold, leaf_memory : object
         When each tree decides and what it remembers, as there.
     max_bytes : int or None, default=None
@@ -111,7 +112,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         Whether, in `fit`, a bound counts a row drawn twice as two. A repeat is no new
         evidence: if False, the bound is told the weight of the distinct rows of a node,
         in the proportions of the sample. Without `bootstrap` no row is drawn twice.
-    online_rate : float, default=1.0
+    online_rate : float, default=1.5
         How often a tree learns a row in `partial_fit`, on average, at most 100. Larger
         numbers make trees learn faster and differ less. Needs `bootstrap`.
     vote : {"mean", "accuracy"}, default="mean"
@@ -268,7 +269,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         bootstrap: bool = True,
         max_samples: float | None = None,
         count_repeats: bool = True,
-        online_rate: float = 1.0,
+        online_rate: float = 1.5,
         vote: Literal["mean", "accuracy"] = "mean",
         oob_score: bool | Callable[..., Any] = False,
         warm_start: bool = False,

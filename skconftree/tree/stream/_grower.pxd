@@ -24,7 +24,8 @@ cdef class Grower(GrowingTree):
 
     cdef float64_t grace                # weight between two looks at a leaf, which
     cdef float64_t grace_limit          # grows up to this, in rows
-    cdef float64_t row_weight           # of such a weight
+    cdef float64_t row_weight           # of such a weight, and is longer where a leaf
+    cdef float64_t root_grace           # has a large share of all: of this
     cdef bint recurses                  # children of a split are examined at once
     cdef intp_t max_depth
     cdef intp_t max_leaves

@@ -97,6 +97,7 @@ cdef class Grower(GrowingTree):
         self.grace = settings.grace_period
         self.grace_limit = settings.grace_limit
         self.row_weight = settings.row_weight
+        self.root_grace = settings.root_grace
         self.recurses = settings.recurses
         self.max_depth = settings.max_depth
         self.max_leaves = settings.max_leaves
@@ -373,6 +374,7 @@ cdef class Grower(GrowingTree):
         cdef float64_t wait = self.grace
         if wait < self.grace_limit:     # a split that comes early is there to stay
             wait = max(wait, sqrt(self.row_weight * self.weight_seen))
+            wait = max(wait, self.root_grace * leaf.n_held / self.weight_seen)
             wait = min(wait, self.grace_limit)
         return leaf.n_fresh - leaf.n_examined >= wait and self._may_split(leaf)
 

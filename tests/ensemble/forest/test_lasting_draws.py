@@ -34,6 +34,7 @@ def test_each_tree_is_the_one_of_the_reference(case):
         max_features=2,
         grace_period=7,
         leaf_memory="rows",
+        online_rate=1.0,
         random_state=0,
     )
     forest.partial_fit(X, y, [0, 1, 2])
