@@ -36,8 +36,8 @@ class PartedTable(TrainingTable):
         """Which nominal columns tell rows apart rather than describe them."""
         return self.X.categories.identifying(self.schema.features)
 
-    def encode(self, settings, n_bins=0):
-        """Encode the table in passes over its parts."""
+    def encode(self, settings, n_bins=0, team=None):
+        """Encode the table in passes over its parts, with no help of a team."""
         features = self.schema.features
         return TrainingData.of_codes(
             self.X.encode(n_bins),

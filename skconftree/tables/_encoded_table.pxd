@@ -67,6 +67,7 @@ cdef class EncodedTable:
     cdef intp_t stride              # from a value of a column to that of the next row
     cdef SparseColumns sparse       # None if X is dense
     cdef object _owners             # keeps a dense X alive, or codes made elsewhere
+    cdef list parts                 # whose memory others have encoded columns in; or None
 
     cdef inline bint is_sparse(self, intp_t feature) noexcept nogil:
         return self.sparse is not None and self.sparse.columns[feature].form != FULL
@@ -75,8 +76,10 @@ cdef class EncodedTable:
         return 1.0 if self.weight is None else self.weight[row]
 
     cdef int _encode(
-        self, const float32_t* x, const int32_t* n_categories, Arena scratch
+        self, const float32_t* x, const int32_t* n_categories, Arena scratch,
+        intp_t first, intp_t last,
     ) except -1 nogil
+    cdef EncodedTable _part(self)
     cdef int _encode_sparse(self) except -1 nogil
     cdef int _add(
         self, intp_t feature, float32_t* values, uint8_t** codes, void* keys

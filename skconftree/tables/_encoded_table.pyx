@@ -29,12 +29,13 @@ cdef class EncodedTable:
     X, dense or a sparse CSR or CSC without NaN, and with each place once and in order,
     stays alive with this object. `n_categories` is 0 for a numeric feature; else its
     values are codes below this number, or -1. Numeric features of a dense X are cut
-    into at most `max_bins` bins of about equal `weight`, unless it is 0.
+    into at most `max_bins` bins of about equal `weight`, unless it is 0. Columns of a
+    dense X are shared out among a `team`, if there is one.
     """
 
     def __init__(
         self, X, const int32_t[::1] n_categories=None, *, intp_t max_bins=0,
-        const float64_t[::1] weight=None,
+        const float64_t[::1] weight=None, team=None,
     ):
         if not 0 <= max_bins < MAX_LEVELS:
             raise ValueError(
@@ -65,9 +66,50 @@ cdef class EncodedTable:
             self.stride = self.n_features
             dense = X
             self._owners = dense
+            if team is not None:
+                self._share_out(dense, n_categories, team)
+                return
             scratch = Arena()
             with nogil:
-                self._encode(&dense[0, 0], categories, scratch)
+                self._encode(
+                    &dense[0, 0], categories, scratch, 0, self.n_features
+                )
+
+    def _share_out(
+        self, const float32_t[:, ::1] X, const int32_t[::1] n_categories, team
+    ):
+        # Each part is a table of the same columns, which keeps the memory of those that
+        # it encodes. They are about as large as two threads or more can share.
+        cdef intp_t n_parts = min(self.n_features, 2 * <intp_t> team.n_threads)
+        cdef intp_t d = self.n_features
+        self.parts = [self._part() for _ in range(n_parts)]
+
+        def encode(thread, intp_t k):
+            cdef EncodedTable part = self.parts[k]
+            cdef const int32_t* categories = NULL
+            cdef Arena scratch = Arena()
+            if n_categories is not None:
+                categories = &n_categories[0]
+            with nogil:
+                part._encode(
+                    &X[0, 0], categories, scratch, k * d // n_parts,
+                    (k + 1) * d // n_parts,
+                )
+
+        team.run(encode, n_parts)
+        for one in self.parts:
+            self.n_coded += one.n_coded
+
+    cdef EncodedTable _part(self):
+        cdef EncodedTable part = EncodedTable.__new__(EncodedTable)
+        part.n_rows = self.n_rows
+        part.n_features = self.n_features
+        part.max_bins = self.max_bins
+        part.weight = self.weight
+        part.stride = self.stride
+        part.arena = Arena()
+        part.columns = self.columns
+        return part
 
     @staticmethod
     def of_codes(intp_t n_rows, columns):
@@ -118,6 +160,8 @@ cdef class EncodedTable:
         cdef intp_t n_bytes = self.arena.n_bytes
         if self.sparse is not None:
             n_bytes += self.sparse.arena.n_bytes
+        for part in self.parts or ():
+            n_bytes += part.n_bytes
         return n_bytes
 
     def digest(self):
@@ -162,14 +206,15 @@ cdef class EncodedTable:
             self.spent = True
 
     cdef int _encode(
-        self, const float32_t* x, const int32_t* n_categories, Arena scratch
+        self, const float32_t* x, const int32_t* n_categories, Arena scratch,
+        intp_t first, intp_t last,
     ) except -1 nogil:
         # Columns are transposed in blocks, so that X is read few times.
         cdef intp_t n = self.n_rows
         cdef intp_t d = self.n_features
         cdef intp_t block = BLOCK_BYTES // (4 * n)
-        if block > d:
-            block = d
+        if block > last - first:
+            block = last - first
         if block > MAX_BLOCK:
             block = MAX_BLOCK
         if block < 1:
@@ -177,11 +222,10 @@ cdef class EncodedTable:
         cdef float32_t* values = <float32_t*> scratch.take(block * n, sizeof(float32_t))
         cdef void* keys = scratch.take(2 * n, sizeof(uint64_t))
         cdef uint8_t* codes = NULL
-        cdef intp_t first, f, i, width
+        cdef intp_t f, i, width
         cdef const float32_t* row
-        first = 0
-        while first < d:
-            width = min(block, d - first)
+        while first < last:
+            width = min(block, last - first)
             for i in range(n):
                 row = x + i * d + first
                 for f in range(width):

@@ -43,7 +43,7 @@ class TrainingData:
     the last ones of the table; their `y` is `n_classes`. `n_categories` is 0 for a
     numeric feature, in which NaN is a missing value; else its values are codes below
     this number, or -1 in unlabelled rows. None: all are numeric. `max_bins`: of a
-    numeric feature of a dense X, see `EncodedTable`.
+    numeric feature of a dense X, and the `team`, see `EncodedTable`.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class TrainingData:
         X_pool=None,
         n_categories=None,
         max_bins=0,
+        team=None,
     ):
         rows, labels, weight = X, y, sample_weight
         if X_pool is not None:
@@ -77,6 +78,7 @@ class TrainingData:
             n_categories,
             max_bins=max_bins,
             weight=None if weight is None else weight.astype(np.float64),
+            team=team,
         )
 
     @classmethod

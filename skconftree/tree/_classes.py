@@ -235,6 +235,11 @@ class ConfidenceTreeClassifier(
           `partial_fit`, which does not know the rows to come.
     random_state : int, RandomState instance or None, default=None
         Used by `max_features` and ``splitter="random"`` only.
+    n_jobs : int or None, default=None
+        `fit` only. Number of threads that share the work on the tree: columns of large
+        nodes, and what lies below smaller ones. The tree is the same for every number.
+        None is 1, unless a context of joblib says otherwise; -1 is all cores. Small and
+        sparse tables are left to one thread. See :ref:`one_tree_on_all_cores`.
 
     Attributes
     ----------
@@ -364,6 +369,7 @@ class ConfidenceTreeClassifier(
         class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
         sample_weight_kind: Literal["frequency", "relative"] = "frequency",
         random_state: Seed = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.bound = bound
         self.criterion = criterion
@@ -393,6 +399,7 @@ class ConfidenceTreeClassifier(
         self.class_weight = class_weight
         self.sample_weight_kind = sample_weight_kind
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     _kind, _grow = TreeModel, staticmethod(grow_model)
 

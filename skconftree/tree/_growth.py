@@ -17,6 +17,7 @@ from ._resolve import (
     resolve_statement,
     tree_defaults,
 )
+from ._team import team_for
 from ._training import divide, leave_out
 from .pruning._registry import resolve_pruning
 from .stream._make_grower import make_grower_with_rows
@@ -60,12 +61,14 @@ def grow_model(estimator, read, *, told, stacklevel):
     plan = Plan(settings, pruning, shrinkage, lookahead, left_out)
     seed = check_random_state(estimator.random_state).randint(2**31 - 1)
     n_bins = table.bins(settings, estimator.max_bins, stacklevel)
-    tree, taken_back = plan.grow(
-        table.encode(settings, n_bins),
-        seed,
-        lambda: table.rows,
-        spends=True,
-    )
+    with team_for(table.X, estimator.n_jobs, lookahead) as team:
+        tree, taken_back = plan.grow(
+            table.encode(settings, n_bins, team),
+            seed,
+            lambda: table.rows,
+            spends=True,
+            team=team,
+        )
     honest_counts = None
     if kept is not None:
         honest_counts = count_rows(tree, *kept, table.finite)

@@ -1,6 +1,7 @@
 """From the parameter `lookahead` to how a growth looks ahead."""
 
 import sys
+from functools import partial
 
 from .._compat import InvalidParameterError
 from ._resolve import tree_defaults
@@ -28,7 +29,9 @@ def resolve_lookahead(tree, bound, pruning, settings, table):
         cost = looking.leaf_cost(len(table.y))
     wanted = _what_stands_in_the_way(bound, cost, settings, table)
     if wanted is None:
-        return Lookahead(cost, FIRST, int(n_levels), WIDTH), looking
+        another = partial(looking.leaf_cost, len(table.y))
+        looks = Lookahead(cost, FIRST, int(n_levels), WIDTH, another_cost=another)
+        return looks, looking
     if tree.lookahead == "auto":
         return None, pruning
     raise InvalidParameterError(

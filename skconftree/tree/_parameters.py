@@ -255,6 +255,7 @@ PARAMETERS = {
     "class_weight": Parameter([dict, StrOptions({"balanced"}), None]),
     "sample_weight_kind": Parameter([StrOptions(set(KINDS))]),
     "random_state": Parameter(["random_state"]),
+    "n_jobs": Parameter([Integral, None]),
 }
 CONSTRAINTS = {name: one.allowed for name, one in PARAMETERS.items()}
 # One row for each of the settings that come of a parameter.

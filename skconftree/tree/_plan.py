@@ -48,7 +48,9 @@ class Plan(NamedTuple):
             0 if self.lookahead is None else self.lookahead.n_levels,
         )
 
-    def grow(self, data, seed, rows, *, counts=None, distinct=None, spends=False):
+    def grow(
+        self, data, seed, rows, *, counts=None, distinct=None, spends=False, team=None
+    ):
         """Grow a tree, prune it, and draw its leaves towards the nodes above."""
         settings = self.settings
         tree = grow(
@@ -60,6 +62,7 @@ class Plan(NamedTuple):
             distinct=distinct,
             spends=spends,
             lookahead=self.lookahead,
+            team=team,
         )
         rows = TrainingRows(rows, settings.criterion, settings.bound)
         pruned = prune(tree, self.pruning, rows)

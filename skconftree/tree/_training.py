@@ -64,8 +64,11 @@ class TrainingTable(NamedTuple):
         """Which nominal columns tell rows apart rather than describe them."""
         return identifying(self.X, self.schema.features, self.weight)
 
-    def encode(self, settings, n_bins=0):
-        """Encode the table for trees with such settings, in bins unless there are 0."""
+    def encode(self, settings, n_bins=0, team=None):
+        """Encode the table for trees with such settings, in bins unless there are 0.
+
+        Columns are shared out among a team, if there is one.
+        """
         features = self.schema.features
         return TrainingData(
             self.X,
@@ -76,6 +79,7 @@ class TrainingTable(NamedTuple):
             X_pool=self.X_pool if settings.uses_pool else None,
             n_categories=None if features is None else features.n_categories,
             max_bins=n_bins,
+            team=team,
         )
 
     def bins(self, settings, max_bins, stacklevel):

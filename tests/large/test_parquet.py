@@ -13,6 +13,9 @@ from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
 from skconftree.large import _parquet
+from skconftree.tree import _team
+from skconftree.tree.batch import _grow
+from skconftree.utils._team import Team
 
 TREES = [
     ConfidenceTreeClassifier(max_bins=255),
@@ -92,3 +95,20 @@ def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
         temp_folder = data.draw(st.sampled_from([None, folder]))
         found = large.fit(clone(model), folder, target="label", temp_folder=temp_folder)
     assert_same_bytes(found, in_memory(model, table))
+
+
+def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(_team, "WORTH_A_TEAM", 1)
+    monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
+    monkeypatch.setattr(_grow, "WORTH_SETTING_ASIDE", 1)
+    ran = []
+    run = Team.run
+    monkeypatch.setattr(Team, "run", lambda *given: ran.append(1) or run(*given))
+    table = make_table(5)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table, path, row_group_size=100)
+    tree = ConfidenceTreeClassifier(None, max_bins=16, n_jobs=2)
+    found = large.fit(tree, path, target="label")
+    assert len(ran) > 3
+    expected = in_memory(clone(tree).set_params(n_jobs=None), table)
+    assert pickle.dumps(found.tree_) == pickle.dumps(expected.tree_)

@@ -30,11 +30,27 @@ cdef struct Candidate:
     Split split
 
 
+cdef class Builder
+
+
+cdef class Helpers:
+    # Other threads that have a part in a growth (_subtrees.pxd).
+
+    # Whether the tree below an open node is left to them. The candidate is theirs then.
+    cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil
+    # The builder has nothing left to do: make its tree whole.
+    cdef int finish(self, Builder builder) except -1 nogil
+    # Raise if a node that has been examined or divided is not, as something failed.
+    cdef int check(self) except -1 nogil
+
+
 cdef class Builder:
     cdef Splitter splitter
     cdef RowSource source           # the splitter's
     cdef Tree tree
     cdef RunnerUp runner_up         # None if splits are not compared with one
+    cdef Helpers helpers            # None if there is one thread
+    cdef intp_t n_root              # rows of the root
     cdef intp_t max_depth
     cdef float64_t min_split_weight
     cdef intp_t max_leaves
@@ -50,6 +66,11 @@ cdef class Builder:
     cdef intp_t n_open
     cdef intp_t room
 
+    # Grow the tree, which has no node yet, from a leaf of another builder's, which keeps
+    # what it owns.
+    cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil
+    cdef int _take_over(self, Candidate* candidate) except -1 nogil
+    cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil
     cdef int _grow_depth_first(self) except -1 nogil
     cdef int _grow_best_first(self) except -1 nogil
     cdef void _enter(self, const Candidate* candidate) noexcept nogil

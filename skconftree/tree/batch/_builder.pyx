@@ -19,19 +19,34 @@ cdef enum:
     FIRST_ROOM = 512        # nodes: a small tree is not copied as it grows
 
 
+cdef class Helpers:
+    """Other threads that have a part in a growth."""
+
+    cdef bint take(self, Builder builder, const Candidate* candidate) except -1 nogil:
+        return False
+
+    cdef int finish(self, Builder builder) except -1 nogil:
+        return 0
+
+    cdef int check(self) except -1 nogil:
+        return 0
+
+
 cdef class Builder:
     """Grows a tree from a splitter whose source is a RowSource.
 
     With a limit to the leaves growth is best-first, else depth-first. Nodes of less
     weight than `min_split_weight` do not split. A `runner_up` compares each split with
-    the best tests of other attributes, if the tree keeps rivals.
+    the best tests of other attributes, if the tree keeps rivals. `helpers` have a part
+    in it.
     """
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
-        RunnerUp runner_up=None,
+        RunnerUp runner_up=None, Helpers helpers=None,
     ):
         self.splitter = splitter
+        self.helpers = helpers
         self.runner_up = runner_up
         self.source = splitter.source
         self.max_depth = settings.max_depth
@@ -59,7 +74,7 @@ cdef class Builder:
     ):
         """Grow `tree`, which has no node yet, from the class weights of its root.
 
-        `pool` is the root's W; `box` its limits, if W is a volume, else None;
+        Return it, or one that has taken its place. `pool` is the root's W; `box` its limits, if W is a volume, else None;
         `features`, ascending, are searched.
         """
         cdef intp_t d = self.splitter.node.n_features
@@ -67,6 +82,7 @@ cdef class Builder:
         cdef NodeRecord* root = &candidate.record
         cdef intp_t f
         self.tree = tree
+        self.n_root = self.source.n_rows
         candidate.segments = NULL
         candidate.n_segments = 0
         candidate.tried = NULL
@@ -94,17 +110,55 @@ cdef class Builder:
                 self._grow_best_first()
             else:
                 self._grow_depth_first()
-        tree.cut_to_size()
+        self.tree.cut_to_size()
+        return self.tree
+
+    cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil:
+        cdef Candidate root = leaf[0]
+        cdef intp_t d = self.splitter.node.n_features
+        cdef intp_t K = self.tree.n_classes
+        cdef intp_t node = leaf.record.id
+        root.record.id = 0
+        root.record.features = <int32_t*> self.arena.take(
+            root.record.n_features, sizeof(int32_t)
+        )
+        memcpy(
+            root.record.features, leaf.record.features,
+            root.record.n_features * sizeof(int32_t),
+        )
+        if leaf.record.box != NULL:
+            root.record.box = <float64_t*> self.arena.take(2 * d, sizeof(float64_t))
+            memcpy(root.record.box, leaf.record.box, 2 * d * sizeof(float64_t))
+        self._take_over(&root)
+        self.tree.add_leaf(
+            -1, other.counts + node * K, other.n_node_samples[node],
+            other.impurity[node],
+        )
+        self.tree.depth[0] = other.depth[node]
+        self._add(&root)
+        return self._grow_depth_first()
+
+    cdef int _take_over(self, Candidate* candidate) except -1 nogil:
+        # Copy what another builder keeps beside the record; of a dense table.
+        candidate.tried = NULL
+        return 0
+
+    cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
+        return self.helpers.take(self, candidate)
 
     cdef int _grow_depth_first(self) except -1 nogil:
         cdef Candidate candidate
         while self.n_open > 0:
             self.n_open -= 1
             candidate = self.open[self.n_open]
+            if self.helpers is not None and self._leaves_to_helpers(&candidate):
+                continue
             self._examine(&candidate)
             if candidate.split.feature >= 0:
                 self._install(&candidate)
             self._release(&candidate)
+        if self.helpers is not None:
+            self.helpers.finish(self)
         return 0
 
     cdef int _grow_best_first(self) except -1 nogil:
@@ -141,6 +195,8 @@ cdef class Builder:
             &candidate.record,
             self.tree.counts + candidate.record.id * self.tree.n_classes,
         )
+        if self.helpers is not None:
+            self.helpers.check()
         return 0
 
     cdef bint _may_split(self, intp_t node) noexcept nogil:
@@ -184,6 +240,8 @@ cdef class Builder:
         if n_open == 0:
             return 0
         self.source.divide(record, split, self.starts)
+        if self.helpers is not None:
+            self.helpers.check()
         # the columns know them until they move on
         self.arena.give_back(candidate.segments)
         candidate.segments = NULL

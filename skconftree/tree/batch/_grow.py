@@ -1,6 +1,7 @@
 """From a table's rows and the settings of a growth to a grown tree."""
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,9 @@ from ._drawn_source import DrawnSource
 from ._lookahead import LookaheadBuilder
 from ._node_rows import NodeRows
 from ._runner_up import RunnerUp
+from ._subtrees import Subtrees
 from ._table_source import TableSource
+from ._workers import SharedSource, SharedSplitter, Workers
 
 
 class Lookahead(NamedTuple):
@@ -26,11 +29,15 @@ class Lookahead(NamedTuple):
     width: int  # tests tried at a node
     told: object = None  # called with a level and its parts that are done
     n_parts: int = 1  # of a level
+    another_cost: object = None  # makes the LeafCost of another worker
 
 
 # Weight of the rows up to which all splits are compared with runners-up; in larger
 # tables those of nodes with this share of it, as more would be felt.
 LARGEST_COMPARED, COMPARED_SHARE = 10_000.0, 0.25
+# Values of a node whose columns threads share, which takes most of a millisecond; and
+# of one that a thread has to itself.
+WORTH_SHARING, WORTH_SETTING_ASIDE = 65_536, 4_096
 LARGEST = 2**62  # weight for which tables are asked; they end long before it
 
 
@@ -44,6 +51,7 @@ def grow(
     distinct=None,
     spends=False,
     lookahead=None,
+    team=None,
 ):
     """Grow a tree in batch.
 
@@ -57,6 +65,8 @@ def grow(
     `distinct` is what the rows weigh for the bound, as in `RootFacts`, if not as much
     as in the sample; not with a `lookahead`, which needs `serves_lookahead`. Who
     `spends` the data, which saves a copy of the table's arrays, cannot use it again.
+    The threads of a `team` share the work, unless the table is sparse or its rows are
+    looked up; the tree is the same.
     """
     sample = data.sample(counts)
     class_weight = data.class_weight
@@ -71,7 +81,6 @@ def grow(
     largest = None
     if data.is_whole and class_weight is None:
         largest = int(min(root_weight, LARGEST))
-    criterion, bound = make_kernels(settings, data.n_classes, largest)
     root = RootFacts(
         data.n_features,
         data.n_classes,
@@ -88,7 +97,7 @@ def grow(
         min_weight=_weight(settings.min_samples_leaf, root_weight),
         min_seen_weight=settings.min_weight_fraction_leaf * total_weight,
     )
-    source = None
+    source = workers = None
     in_counts = sample.weight is None and not has_pool and not data.is_sparse
     if in_counts and lookahead is None and looks_up(data, settings):
         source = DrawnSource(data.row_codes, data.y, sample.count, settings, root)
@@ -96,40 +105,113 @@ def grow(
         rows = NodeRows(
             data.table, data.y, sample.count, sample.weight, settings.multiway, spends
         )
-        source = TableSource(rows, settings, root)
-    splitter = Splitter(source, criterion, bound, lookahead is not None)
-    min_split_weight = _weight(settings.min_samples_split, root_weight)
-    runner_up = None
-    if (
-        bound is not None
-        and settings.max_features == data.n_features
-        and isinstance(source, TableSource)  # the other has no rows in node order
-    ):
-        least = COMPARED_SHARE * root_weight if root_weight > LARGEST_COMPARED else 0.0
-        runner_up = RunnerUp(splitter, source.rows, least)
-    if lookahead is None:
-        builder = Builder(splitter, settings, min_split_weight, runner_up)
+        if team is None or data.is_sparse:
+            source = TableSource(rows, settings, root)
+        else:
+            workers = Workers(team, data.n_features, WORTH_SHARING)
+            source = SharedSource(rows, settings, root, workers)
+    growth = _Growth(
+        data,
+        settings,
+        partial(make_kernels, settings, data.n_classes, largest),
+        lookahead,
+        root_weight,
+    )
+    if workers is None:
+        splitter = growth.splitter(source)
+        builder = growth.builder(splitter, source)
     else:
-        trial = Tree(data.n_features, data.n_classes, class_weight, False)
-        builder = LookaheadBuilder(
-            splitter, settings, min_split_weight, trial, *lookahead, runner_up
-        )
+        builder = _shared_builder(growth, source, workers, root)
     tree = Tree(
         data.n_features,
         data.n_classes,
         class_weight,
         settings.bound is not None,
         keep_costs=lookahead is not None,
-        keep_rivals=runner_up is not None,
+        keep_rivals=growth.compares(source),
     )
     root_pool = 1.0 if by_volume else root_weight + sample.pool
     searched = np.arange(data.n_features, dtype=np.int32)
     if left_out is not None:
         searched = searched[~left_out]
-    builder.build(
+    return builder.build(
         tree, sample.class_counts, sample.n_labelled, root_pool, box, searched
     )
-    return tree
+
+
+class _Growth(NamedTuple):
+    """What splitters and builders of one growth have in common."""
+
+    data: object
+    settings: object
+    kernels: object  # makes the criterion and the bound of a worker
+    lookahead: Lookahead | None
+    weight: float  # of the root
+
+    def splitter(self, source, kind=Splitter, *shared):
+        criterion, bound = self.kernels()
+        return kind(source, criterion, bound, self.lookahead is not None, *shared)
+
+    def compares(self, source):
+        return (
+            self.settings.bound is not None
+            and self.settings.max_features == self.data.n_features
+            and isinstance(source, TableSource)  # others have no rows in node order
+        )
+
+    def builder(self, splitter, source, helpers=None, trial_helpers=None):
+        weight, data = self.weight, self.data
+        least_split = _weight(self.settings.min_samples_split, weight)
+        runner_up = None
+        if self.compares(source):
+            least = COMPARED_SHARE * weight if weight > LARGEST_COMPARED else 0.0
+            runner_up = RunnerUp(splitter, source.rows, least)
+        if self.lookahead is None:
+            return Builder(splitter, self.settings, least_split, runner_up, helpers)
+        *looks, _ = self.lookahead
+        trial = Tree(data.n_features, data.n_classes, data.class_weight, False)
+        return LookaheadBuilder(
+            splitter,
+            self.settings,
+            least_split,
+            trial,
+            *looks,
+            runner_up,
+            helpers,
+            trial_helpers,
+        )
+
+    def of_another_worker(self):
+        """The same for a worker that tells nobody."""
+        if self.lookahead is None:
+            return self
+        cost = self.lookahead.another_cost()
+        return self._replace(
+            lookahead=self.lookahead._replace(leaf_cost=cost, told=None)
+        )
+
+
+def _shared_builder(growth, source, workers, root):
+    # Every worker, the calling thread among them, has a builder, beside that which sets
+    # nodes aside for them. What is drawn depends on the numbers of the nodes, which are
+    # known in the end only; best-first growth sets nothing aside.
+    settings = growth.settings
+    builders = []
+    for _ in range(workers.n_workers):
+        one = growth.of_another_worker()
+        beside = source.beside(settings, root)
+        splitter = one.splitter(beside)
+        workers.add(splitter)
+        builders.append(one.builder(splitter, beside))
+    if settings.random_cuts or settings.max_features < growth.data.n_features:
+        builders = []
+    splitter = growth.splitter(source, SharedSplitter, workers)
+    subtrees = Subtrees(workers, builders, WORTH_SETTING_ASIDE)
+    trials = None
+    if growth.lookahead is not None:
+        of_trials = [one.trials for one in builders]
+        trials = Subtrees(workers, of_trials, WORTH_SETTING_ASIDE)
+    return growth.builder(splitter, source, subtrees, trials)
 
 
 def looks_up(data, settings):

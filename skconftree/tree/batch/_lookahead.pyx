@@ -4,6 +4,7 @@ from libc.math cimport NAN
 from libc.string cimport memset
 
 from skconftree.tree._settings cimport GrowthSettings
+from skconftree.tree.batch._builder cimport Helpers
 from skconftree.tree.batch._runner_up cimport RunnerUp
 from skconftree.tree.nodes._leaf_cost cimport as_cheap
 from skconftree.tree.split._splitter cimport Splitter
@@ -25,17 +26,21 @@ cdef class LookaheadBuilder(Builder):
     settings have no limit to the leaves. `told`, or None, is called with a level and how
     many of its `n_parts` are done, whenever there are more, in ascending order; a part
     is a share of the rows. It returns whether that is enough: then the rest grows
-    without looking ahead. A `runner_up` is as of a Builder; trials are not compared.
+    without looking ahead. A `runner_up` and `helpers` are as of a Builder; trials have
+    others, and are not compared.
     """
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
         Tree trial, LeafCost leaf_cost, intp_t first, intp_t n_levels, intp_t width,
-        told=None, intp_t n_parts=1, RunnerUp runner_up=None,
+        told=None, intp_t n_parts=1, RunnerUp runner_up=None, Helpers helpers=None,
+        Helpers trial_helpers=None,
     ):
-        super().__init__(splitter, settings, min_split_weight, runner_up)
+        super().__init__(splitter, settings, min_split_weight, runner_up, helpers)
         leaf_cost.check()
-        self.trial = Builder(splitter, settings, min_split_weight)
+        self.trial = Builder(
+            splitter, settings, min_split_weight, helpers=trial_helpers
+        )
         self.trial.tree = trial
         self.leaf_cost = leaf_cost
         self.first = first
@@ -47,6 +52,26 @@ cdef class LookaheadBuilder(Builder):
         memset(self.parts_done, 0, n_levels * sizeof(intp_t))
         self.tests = <Split*> self.arena.take(width, sizeof(Split))
         self.seen = <float64_t*> self.arena.take(trial.n_classes, sizeof(float64_t))
+
+    @property
+    def trials(self):
+        """The builder of trees that are grown for their costs."""
+        return self.trial
+
+    cdef int _take_over(self, Candidate* candidate) except -1 nogil:
+        cdef const TriedNode* tried = candidate.tried
+        candidate.tried = NULL
+        if tried != NULL:
+            # as many as there are, which nobody has counted
+            self._make_room(_size_of(tried))
+            self._keep_tried(candidate, tried, 0)
+        return 0
+
+    cdef bint _leaves_to_helpers(self, const Candidate* candidate) except -1 nogil:
+        # Who is told how far it is is told in the order of the nodes.
+        if self.told is not None and self._looks_at(candidate.record.depth):
+            return False
+        return Builder._leaves_to_helpers(self, candidate)
 
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
         Builder._examine(self, candidate)
@@ -193,6 +218,7 @@ cdef class LookaheadBuilder(Builder):
         root.segments = NULL
         root.n_segments = 0
         root.split = split[0]
+        self.trial.n_root = root.record.end - root.record.start
         self.trial._install(&root)
         self.trial._grow_depth_first()
         return self._cost_below_root()
@@ -224,6 +250,8 @@ cdef class LookaheadBuilder(Builder):
             self.least[node] = cost
 
     cdef int _make_room(self, intp_t n) except -1 nogil:
+        if n <= self.trial_room:
+            return 0
         self.trial_room = 0
         self.least = <float64_t*> self.arena.resize(
             self.least, n, sizeof(float64_t)
@@ -235,3 +263,14 @@ cdef class LookaheadBuilder(Builder):
         self.queue = <intp_t*> self.arena.resize(self.queue, n, sizeof(intp_t))
         self.trial_room = n
         return 0
+
+
+cdef intp_t _size_of(const TriedNode* tried) noexcept nogil:
+    # Nodes of a tree that lies by itself: it ends behind the last child of all.
+    cdef intp_t n = 1
+    cdef intp_t i = 0
+    while i < n:
+        if tried[i].n_children > 0:
+            n = tried[i].first_child + tried[i].n_children
+        i += 1
+    return n

@@ -54,7 +54,7 @@ cdef class NodeRows:
     cdef label_t* branch            # by row: the child, if there are more
     cdef label_t* branches          # [n_rows] the same in node order, scratch
     cdef float64_t* scratch         # [n_rows + 1] right halves on their way
-    cdef object _owners             # keeps labels and weights alive
+    cdef object _owners             # keeps labels and weights alive, or all arrays
 
     cdef inline bint is_sparse(self, intp_t feature) noexcept nogil:
         return self.sparse_columns != NULL and self.sparse_columns[feature].form != FULL
@@ -70,6 +70,7 @@ cdef class NodeRows:
             return self.sparse.table.value(row, feature)
         return self.columns[feature].values[row * self.stride]
 
+    cdef NodeRows beside(self)
     cdef int _begin(self, bint multiway, bint spends) except -1 nogil
     cdef intp_t _find_present(self, bint* repeated) noexcept nogil
     cdef int _take_over(self) except -1 nogil
@@ -102,6 +103,13 @@ cdef class NodeRows:
         self, intp_t feature, const int32_t* features, intp_t n_features,
         intp_t start, intp_t end,
     ) noexcept nogil
+    cdef bint find_sides(
+        self, const int32_t* features, intp_t n_features, intp_t start, intp_t end
+    ) noexcept nogil
+    cdef void partition_column(
+        self, intp_t f, intp_t feature, intp_t start, intp_t end
+    ) noexcept nogil
+    cdef void partition_rows(self, intp_t start, intp_t end) noexcept nogil
     cdef void partition_multiway(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
         const intp_t* starts, intp_t n_outcomes, intp_t* at,

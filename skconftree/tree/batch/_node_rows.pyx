@@ -70,6 +70,34 @@ cdef class NodeRows:
         self._find_distinct()
         return 0
 
+    cdef NodeRows beside(self):
+        # The same arrays, for another thread: on nodes of its own, or on columns that
+        # nobody else divides. What lies by row or in node order is shared; scratch is
+        # not. Of a dense table.
+        cdef NodeRows other = NodeRows.__new__(NodeRows)
+        other.table = self.table
+        other.n_rows = self.n_rows
+        other.n_features = self.n_features
+        other.y = self.y
+        other.count = self.count
+        other.weight = self.weight
+        other.stride = self.stride
+        other.columns = self.columns
+        other.ids = self.ids
+        other.node_y = self.node_y
+        other.node_count = self.node_count
+        other.node_weight = self.node_weight
+        other.goes_left = self.goes_left
+        other.sides = self.sides
+        other.branch = self.branch
+        other.branches = self.branches
+        other.arena = Arena()
+        other.scratch = <float64_t*> other.arena.take(
+            self.n_rows + 1, sizeof(float64_t)
+        )
+        other._owners = self
+        return other
+
     cdef intp_t _find_present(self, bint* repeated) noexcept nogil:
         # Note in goes_left which rows are present; whether any counts more than once.
         cdef const int32_t* count = self.count
@@ -316,47 +344,60 @@ cdef class NodeRows:
         intp_t start, intp_t end,
     ) noexcept nogil:
         # Restore the invariant below a split whose rows have been marked. Only the
-        # listed features are needed by the children. The split feature, if sorted
-        # without missing values, already lies as it should.
-        cdef intp_t n = end - start
-        cdef intp_t j, i, f
-        cdef Column* column
-        cdef bint by_rows = False
+        # listed features are needed by the children.
+        cdef bint by_rows = self.find_sides(features, n_features, start, end)
+        cdef intp_t j
         for j in range(n_features):
-            f = features[j]
-            column = &self.columns[f]
-            if self.is_sparse(f):
-                by_rows = True
-                self.sparse.partition(f, self.goes_left, self.scratch)
-            elif column.order == NULL:
-                by_rows = True
-            elif f != feature or column.has_missing:
+            self.partition_column(features[j], feature, start, end)
+        if by_rows:
+            self.partition_rows(start, end)
+
+    cdef bint find_sides(
+        self, const int32_t* features, intp_t n_features, intp_t start, intp_t end
+    ) noexcept nogil:
+        # The sides in node order; False if no feature needs them, nor the rows.
+        cdef uint8_t* sides = self.sides + start
+        cdef const uint32_t* ids = self.ids + start
+        cdef bint by_rows = False
+        cdef intp_t j, i
+        for j in range(n_features):
+            by_rows |= (
+                self.is_sparse(features[j]) or self.columns[features[j]].order == NULL
+            )
+        if by_rows:
+            for i in range(end - start):
+                sides[i] = self.goes_left[ids[i]]
+        return by_rows
+
+    cdef void partition_column(
+        self, intp_t f, intp_t feature, intp_t start, intp_t end
+    ) noexcept nogil:
+        # The split feature, if sorted without missing values, already lies as it should.
+        cdef Column* column = &self.columns[f]
+        cdef const uint8_t* sides = self.sides + start
+        cdef intp_t n = end - start
+        if self.is_sparse(f):
+            self.sparse.partition(f, self.goes_left, self.scratch)
+        elif column.order != NULL:
+            if f != feature or column.has_missing:
                 partition_sorted(
                     column.order + start, n, self.goes_left, <uint32_t*> self.scratch
                 )
-        if not by_rows:
-            return
-        for i in range(n):
-            self.sides[i] = self.goes_left[self.ids[start + i]]
-        for j in range(n_features):
-            column = &self.columns[features[j]]
-            if self.is_sparse(features[j]):
-                continue
-            if column.codes != NULL:
-                partition_values(
-                    column.codes + start, n, self.sides, <uint8_t*> self.scratch
-                )
-            elif column.wide != NULL:
-                partition_values(
-                    column.wide + start, n, self.sides, <label_t*> self.scratch
-                )
-        partition_values(self.ids + start, n, self.sides, <uint32_t*> self.scratch)
-        partition_values(self.node_y + start, n, self.sides, <label_t*> self.scratch)
+        elif column.codes != NULL:
+            partition_values(column.codes + start, n, sides, <uint8_t*> self.scratch)
+        else:
+            partition_values(column.wide + start, n, sides, <label_t*> self.scratch)
+
+    cdef void partition_rows(self, intp_t start, intp_t end) noexcept nogil:
+        cdef const uint8_t* sides = self.sides + start
+        cdef intp_t n = end - start
+        partition_values(self.ids + start, n, sides, <uint32_t*> self.scratch)
+        partition_values(self.node_y + start, n, sides, <label_t*> self.scratch)
         if self.node_weight != NULL:
-            partition_values(self.node_weight + start, n, self.sides, self.scratch)
+            partition_values(self.node_weight + start, n, sides, self.scratch)
         if self.node_count != NULL:
             partition_values(
-                <uint32_t*> self.node_count + start, n, self.sides,
+                <uint32_t*> self.node_count + start, n, sides,
                 <uint32_t*> self.scratch,
             )
 
@@ -366,10 +407,11 @@ cdef class NodeRows:
     ) noexcept nogil:
         # The same for children that begin at `starts`, counted from the node's start.
         cdef intp_t n = end - start
+        cdef label_t* branches = self.branches + start
         cdef intp_t j, i
         cdef Column* column
         for i in range(n):
-            self.branches[i] = self.branch[self.ids[start + i]]
+            branches[i] = self.branch[self.ids[start + i]]
         for j in range(n_features):
             column = &self.columns[features[j]]
             if column.order != NULL:
@@ -379,29 +421,29 @@ cdef class NodeRows:
                 )
             elif column.codes != NULL:
                 scatter_values(
-                    column.codes + start, n, self.branches, starts, n_outcomes, at,
+                    column.codes + start, n, branches, starts, n_outcomes, at,
                     <uint8_t*> self.scratch,
                 )
             else:
                 scatter_values(
-                    column.wide + start, n, self.branches, starts, n_outcomes, at,
+                    column.wide + start, n, branches, starts, n_outcomes, at,
                     <label_t*> self.scratch,
                 )
         scatter_values(
-            self.ids + start, n, self.branches, starts, n_outcomes, at,
+            self.ids + start, n, branches, starts, n_outcomes, at,
             <uint32_t*> self.scratch,
         )
         scatter_values(
-            self.node_y + start, n, self.branches, starts, n_outcomes, at,
+            self.node_y + start, n, branches, starts, n_outcomes, at,
             <label_t*> self.scratch,
         )
         if self.node_weight != NULL:
             scatter_values(
-                self.node_weight + start, n, self.branches, starts, n_outcomes, at,
+                self.node_weight + start, n, branches, starts, n_outcomes, at,
                 self.scratch,
             )
         if self.node_count != NULL:
             scatter_values(
-                <uint32_t*> self.node_count + start, n, self.branches, starts,
+                <uint32_t*> self.node_count + start, n, branches, starts,
                 n_outcomes, at, <uint32_t*> self.scratch,
             )

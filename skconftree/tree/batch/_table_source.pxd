@@ -6,6 +6,7 @@ from skconftree.tables._encoded_table cimport Column
 from skconftree.tree.batch._lookahead_rows cimport KeptOrder
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._row_source cimport RowSource
+from skconftree.tree.split._node cimport NodeRecord
 from skconftree.tree.split._scan cimport Scan
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport Arena
@@ -32,6 +33,8 @@ cdef class TableSource(RowSource):
     cdef float64_t unlabelled       # weight of the rows without label; of sparse tables
                                     # only
 
+    # Divide the rows of a node, which have been marked, among two children.
+    cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil
     cdef Column* _column(self, intp_t feature) noexcept nogil
     cdef bint _is_counted_sparse(self, intp_t feature, bint additive) noexcept nogil
     cdef bint _counts_codes(self, intp_t n_levels) noexcept nogil

@@ -562,10 +562,12 @@ cdef class TableSource(RowSource):
                 children.n_outcomes, self.at,
             )
         else:
-            self.rows.partition(
-                split.feature, record.features, record.n_features, record.start,
-                record.end,
-            )
+            self.partition(record, split.feature)
+
+    cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil:
+        self.rows.partition(
+            feature, record.features, record.n_features, record.start, record.end
+        )
 
     cdef int keep(self, const NodeRecord* record) except -1 nogil:
         return self.kept.keep(record)

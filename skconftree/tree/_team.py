@@ -1,0 +1,24 @@
+"""When threads share the work on one tree."""
+
+from contextlib import nullcontext
+
+from scipy.sparse import issparse
+
+from ..utils._team import Team, number_of_threads
+
+# Values of a table from which on threads are worth what it takes to start them and to
+# prepare them; those of one that is looked ahead in are visited many times.
+WORTH_A_TEAM, WORTH_WITH_LOOKAHEAD = 262_144, 32_768
+
+
+def team_for(X, n_jobs, lookahead):
+    """Make a context that gives the threads to grow a tree with, None if it is one.
+
+    The tree does not depend on it.
+    """
+    least = WORTH_A_TEAM if lookahead is None else WORTH_WITH_LOOKAHEAD
+    is_left_to_one = issparse(X) or X.shape[0] * X.shape[1] < least
+    if is_left_to_one and n_jobs != 0:  # which is an error; to ask joblib takes a while
+        return nullcontext()
+    n_threads = number_of_threads(n_jobs)
+    return nullcontext() if n_threads == 1 else Team(n_threads)
