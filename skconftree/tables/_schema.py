@@ -285,6 +285,12 @@ def _read_numbers(X, caller):
             raise ValueError(
                 "X holds a number that is too large for float32."
             ) from error
+        if isinstance(error, TypeError) and str(error).endswith("'dict'"):
+            raise TypeError(
+                f"{error}. Rows that are dictionaries become a table by "
+                "pandas.DataFrame(X), or are learnt one by one by "
+                "skconftree.evaluation.OneByOne."
+            ) from error
         if library is None and str(error).startswith("could not convert string to"):
             raise ValueError(
                 f"X holds strings ({error}). Name the columns of categories in "
