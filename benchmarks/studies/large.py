@@ -1,12 +1,18 @@
 """Fits of a Parquet file in little memory, beside the same fits in memory.
 
     python benchmarks large [--rows 5000000] [--columns 20] [--folder FOLDER]
+    python benchmarks large --cluster [--limit 1000]
 
 ``large-fit``: the default tree and a forest of 10, with 255 bins. Each fit is a process
 of its own. That of the file has a limit of private memory (RLIMIT_DATA), beyond what
 the imported libraries take, which the system enforces: taking more is an error. Peaks
 are of resident memory, beyond what there was before. CPU seconds include reading the
 file. The last column says whether the two models are the same bytes.
+
+``large-cluster``: the same fits of a Dask DataFrame on two workers, processes of this
+machine whose private memory has a limit (RLIMIT_DATA), all that they import included.
+CPU seconds are those of the driver and the workers, the peak is that of the worker that
+took most.
 """
 
 import hashlib
@@ -27,6 +33,7 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
 CHUNK = 500_000  # rows made at a time
 LEAST = 200  # megabytes of a fit that do not depend on the table
+LIMIT = 1000  # megabytes of a worker
 A_CELL, A_ROW = {"tree": 1.0, "forest of 10": 2.2}, {"tree": 30, "forest of 10": 75}
 
 
@@ -89,6 +96,45 @@ def fit_here(path, name, limit):
     print(json.dumps(figures))
 
 
+def fit_on_workers(path, name, limit):
+    """Fit on two workers that may have so many megabytes; print figures."""
+    import dask
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    from skconftree import large
+
+    model = make_models()[name]
+    # the system has a limit; Dask need not pause or write to disk before
+    thresholds = ("target", "spill", "pause", "terminate")
+    dask.config.set({f"distributed.worker.memory.{one}": False for one in thresholds})
+    with (
+        LocalCluster(
+            2, threads_per_worker=1, memory_limit=None, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(limit_memory, limit)
+        base, start = status("VmHWM"), time.perf_counter()
+        cpu = -time.process_time() - sum(client.run(time.process_time).values())
+        frame = dd.read_parquet(path, split_row_groups=1)
+        large.fit(model, frame, target="y")
+        cpu += time.process_time() + sum(client.run(time.process_time).values())
+        figures = {
+            "cpu": cpu,
+            "wall": time.perf_counter() - start,
+            "peak": status("VmHWM") - base,
+            "worker": max(client.run(status, "VmHWM").values()),
+            "nodes": hashlib.sha256(nodes_of(model)).hexdigest(),
+        }
+    print(json.dumps(figures))
+
+
+def limit_memory(limit):
+    """Let the system refuse this process more megabytes of private memory."""
+    resource.setrlimit(resource.RLIMIT_DATA, (limit * 2**20, limit * 2**20))
+
+
 def nodes_of(model):
     """Bytes of trees, evidence included; names of columns are no part of them."""
     trees = getattr(model, "estimators_", [model])
@@ -102,9 +148,9 @@ def status(what):
     return int(found) / 1024.0
 
 
-def run(path, name, limit):
+def run(path, name, limit, *more):
     """Fit in a process of its own."""
-    call = [sys.executable, "-P", "benchmarks", "large", "--only", name]
+    call = [sys.executable, "-P", "benchmarks", "large", "--only", name, *more]
     call += ["--file", str(path), "--limit", str(limit)]
     done = subprocess.run(
         call,
@@ -120,6 +166,26 @@ def run(path, name, limit):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def compare_cluster(tables, n, d, options):
+    """Fit on workers and in memory, and show the table."""
+    limit, rows = options.limit or LIMIT, []
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        path = Path(folder) / "rows.parquet"
+        write_rows(path, n, d)
+        for name in make_models():
+            parted, whole = run(path, name, limit, "--cluster"), run(path, name, 0)
+            same = "yes" if parted["nodes"] == whole["nodes"] else "NO"
+            for way, one in (("in memory", whole), ("two workers", parted)):
+                worker = f"{one['worker']:.0f}" if "worker" in one else "-"
+                row = [name, way, n, worker, f"{one['peak']:.0f}", f"{one['cpu']:.0f}"]
+                ratios = [f"{one[what] / whole[what]:.2f}" for what in ("cpu", "wall")]
+                rows.append([*row, *ratios, same])
+                print(*rows[-1], sep=" | ", flush=True)
+    header = ["model", "rows are", "rows", "peak of a worker, MB", "peak here, MB"]
+    header += ["CPU s", "over in memory", "elapsed over in memory", "same bytes"]
+    tables.show("large-cluster", header, rows)
+
+
 def main(argv=None):
     """Write the file, fit both models in both ways, and show the table."""
     parser = command.parser(__doc__, "quick")
@@ -129,12 +195,20 @@ def main(argv=None):
     parser.add_argument("--only", help="fit this model here")
     parser.add_argument("--file", help="to this file")
     parser.add_argument("--limit", type=int, default=0, help="in so many megabytes")
+    parser.add_argument("--cluster", action="store_true", help="fit on two workers")
     options = parser.parse_args(argv)
     if options.only is not None:
-        fit_here(options.file, options.only, options.limit)
+        fit = fit_on_workers if options.cluster else fit_here
+        fit(options.file, options.only, options.limit)
         return
     n, d = (100_000 if options.quick else options.rows), options.columns
-    tables = command.tables("large", options, f"--rows {n} --columns {d}")
+    given = f"--rows {n} --columns {d}"
+    if options.cluster:
+        given = f"--cluster --limit {options.limit or LIMIT} {given}"
+    tables = command.tables("large", options, given)
+    if options.cluster:
+        compare_cluster(tables, n, d, options)
+        return
     rows = []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "rows.parquet"

@@ -1,6 +1,11 @@
 """Parts of a table that are the partitions of a Dask DataFrame, where they are."""
 
+from itertools import pairwise
+
 import numpy as np
+
+from ._dask_engine import DaskEngine
+from ._engine import LocalEngine
 
 AT_ONCE = 4  # partitions for each thread of the cluster whose results are on their way
 JOINED = 8  # results that are added up in one step
@@ -42,17 +47,17 @@ class DaskParts:
         """The only column of a frame."""
         return frame.iloc[:, 0]
 
-    def _calls(self, function, columns, by_row):
-        # A task for each partition.
+    def _calls(self, function, columns, by_row, knows_start=False):
+        # A task for each partition; the function may be told where its rows begin.
         import dask
 
-        called = dask.delayed(_Partition(function, columns, self._dtypes))
+        called = dask.delayed(_Partition(function, columns, self._dtypes, knows_start))
         start = 0
         for place, (part, stop) in enumerate(
             zip(self._parts, self._stops.tolist(), strict=True)
         ):
             rows = [one[start:stop] for one in by_row]
-            yield called(part, place, stop - start, *rows)
+            yield called(part, place, start, stop, *rows)
             start = stop
 
     def map(self, function, columns, *by_row):
@@ -80,19 +85,41 @@ class DaskParts:
             ]
         return found[0].compute()
 
+    def engine(self, task, columns, positions, *by_row):
+        """Have the parts coded where they are; one after the other without a cluster.
+
+        The `positions` of rows in the table are those that they have here if None.
+        """
+        import dask
+
+        if positions is not None:
+            by_row = (*by_row, positions)
+        calls = self._calls(task, columns, by_row, knows_start=True)
+        client = _client()
+        if client is None:
+            return LocalEngine([dask.compute(one)[0] for one in calls])
+        # a part at a time: no message is as long as the table
+        coded = [client.compute(one) for one in calls]
+        edges = [0, *self._stops.tolist()]
+        places = [slice(*edge) for edge in pairwise(edges)]
+        if positions is not None:
+            places = [positions[one] for one in places]
+            places = [one[one >= 0] for one in places]
+        return DaskEngine(client, coded, places)
+
 
 class _Partition:
     """A function of a partition, the types of whose columns are those of the table."""
 
-    def __init__(self, function, columns, dtypes):
+    def __init__(self, function, columns, dtypes, knows_start):
         self.function, self.columns = function, columns
-        self.dtypes = dtypes
+        self.dtypes, self.knows_start = dtypes, knows_start
 
-    def __call__(self, frame, place, n_rows, *rows):
+    def __call__(self, frame, place, start, stop, *rows):
         frame = frame[self.columns]
-        if len(frame) != n_rows:
+        if len(frame) != stop - start:
             raise RuntimeError(
-                f"Partition {place} had {n_rows} rows, and has {len(frame)} now."
+                f"Partition {place} had {stop - start} rows, and has {len(frame)} now."
             )
         for name, dtype in frame.dtypes.items():
             expected = self.dtypes[name]
@@ -101,6 +128,8 @@ class _Partition:
                     f"Column {name!r} has other types: {expected} in the table, "
                     f"{dtype} in partition {place}."
                 )
+        if self.knows_start:
+            return self.function(frame, start, *rows)
         return self.function(frame, *rows)
 
 
@@ -129,11 +158,17 @@ class _Joined:
         return total
 
 
-def _n_threads():
-    # Of the cluster that is in use, or of this machine.
+def _client():
+    # Of the cluster that is in use, if there is one.
     try:
         from distributed import get_client
 
-        return max(sum(get_client().nthreads().values()), 1)
+        return get_client()
     except (ImportError, ValueError):
-        return 1
+        return None
+
+
+def _n_threads():
+    # Of the cluster, or of this machine.
+    client = _client()
+    return 1 if client is None else max(sum(client.nthreads().values()), 1)

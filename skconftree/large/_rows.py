@@ -8,7 +8,9 @@ import numpy as np
 from ..tables._coded_column import CodedColumn
 from ..tables._content_order import hash_rows
 from ..tables._schema import Schema
+from ._coded_part import CodedPart
 from ._edges import ColumnValues, Values
+from ._engine import LocalEngine
 from ._spill import make_arrays
 
 
@@ -73,8 +75,11 @@ class PartedRows:
             start += n
         return first, second
 
-    def encode(self, max_bins):
-        """The columns as codes, those of numbers in bins unless there are 0."""
+    def encode(self, max_bins, y, n_classes):
+        """Code the columns, those of numbers in bins unless there are 0.
+
+        Gives what has the coded parts, and each column as a `CodedColumn` of one row.
+        """
         features = self.schema.features
         nominal = np.zeros(self.shape[1], bool)
         if features is not None:
@@ -87,7 +92,29 @@ class PartedRows:
             for j, values in found.items():
                 numeric[j].learn(values)
         self._check_few(numeric, max_bins)
-        return self._codes(numeric, nominal)
+        n_levels = np.zeros(self.shape[1], np.intp)
+        if nominal.any():
+            n_levels[nominal] = features.n_categories[nominal] + 1
+        dtypes = [np.uint8 if one <= 256 else np.uint16 for one in n_levels]
+        heads = [
+            numeric[j].column(np.zeros(1, dtype))
+            if j in numeric
+            else CodedColumn(np.zeros(1, dtype), int(n_levels[j]))
+            for j, dtype in enumerate(dtypes)
+        ]
+        coding = _Coding({j: one.coder() for j, one in numeric.items()}, dtypes)
+        y = y.astype(np.uint8 if n_classes <= 256 else np.uint16)
+        n_levels = [head.n_levels for head in heads]
+        engine = self._engine_elsewhere(coding, y, n_levels, n_classes)
+        if engine is None:
+            codes = self._codes(coding)
+            engine = LocalEngine([CodedPart(codes, y, n_levels, n_classes)])
+        return engine, heads
+
+    def _engine_elsewhere(self, coding, y, n_levels, n_classes):
+        task = _CodingPart(self._reader, coding, n_levels, n_classes)
+        labels = y if self.positions is None else y[np.maximum(self.positions, 0)]
+        return self.parts.engine(task, self._columns, self.positions, labels)
 
     def _check_few(self, numeric, max_bins):
         many = [j for j, one in numeric.items() if not (one.is_few or max_bins)]
@@ -99,23 +126,13 @@ class PartedRows:
                 "in the order of each of them. Set max_bins, as in max_bins=255."
             )
 
-    def _codes(self, numeric, nominal):
+    def _codes(self, coding):
         n, d = self.shape
-        n_levels = np.zeros(d, np.intp)
-        if nominal.any():
-            n_levels[nominal] = self.schema.features.n_categories[nominal] + 1
-        dtypes = [np.uint8 if one <= 256 else np.uint16 for one in n_levels]
-        codes = make_arrays([n] * d, dtypes, self.folder)
-        coders = {j: one.coder() for j, one in numeric.items()}
-        for places, found in self.map(_Coding(coders, n_levels)):
+        codes = make_arrays([n] * d, coding.dtypes, self.folder)
+        for places, found in self.map(coding):
             for j, part in enumerate(found):
                 codes[j][places] = part
-        return [
-            numeric[j].column(codes[j])
-            if j in numeric
-            else CodedColumn(codes[j], int(n_levels[j]))
-            for j in range(d)
-        ]
+        return codes
 
 
 class _Reader(NamedTuple):
@@ -185,7 +202,7 @@ class _Coding(NamedTuple):
     """Codes of the rows of a part, column by column."""
 
     coders: dict
-    n_levels: np.ndarray
+    dtypes: list
 
     def __call__(self, X):
         return [self._code(X, j) for j in range(X.shape[1])]
@@ -199,4 +216,22 @@ class _Coding(NamedTuple):
         codes = X[:, j]
         if (codes < 0.0).any():
             raise RuntimeError("Rows have changed while they were read.")
-        return codes.astype(np.uint8 if self.n_levels[j] <= 256 else np.uint16)
+        return codes.astype(self.dtypes[j])
+
+
+class _CodingPart(NamedTuple):
+    """A part of coded rows, which stays where it is made."""
+
+    reader: _Reader
+    coding: _Coding
+    n_levels: list
+    n_classes: int
+
+    def __call__(self, frame, start, labels, positions=None):
+        X, places = self.reader.read(frame, positions)
+        if places is None:
+            places = start
+        else:
+            labels = labels[positions >= 0]
+        codes = self.coding(X)
+        return CodedPart(codes, labels, self.n_levels, self.n_classes, places)

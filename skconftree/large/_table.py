@@ -13,9 +13,9 @@ from ..tables._labels import MAX_CLASSES, Classes, read_labels
 from ..tables._records import names_of
 from ..tables._schema import Schema
 from ..tables._strays import warn_of_strays
-from ..tables._training_data import TrainingData
 from ..tables._weights import resolve_class_weight
 from ..tree._training import TrainingTable
+from ._data import PartedData
 from ._rows import PartedRows
 
 MOST_ROWS = (1 << 31) - 1
@@ -38,13 +38,15 @@ class PartedTable(TrainingTable):
 
     def encode(self, settings, n_bins=0, team=None):
         """Encode the table in passes over its parts, with no help of a team."""
-        features = self.schema.features
-        return TrainingData.of_codes(
-            self.X.encode(n_bins),
+        features, n_classes = self.schema.features, len(self.classes)
+        engine, heads = self.X.encode(n_bins, self.y, n_classes)
+        return PartedData(
+            engine,
+            heads,
             self.y,
-            len(self.classes),
-            class_weight=self.class_weight,
-            n_categories=None if features is None else features.n_categories,
+            n_classes,
+            self.class_weight,
+            None if features is None else features.n_categories,
         )
 
 

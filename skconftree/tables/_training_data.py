@@ -81,31 +81,23 @@ class TrainingData:
             team=team,
         )
 
-    @classmethod
-    def of_codes(cls, columns, y, n_classes, *, class_weight=None, n_categories=None):
-        """Labelled rows of weight 1 that have been encoded elsewhere.
-
-        Each column is a `CodedColumn`.
-        """
-        data = cls.__new__(cls)
-        data._begin(y, n_classes, class_weight, n_categories)
-        data.is_whole, data._rows = True, None
-        data.table = EncodedTable.of_codes(len(y), columns)
-        data._columns = columns
-        return data
-
     def _begin(self, labels, n_classes, class_weight, n_categories):
         self.n_classes = n_classes
         self.class_weight = class_weight
         self.n_categories = n_categories
         self.y = labels.astype(np.uint16, copy=False)
-        self._count, self._weight, self._columns = None, None, None
+        self._count, self._weight = None, None
         self._row_codes, self._lock = None, threading.Lock()
 
     @property
     def n_features(self):
         """Number of columns."""
         return self.table.n_features
+
+    @property
+    def n_coded(self):
+        """Number of columns that are codes."""
+        return self.table.n_coded
 
     @property
     def row_codes(self):
@@ -149,6 +141,13 @@ class TrainingData:
             float(sums[self.n_classes]),
         )
 
+    def nodes(self, count, distinct, in_threads):
+        """Nodes of a sample whose rows lie in parts; None: they are all here.
+
+        Threads that share the work want them here if that costs no copy.
+        """
+        return None
+
     def _check_counts(self, counts):
         if (
             not isinstance(counts, np.ndarray)
@@ -164,8 +163,6 @@ class TrainingData:
         """Smallest and largest value of each feature in a sample."""
         weights = sample.weight if sample.count is None else sample.count
         present = None if weights is None or np.all(weights > 0) else weights > 0
-        if self._columns is not None:
-            return np.array([one.limits(present) for one in self._columns])
         if present is None:
             return column_limits(self._rows)
         if issparse(self._rows):

@@ -1,6 +1,8 @@
 """Fits of Dask DataFrames are those of the whole table in memory."""
 
+import os
 import pickle
+import signal
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
+from skconftree.large import _dask_engine, _data
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
@@ -75,17 +78,65 @@ def test_types_that_differ_between_partitions():
     assert pickle.dumps(model) == before
 
 
-@pytest.mark.slow
-def test_a_cluster_of_two_workers_gives_the_same_bytes():
+@pytest.fixture(scope="module")
+def cluster():
     distributed = pytest.importorskip("distributed", reason="no cluster is installed")
-    frame = make_frame()
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
-        distributed.Client(cluster),
+        distributed.Client(cluster) as client,
     ):
-        parts = dd.from_pandas(frame, npartitions=5).persist()
-        for model in MODELS:
-            found = large.fit(clone(model), parts, target="y")
-            assert pickle.dumps(found) == pickle.dumps(whole_fit(model, frame))
+        yield client
+
+
+def test_a_cluster_of_two_workers_gives_the_same_bytes(cluster, monkeypatch):
+    frame = make_frame(40_000)
+    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    parts = dd.from_pandas(frame, npartitions=5).persist()
+    for model in MODELS:
+        found = large.fit(clone(model), parts, target="y")
+        assert pickle.dumps(found) == pickle.dumps(whole_fit(model, frame))
+
+
+def test_a_worker_that_dies_changes_nothing(cluster, monkeypatch):
+    frame, killed = make_frame(40_000), []
+    divide = _dask_engine.DaskEngine.divide
+
+    def kill_and_divide(self, *given):
+        if not killed:
+            killed.append(min(cluster.run(os.getpid).values()))
+            os.kill(killed[0], signal.SIGKILL)
+        return divide(self, *given)
+
+    monkeypatch.setattr(_data, "MOST_GATHERED", 16_384)
+    monkeypatch.setattr(_dask_engine.DaskEngine, "divide", kill_and_divide)
+    parts = dd.from_pandas(frame, npartitions=4).persist()
+    found = large.fit(clone(MODELS[0]), parts, target="y")
+    assert killed
+    assert pickle.dumps(found) == pickle.dumps(whole_fit(MODELS[0], frame))
+
+
+def test_a_partition_that_fails_on_a_worker(cluster):
+    frame = make_frame()
+
+    def fail(part, partition_info=None):
+        if partition_info["number"] == 1:
+            raise OSError("the disk of this part is gone")
+        return part
+
+    model = clone(MODELS[0]).fit(frame[["one"]], frame["y"])
+    before = pickle.dumps(model)
+    parts = dd.from_pandas(frame, npartitions=3)
+    with pytest.raises(OSError, match="the disk of this part is gone"):
+        large.fit(model, parts.map_partitions(fail, meta=parts._meta), target="y")
+    assert pickle.dumps(model) == before
+
+
+def test_partitions_are_predicted_where_they_lie(cluster):
+    frame = make_frame()
+    parts = dd.from_pandas(frame, npartitions=3)
+    model = large.fit(clone(MODELS[0]), parts, target="y")
+    X = parts.drop(columns="y")
+    found = X.map_partitions(model.predict, meta=np.array(["a"])).compute()
+    assert (found == model.predict(X.compute())).all()

@@ -131,9 +131,9 @@ def test_values_and_labels_that_are_invalid(tmp_path):
 def test_a_file_that_changes_while_it_is_read(path, monkeypatch):
     from skconftree.large import _rows
 
-    def encode(self, max_bins):
+    def encode(self, *given):
         pq.write_table(table().slice(0, 500), path)
-        return kept(self, max_bins)
+        return kept(self, *given)
 
     kept = _rows.PartedRows.encode
     monkeypatch.setattr(_rows.PartedRows, "encode", encode)

@@ -12,6 +12,7 @@ from ..split._node import RootFacts
 from ..split._splitter import Splitter
 from ._builder import Builder
 from ._drawn_source import DrawnSource
+from ._grow_parts import make_parted_builder
 from ._lookahead import LookaheadBuilder
 from ._node_rows import NodeRows
 from ._runner_up import RunnerUp
@@ -76,12 +77,18 @@ def grow(
         total_weight = float((sample.class_counts * class_weight).sum())
     by_volume = settings.by_volume
     has_pool = by_volume or sample.pool > 0.0
-    box = data.limits(sample) if by_volume else None
+    nodes = None
+    if lookahead is None:
+        nodes = data.nodes(sample.count, distinct, team is not None)
+    box = None
+    if by_volume:
+        box = data.limits(sample) if nodes is None else nodes.limits()
 
     largest = None
     if data.is_whole and class_weight is None:
         largest = int(min(root_weight, LARGEST))
-    root = RootFacts(
+    root_facts = partial(
+        RootFacts,
         data.n_features,
         data.n_classes,
         class_weight=class_weight,
@@ -97,19 +104,6 @@ def grow(
         min_weight=_weight(settings.min_samples_leaf, root_weight),
         min_seen_weight=settings.min_weight_fraction_leaf * total_weight,
     )
-    source = workers = None
-    in_counts = sample.weight is None and not has_pool and not data.is_sparse
-    if in_counts and lookahead is None and looks_up(data, settings):
-        source = DrawnSource(data.row_codes, data.y, sample.count, settings, root)
-    if source is None or not source.fits:
-        rows = NodeRows(
-            data.table, data.y, sample.count, sample.weight, settings.multiway, spends
-        )
-        if team is None or data.is_sparse:
-            source = TableSource(rows, settings, root)
-        else:
-            workers = Workers(team, data.n_features, WORTH_SHARING)
-            source = SharedSource(rows, settings, root, workers)
     growth = _Growth(
         data,
         settings,
@@ -117,7 +111,33 @@ def grow(
         lookahead,
         root_weight,
     )
-    if workers is None:
+    source = workers = None
+    in_counts = sample.weight is None and not has_pool and not data.is_sparse
+    few_asked = in_counts and lookahead is None and looks_up(data, settings)
+    if nodes is None:
+        root = root_facts()
+        if few_asked:
+            source = DrawnSource(data.row_codes, data.y, sample.count, settings, root)
+        if source is None or not source.fits:
+            rows = NodeRows(
+                data.table,
+                data.y,
+                sample.count,
+                sample.weight,
+                settings.multiway,
+                spends,
+            )
+            if team is None or data.is_sparse:
+                source = TableSource(rows, settings, root)
+            else:
+                workers = Workers(team, data.n_features, WORTH_SHARING)
+                source = SharedSource(rows, settings, root, workers)
+        compares = growth.compares(source)
+    else:
+        compares = growth.may_compare and not few_asked
+    if nodes is not None:
+        builder = make_parted_builder(nodes, growth, root_facts, few_asked)
+    elif workers is None:
         splitter = growth.splitter(source)
         builder = growth.builder(splitter, source)
     else:
@@ -128,7 +148,7 @@ def grow(
         class_weight,
         settings.bound is not None,
         keep_costs=lookahead is not None,
-        keep_rivals=growth.compares(source),
+        keep_rivals=compares,
     )
     root_pool = 1.0 if by_volume else root_weight + sample.pool
     searched = np.arange(data.n_features, dtype=np.int32)
@@ -152,20 +172,33 @@ class _Growth(NamedTuple):
         criterion, bound = self.kernels()
         return kind(source, criterion, bound, self.lookahead is not None, *shared)
 
-    def compares(self, source):
+    @property
+    def may_compare(self):
+        """Whether splits are compared with runners-up, if rows lie in node order."""
         return (
             self.settings.bound is not None
             and self.settings.max_features == self.data.n_features
-            and isinstance(source, TableSource)  # others have no rows in node order
         )
 
+    def compares(self, source):
+        # other sources have no rows in node order
+        return self.may_compare and isinstance(source, TableSource)
+
+    @property
+    def least_compared(self):
+        """Weight of nodes whose splits are."""
+        return COMPARED_SHARE * self.weight if self.weight > LARGEST_COMPARED else 0.0
+
+    @property
+    def least_split(self):
+        """Weight of nodes that may split."""
+        return _weight(self.settings.min_samples_split, self.weight)
+
     def builder(self, splitter, source, helpers=None, trial_helpers=None):
-        weight, data = self.weight, self.data
-        least_split = _weight(self.settings.min_samples_split, weight)
+        data, least_split = self.data, self.least_split
         runner_up = None
         if self.compares(source):
-            least = COMPARED_SHARE * weight if weight > LARGEST_COMPARED else 0.0
-            runner_up = RunnerUp(splitter, source.rows, least)
+            runner_up = RunnerUp(splitter, source.rows, self.least_compared)
         if self.lookahead is None:
             return Builder(splitter, self.settings, least_split, runner_up, helpers)
         *looks, _ = self.lookahead
@@ -221,7 +254,7 @@ def looks_up(data, settings):
     times as long as a coded one; to look up and sort takes six times as long as to
     divide, to look up and count half as long again.
     """
-    n_coded = data.table.n_coded
+    n_coded = data.n_coded
     n_sorted = data.n_features - n_coded
     share = settings.max_features / data.n_features
     return share * (18.0 * n_sorted + 1.5 * n_coded) <= 3.0 * n_sorted + n_coded

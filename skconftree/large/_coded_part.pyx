@@ -1,0 +1,314 @@
+"""Codes of the rows of one part of a table, counted and divided node by node.
+
+A node's rows are a `Members`: their numbers in blocks of 65,536 rows, on two bytes,
+ascending in each block. So what is read of a column at a time is 64 kilobytes, however
+few of its rows a node has. Nothing here changes what it is given: a node can be divided
+again, on another machine too.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from libc.string cimport memset
+
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport (
+    int32_t, intp_t, label_t, uint8_t, uint16_t,
+)
+
+cdef enum:
+    BLOCK = 65536
+
+ctypedef fused code_t:
+    uint8_t
+    label_t
+
+ctypedef fused count_t:
+    uint8_t
+    int32_t
+
+
+class Members(NamedTuple):
+    """The rows of a node in a part: those of block b are from starts[b] on."""
+
+    starts: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def of(cls, n_rows, present=None):
+        """All rows of a part, or those that are present."""
+        n_blocks = -(-n_rows // BLOCK)
+        if present is None:
+            rows = np.arange(n_rows)
+        else:
+            rows = np.flatnonzero(present)
+        edges = np.arange(n_blocks + 1) * BLOCK
+        return cls(
+            np.searchsorted(rows, edges).astype(np.int32), rows.astype(np.uint16)
+        )
+
+    def places(self):
+        """Numbers of the rows in the part."""
+        first = np.arange(len(self.starts) - 1) * BLOCK
+        return self.rows + np.repeat(first, np.diff(self.starts))
+
+
+cdef class CodedPart:
+    """Codes and classes of the rows of a part.
+
+    Columns are arrays of one byte or two, classes too; `n_levels` says how many codes a
+    column has. `places` are the rows' places in the table, or that of the first.
+    """
+
+    cdef readonly object columns
+    cdef readonly object y
+    cdef readonly object n_levels
+    cdef readonly object places
+    cdef readonly intp_t n_classes
+    cdef readonly intp_t n_rows
+    cdef intp_t n_features
+    cdef intp_t n_codes             # of all columns
+    cdef Arena arena
+    cdef const uint8_t** codes      # of a column, or NULL
+    cdef const label_t** wide       # the same on two bytes
+    cdef intp_t* first              # where the codes of a column begin among all
+
+    def __init__(self, columns, y, n_levels, intp_t n_classes, places=0):
+        cdef const uint8_t[::1] narrow
+        cdef const label_t[::1] wide
+        cdef intp_t f
+        self.columns, self.y, self.n_levels = columns, y, n_levels
+        self.places = places
+        self.n_classes = n_classes
+        self.n_rows = len(y)
+        self.n_features = len(columns)
+        self.arena = Arena()
+        self.codes = <const uint8_t**> self.arena.take_zeros(
+            self.n_features, sizeof(void*)
+        )
+        self.wide = <const label_t**> self.arena.take_zeros(
+            self.n_features, sizeof(void*)
+        )
+        self.first = <intp_t*> self.arena.take(self.n_features, sizeof(intp_t))
+        for f in range(self.n_features):
+            self.first[f] = self.n_codes
+            self.n_codes += n_levels[f]
+            if len(columns[f]) != self.n_rows:
+                raise ValueError("codes must have an entry for each row.")
+            if self.n_rows == 0:
+                continue
+            if columns[f].dtype == np.uint8:
+                narrow = columns[f]
+                self.codes[f] = &narrow[0]
+            else:
+                wide = columns[f]
+                self.wide[f] = &wide[0]
+
+    def __reduce__(self):
+        return CodedPart, (
+            self.columns, self.y, self.n_levels, self.n_classes, self.places
+        )
+
+    def __sizeof__(self):
+        arrays = [*self.columns, self.y]
+        if np.ndim(self.places):
+            arrays.append(self.places)
+        return sum(one.nbytes for one in arrays)
+
+    def count(self, members, counts=None):
+        """Count the classes of each code, [codes of all columns, classes].
+
+        `counts` say how often each row of the part is there; one more class counts the
+        rows without repeats then.
+        """
+        cdef const int32_t[::1] starts = members.starts
+        cdef const uint16_t[::1] rows = members.rows
+        cdef bint repeated = counts is not None
+        cdef intp_t width = self.n_classes + repeated
+        found = np.zeros((self.n_codes, width), dtype=np.int32)
+        cdef int32_t[:, ::1] out = found
+        cdef uint16_t[::1] labels = np.empty(BLOCK, dtype=np.uint16)
+        cdef int32_t[::1] times = np.empty(BLOCK if repeated else 1, dtype=np.int32)
+        cdef intp_t b, n, begin, f
+        for b in range(starts.shape[0] - 1):
+            begin = starts[b]
+            n = starts[b + 1] - begin
+            if n == 0:
+                continue
+            self._take_labels(&rows[begin], n, b, &labels[0])
+            if repeated:
+                take_counts(counts, b * BLOCK, &rows[begin], n, &times[0])
+            with nogil:
+                for f in range(self.n_features):
+                    if self.codes[f] != NULL:
+                        tally(
+                            self.codes[f] + b * BLOCK, &rows[begin], n, &labels[0],
+                            &times[0], repeated, width, &out[self.first[f], 0],
+                        )
+                    else:
+                        tally(
+                            self.wide[f] + b * BLOCK, &rows[begin], n, &labels[0],
+                            &times[0], repeated, width, &out[self.first[f], 0],
+                        )
+        return found
+
+    cdef int _take_labels(
+        self, const uint16_t* rows, intp_t n, intp_t block, uint16_t* labels
+    ) except -1:
+        cdef const uint8_t[::1] narrow
+        cdef const label_t[::1] wide
+        if self.y.dtype == np.uint8:
+            narrow = self.y
+            take(&narrow[block * BLOCK], rows, n, labels)
+        else:
+            wide = self.y
+            take(&wide[block * BLOCK], rows, n, labels)
+        return 0
+
+    def divide(self, members, intp_t feature, const uint16_t[::1] outcomes not None):
+        """Divide the rows of a node by the outcome of each code of a feature.
+
+        Gives the `Members` of each outcome up to the largest.
+        """
+        cdef const int32_t[::1] starts = members.starts
+        cdef const uint16_t[::1] rows = members.rows
+        cdef intp_t n_outcomes = int(np.max(outcomes)) + 1
+        cdef intp_t n_blocks = starts.shape[0] - 1
+        made = np.zeros((n_outcomes, n_blocks + 1), dtype=np.int32)
+        cdef int32_t[:, ::1] ends = made
+        cdef uint16_t[::1] sides = np.empty(max(rows.shape[0], 1), dtype=np.uint16)
+        cdef intp_t b, z, i, begin, n
+        for b in range(n_blocks):
+            begin = starts[b]
+            n = starts[b + 1] - begin
+            if n == 0:
+                continue
+            if self.codes[feature] != NULL:
+                take_sides(
+                    self.codes[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
+                    &sides[begin],
+                )
+            else:
+                take_sides(
+                    self.wide[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
+                    &sides[begin],
+                )
+            for i in range(begin, begin + n):
+                ends[sides[i], b + 1] += 1
+        np.cumsum(made, axis=1, out=made)
+        parts = [np.empty(ends[z, n_blocks], dtype=np.uint16) for z in range(n_outcomes)]
+        cdef Arena scratch = Arena()
+        cdef uint16_t** to = <uint16_t**> scratch.take(n_outcomes, sizeof(void*))
+        cdef uint16_t[::1] one
+        for z in range(n_outcomes):
+            to[z] = NULL
+            if len(parts[z]):
+                one = parts[z]
+                to[z] = &one[0]
+        with nogil:
+            for i in range(rows.shape[0]):
+                to[sides[i]][0] = rows[i]
+                to[sides[i]] += 1
+        return [Members(made[z], parts[z]) for z in range(n_outcomes)]
+
+    def count_cells(self, members, tests, counts=None):
+        """Count the classes of the rows by the outcomes of several tests, [cells, classes].
+
+        A test is a feature, the outcome of each of its codes, and how many there are. A
+        cell is one outcome of each, the last test's moving fastest.
+        """
+        cdef const int32_t[::1] starts = members.starts
+        cdef const uint16_t[::1] rows = members.rows
+        cdef const uint16_t[::1] outcomes
+        cdef bint repeated = counts is not None
+        cdef intp_t n_cells = 1
+        cdef uint16_t[::1] labels = np.empty(BLOCK, dtype=np.uint16)
+        cdef uint16_t[::1] sides = np.empty(BLOCK, dtype=np.uint16)
+        cdef int32_t[::1] cells = np.empty(BLOCK, dtype=np.int32)
+        cdef int32_t[::1] times = np.ones(BLOCK, dtype=np.int32)
+        cdef intp_t b, i, n, begin, feature
+        cdef int32_t n_outcomes
+        for _, _, n_outcomes in tests:
+            n_cells *= n_outcomes
+        found = np.zeros((n_cells, self.n_classes), dtype=np.int32)
+        cdef int32_t[:, ::1] out = found
+        for b in range(starts.shape[0] - 1):
+            begin = starts[b]
+            n = starts[b + 1] - begin
+            if n == 0:
+                continue
+            self._take_labels(&rows[begin], n, b, &labels[0])
+            if repeated:
+                take_counts(counts, b * BLOCK, &rows[begin], n, &times[0])
+            memset(&cells[0], 0, n * sizeof(int32_t))
+            for feature, outcomes, n_outcomes in tests:
+                if self.codes[feature] != NULL:
+                    take_sides(
+                        self.codes[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
+                        &sides[0],
+                    )
+                else:
+                    take_sides(
+                        self.wide[feature] + b * BLOCK, &rows[begin], n, &outcomes[0],
+                        &sides[0],
+                    )
+                for i in range(n):
+                    cells[i] = cells[i] * n_outcomes + sides[i]
+            for i in range(n):
+                out[cells[i], labels[i]] += times[i]
+        return found
+
+
+cdef int take_counts(
+    counts, intp_t start, const uint16_t* rows, intp_t n, int32_t* times
+) except -1:
+    cdef const uint8_t[::1] narrow
+    cdef const int32_t[::1] wide
+    if counts.dtype == np.uint8:
+        narrow = counts
+        take_times(&narrow[start], rows, n, times)
+    else:
+        wide = counts
+        take_times(&wide[start], rows, n, times)
+    return 0
+
+
+cdef void take(
+    const code_t* values, const uint16_t* rows, intp_t n, uint16_t* out
+) noexcept nogil:
+    cdef intp_t i
+    for i in range(n):
+        out[i] = values[rows[i]]
+
+
+cdef void take_times(
+    const count_t* values, const uint16_t* rows, intp_t n, int32_t* out
+) noexcept nogil:
+    cdef intp_t i
+    for i in range(n):
+        out[i] = values[rows[i]]
+
+
+cdef void take_sides(
+    const code_t* codes, const uint16_t* rows, intp_t n, const uint16_t* outcomes,
+    uint16_t* sides,
+) noexcept nogil:
+    cdef intp_t i
+    for i in range(n):
+        sides[i] = outcomes[codes[rows[i]]]
+
+
+cdef void tally(
+    const code_t* codes, const uint16_t* rows, intp_t n, const uint16_t* labels,
+    const int32_t* times, bint repeated, intp_t width, int32_t* out,
+) noexcept nogil:
+    cdef intp_t i, at
+    if not repeated:
+        for i in range(n):
+            out[codes[rows[i]] * width + labels[i]] += 1
+        return
+    for i in range(n):
+        at = codes[rows[i]] * width
+        out[at + labels[i]] += times[i]
+        out[at + width - 1] += 1

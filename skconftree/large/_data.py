@@ -1,0 +1,63 @@
+"""Training data whose rows stay in parts while trees grow."""
+
+import numpy as np
+
+from ..tables._encoded_table import EncodedTable
+from ..tables._training_data import TrainingData
+from ._nodes import SampleNodes
+
+MOST_GATHERED = 200_000  # rows of a node whose codes are had here
+
+
+class PartedData(TrainingData):
+    """Labelled rows of weight 1, coded in the parts of an engine.
+
+    Each of `heads` is a `CodedColumn` of one row. Trees grow from counts that the parts
+    add up; a table of all rows is made for look-ahead alone.
+    """
+
+    def __init__(self, engine, heads, y, n_classes, class_weight, n_categories):
+        self._begin(y, n_classes, class_weight, n_categories)
+        self.is_whole, self._rows = True, None
+        self._engine, self._heads = engine, heads
+        self._table = None
+
+    @property
+    def n_features(self):
+        """Number of columns."""
+        return len(self._heads)
+
+    @property
+    def n_coded(self):
+        """Number of columns that are codes: all."""
+        return len(self._heads)
+
+    @property
+    def columns(self):
+        """The columns with the codes of all rows."""
+        codes = self._engine.columns()
+        return [
+            head._replace(codes=one)
+            for head, one in zip(self._heads, codes, strict=True)
+        ]
+
+    @property
+    def table(self):
+        """All rows, encoded."""
+        with self._lock:
+            if self._table is None:
+                self._table = EncodedTable.of_codes(len(self.y), self.columns)
+            return self._table
+
+    def limits(self, sample):
+        """Smallest and largest value of each feature in a sample."""
+        present = None if sample.count is None else sample.count > 0
+        return np.array([one.limits(present) for one in self.columns])
+
+    def nodes(self, count, distinct, in_threads):
+        """Nodes of a sample, whose rows lie in parts."""
+        if in_threads and self._engine.is_here:
+            return None
+        return SampleNodes(
+            self._engine, self._heads, self.n_classes, count, distinct, MOST_GATHERED
+        )

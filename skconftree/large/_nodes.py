@@ -1,0 +1,189 @@
+"""The rows of one sample in parts, node by node, as a builder asks for them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..tables._coded_column import CodedColumn
+from ._steps import Question
+
+
+class GatheredNode(NamedTuple):
+    """A node's rows in memory: coded columns, classes, counts, weights for a bound."""
+
+    columns: list
+    y: np.ndarray
+    counts: np.ndarray | None
+    distinct: np.ndarray | None
+
+
+class Child(NamedTuple):
+    """A child that is grown further: its outcome, its id, and how many rows it has."""
+
+    outcome: int
+    id: int
+    n_rows: int
+
+
+class SampleNodes:
+    """Nodes of one tree whose rows lie in parts.
+
+    `heads` are the columns as a table of the sample has them, without its rows: levels
+    that none of the rows has are left out. Counts of a node are
+    [codes of all columns, classes], and one more column if rows are `repeated`, which
+    has the numbers of rows.
+    """
+
+    def __init__(self, engine, heads, n_classes, counts, distinct, most_gathered):
+        self._engine = engine
+        self.n_classes, self.most_gathered = n_classes, most_gathered
+        self.n_rows = engine.n_rows
+        if counts is not None:
+            self.n_rows = int(np.count_nonzero(counts))
+        self.repeated = counts is not None and int(counts.max()) > 1
+        self.has_distinct = distinct is not None
+        if distinct is not None and (distinct == np.minimum(counts, 1)).all():
+            distinct = None  # a row is one
+        is_part = self.n_rows < engine.n_rows
+        self._sampled, members, whole, weight = engine.begin(
+            counts if is_part or self.repeated else None, self.repeated, distinct
+        )
+        self._members = {0: members}
+        self._weights = {0: weight}
+        self._present = None
+        if is_part:
+            self._leave_out(heads, whole)
+        else:
+            self.heads = heads
+        self._counts = {0: self._of_sample(whole)}
+
+    def _leave_out(self, heads, whole):
+        # Levels that the sample does not have.
+        self._present, self.heads, start = [], [], 0
+        for head in heads:
+            here = whole[start : start + head.n_levels].any(axis=1)
+            start += head.n_levels
+            if head.levels is None:
+                here[:] = True
+            self._present.append(np.flatnonzero(here))
+            if head.levels is not None:
+                head = CodedColumn(
+                    head.codes,
+                    int(here.sum()),
+                    head.levels[here],
+                    None if head.floors is None else head.floors[here],
+                    bool(head.has_missing and here[-1]),
+                )
+            self.heads.append(head)
+        starts = np.cumsum([0] + [head.n_levels for head in heads[:-1]])
+        self._all_present = np.concatenate(
+            [first + one for first, one in zip(starts, self._present, strict=True)]
+        )
+        self._n_levels = [head.n_levels for head in heads]
+
+    def _of_sample(self, counts):
+        counts = np.ascontiguousarray(counts, dtype=np.int64)
+        return counts if self._present is None else counts[self._all_present]
+
+    def _outcomes(self, feature, outcomes):
+        # Of the codes that the parts have.
+        if self._present is None:
+            return outcomes
+        of_parts = np.zeros(self._n_levels[feature], np.uint16)
+        of_parts[self._present[feature]] = outcomes
+        return of_parts
+
+    def limits(self):
+        """Smallest and largest value of each column."""
+        found, start = [], 0
+        for head in self.heads:
+            here = self._counts[0][start : start + head.n_levels].any(axis=1)
+            codes = np.flatnonzero(here).astype(np.uint16)
+            found.append(head._replace(codes=codes).limits(None))
+            start += head.n_levels
+        return np.array(found)
+
+    def counts(self, node):
+        """Counts of a node's rows, and what these weigh without repeats."""
+        return self._counts[node], self._weights[node]
+
+    def divide(self, node, feature, outcomes, children, limit):
+        """Divide the rows of a node among children, and count those above a limit."""
+        children = [Child(*one) for one in children]
+        before = self._counts[node]
+        large = [one for one in children if one.n_rows > limit]
+        counted = [one.outcome for one in large]
+        by_difference = None
+        if large and outcomes.max() == 1:
+            # the smaller is counted; the other has the rest
+            smaller = self._smaller(before, feature, outcomes)
+            if 1 - smaller in counted:
+                by_difference = 1 - smaller
+                counted = [smaller]
+        question = Question(
+            feature,
+            self._outcomes(feature, outcomes),
+            tuple(one.outcome for one in children),
+            tuple(counted),
+        )
+        members, counts, weights = self._engine.divide(
+            self._sampled, self._members[node], question
+        )
+        for place, child in enumerate(children):
+            self._members[child.id] = members[place]
+            self._weights[child.id] = None if weights is None else weights[place]
+        found = {
+            outcome: self._of_sample(one)
+            for outcome, one in zip(counted, counts, strict=True)
+        }
+        for child in large:
+            if child.outcome == by_difference:
+                self._counts[child.id] = before - found[1 - by_difference]
+            else:
+                self._counts[child.id] = found[child.outcome]
+
+    def _smaller(self, counts, feature, outcomes):
+        start = sum(head.n_levels for head in self.heads[:feature])
+        rows = counts[start : start + len(outcomes)]
+        rows = rows[:, -1] if self.repeated else rows.sum(axis=1)
+        return int(2 * rows[outcomes == 1].sum() < rows.sum())
+
+    def count_cells(self, node, tests):
+        """Count the classes of a node's rows by the outcomes of several tests."""
+        return self._engine.count_cells(
+            self._sampled,
+            self._members[node],
+            [
+                (feature, self._outcomes(feature, outcomes), n_outcomes)
+                for feature, outcomes, n_outcomes in tests
+            ],
+        )
+
+    def gather(self, node):
+        """Have the rows of a node here, in the order of the table."""
+        columns, y, counts, weights, places = self._engine.collect(
+            self._sampled, self._members[node]
+        )
+        if (np.diff(places) < 0).any():
+            order = np.argsort(places, kind="stable")
+            columns = [one[order] for one in columns]
+            y = y[order]
+            counts = None if counts is None else counts[order]
+            weights = None if weights is None else weights[order]
+        columns = [self._column(f, one) for f, one in enumerate(columns)]
+        if self.has_distinct and weights is None:
+            weights = np.ones(len(y))
+        return GatheredNode(columns, y, counts, weights)
+
+    def _column(self, feature, codes):
+        head = self.heads[feature]
+        if self._present is not None and head.levels is not None:
+            ranks = np.zeros(self._n_levels[feature], codes.dtype)
+            ranks[self._present[feature]] = np.arange(head.n_levels)
+            codes = ranks[codes]
+        return head._replace(codes=codes)
+
+    def drop(self, node):
+        """Forget a node, of which no more is asked."""
+        for known in (self._members, self._counts, self._weights):
+            known.pop(node, None)

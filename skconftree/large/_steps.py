@@ -1,0 +1,167 @@
+"""What is done with some parts of a table where they lie: map, reduce, collect.
+
+All are functions of what they are given and change none of it, so that who loses a
+result may have it made again.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._coded_part import Members
+
+
+class Found(NamedTuple):
+    """The rows of nodes in some parts, and sums over them.
+
+    `members` has a list for each node, an entry for each part; `counts` those of nodes
+    that are counted; `weights` what nodes weigh without repeats, None if as much as
+    there are rows.
+    """
+
+    members: list
+    counts: np.ndarray
+    weights: np.ndarray | None
+
+
+class Sampled(NamedTuple):
+    """Rows of a part in a sample: how often they are there, and weigh for a bound.
+
+    None: each is there once, or weighs as much as a row.
+    """
+
+    counts: np.ndarray | None = None
+    weights: np.ndarray | None = None
+
+
+class Question(NamedTuple):
+    """How a node is divided: into the outcomes of each code of a feature.
+
+    The rows of outcomes that are `kept` are wanted, the counts of those `counted`.
+    """
+
+    feature: int
+    outcomes: np.ndarray
+    kept: tuple
+    counted: tuple
+
+
+class Collected(NamedTuple):
+    """The rows of a node: codes, classes, counts, weights and their places."""
+
+    columns: list
+    y: np.ndarray
+    counts: np.ndarray | None
+    weights: np.ndarray | None
+    places: np.ndarray
+
+
+def begin(parts, present, sampled):
+    """Count the rows of a sample; those that are `present`, unless all are."""
+    members = [
+        Members.of(part.n_rows, one) for part, one in zip(parts, present, strict=True)
+    ]
+    counts = [_count(*three) for three in zip(parts, members, sampled, strict=True)]
+    return Found([members], _sum(counts)[None], _weigh([members], sampled))
+
+
+def divide(parts, sampled, members, question):
+    """Divide a node, and count some of its children."""
+    children, counts = [], []
+    for part, one, rows in zip(parts, sampled, members, strict=True):
+        divided = part.divide(rows, question.feature, question.outcomes)
+        counts.append([_count(part, divided[z], one) for z in question.counted])
+        children.append([divided[z] for z in question.kept])
+    kept = [list(one) for one in zip(*children, strict=True)]
+    return Found(kept, _sum(counts), _weigh(kept, sampled))
+
+
+def count_cells(parts, sampled, members, tests):
+    """Count the rows of a node by the outcomes of several tests."""
+    return _sum(
+        [
+            part.count_cells(rows, tests, one.counts)
+            for part, one, rows in zip(parts, sampled, members, strict=True)
+        ]
+    )
+
+
+def collect(parts, sampled, members):
+    """Take the rows of a node, in the order of the parts."""
+    found = [_collect(*three) for three in zip(parts, sampled, members, strict=True)]
+    return join_collected(found)
+
+
+def join_collected(found):
+    """The rows of several parts."""
+    columns, y, counts, weights, places = zip(*found, strict=True)
+
+    def join(some):
+        return None if some[0] is None else np.concatenate(some)
+
+    return Collected(
+        [np.concatenate(one) for one in zip(*columns, strict=True)],
+        np.concatenate(y),
+        join(counts),
+        join(weights),
+        np.concatenate(places),
+    )
+
+
+def whole(parts):
+    """All rows of some parts: codes, column by column, and their places."""
+    columns = zip(*(part.columns for part in parts), strict=True)
+    places = [
+        part.places + np.arange(part.n_rows if np.ndim(part.places) == 0 else 1)
+        for part in parts
+    ]
+    return [_joined(codes) for codes in columns], _joined(places)
+
+
+def in_order(*found):
+    """Codes of a table, column by column, from the rows of all parts."""
+    columns, places = zip(*found, strict=True)
+    columns = [_joined(codes) for codes in zip(*columns, strict=True)]
+    places = _joined(places)
+    if (np.diff(places) > 0).all():
+        return columns
+    order = np.argsort(places)
+    return [codes[order] for codes in columns]
+
+
+def _joined(arrays):
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def _collect(part, sampled, members):
+    rows = members.places()
+    places = part.places
+    return Collected(
+        [codes[rows] for codes in part.columns],
+        part.y[rows].astype(np.uint16),
+        None if sampled.counts is None else sampled.counts[rows].astype(np.int32),
+        None if sampled.weights is None else sampled.weights[rows],
+        rows + places if np.ndim(places) == 0 else places[rows],
+    )
+
+
+def _count(part, members, sampled):
+    return part.count(members, sampled.counts)
+
+
+def _sum(counts):
+    return np.sum(np.asarray(counts, dtype=np.int32), axis=0, dtype=np.int64)
+
+
+def _weigh(nodes, sampled):
+    if not sampled or sampled[0].weights is None:
+        return None
+    return np.array(
+        [
+            sum(
+                float(one.weights[rows.places()].sum())
+                for one, rows in zip(sampled, members, strict=True)
+            )
+            for members in nodes
+        ]
+    )

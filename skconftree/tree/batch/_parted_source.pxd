@@ -1,0 +1,64 @@
+# PartedSource: the nodes of a tree whose rows lie in parts, elsewhere.
+#
+# What is asked of a node is answered from its counts, classes by codes, which the parts
+# have added up; they are exact in any order. A node of few rows is never entered here:
+# PartedBuilder has it gathered.
+#
+# The place of a cut is the largest code that goes left.
+#
+# `nodes` is a Python object with
+#   heads           columns of one row each, a CodedColumn of every feature
+#   n_rows, repeated    of the sample; whether some rows are there several times
+#   most_gathered   rows of a node that is gathered
+#   counts(node)    int64 [codes of all features, classes], with the number of rows in one
+#                   more column if some are repeated; and the weight without repeats, or
+#                   None if each row is one
+#   divide(node, feature, outcomes, children, limit)    outcomes by code; children are
+#                   (outcome, node, number of rows); those above the limit are counted
+#   count_cells(node, tests)    int64 [cells, classes]; tests are (feature, outcomes by
+#                   code, number of outcomes), the last one's moving fastest
+#   gather(node)    its rows: coded columns, classes, counts, weights without repeats
+#   drop(node)
+# Where such a call raises, `error` keeps the exception until it can be raised.
+
+from skconftree.tables._encoded_table cimport Column
+from skconftree.tree.batch._node_rows cimport NodeRows
+from skconftree.tree.batch._row_source cimport RowSource
+from skconftree.tree.split._split cimport Split
+from skconftree.utils._memory cimport Arena
+from skconftree.utils._typedefs cimport float32_t, float64_t, int64_t, intp_t
+
+
+cdef class PartedSource(RowSource):
+    cdef readonly object nodes
+    cdef readonly NodeRows heads    # the columns, of one row
+    cdef object error
+    cdef Arena arena
+    cdef intp_t* first              # the first code of each feature among all
+    cdef float64_t* histogram       # [codes of a feature, n_classes + 1]
+
+    # The node.
+    cdef const int64_t[:, ::1] held
+    cdef const int64_t* cells       # its counts, `width` for each code
+    cdef intp_t width
+    cdef intp_t rows_at             # where the number of rows is; -1 = it is their weight
+    cdef float64_t distinct         # weight without repeats
+
+    # The split that is waiting for its children to be known.
+    cdef object waiting
+    cdef object children
+
+    # Raise what the parts have raised.
+    cdef int check_parts(self) except -1
+    # A child of the node divided last that is grown further.
+    cdef int want(self, intp_t outcome, intp_t node, intp_t n_rows) except -1
+    # Have the parts divide the node divided last; children above the limit are counted.
+    cdef int divide_parts(self, intp_t limit) except -1
+    cdef outcomes_of(self, const Split* split)
+    cdef int64_t n_rows_of(self, const int64_t* cell) noexcept nogil
+    cdef void fill(
+        self, intp_t feature, intp_t width, float64_t* out
+    ) noexcept nogil
+    cdef void _labelled_range(
+        self, intp_t feature, intp_t* low, intp_t* high
+    ) noexcept nogil
