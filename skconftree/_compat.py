@@ -138,9 +138,12 @@ def validate_parameters(estimator, names=None):
 @lru_cache(maxsize=256)
 def _valid_defaults(made):
     # Names of the parameters of a class, each with its default if that is valid.
+    names, found = made._get_param_names(), []
+    if not names:  # a Python without docstrings knows no signature of object.__init__
+        return ()
     init = getattr(made.__init__, "deprecated_original", made.__init__)
-    parameters, found = signature(init).parameters, []
-    for name in made._get_param_names():
+    parameters = signature(init).parameters
+    for name in names:
         default = parameters[name].default
         try:
             _validate(made._parameter_constraints, {name: default}, made.__name__)

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceTreeClassifier, _compat
 from skconftree._compat import (
     Interval,
     InvalidParameterError,
@@ -43,6 +43,16 @@ class Stricter(Model):
         **Model._parameter_constraints,
         "size": [Interval(Integral, 5, None, closed="left")],
     }
+
+
+def test_no_signature_is_asked_for_where_there_are_no_parameters(monkeypatch):
+    """A Python that is built without docstrings knows none of `object.__init__`."""
+
+    class Plain(BaseEstimator):
+        _parameter_constraints = {}
+
+    monkeypatch.setattr(_compat, "signature", None)
+    validate_parameters(Plain())
 
 
 @pytest.mark.parametrize(
