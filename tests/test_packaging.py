@@ -182,6 +182,22 @@ def test_the_recipe_asks_for_what_the_package_asks_for():
         importlib.import_module(module)
 
 
+def test_the_recipe_is_what_rattler_build_reads():
+    """Names, conditions and compilers: building it needs conda-forge's packages."""
+    rattler_build = pytest.importorskip("rattler_build")
+    recipe = rattler_build.Stage0Recipe.from_file(str(ROOT / "conda/recipe.yaml"))
+    variants = {"c_compiler": ["gcc"], "c_stdlib": ["sysroot"], "python": ["3.13.*"]}
+    (rendered,) = recipe.render(
+        rattler_build.VariantConfig(variants), rattler_build.RenderConfig()
+    )
+    found = rendered.recipe.to_dict()
+    assert found["package"]["name"] == PROJECT["name"]
+    assert [one.split("_")[0] for one in found["requirements"]["build"]] == [
+        "gcc",
+        "sysroot",
+    ]
+
+
 @pytest.fixture(scope="module")
 def release():
     spec = importlib.util.spec_from_file_location("release", ROOT / ".ci/release.py")
