@@ -10,7 +10,7 @@ PASSES = (
     ("numbers, next 8 bits", "256 counts a cell", "smaller cells, if any"),
     ("numbers, last 8 bits", "256 counts a cell", "the exact bins"),
     ("all columns", "one byte a number: its bin", "the table, as codes"),
-    ("codes, level by level", "classes by bins of each node", "the tree"),
+    ("codes, node by node", "classes by bins of each node", "the tree"),
 )
 WIDTH, LEFT, STEP, TOP = 700, 210, 62, 62
 N_PARTS, PART, GAP = 4, 34, 6
