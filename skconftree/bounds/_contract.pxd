@@ -72,9 +72,18 @@ cdef class Bound:
     # knows it from that. So most attributes need not be asked about. Needs rank().
     cdef public bint ranks_by_gain
 
+    # Whether may_accept() can say no, which spares the comparison of tests.
+    cdef public bint waits_by_gain
+
     cdef float64_t rank(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,
         float64_t most,
+    ) noexcept nogil
+    # Whether decide() could say yes to a test, of two outcomes, that gains no more than
+    # `gain` (impurity of the node minus score, per row) and no more than `lead` above
+    # the best test of another attribute, or no split. Before any test is compared.
+    cdef bint may_accept(
+        self, const NodeFacts* facts, float64_t gain, float64_t lead
     ) noexcept nogil
     cdef float64_t rank_of_gain(
         self, const NodeFacts* facts, float64_t gain

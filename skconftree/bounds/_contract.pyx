@@ -64,6 +64,11 @@ cdef class Bound:
         # NaN. What all attributes of the node share may be left out.
         return 0.0
 
+    cdef bint may_accept(
+        self, const NodeFacts* facts, float64_t gain, float64_t lead
+    ) noexcept nogil:
+        return True
+
     cdef float64_t rank_of_gain(
         self, const NodeFacts* facts, float64_t gain
     ) noexcept nogil:

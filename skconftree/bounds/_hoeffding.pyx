@@ -37,6 +37,16 @@ cdef class HoeffdingRace(RaceBound):
         else:
             self.value_range = largest_impurity(self.impurity, n_classes)
         self.scale = self.value_range * sqrt(-0.5 * log(self.delta))
+        self.waits_by_gain = True
+
+    cdef bint may_accept(
+        self, const NodeFacts* facts, float64_t gain, float64_t lead
+    ) noexcept nogil:
+        # The radius is the same for all tests.
+        cdef float64_t radius = self.radius(facts, NULL, 0, NULL)
+        if self.tie_threshold > 0.0 and radius <= self.tie_threshold:
+            return True
+        return (gain if self.against_no_split else lead) > self.factor * radius
 
     cdef float64_t radius(
         self, const NodeFacts* facts, const float64_t* child_counts, intp_t r,

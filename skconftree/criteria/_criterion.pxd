@@ -5,7 +5,15 @@
 # quantity per row in scikit-learn's units, unit * phi.
 
 from skconftree.criteria._score cimport NodeFacts, Score, TestBlock
-from skconftree.utils._typedefs cimport float64_t, intp_t
+from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
+
+cdef extern from *:
+    """
+    #define SHARE_ERROR 1e-5
+    #define GAIN_ERROR 1e-3
+    """
+    const double SHARE_ERROR
+    const double GAIN_ERROR
 
 
 cdef class Criterion(Score):
@@ -20,6 +28,14 @@ cdef class Criterion(Score):
 
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil
     cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil
+
+    # Scores of n tests per row, at most LANES, and the share of the rows that go left.
+    # `left` has the share of the rows that are of a class and go left, [n_classes,
+    # LANES], within SHARE_ERROR of what the class has; scores are within GAIN_ERROR.
+    # Entropy and Gini index alone.
+    cdef void rough_scores(
+        self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
+    ) noexcept nogil
 
 
 cdef class Gini(Criterion):

@@ -6,7 +6,11 @@ cimport cython
 from libc.math cimport INFINITY, log2, sqrt
 
 from skconftree.criteria._score cimport TABLE_LIMIT
+from skconftree.utils._lanes cimport LANES, rough_xlog2x
 from skconftree.utils._rounding cimport ROUNDING
+from skconftree.utils._typedefs cimport float32_t
+
+cdef float32_t TINY = 1e-30     # a share of no row
 
 
 cdef inline float64_t _rest(float64_t whole, float64_t part) noexcept nogil:
@@ -43,6 +47,11 @@ cdef class Criterion(Score):
 
     cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil:
         return self.unit * self.node(counts, n) / n
+
+    cdef void rough_scores(
+        self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
+    ) noexcept nogil:
+        pass
 
     def impurities(self, const float64_t[:, ::1] counts not None):
         """Impurity of nodes, in scikit-learn's units; 0 where there are no rows."""
@@ -87,6 +96,30 @@ cdef class Gini(Criterion):
         for c in range(self.n_classes):
             squares += counts[c] * counts[c]
         return n - squares / n
+
+    cdef void rough_scores(
+        self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
+    ) noexcept nogil:
+        cdef float32_t squares_left[LANES]
+        cdef float32_t squares_right[LANES]
+        cdef float32_t whole, l, r, n_right
+        cdef intp_t c, b
+        for b in range(n):
+            squares_left[b] = 0.0
+            squares_right[b] = 0.0
+            n_left[b] = 0.0
+        for c in range(self.n_classes):
+            whole = <float32_t> (self.total[c] / self.n)
+            for b in range(n):
+                l = left[c * LANES + b]
+                r = whole - l
+                squares_left[b] += l * l
+                squares_right[b] += r * r
+                n_left[b] += l
+        for b in range(n):      # of an empty child nothing is lost
+            n_right = max(<float32_t> 1.0 - n_left[b], TINY)
+            scores[b] = 1.0 - squares_left[b] / max(n_left[b], TINY)
+            scores[b] -= squares_right[b] / n_right
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         # Class weights may be so unequal that what goes right is lost in the rounding
@@ -174,6 +207,29 @@ cdef class Entropy(Criterion):
         for c in range(self.n_classes):
             total -= self.xlogx(counts[c])
         return total
+
+    cdef void rough_scores(
+        self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
+    ) noexcept nogil:
+        # The logarithm of the node's weight is the same in all outcomes, and drops out.
+        cdef float32_t whole, l, r
+        cdef intp_t c, b
+        for b in range(n):
+            scores[b] = 0.0
+            n_left[b] = 0.0
+        for c in range(self.n_classes):
+            if not self.total[c] > 0.0:
+                continue
+            whole = <float32_t> (self.total[c] / self.n)
+            for b in range(n):
+                l = left[c * LANES + b]
+                r = whole - l       # below 0 by a rounding at most
+                scores[b] -= rough_xlog2x(l) + rough_xlog2x(r)
+                n_left[b] += l
+        for b in range(n):
+            r = <float32_t> 1.0 - n_left[b]
+            scores[b] += rough_xlog2x(n_left[b]) + rough_xlog2x(r)
+            scores[b] *= <float32_t> 0.5
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         cdef intp_t i, c

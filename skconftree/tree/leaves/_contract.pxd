@@ -186,6 +186,14 @@ cdef struct LeafMemory:
         const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,
         float64_t* counts, intp_t width,
     ) noexcept nogil
+    # Of a numeric feature, of which no value is missing, the share of n rows that are of
+    # each class and on the left of each cut of tabulate(): [n_classes, LANES], within
+    # 1e-5 of the share of the class. Returns the number of cuts, but for those that part
+    # the rows as others do. NULL: that costs as much.
+    intp_t (*sketch)(
+        const Leaf* leaf, const Policy* policy, intp_t feature, float64_t n,
+        float32_t* left,
+    ) noexcept nogil
     # Write what `read` reads, and leave nothing to believe: `read` raises ValueError
     # if it does not fit the leaf's counts.
     object (*write)(StateWriter writer, const Leaf* leaf, const Policy* policy)

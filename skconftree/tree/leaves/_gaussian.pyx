@@ -10,14 +10,15 @@ from skconftree.tree.leaves._counts cimport (
     read_bins, shares_of_bins, write_bins,
 )
 from skconftree.tree.leaves._moments cimport (
-    Moments, add_to_moments, allocate_moments, half_of_moments, normal_shares,
-    open_for_row, part_of_moments, range_of_moments, read_moments, weight_known,
-    write_moments,
+    Moments, add_to_moments, allocate_moments, half_of_moments, has_one_cut, normal_shares,
+    open_for_row, part_of_moments, range_of_moments, read_moments, rough_shares,
+    weight_known, write_moments,
 )
 from skconftree.tree.leaves._parting cimport Parting
 from skconftree.tree.leaves._state cimport (
     StateReader, StateWriter, require, require_finite,
 )
+from skconftree.utils._lanes cimport LANES
 from skconftree.utils._spare_memory cimport take_array
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t,
@@ -130,36 +131,83 @@ cdef bint _is_exact(const Leaf* leaf, const Policy* policy) noexcept nogil:
     return False
 
 
-cdef void _tabulate(
-    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
+cdef inline const Moments* _evidence(
+    const Leaf* leaf, const Policy* policy
 ) noexcept nogil:
-    # Cuts equally far from each other between the extreme values, and how much
-    # of each class a normal distribution puts between them.
-    cdef intp_t d = policy.n_features
-    cdef intp_t width = table.width
-    cdef const Moments* moments = &leaf.moments
-    cdef const float64_t* counts = leaf.fresh if policy.separate else leaf.held
-    cdef const float64_t* span = <const float64_t*> leaf.own
-    cdef float64_t shares[MOST_BINS]
-    cdef float64_t low, high, below, known
-    cdef intp_t n, b, c
     if policy.separate and leaf.fresh_moments.blocks != NULL:
-        moments = &leaf.fresh_moments
-    table.n_bins = 0
-    low = high = 0.0
+        return &leaf.fresh_moments
+    return &leaf.moments
+
+
+cdef intp_t _place_cuts(
+    const Leaf* leaf, const Policy* policy, intp_t feature, float32_t* edges
+) noexcept nogil:
+    # Equally far from each other between the extreme values, the last one infinite.
+    # Returns their number: 0 if they are not set yet.
+    cdef const float64_t* span = <const float64_t*> leaf.own
+    cdef float64_t low = 0.0
+    cdef float64_t high = 0.0
+    cdef intp_t n, b
     if not policy.fixed_cuts:
-        range_of_moments(moments, d, policy.n_classes, feature, &low, &high)
+        range_of_moments(
+            _evidence(leaf, policy), policy.n_features, policy.n_classes, feature, &low,
+            &high,
+        )
     elif span == NULL:
-        return      # its cuts are not set yet
+        return 0
     else:
         low = span[2 * feature]
         high = span[2 * feature + 1]
     # a constant has no cuts, but may be missing
     n = min(<intp_t> MOST_BINS, policy.max_bins) if low < high else 1
-    table.n_bins = n
     for b in range(n - 1):
-        table.edges[b] = <float32_t> (low + (high - low) * (b + 1) / n)
-    table.edges[n - 1] = INFINITY
+        edges[b] = <float32_t> (low + (high - low) * (b + 1) / n)
+    edges[n - 1] = INFINITY
+    return n
+
+
+cdef intp_t _sketch(
+    const Leaf* leaf, const Policy* policy, intp_t feature, float64_t n, float32_t* left
+) noexcept nogil:
+    cdef const Moments* moments = _evidence(leaf, policy)
+    cdef intp_t d = policy.n_features
+    cdef intp_t K = policy.n_classes
+    cdef float32_t edges[MOST_BINS]
+    cdef float64_t cuts[LANES]
+    cdef intp_t n_cuts = _place_cuts(leaf, policy, feature, edges) - 1
+    cdef intp_t c, b
+    if n_cuts <= 0:
+        return 0
+    if has_one_cut(moments, d, K, feature):
+        n_cuts = 1
+    for b in range(LANES):
+        cuts[b] = edges[min(b, n_cuts - 1)]
+    for c in range(K):
+        if moments.blocks[c] == NULL:
+            memset(left + c * LANES, 0, LANES * sizeof(float32_t))
+        else:
+            rough_shares(
+                moments, d, c, feature, cuts, n_cuts, moments.n[c] / n,
+                left + c * LANES,
+            )
+    return n_cuts
+
+
+cdef void _tabulate(
+    const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
+) noexcept nogil:
+    # How much of each class a normal distribution puts between the cuts.
+    cdef intp_t d = policy.n_features
+    cdef intp_t width = table.width
+    cdef const Moments* moments = _evidence(leaf, policy)
+    cdef const float64_t* counts = leaf.fresh if policy.separate else leaf.held
+    cdef float64_t shares[MOST_BINS]
+    cdef float64_t below, known
+    cdef intp_t n = _place_cuts(leaf, policy, feature, table.edges)
+    cdef intp_t b, c
+    table.n_bins = n
+    if n == 0:
+        return
     memset(table.counts, 0, n * width * sizeof(float64_t))
     for c in range(policy.n_classes):
         if moments.blocks[c] == NULL:
@@ -218,5 +266,6 @@ GAUSSIAN.part = _part
 GAUSSIAN.is_exact = _is_exact
 GAUSSIAN.tabulate = _tabulate
 GAUSSIAN.count_categories = count_categories_of_bins
+GAUSSIAN.sketch = _sketch
 GAUSSIAN.write = _write
 GAUSSIAN.read = _read

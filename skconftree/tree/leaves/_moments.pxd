@@ -72,6 +72,16 @@ cdef void normal_shares(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     const float32_t* thresholds, intp_t n, float64_t* shares,
 ) noexcept nogil
+# The same, times a weight, within 1e-5 of it, if no row of the class misses the value.
+# There are LANES thresholds, of which the first n count.
+cdef void rough_shares(
+    const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
+    const float64_t* thresholds, intp_t n, float64_t weight, float32_t* shares,
+) noexcept nogil
+# Whether all thresholds between the extreme values part all classes alike.
+cdef bint has_one_cut(
+    const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature
+) noexcept nogil
 cdef float64_t part_of_moments(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold, intp_t side, bint takes_missing,

@@ -4,12 +4,14 @@ from libc.math cimport INFINITY, erf, exp, sqrt
 from libc.string cimport memcpy
 
 from skconftree.tree.leaves._state cimport require, require_finite
+from skconftree.utils._lanes cimport LANES, rough_normal_below
 from skconftree.utils._memory cimport give_back
 from skconftree.utils._spare_memory cimport take_array, take_zeros
 from skconftree.utils._typedefs cimport uint8_t
 
 cdef float64_t SQRT_2 = 1.4142135623730951
 cdef float64_t SQRT_2PI = 2.5066282746310002
+cdef float64_t FAR = 6.0        # nothing of a normal distribution is beyond
 
 
 cdef int allocate_moments(
@@ -190,6 +192,65 @@ cdef void normal_shares(
     _describe(moments, n_features, c, feature, &spread)
     for i in range(n):
         shares[i] = _share_below(&spread, thresholds[i])
+
+
+cdef void rough_shares(
+    const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
+    const float64_t* thresholds, intp_t n, float64_t weight, float32_t* shares,
+) noexcept nogil:
+    cdef const float64_t* block = moments.blocks[c]
+    cdef float64_t mean = block[feature]
+    cdef float64_t low = block[LOW * n_features + feature]
+    cdef float64_t high = block[HIGH * n_features + feature]
+    cdef float64_t squares = block[SQUARES * n_features + feature]
+    cdef float64_t precision
+    cdef float32_t scale = <float32_t> weight
+    cdef float64_t z[LANES]
+    cdef float32_t rough[LANES]
+    cdef Spread spread
+    cdef intp_t b
+    if not squares > 0.0 or takes_two_values(block, moments.n[c], n_features, feature):
+        _describe(moments, n_features, c, feature, &spread)
+        for b in range(n):
+            shares[b] = <float32_t> (weight * _share_below(&spread, thresholds[b]))
+        return
+    precision = sqrt(0.5 * moments.n[c] / squares)
+    for b in range(LANES):
+        z[b] = (thresholds[b] - mean) * precision
+        z[b] = z[b] if z[b] < FAR else FAR
+        z[b] = z[b] if z[b] > -FAR else -FAR
+        z[b] = -FAR if thresholds[b] < low else z[b]
+        z[b] = FAR if thresholds[b] >= high else z[b]
+    for b in range(LANES):
+        rough[b] = <float32_t> z[b]
+    for b in range(LANES):
+        shares[b] = scale * rough_normal_below(rough[b])
+
+
+cdef bint has_one_cut(
+    const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature
+) noexcept nogil:
+    # What was taken over may have another variance than any two values.
+    cdef const float64_t* block = moments.blocks[n_classes]
+    cdef float64_t low = block[LOW * n_features + feature]
+    cdef float64_t high = block[HIGH * n_features + feature]
+    cdef float64_t value
+    cdef intp_t c
+    if not takes_two_values(block, moments.n[n_classes], n_features, feature):
+        return False
+    for c in range(n_classes):
+        block = moments.blocks[c]
+        if block == NULL:
+            continue
+        if not takes_two_values(block, moments.n[c], n_features, feature):
+            return False
+        value = block[LOW * n_features + feature]
+        if value != low and value != high:
+            return False
+        value = block[HIGH * n_features + feature]
+        if value != low and value != high:
+            return False
+    return True
 
 
 cdef float64_t part_of_moments(

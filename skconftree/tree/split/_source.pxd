@@ -11,7 +11,9 @@
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._scan cimport Scan
 from skconftree.tree.split._split cimport Children
-from skconftree.utils._typedefs cimport float64_t, intp_t, label_t, uint32_t
+from skconftree.utils._typedefs cimport (
+    float32_t, float64_t, intp_t, label_t, uint32_t,
+)
 
 cdef enum:
     ANY_LENGTH = 2147483647
@@ -38,6 +40,7 @@ cdef class Source:
     cdef bint complete          # no row misses a numeric value
     cdef bint right_is_rest     # count_sides() counts the left side only
     cdef bint every_cut         # all its cuts count as tests compared, whatever they part
+    cdef bint sketches          # sketch() may know something
 
     # A node has been entered: self.node is about it, and may be told more.
     cdef void begin(self) noexcept nogil
@@ -51,6 +54,11 @@ cdef class Source:
     ) noexcept nogil
     # Emit the tests of the rows that have a value; 0 = they all have the same.
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
+    # Of every class the share of the node's rows that are of it and go left, of each cut
+    # of the attribute: [n_classes, LANES], within SHARE_ERROR of the share of the class.
+    # Returns the number of cuts, not counting those that part the rows as others do; -1
+    # if all that is not known at little cost.
+    cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil
     # The place behind all values.
     cdef intp_t everything(self, intp_t feature) noexcept nogil
     # The place and threshold of a random cut, u being uniform in [0, 1); -1 if no cut

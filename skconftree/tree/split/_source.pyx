@@ -45,6 +45,9 @@ cdef class Source:
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         return 0
 
+    cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil:
+        return -1
+
     cdef intp_t everything(self, intp_t feature) noexcept nogil:
         return 0
 

@@ -6,6 +6,7 @@
 
 from skconftree.bounds._contract cimport Bound
 from skconftree.criteria._criterion cimport Criterion
+from skconftree.tree.split._foresight cimport Foresight
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord
 from skconftree.tree.split._selection cimport Selection
 from skconftree.tree.split._source cimport Source
@@ -21,6 +22,8 @@ cdef class Splitter:
     cdef readonly Bound bound
     cdef Selection selection
     cdef NodeTests tests
+    cdef Foresight foresight
+    cdef bint foresees
     cdef ExaminedNode node
     cdef Arena arena
     cdef intp_t max_features

@@ -48,6 +48,8 @@ cdef class Splitter:
         self.tests.sets.skips_scattered = (
             kind is BestTests and bound is not None and bound.ranks_attributes
         )
+        self.foresight = Foresight(source, criterion, bound)
+        self.foresees = self.foresight.sees and not self.tests.random_cuts
         self.sampling = self.max_features < d
         self.arena = Arena()
         self.sample = <int32_t*> self.arena.take(
@@ -71,10 +73,14 @@ cdef class Splitter:
         cdef Split split
         self._enter(record, counts)
         self.selection.begin()
-        self._visit_features()
         split.feature = -1
         split.rivals[0].feature = -1
         clear_evidence(&split.evidence)
+        if self.foresees and self.foresight.must_wait(
+            self.selection.whole / self.node.seen.n, self.max_features
+        ):
+            return split
+        self._visit_features()
         if self.node.facts.n_tests == 0.0:
             return split
         split.evidence.n_tests = self.node.facts.n_tests

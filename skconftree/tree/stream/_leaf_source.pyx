@@ -38,6 +38,7 @@ cdef class LeafSource(Source):
         cdef intp_t n_bins = settings.max_bins
         self.right_is_rest = True
         self.whole = True
+        self.sketches = True
         self.pool = pool
         self.keeps_places = settings.max_bytes == NO_LIMIT
         self.root_box = root_box
@@ -243,6 +244,16 @@ cdef class LeafSource(Source):
         if self.node.has_pool:
             return scan.walk_histogram_with_pool(self.table, self.n_bins, self.edges)
         return scan.walk_histogram(self.table, self.n_bins, self.node.counts)
+
+    cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil:
+        if (
+            self.leaf.memory.sketch == NULL or self.policy.missing
+            or self.policy.n_nominal > 0 or self.policy.fixed_cuts
+        ):
+            return -1
+        return self.leaf.memory.sketch(
+            self.leaf, self.own, place_of(self.leaf, feature), self.node.n, left
+        )
 
     cdef intp_t _walk_every_cut(self, Scan scan) noexcept nogil:
         cdef intp_t K = self.node.n_classes
