@@ -9,7 +9,7 @@ from ...tables._sparse import blocks
 from ._streaming import Crew, run_step
 
 STEP = 1024  # rows: all trees are at a multiple of it, or at the end of a call
-PARTS = 4  # of a thread's work in a step: trees do not take equally long
+PARTS = 16  # of a thread's work in a step: trees do not take equally long
 VOTE_BYTES = 1 << 24  # of the votes that are waiting to be added up
 
 

@@ -266,6 +266,8 @@ cdef int _learn_tree(
     cdef float64_t[::1] proba = np.empty(K)
     cdef float64_t* guess = &proba[0] if asked else NULL
     cdef float64_t trust = 1.0
+    cdef float64_t right = 0.0      # of `record`: threads would wait for each other's
+    cdef float64_t seen = 0.0       # line of memory with every row
     cdef float64_t w, drawn
     cdef Arena arena = Arena()
     cdef Scratch scratch
@@ -279,6 +281,8 @@ cdef int _learn_tree(
     grower.finite = finite
     grower.held = None
     make_scratch(arena, &scratch, grower.policy.n_features, K)
+    if record is not None:
+        right, seen = record[0], record[1]
     try:
         with nogil:
             while i < n:
@@ -295,14 +299,14 @@ cdef int _learn_tree(
                         grower.leaves.at[node], stopped_at, &X[i, 0], &scratch, guess
                     )
                 if record is not None:
-                    trust = trust_of(record[0], record[1])
+                    trust = trust_of(right, seen)
                     best = 0
                     for c in range(1, K):
                         if guess[c] > guess[best]:
                             best = c
                     if w > 0.0:     # or no tree learns the row
-                        record[0] = FADING * record[0] + (best == y[i])
-                        record[1] = FADING * record[1] + 1.0
+                        right = FADING * right + (best == y[i])
+                        seen = FADING * seen + 1.0
                 if votes is not None:
                     for c in range(K):
                         votes[i, c] = trust * guess[c]
@@ -314,6 +318,8 @@ cdef int _learn_tree(
     finally:
         grower.n_before = -1
         done[0] = i
+        if record is not None:
+            record[0], record[1] = right, seen
     return 0
 
 
