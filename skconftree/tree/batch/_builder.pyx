@@ -74,8 +74,8 @@ cdef class Builder:
     ):
         """Grow `tree`, which has no node yet, from the class weights of its root.
 
-        Return it, or one that has taken its place. `pool` is the root's W; `box` its limits, if W is a volume, else None;
-        `features`, ascending, are searched.
+        Return it, or one that has taken its place. `pool` is the root's W; `box` its
+        limits, if W is a volume, else None; `features`, ascending, are searched.
         """
         cdef intp_t d = self.splitter.node.n_features
         cdef Candidate candidate
