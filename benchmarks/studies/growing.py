@@ -66,6 +66,7 @@ FORESTS = {
 }
 ON_STREAMS = {
     "tree, the default": ConfidenceTreeClassifier(),
+    "tree, children at once": ConfidenceTreeClassifier(AtOnce()),
     'tree, drift="ddm"': ConfidenceTreeClassifier(drift="ddm"),
     **{
         name: ConfidenceForestClassifier(
