@@ -23,7 +23,7 @@ cdef struct PackedNode:
 cdef enum:
     COLUMN_BITS = 11
     MOST_COLUMNS = 256              # 1 << COLUMN_BITS, in lanes
-    MOST_PACKED = 1 << 21           # nodes
+    MOST_PACKED = 2097152           # nodes: 1 << (32 - COLUMN_BITS)
 
 
 # Rows that are given memory: their number, filled up to whole groups.
